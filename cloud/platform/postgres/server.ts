@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { StartError } from '../start-error.ts'
+import { type Account, as } from './account.ts'
+import { readPostmaster } from './instance.ts'
+import type { ServerLog } from './log.ts'
+
+export type ServerExit = {
+  code: number | null
+  signal: NodeJS.Signals | null
+  /** False when nobody called stop: the server ended by itself. */
+  expected: boolean
+  lastLogLine: string
+}
+
+export type Server = { pid: number | undefined; exited: Promise<ServerExit>; stop(): Promise<void>; logFile: string }
+
+const pollMs = 25
+/** Recovery after a crash reads up to max_wal_size. */
+const startLimitMs = 5 * 60_000
+const patienceMs = 10_000
+const fastStopMs = 8_000
+
+/**
+ * Runs in the new session as the server's user. A second process waits until our end of the pipe closes, which it also
+ * does when we are killed, and then ends the server; a written line means that there is nothing left to end.
+ * The shell itself becomes the server, so its number and its exit are the server's. The second process is nobody's child,
+ * because the server would wonder about it, and the pipe is descriptor 3, because a shell gives background processes no
+ * standard input.
+ */
+const watchedServer = `
+( (
+  read -r done <&3 && exit
+  kill -INT $$
+  for second in 1 2 3 4 5 6 7 8; do sleep 1; kill -0 $$ || exit; done
+  kill -QUIT $$
+) & ) </dev/null >/dev/null 2>&1
+exec "$@" 3<&-`
+
+/**
+ * In a session of its own the terminal's Ctrl-C does not reach the server: its owner ends it when it is done itself.
+ * The server does not keep the owner's process alive, nor outlives it.
+ */
+export function startServer(given: {
+  command: string[]
+  account: Account
+  environment: NodeJS.ProcessEnv
+  log: ServerLog
+}): Server {
+  const { program, programArguments, options } = as(given.account, '/bin/sh', [
+    '-c',
+    watchedServer,
+    'sh',
+    ...given.command,
+  ])
+  const child = spawn(program, programArguments, {
+    ...options,
+    cwd: '/',
+    env: given.environment,
+    detached: true,
+    stdio: ['ignore', given.log.descriptor, given.log.descriptor, 'pipe'],
+  })
+  given.log.close()
+  child.unref()
+  let expected = false
+  const exited = exitOf(child).then((exit) => ({ ...exit, expected, lastLogLine: given.log.lastMeaningfulLine() }))
+  return {
+    pid: child.pid,
+    exited,
+    logFile: given.log.file,
+    async stop() {
+      expected = true
+      await end(child, exited)
+    },
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<Pick<ServerExit, 'code' | 'signal'>> {
+  const pipe = child.stdio[3]
+  if (pipe instanceof Socket) pipe.unref().on('error', () => pipe.destroy())
+  return new Promise((resolve) => {
+    child.once('error', () => resolve({ code: null, signal: null }))
+    child.once('exit', (code, signal) => {
+      if (pipe instanceof Socket) pipe.end('done\n', () => pipe.destroy())
+      resolve({ code, signal })
+    })
+  })
+}
+
+/** SIGINT ends the connections and writes everything down; SIGQUIT leaves that to the recovery of the next start. */
+async function end(child: ChildProcess, exited: Promise<ServerExit>): Promise<void> {
+  child.ref()
+  child.kill('SIGINT')
+  const lastResort = setTimeout(() => child.kill('SIGQUIT'), fastStopMs)
+  await exited
+  clearTimeout(lastResort)
+}
+
+/** The server writes its state into its data folder; asking it over the socket would need a driver. */
+export async function untilReady(
+  server: Server,
+  { dataFolder, log }: { dataFolder: string; log: (sentence: string) => void },
+): Promise<void> {
+  const started = Date.now()
+  let told = started
+  let exit: ServerExit | undefined
+  server.exited.then((result) => {
+    exit = result
+  })
+  for (;;) {
+    if (exit !== undefined)
+      throw new StartError(`PostgreSQL did not start: ${exit.lastLogLine} (log: ${server.logFile}).`)
+    const postmaster = readPostmaster(dataFolder)
+    if (postmaster?.isReady && postmaster.pid === server.pid) return
+    if (Date.now() - started > startLimitMs) {
+      await server.stop()
+      throw new StartError(`PostgreSQL was not ready after ${startLimitMs / 1000} seconds (log: ${server.logFile}).`)
+    }
+    if (Date.now() - told > patienceMs) {
+      log('PostgreSQL is still starting; after a crash it first restores what was written last.')
+      told = Date.now()
+    }
+    await delay(pollMs)
+  }
+}

