@@ -1,0 +1,86 @@
+import { type Static, Type } from 'typebox'
+import { contract, media } from './contract.ts'
+import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+
+export const auditOutcomes = ['done', 'denied', 'failed'] as const
+
+export const AuditEntry = closed({
+  id: Uuid,
+  time: Timestamp,
+  sequence: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+    description: 'Place in the hash chain; null for the moment until the entry is sealed',
+  }),
+  action: Type.String({ description: 'What was done, e.g. `authorization.createGrant`' }),
+  outcome: Type.Unsafe<(typeof auditOutcomes)[number]>(Type.String({ enum: [...auditOutcomes] })),
+  principal: Type.Union([Uuid, Type.Null()]),
+  principalName: Type.String(),
+  principalKind: Type.String(),
+  target: Type.Union([Type.String(), Type.Null()], { description: 'What it was done to: `kind/id`' }),
+  requestId: Type.Union([Type.String(), Type.Null()]),
+  address: Type.Union([Type.String(), Type.Null()], { description: 'Where the request came from' }),
+  detail: Type.Record(Type.String(), Type.Unknown()),
+})
+export type AuditEntry = Static<typeof AuditEntry>
+
+const filters = {
+  action: Type.Optional(Type.String({ maxLength: 128 })),
+  outcome: Type.Optional(Type.String({ enum: [...auditOutcomes] })),
+  principal: Type.Optional(Uuid),
+  target: Type.Optional(Type.String({ maxLength: 512 })),
+  requestId: Type.Optional(Type.String({ maxLength: 128 })),
+  from: Type.Optional(Timestamp),
+  to: Type.Optional(Timestamp),
+}
+
+export const audit = contract({
+  name: 'audit',
+  title: 'Audit',
+  description: 'Who did what, when and from where: append-only, in a hash chain that shows tampering.',
+  version: '1.0.0',
+  prefix: '/audit/v1',
+  operations: {
+    listEntries: {
+      method: 'GET',
+      path: '/entries',
+      summary: 'Audit entries, newest first',
+      access: 'glb_audit_read',
+      query: closed({ ...filters, ...pageQuery, cursor: Type.Optional(Type.String({ maxLength: 512 })) }),
+      answers: { 200: page(AuditEntry) },
+      errors: ['invalid_cursor'],
+    },
+    readEntry: {
+      method: 'GET',
+      path: '/entries/{id}',
+      summary: 'One audit entry',
+      access: 'glb_audit_read',
+      params: closed({ id: Uuid }),
+      answers: { 200: data(AuditEntry) },
+      errors: ['not_found'],
+    },
+    exportEntries: {
+      method: 'GET',
+      path: '/export',
+      summary: 'All matching sealed entries as NDJSON with their hashes, oldest first, streamed',
+      description: 'What it prints can be checked anywhere with `millwright audit verify --file`.',
+      access: 'glb_audit_read',
+      query: closed(filters),
+      answers: { 200: media('application/x-ndjson') },
+    },
+    verify: {
+      method: 'GET',
+      path: '/verification',
+      summary: 'Walk the hash chain and say whether it is whole',
+      access: 'glb_audit_read',
+      answers: {
+        200: data(
+          closed({
+            intact: Type.Boolean(),
+            checked: Type.Integer({ minimum: 0 }),
+            head: Type.Union([closed({ sequence: Type.Integer(), hash: Type.String() }), Type.Null()]),
+            firstFault: Type.Union([closed({ sequence: Type.Integer(), detail: Type.String() }), Type.Null()]),
+          }),
+        ),
+      },
+    },
+  },
+})

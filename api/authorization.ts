@@ -1,0 +1,282 @@
+import { type Static, Type } from 'typebox'
+import { contract, empty } from './contract.ts'
+import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { type Permission, permissionNames } from './permission.ts'
+
+export const PermissionName = Type.Unsafe<Permission>(Type.String({ enum: permissionNames }))
+
+/** A role is written into tokens, so its name is a plain word. */
+export const RoleName = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,62}$', examples: ['operator'] })
+
+export const Role = closed({
+  name: RoleName,
+  title: Type.String({ maxLength: 256 }),
+  permissions: Type.Array(PermissionName, { uniqueItems: true }),
+  builtIn: Type.Boolean(),
+  createdTimestamp: Type.Optional(Timestamp),
+  lastModifiedTimestamp: Type.Optional(Timestamp),
+})
+export type Role = Static<typeof Role>
+
+export const AccessGroup = closed({
+  id: Uuid,
+  name: Name,
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+})
+export type AccessGroup = Static<typeof AccessGroup>
+
+export const Grant = closed({
+  id: Uuid,
+  principal: Uuid,
+  principalName: Type.String(),
+  role: RoleName,
+  accessGroup: Type.Union([Uuid, Type.Null()], { description: 'null: in the whole tenant' }),
+  createdTimestamp: Timestamp,
+})
+export type Grant = Static<typeof Grant>
+
+/** One reason why somebody may do something: a grant of a role that contains the permission. */
+export const Reason = closed({
+  grant: Type.Union([Uuid, Type.Null()], { description: 'null: the role comes with the token of an external issuer' }),
+  role: RoleName,
+  accessGroup: Type.Union([Uuid, Type.Null()]),
+})
+export type Reason = Static<typeof Reason>
+
+const Check = closed({
+  allowed: Type.Boolean(),
+  principal: Uuid,
+  permission: PermissionName,
+  accessGroup: Type.Union([Uuid, Type.Null()]),
+  because: Type.Array(Reason),
+  explanation: Type.String({ description: 'The same in a sentence' }),
+})
+
+const Rights = closed({
+  principal: Uuid,
+  name: Type.String(),
+  tenant: Type.String(),
+  roles: Type.Array(RoleName),
+  permissions: Type.Array(
+    closed({
+      permission: PermissionName,
+      accessGroups: Type.Union([Type.Literal('all'), Type.Array(Uuid)]),
+    }),
+  ),
+})
+
+const byId = closed({ id: Uuid })
+const byName = closed({ name: RoleName })
+
+export const authorization = contract({
+  name: 'authorization',
+  title: 'Authorization',
+  description: 'Roles, access groups and grants: who may do what, and why.',
+  version: '1.0.0',
+  prefix: '/authorization/v1',
+  operations: {
+    listPermissions: {
+      method: 'GET',
+      path: '/permissions',
+      summary: 'All permissions there are',
+      access: 'signed-in',
+      answers: {
+        200: data(
+          Type.Array(
+            closed({
+              name: PermissionName,
+              title: Type.String(),
+              scope: Type.Union([Type.Literal('global'), Type.Literal('access-group')]),
+            }),
+          ),
+        ),
+      },
+    },
+    listHolders: {
+      method: 'GET',
+      path: '/permissions/{permission}/holders',
+      summary: 'Who holds a permission, and through which grants',
+      access: 'glb_access_manage',
+      params: closed({ permission: PermissionName }),
+      query: closed({ accessGroup: Type.Optional(Uuid), ...pageQuery }),
+      answers: {
+        200: page(closed({ principal: Uuid, principalName: Type.String(), because: Type.Array(Reason) })),
+      },
+    },
+    listRoles: {
+      method: 'GET',
+      path: '/roles',
+      summary: 'Roles, the built-in ones first',
+      access: 'glb_access_manage',
+      query: closed(pageQuery),
+      answers: { 200: page(Role) },
+    },
+    createRole: {
+      method: 'POST',
+      path: '/roles',
+      summary: 'Define a role of your own',
+      access: 'glb_access_manage',
+      body: data(
+        closed({
+          name: RoleName,
+          title: Type.Optional(Type.String({ maxLength: 256 })),
+          permissions: Type.Array(PermissionName, { uniqueItems: true, maxItems: permissionNames.length }),
+        }),
+      ),
+      answers: { 201: data(Role) },
+      errors: ['already_exists', 'would_escalate'],
+    },
+    readRole: {
+      method: 'GET',
+      path: '/roles/{name}',
+      summary: 'One role',
+      access: 'glb_access_manage',
+      params: byName,
+      answers: { 200: data(Role) },
+      errors: ['not_found'],
+    },
+    updateRole: {
+      method: 'PATCH',
+      path: '/roles/{name}',
+      summary: 'Change what a role of your own contains; takes effect within a second for everybody who holds it',
+      access: 'glb_access_manage',
+      params: byName,
+      headers: ['if-match'],
+      body: data(
+        Type.Object(
+          {
+            title: Type.Optional(Type.String({ maxLength: 256 })),
+            permissions: Type.Optional(
+              Type.Array(PermissionName, { uniqueItems: true, maxItems: permissionNames.length }),
+            ),
+          },
+          { additionalProperties: false, minProperties: 1 },
+        ),
+      ),
+      answers: { 200: data(Role) },
+      errors: ['not_found', 'built_in', 'would_escalate', 'precondition_failed'],
+    },
+    deleteRole: {
+      method: 'DELETE',
+      path: '/roles/{name}',
+      summary: 'Delete a role that nobody holds',
+      access: 'glb_access_manage',
+      params: byName,
+      headers: ['if-match'],
+      answers: { 204: empty },
+      errors: ['not_found', 'built_in', 'role_in_use', 'precondition_failed'],
+    },
+    listAccessGroups: {
+      method: 'GET',
+      path: '/access-groups',
+      summary: 'Access groups, by name',
+      access: 'signed-in',
+      query: closed({ name: Type.Optional(Name), ...pageQuery }),
+      description: 'Everybody sees the groups in which they hold a permission; who manages access sees all.',
+      answers: { 200: page(AccessGroup) },
+    },
+    createAccessGroup: {
+      method: 'POST',
+      path: '/access-groups',
+      summary: 'Create an access group',
+      access: 'glb_access_manage',
+      body: data(closed({ name: Name })),
+      answers: { 201: data(AccessGroup) },
+      errors: ['already_exists'],
+    },
+    readAccessGroup: {
+      method: 'GET',
+      path: '/access-groups/{id}',
+      summary: 'One access group',
+      access: 'signed-in',
+      params: byId,
+      answers: { 200: data(AccessGroup) },
+      errors: ['not_found'],
+    },
+    updateAccessGroup: {
+      method: 'PATCH',
+      path: '/access-groups/{id}',
+      summary: 'Rename an access group',
+      access: 'glb_access_manage',
+      params: byId,
+      headers: ['if-match'],
+      body: data(closed({ name: Name })),
+      answers: { 200: data(AccessGroup) },
+      errors: ['not_found', 'already_exists', 'built_in', 'precondition_failed'],
+    },
+    deleteAccessGroup: {
+      method: 'DELETE',
+      path: '/access-groups/{id}',
+      summary: 'Delete an access group that nothing refers to',
+      access: 'glb_access_manage',
+      params: byId,
+      headers: ['if-match'],
+      answers: { 204: empty },
+      errors: ['not_found', 'built_in', 'access_group_not_empty', 'precondition_failed'],
+    },
+    listGrants: {
+      method: 'GET',
+      path: '/grants',
+      summary: 'Grants, newest first',
+      access: 'glb_access_manage',
+      query: closed({
+        principal: Type.Optional(Uuid),
+        role: Type.Optional(RoleName),
+        accessGroup: Type.Optional(Uuid),
+        ...pageQuery,
+      }),
+      answers: { 200: page(Grant) },
+    },
+    createGrant: {
+      method: 'POST',
+      path: '/grants',
+      summary: 'Give a role to a user or server user, in the whole tenant or in one access group',
+      access: 'glb_access_manage',
+      body: data(closed({ principal: Uuid, role: RoleName, accessGroup: Type.Optional(Uuid) })),
+      description: 'Granting what is granted already answers 200 with the existing grant.',
+      answers: { 200: data(Grant), 201: data(Grant) },
+      errors: ['principal_not_found', 'role_not_found', 'access_group_not_found', 'would_escalate'],
+    },
+    readGrant: {
+      method: 'GET',
+      path: '/grants/{id}',
+      summary: 'One grant',
+      access: 'glb_access_manage',
+      params: byId,
+      answers: { 200: data(Grant) },
+      errors: ['not_found'],
+    },
+    deleteGrant: {
+      method: 'DELETE',
+      path: '/grants/{id}',
+      summary: 'Revoke a grant; takes effect within a second in every process',
+      access: 'glb_access_manage',
+      params: byId,
+      answers: { 204: empty },
+      errors: ['not_found', 'last_administrator'],
+    },
+    check: {
+      method: 'GET',
+      path: '/check',
+      summary: 'May this principal do that, and why?',
+      description:
+        'Without `principal` it is about yourself. Asking about others needs `glb_access_manage`. Looks at what is granted now, not at the roles an older token was issued with.',
+      access: 'signed-in',
+      query: closed({
+        permission: PermissionName,
+        principal: Type.Optional(Uuid),
+        accessGroup: Type.Optional(Uuid),
+      }),
+      answers: { 200: data(Check) },
+      errors: ['principal_not_found', 'access_group_not_found'],
+    },
+    readOwnRights: {
+      method: 'GET',
+      path: '/rights',
+      summary: 'What the caller may do with this token',
+      access: 'signed-in',
+      answers: { 200: data(Rights) },
+    },
+  },
+})

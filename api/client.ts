@@ -1,0 +1,90 @@
+import { type AnswerOf, type Contract, type InputOf, isEmpty, isMedia, type Operation, pathOf } from './contract.ts'
+import { problemFrom } from './problem.ts'
+
+/** One call as it went: for callers who need the status or a header besides the body. */
+export type Exchange<Body = unknown> = { status: number; headers: Headers; body: Body }
+
+export type AnyInput = {
+  params?: Record<string, string>
+  query?: Record<string, unknown>
+  body?: unknown
+  headers?: Record<string, string | undefined>
+}
+
+/** How a call reaches its service: over HTTP or within the process. */
+export type Transport = (contract: Contract, operation: string, input: AnyInput) => Promise<Exchange>
+
+export type Client<C extends Contract> = {
+  [Name in keyof C['operations']]: (input: InputOf<C['operations'][Name]>) => Promise<AnswerOf<C['operations'][Name]>>
+}
+
+/** A typed client: one function per operation, answers with the body, throws the `Problem` the service answered. */
+export function client<C extends Contract>(contract: C, transport: Transport): Client<C> {
+  const functions = Object.keys(contract.operations).map((name) => [
+    name,
+    async (input: AnyInput) => {
+      const exchange = await transport(contract, name, input)
+      if (exchange.status >= 400) throw problemFrom(exchange.body, exchange.status)
+      return exchange.body
+    },
+  ])
+  return Object.fromEntries(functions) as Client<C>
+}
+
+export type HttpRequest = { method: string; path: string; headers: Record<string, string>; body?: string }
+
+/** The HTTP request that a call is. */
+export function requestFor(contract: Contract, operation: Operation, input: AnyInput): HttpRequest {
+  const path = pathOf(contract, operation).replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(input.params?.[name] ?? ''),
+  )
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(input.query ?? {})) {
+    if (value !== undefined) query.append(name, String(value))
+  }
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(input.headers ?? {})) if (value !== undefined) headers[name] = value
+  const request: HttpRequest = { method: operation.method, path: query.size === 0 ? path : `${path}?${query}`, headers }
+  if (input.body === undefined) return request
+  const type = operation.bodyType ?? 'application/json'
+  headers['content-type'] = type
+  request.body =
+    type === 'application/json'
+      ? JSON.stringify(input.body)
+      : new URLSearchParams(input.body as Record<string, string>).toString()
+  return request
+}
+
+export type HttpOptions = {
+  baseUrl: string
+  /** Asked before each call, so that a renewed token is used. */
+  token?: () => string | undefined | Promise<string | undefined>
+  fetch?: typeof fetch
+}
+
+/** Calls over HTTP, in a browser or in Node. */
+export function overHttp({ baseUrl, token, fetch: send = fetch }: HttpOptions): Transport {
+  return async (contract, name, input) => {
+    const operation = contract.operations[name]
+    if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
+    const request = requestFor(contract, operation, input)
+    const bearer = await token?.()
+    if (bearer !== undefined) request.headers['authorization'] ??= `Bearer ${bearer}`
+    const response = await send(new URL(request.path, baseUrl), {
+      method: request.method,
+      headers: request.headers,
+      redirect: 'manual',
+      ...(request.body === undefined ? {} : { body: request.body }),
+    })
+    return { status: response.status, headers: response.headers, body: await bodyOf(operation, response) }
+  }
+}
+
+async function bodyOf(operation: Operation, response: Response): Promise<unknown> {
+  const answer = operation.answers[response.status]
+  if (answer !== undefined && isEmpty(answer)) return undefined
+  if (answer !== undefined && isMedia(answer)) return await response.text()
+  const text = await response.text()
+  if (text === '') return undefined
+  return /[/+]json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text
+}

@@ -1,0 +1,112 @@
+import type { Static, TObject, TSchema } from 'typebox'
+import type { Permission } from './permission.ts'
+import type { ProblemCode } from './problem.ts'
+
+/**
+ * One description per operation. Types, validation, the permission check, routes, OpenAPI, the typed clients and the
+ * generated tests all derive from it; nothing about an operation is said twice.
+ */
+export type Operation = {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Below the contract's prefix, parameters in braces: `/users/{id}`. */
+  path: string
+  /** The path stands at the root of the origin, outside the prefix (RFC-given paths such as `/oauth/token`). */
+  atRoot?: true
+  summary: string
+  description?: string
+  access: Access
+  params?: TObject
+  query?: TObject
+  body?: TSchema
+  /** How the body is written; JSON unless said otherwise. */
+  bodyType?: 'application/json' | 'application/x-www-form-urlencoded'
+  /** Request headers the handler reads, lower-case. */
+  headers?: readonly string[]
+  /** Success and redirect answers by status. */
+  answers: Readonly<Record<number, TSchema | Media | Empty>>
+  /** What may go wrong beyond what may go wrong everywhere. */
+  errors?: readonly ProblemCode[]
+  /** The answer holds a secret that is shown once: a repeat with the same Idempotency-Key is refused, not repeated. */
+  answersSecret?: true
+  /** Writes nothing although its method might (a token request, a check). */
+  readOnly?: true
+}
+
+/**
+ * Who may call: `public` anybody, `signed-in` any valid token, `peer` only another service of ours,
+ * or a permission. A permission that is held per access group is enough in any one group to pass the front;
+ * the handler then looks at the group of each asset.
+ */
+export type Access = 'public' | 'signed-in' | 'peer' | Permission
+
+/** An answer that is not JSON. */
+export type Media = { mediaType: string }
+
+/** An answer without a body. */
+export type Empty = { empty: true }
+
+export const empty: Empty = { empty: true }
+
+export function media(mediaType: string): Media {
+  return { mediaType }
+}
+
+export type Contract<Operations extends Record<string, Operation> = Record<string, Operation>> = {
+  name: string
+  title: string
+  description: string
+  version: string
+  /** Where the operations live, e.g. `/iam/v1`. */
+  prefix: string
+  operations: Operations
+}
+
+export function contract<const Operations extends Record<string, Operation>>(
+  description: Contract<Operations>,
+): Contract<Operations> {
+  return description
+}
+
+type Part<Schema, Name extends string> = Schema extends TSchema ? { [K in Name]: Static<Schema> } : unknown
+type OptionalPart<Schema, Name extends string> = Schema extends TObject
+  ? Record<string, never> extends Static<Schema>
+    ? { [K in Name]?: Static<Schema> }
+    : { [K in Name]: Static<Schema> }
+  : unknown
+
+/** What a caller gives an operation. */
+export type InputOf<O extends Operation> = Part<O['params'], 'params'> &
+  OptionalPart<O['query'], 'query'> &
+  Part<O['body'], 'body'> & { headers?: Record<string, string | undefined> }
+
+/** What a handler receives: as the caller gave it, with defaults filled in. */
+export type RequestOf<O extends Operation> = Part<O['params'], 'params'> &
+  Part<O['query'], 'query'> &
+  Part<O['body'], 'body'> & { headers: Record<string, string | undefined> }
+
+type BodyOf<A> = A extends TSchema
+  ? Static<A>
+  : A extends Media
+    ? string | AsyncIterable<string | Uint8Array>
+    : undefined
+
+/** What an operation answers with. */
+export type AnswerOf<O extends Operation> = { [S in keyof O['answers']]: BodyOf<O['answers'][S]> }[keyof O['answers']]
+
+export function isMedia(answer: TSchema | Media | Empty): answer is Media {
+  return 'mediaType' in answer
+}
+
+export function isEmpty(answer: TSchema | Media | Empty): answer is Empty {
+  return 'empty' in answer
+}
+
+/** The full path of an operation, parameters still in braces. */
+export function pathOf(contract: Contract, operation: Operation): string {
+  return operation.atRoot === true ? operation.path : contract.prefix + operation.path
+}
+
+/** True when the operation changes something. */
+export function writes(operation: Operation): boolean {
+  return operation.method !== 'GET' && operation.readOnly !== true
+}

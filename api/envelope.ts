@@ -1,0 +1,56 @@
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+
+/** Shapes that every contract uses: `{ data, meta }`, ids, times, paging. */
+
+/** Unknown fields are refused, never stripped. */
+export function closed<Properties extends TProperties>(properties: Properties, options: { description?: string } = {}) {
+  return Type.Object(properties, { additionalProperties: false, ...options })
+}
+
+export function data<Schema extends TSchema>(schema: Schema) {
+  return closed({ data: schema })
+}
+
+/** Any RFC 9562 UUID; made lower-case on the way in. */
+export const Uuid = Type.String({
+  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  lowercased: true,
+  description: 'UUID',
+  examples: ['0198f0c2-7b1e-7c3a-9d55-0242ac120002'],
+})
+
+/** RFC 3339, UTC, with milliseconds. */
+export const Timestamp = Type.String({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
+  description: 'RFC 3339 time in UTC with milliseconds',
+  examples: ['2026-01-31T08:30:00.000Z'],
+})
+
+/** A name that people give things: one line, no control characters, no blanks around it. */
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^[^\\s\\u0000-\\u001f\\u007f]([^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f])?$',
+})
+
+export const pageLimits = { default: 50, maximum: 100 } as const
+
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: pageLimits.maximum, default: pageLimits.default, description: 'Page size' }),
+  ),
+  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0, description: 'How many to skip' })),
+}
+
+export const PageMeta = closed({
+  totalElements: Type.Optional(Type.Integer({ minimum: 0 })),
+  elements: Type.Integer({ minimum: 0 }),
+  offset: Type.Integer({ minimum: 0 }),
+  nextCursor: Type.Optional(Type.String()),
+})
+
+export type PageMeta = Static<typeof PageMeta>
+
+export function page<Schema extends TSchema>(element: Schema) {
+  return closed({ data: Type.Array(element), meta: PageMeta })
+}

@@ -1,0 +1,321 @@
+import { type Static, Type } from 'typebox'
+import { RoleName } from './authorization.ts'
+import { contract, empty, media } from './contract.ts'
+import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+
+/** The name somebody signs in with; `name@tenant`, where no suffix means the tenant `default`. */
+export const SignInName = Type.String({
+  pattern: '^[a-z0-9][a-z0-9._-]{0,62}$',
+  description: 'Lower-case letters, digits, dot, dash, underscore',
+  examples: ['jane.doe'],
+})
+
+/** Too short or too common is answered with `weak_password` and what to do, so only the longest bound is said here. */
+export const Password = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  writeOnly: true,
+  format: 'password',
+  description: 'At least 12 characters; longer is better than stranger',
+})
+
+/** What people read instead of the name: one line. */
+const DisplayName = Type.String({ maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
+
+export const User = closed({
+  id: Uuid,
+  name: SignInName,
+  displayName: DisplayName,
+  disabled: Type.Boolean(),
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+  lastSignInTimestamp: Type.Union([Timestamp, Type.Null()]),
+})
+export type User = Static<typeof User>
+
+export const ServerUser = closed({
+  id: Uuid,
+  name: Name,
+  clientId: Type.String(),
+  disabled: Type.Boolean(),
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+  secretCreatedTimestamp: Timestamp,
+})
+export type ServerUser = Static<typeof ServerUser>
+
+/** The secret is shown here, once, and stored only as a hash. */
+export const ServerUserWithSecret = closed({
+  ...ServerUser.properties,
+  clientSecret: Type.String(),
+  tokenUrl: Type.String({ description: 'Where to get access tokens with it' }),
+})
+
+const TokenAnswer = closed({
+  access_token: Type.String(),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Integer(),
+  scope: Type.Optional(Type.String()),
+  refresh_token: Type.Optional(Type.String()),
+})
+
+/** RFC 6749 §5.2: what OAuth clients understand, instead of the platform's own problem documents. */
+const TokenError = closed({ error: Type.String(), error_description: Type.Optional(Type.String()) })
+
+/** RFC 6749 asks that parameters a server does not know are ignored, so these forms are open. */
+function form<Properties extends Record<string, ReturnType<typeof Type.Optional>>>(properties: Properties) {
+  return Type.Object(properties, { additionalProperties: Type.Unknown() })
+}
+
+/** A parameter that is sent twice arrives as a list, to be refused in the words of the RFC. */
+const text = () => Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]))
+
+const AuthorizationQuery = form({
+  response_type: text(),
+  client_id: text(),
+  redirect_uri: text(),
+  scope: text(),
+  state: text(),
+  code_challenge: text(),
+  code_challenge_method: text(),
+  prompt: text(),
+})
+
+const byId = closed({ id: Uuid })
+
+export const identity = contract({
+  name: 'identity',
+  title: 'Identity and access management',
+  description: 'Users, server users, sign-in and access tokens (OAuth 2).',
+  version: '1.0.0',
+  prefix: '/iam/v1',
+  operations: {
+    token: {
+      method: 'POST',
+      path: '/oauth/token',
+      atRoot: true,
+      summary: 'Get an access token',
+      description:
+        'Grants: `client_credentials` for server users (form fields or HTTP Basic), `authorization_code` with PKCE and `refresh_token` for people. `scope` may name roles to narrow the token to. Errors are those of RFC 6749 §5.2.',
+      access: 'public',
+      readOnly: true,
+      headers: ['authorization'],
+      bodyType: 'application/x-www-form-urlencoded',
+      body: form({
+        grant_type: text(),
+        client_id: text(),
+        client_secret: text(),
+        scope: text(),
+        code: text(),
+        code_verifier: text(),
+        redirect_uri: text(),
+        refresh_token: text(),
+      }),
+      answers: { 200: TokenAnswer, 400: TokenError, 401: TokenError, 429: TokenError },
+    },
+    authorize: {
+      method: 'GET',
+      path: '/oauth/authorize',
+      atRoot: true,
+      summary: 'Sign in with a browser: authorization code with PKCE (S256)',
+      access: 'public',
+      headers: ['cookie'],
+      query: AuthorizationQuery,
+      answers: { 200: media('text/html; charset=utf-8'), 302: empty, 400: media('text/html; charset=utf-8') },
+    },
+    signIn: {
+      method: 'POST',
+      path: '/oauth/authorize',
+      atRoot: true,
+      summary: 'The sign-in form of the page above',
+      access: 'public',
+      headers: ['cookie', 'origin'],
+      query: AuthorizationQuery,
+      bodyType: 'application/x-www-form-urlencoded',
+      body: form({ name: text(), password: text(), proof: text() }),
+      answers: {
+        303: empty,
+        400: media('text/html; charset=utf-8'),
+        401: media('text/html; charset=utf-8'),
+        403: media('text/html; charset=utf-8'),
+        429: media('text/html; charset=utf-8'),
+        503: media('text/html; charset=utf-8'),
+      },
+    },
+    signOut: {
+      method: 'POST',
+      path: '/oauth/logout',
+      atRoot: true,
+      summary: 'Sign out: ends the session of this browser and its refresh tokens',
+      access: 'public',
+      headers: ['cookie', 'origin'],
+      bodyType: 'application/x-www-form-urlencoded',
+      description: 'The only `post_logout_redirect_uri` that is followed is the console.',
+      body: form({ refresh_token: text(), post_logout_redirect_uri: text() }),
+      answers: { 204: empty, 303: empty },
+    },
+    userInfo: {
+      method: 'GET',
+      path: '/oauth/userinfo',
+      atRoot: true,
+      summary: 'Who the token belongs to',
+      access: 'signed-in',
+      answers: {
+        200: closed({
+          sub: Uuid,
+          name: Type.String(),
+          preferred_username: Type.String(),
+          tenant: Uuid,
+          tenant_name: Type.String(),
+          kind: Type.String(),
+          roles: Type.Array(RoleName),
+        }),
+      },
+    },
+    keys: {
+      method: 'GET',
+      path: '/.well-known/jwks.json',
+      atRoot: true,
+      summary: 'Public keys that access tokens are signed with',
+      access: 'public',
+      answers: { 200: closed({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }) },
+    },
+    metadata: {
+      method: 'GET',
+      path: '/.well-known/oauth-authorization-server',
+      atRoot: true,
+      summary: 'Authorization server metadata (RFC 8414)',
+      access: 'public',
+      answers: { 200: Type.Record(Type.String(), Type.Unknown()) },
+    },
+    listUsers: {
+      method: 'GET',
+      path: '/users',
+      summary: 'People, by name',
+      access: 'glb_access_manage',
+      query: closed({ name: Type.Optional(SignInName), ...pageQuery }),
+      answers: { 200: page(User) },
+    },
+    createUser: {
+      method: 'POST',
+      path: '/users',
+      summary: 'Create a user; rights come with a grant',
+      access: 'glb_access_manage',
+      body: data(closed({ name: SignInName, displayName: Type.Optional(DisplayName), password: Password })),
+      answers: { 201: data(User) },
+      errors: ['already_exists', 'weak_password'],
+    },
+    readUser: {
+      method: 'GET',
+      path: '/users/{id}',
+      summary: 'One user',
+      access: 'glb_access_manage',
+      params: byId,
+      answers: { 200: data(User) },
+      errors: ['not_found'],
+    },
+    updateUser: {
+      method: 'PATCH',
+      path: '/users/{id}',
+      summary: 'Rename, disable or enable a user, or set a new password',
+      access: 'glb_access_manage',
+      params: byId,
+      headers: ['if-match'],
+      body: data(
+        Type.Object(
+          {
+            displayName: Type.Optional(DisplayName),
+            disabled: Type.Optional(Type.Boolean()),
+            password: Type.Optional(Password),
+          },
+          { additionalProperties: false, minProperties: 1 },
+        ),
+      ),
+      answers: { 200: data(User) },
+      errors: ['not_found', 'last_administrator', 'weak_password', 'precondition_failed', 'would_escalate', 'conflict'],
+    },
+    deleteUser: {
+      method: 'DELETE',
+      path: '/users/{id}',
+      summary: 'Delete a user and its grants',
+      access: 'glb_access_manage',
+      params: byId,
+      headers: ['if-match'],
+      answers: { 204: empty },
+      errors: ['not_found', 'last_administrator', 'precondition_failed', 'would_escalate'],
+    },
+    changePassword: {
+      method: 'POST',
+      path: '/password',
+      summary: 'Change your own password; ends your other sessions',
+      access: 'signed-in',
+      headers: ['authorization'],
+      body: data(closed({ currentPassword: Type.String({ maxLength: 256, writeOnly: true }), newPassword: Password })),
+      answers: { 204: empty },
+      errors: ['wrong_password', 'weak_password', 'conflict', 'too_many_requests'],
+    },
+    listServerUsers: {
+      method: 'GET',
+      path: '/server-users',
+      summary: 'Server users, by name',
+      access: 'glb_access_manage',
+      query: closed({ name: Type.Optional(Name), ...pageQuery }),
+      answers: { 200: page(ServerUser) },
+    },
+    createServerUser: {
+      method: 'POST',
+      path: '/server-users',
+      summary: 'Create a server user; the secret is in this answer and nowhere else',
+      access: 'glb_access_manage',
+      body: data(closed({ name: Name })),
+      answers: { 201: data(ServerUserWithSecret) },
+      errors: ['already_exists'],
+      answersSecret: true,
+    },
+    readServerUser: {
+      method: 'GET',
+      path: '/server-users/{id}',
+      summary: 'One server user',
+      access: 'glb_access_manage',
+      params: byId,
+      answers: { 200: data(ServerUser) },
+      errors: ['not_found'],
+    },
+    updateServerUser: {
+      method: 'PATCH',
+      path: '/server-users/{id}',
+      summary: 'Rename, disable or enable a server user; disabling refuses its tokens at once',
+      access: 'glb_access_manage',
+      params: byId,
+      headers: ['if-match'],
+      body: data(
+        Type.Object(
+          { name: Type.Optional(Name), disabled: Type.Optional(Type.Boolean()) },
+          { additionalProperties: false, minProperties: 1 },
+        ),
+      ),
+      answers: { 200: data(ServerUser) },
+      errors: ['not_found', 'already_exists', 'precondition_failed', 'would_escalate'],
+    },
+    rotateServerUserSecret: {
+      method: 'POST',
+      path: '/server-users/{id}/secret',
+      summary: 'Make a new secret; the old one ends at once',
+      access: 'glb_access_manage',
+      params: byId,
+      answers: { 200: data(ServerUserWithSecret) },
+      errors: ['not_found', 'would_escalate'],
+      answersSecret: true,
+    },
+    deleteServerUser: {
+      method: 'DELETE',
+      path: '/server-users/{id}',
+      summary: 'Delete a server user and its grants',
+      access: 'glb_access_manage',
+      params: byId,
+      headers: ['if-match'],
+      answers: { 204: empty },
+      errors: ['not_found', 'precondition_failed', 'would_escalate'],
+    },
+  },
+})

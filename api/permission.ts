@@ -1,0 +1,87 @@
+/** What may be permitted, and the roles that come with the product. */
+
+type Description = { scope: 'global' | 'access-group'; title: string }
+
+/** `global` permissions are held for the whole tenant; `access-group` ones also for the assets of one group. */
+export const permissions = {
+  glb_inventory_read_relation_data: { scope: 'global', title: 'Read all relations of the tenant' },
+  glb_inventory_write_relation_data: { scope: 'global', title: 'Create and delete relations' },
+  glb_file_import: { scope: 'global', title: 'Import files' },
+  glb_file_export: { scope: 'global', title: 'Export files' },
+  glb_discovery_run: { scope: 'global', title: 'Run and schedule discoveries' },
+  glb_gateway_manage: { scope: 'global', title: 'Onboard and revoke gateways' },
+  glb_jobs_read: { scope: 'global', title: 'Read all jobs' },
+  glb_workflow_manage: { scope: 'global', title: 'Manage workflows' },
+  glb_hierarchy_read: { scope: 'global', title: 'Read hierarchies' },
+  glb_hierarchy_write: { scope: 'global', title: 'Change hierarchies' },
+  glb_update_manage: { scope: 'global', title: 'Manage firmware updates' },
+  glb_schema_write: { scope: 'global', title: 'Add asset schemas and custom properties' },
+  glb_audit_read: { scope: 'global', title: 'Read the audit trail' },
+  glb_access_manage: { scope: 'global', title: 'Manage users, server users, roles, access groups and grants' },
+  glb_credential_read: { scope: 'global', title: 'See credentials (never their secrets)' },
+  glb_credential_write: { scope: 'global', title: 'Manage credentials' },
+  write_template: { scope: 'global', title: 'Upload credential templates' },
+  inventory_read_asset_data: { scope: 'access-group', title: 'Read assets' },
+  inventory_write_asset_data: { scope: 'access-group', title: 'Create, change and delete assets' },
+  remote_access_connect: { scope: 'access-group', title: 'Open remote connections to assets' },
+} as const satisfies Record<string, Description>
+
+export type Permission = keyof typeof permissions
+
+export const permissionNames = Object.keys(permissions) as Permission[]
+
+const reading: Permission[] = [
+  'glb_inventory_read_relation_data',
+  'glb_jobs_read',
+  'glb_hierarchy_read',
+  'inventory_read_asset_data',
+]
+
+const operating: Permission[] = [
+  ...reading,
+  'glb_inventory_write_relation_data',
+  'glb_file_import',
+  'glb_file_export',
+  'glb_discovery_run',
+  'glb_hierarchy_write',
+  'inventory_write_asset_data',
+]
+
+type BuiltInRole = { title: string; permissions: readonly Permission[] }
+
+/** The roles every tenant has. They live here and not in a table: an upgrade changes them for everybody at once. */
+export const builtInRoles = {
+  viewer: { title: 'Sees assets, relations, hierarchies and jobs', permissions: reading },
+  operator: { title: 'Works on assets and runs discoveries', permissions: operating },
+  supervisor: { title: 'Operator with remote access', permissions: [...operating, 'remote_access_connect'] },
+  administrator: { title: 'May do everything in the tenant', permissions: permissionNames },
+  credential_manager: {
+    title: 'Manages credential templates and instances',
+    permissions: [
+      'write_template',
+      'glb_credential_read',
+      'glb_credential_write',
+      'glb_inventory_read_relation_data',
+      'inventory_read_asset_data',
+    ],
+  },
+  gateway: {
+    title: "What a gateway's own token may do",
+    permissions: [
+      'glb_inventory_read_relation_data',
+      'glb_inventory_write_relation_data',
+      'inventory_read_asset_data',
+      'inventory_write_asset_data',
+    ],
+  },
+} as const satisfies Record<string, BuiltInRole>
+
+export type BuiltInRoleName = keyof typeof builtInRoles
+
+export function isPermission(name: string): name is Permission {
+  return Object.hasOwn(permissions, name)
+}
+
+export function isBuiltInRole(name: string): name is BuiltInRoleName {
+  return Object.hasOwn(builtInRoles, name)
+}
