@@ -1,0 +1,202 @@
+import { identity } from '@millwright/api/identity.ts'
+import type { JWK } from 'jose'
+import { clientVoucher } from './front/client-voucher.ts'
+import { deniedWrites } from './front/denied-writes.ts'
+import { type ExternalIssuer, foreignIssuer } from './front/external-issuer.ts'
+import { Front } from './front/front.ts'
+import { RateLimit } from './front/rate-limit.ts'
+import { TokenVerifier } from './front/token.ts'
+import { pages } from './pages.ts'
+import { AccessCache } from './platform/access/cache.ts'
+import { systemCaller } from './platform/access/system.ts'
+import { auditJobs } from './platform/audit/audit.ts'
+import type { Address } from './platform/database/connection.ts'
+import type { Database } from './platform/database/database.ts'
+import { eventJobs } from './platform/events/events.ts'
+import { createServer } from './platform/http/server.ts'
+import { createHub } from './platform/hub.ts'
+import { Jobs } from './platform/jobs/jobs.ts'
+import { limits } from './platform/limits.ts'
+import type { Log } from './platform/log.ts'
+import { createMetrics } from './platform/metrics.ts'
+import { peerTokens as createPeerTokens } from './platform/peer-token.ts'
+import type { Secrets } from './platform/secrets/secrets.ts'
+import type { Context, Service } from './platform/service.ts'
+import { StartError } from './platform/start-error.ts'
+import { TenantDirectory } from './platform/tenants/tenants.ts'
+import type { Tracing } from './platform/tracing.ts'
+import { services } from './services/services.ts'
+
+export type CloudOptions = {
+  database: Database
+  /** The pool's address, for the one connection that listens for changes of access; absent behind a pooler. */
+  listenAt: Address | undefined
+  secrets: Secrets
+  log: Log
+  /** Names of the services to run here; empty runs all. */
+  local: readonly string[]
+  /** Where the others are: name to URL. */
+  remote: ReadonlyMap<string, string>
+  baseUrl: string
+  tokenLifetimeSeconds: number
+  externalIssuers: readonly ExternalIssuer[]
+  rateLimit: number
+  corsOrigins: string[]
+  trustedProxies: string[]
+  metricsToken: string | undefined
+  tracing: Tracing | undefined
+  /** Check every answer against its contract: on in tests. */
+  strict: boolean
+}
+
+export type Cloud = {
+  context: Context
+  /** The origin that clients use; set when it is not known before listening. */
+  setBaseUrl(url: string): void
+  listen(at: { host: string; port: number }): Promise<number>
+  inject: Awaited<ReturnType<typeof createServer>>['inject']
+  /** Finishes what was accepted, then stops. */
+  close(): Promise<void>
+}
+
+/** The cloud part in one process: the hub of its services behind the front. */
+export async function openCloud(options: CloudOptions): Promise<Cloud> {
+  const { database, secrets, log } = options
+  const settings = { baseUrl: options.baseUrl, tokenLifetimeSeconds: options.tokenLifetimeSeconds }
+  const tenants = new TenantDirectory({ database })
+  const access = new AccessCache({
+    database,
+    tenants,
+    log,
+    ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
+  })
+  const jobs = new Jobs({ database, log })
+  jobs.define({ ...auditJobs({ database, secrets }), ...eventJobs({ database }) })
+  const peerTokens = createPeerTokens(secrets)
+  const here = localServices(options)
+  const hub = createHub(
+    { database, access, tenants, secrets, jobs, settings, log },
+    { services: here, remote: options.remote, peerTokens, strict: options.strict },
+  )
+  const { context } = hub
+  const tokens = new TokenVerifier({
+    issuer: () => settings.baseUrl,
+    keys: async () => (await context.peers(identity, systemCaller()).keys({})).keys as JWK[],
+    foreign: options.externalIssuers.map((issuer) => foreignIssuer(issuer, { database, tenants })),
+  })
+  const voucher = clientVoucher(secrets)
+  const rateLimit = new RateLimit({ perSecond: options.rateLimit })
+  const front = new Front({
+    tokens,
+    peerTokens,
+    access,
+    tenants,
+    rateLimit,
+    voucher,
+    onDenied: deniedWrites({ database, log }),
+  })
+  const metrics = createMetrics({ database, tokens })
+  const server = await createServer({
+    operations: hub.operations,
+    forwards: forwards(options, here, voucher.vouch),
+    pages: pages({
+      contracts: services.map(({ contract }) => contract),
+      database,
+      metrics,
+      metricsToken: options.metricsToken,
+    }),
+    admit: (arrival, operation, contract) => front.admit(arrival, operation, contract),
+    onAnswered: (answered) => {
+      metrics.answered(answered)
+      logAnswer(log, answered)
+    },
+    log,
+    tracing: options.tracing,
+    trustedProxies: options.trustedProxies,
+    corsOrigins: options.corsOrigins,
+    headers: securityHeaders(settings.baseUrl),
+  })
+  await server.ready()
+  await access.start()
+  jobs.start()
+  return {
+    context,
+    setBaseUrl(url) {
+      settings.baseUrl = url
+    },
+    async listen({ host, port }) {
+      await server.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
+        throw new StartError(cannotListen(error, { host, port }))
+      })
+      return (server.server.address() as { port: number }).port
+    },
+    inject: server.inject.bind(server),
+    async close() {
+      await withinTime(server.close(), limits.drainMs)
+      await jobs.stop()
+      await access.stop()
+      await options.tracing?.stop()
+      await database.close()
+    },
+  }
+}
+
+function localServices({ local, remote }: CloudOptions): Service[] {
+  const names = services.map(({ contract }) => contract.name)
+  for (const name of [...local, ...remote.keys()]) {
+    if (!names.includes(name)) throw new StartError(`There is no service ${name}; there are ${names.join(', ')}.`)
+  }
+  if (local.length === 0) return services.filter(({ contract }) => !remote.has(contract.name))
+  return services.filter(({ contract }) => local.includes(contract.name))
+}
+
+/** Requests for services that run elsewhere are admitted here and answered there. */
+function forwards(
+  { remote }: CloudOptions,
+  here: readonly Service[],
+  vouch: (request: { id: string; address: string }) => Record<string, string>,
+) {
+  const elsewhere = services.filter((service) => !here.includes(service) && remote.has(service.contract.name))
+  return elsewhere.map(({ contract }) => ({
+    url: remote.get(contract.name) ?? '',
+    operations: Object.entries(contract.operations).map(([name, operation]) => ({ contract, name, operation })),
+    vouch,
+  }))
+}
+
+function logAnswer(
+  log: Log,
+  { requestId, method, route, status, ms, caller }: Parameters<ReturnType<typeof createMetrics>['answered']>[0],
+): void {
+  if (!log.isLevelEnabled('info')) return
+  const who =
+    caller !== undefined && 'principal' in caller ? { tenant: caller.tenantName, principal: caller.principal.id } : {}
+  log.info({ requestId, method, route, status, ms: Math.round(ms * 10) / 10, ...who }, 'answered')
+}
+
+/** Safe defaults for everything; a page that needs more says so itself. */
+function securityHeaders(baseUrl: string): Record<string, string> {
+  return {
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': 'no-store',
+    ...(baseUrl.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000; includeSubDomains' } : {}),
+  }
+}
+
+function cannotListen(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
+  if (error.code === 'EADDRINUSE')
+    return `Port ${port} is taken: stop the other program, or set MILLWRIGHT_PORT (0 takes any free one).`
+  if (error.code === 'EACCES') return `Port ${port} needs more rights: set MILLWRIGHT_PORT to 1024 or higher.`
+  return `Cannot listen on ${host}:${port} (${error.code}): check MILLWRIGHT_HOST and MILLWRIGHT_PORT.`
+}
+
+async function withinTime(work: Promise<unknown>, ms: number): Promise<void> {
+  const timer = Promise.withResolvers<void>()
+  const handle = setTimeout(timer.resolve, ms)
+  await Promise.race([work, timer.promise])
+  clearTimeout(handle)
+}

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Cloud } from './cloud.ts'
+import { listPrincipals } from './platform/access/store.ts'
+import { type Address, openClient } from './platform/database/connection.ts'
+import type { Database, Scope } from './platform/database/database.ts'
+import { createTenant, findTenant } from './platform/tenants/tenants.ts'
+import { createServerUser, createUser, newServerUserSecret } from './services/identity/accounts.ts'
+
+/** How to get in, as it is written to `first-run.json`. */
+export type Access = {
+  baseUrl: string
+  clientId: string
+  clientSecret: string
+  adminUser: string
+  adminPassword: string
+}
+
+export type FirstRun = {
+  file: string /** Present while the file is there. */
+  access: Access | undefined
+  isNew: boolean
+}
+
+type Options = { cloud: Cloud; owner: Address; home: string; baseUrl: string; isIdentityHere: boolean }
+
+const tenantName = 'default'
+const adminUser = 'admin'
+
+/**
+ * A platform that nobody can enter yet gets a tenant, an administrator and a client for programs. What they sign in
+ * with is written to a file before it is valid, so that a crash in between leaves nobody locked out: the next start
+ * finds nobody and begins again.
+ */
+export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: Options): Promise<FirstRun> {
+  const file = join(home, 'first-run.json')
+  if (!isIdentityHere) return { file, access: await refreshed(file, baseUrl), isNew: false }
+  const tenant = await ensureTenant(owner)
+  const scope = { tenantId: tenant.id, tenantName: tenant.name }
+  const { database } = cloud.context
+  const people = await database.read(scope, (handle) => listPrincipals(handle, { kind: 'user', limit: 1, offset: 0 }))
+  if (people.total > 0) return { file, access: await refreshed(file, baseUrl), isNew: false }
+  const secret = newServerUserSecret()
+  const access: Access = {
+    baseUrl,
+    clientId: secret.clientId,
+    clientSecret: secret.clientSecret,
+    adminUser,
+    adminPassword: newPassword(),
+  }
+  await write(file, access)
+  await createServerUser(cloud.context, scope, { name: 'first-run', secret, role: 'administrator' })
+  await createAdministrator(database, scope, access.adminPassword)
+  return { file, access, isNew: true }
+}
+
+/** The first user of a tenant is its administrator. */
+export async function createAdministrator(database: Database, tenant: Scope, password = newPassword()) {
+  const user = { name: adminUser, displayName: 'Administrator', password, role: 'administrator' }
+  await createUser({ database }, tenant, user)
+  return { name: adminUser, password }
+}
+
+function newPassword(): string {
+  return randomBytes(15).toString('base64url')
+}
+
+async function ensureTenant(address: Address): Promise<{ id: string; name: string }> {
+  const owner = await openClient(address)
+  try {
+    return (await findTenant(owner, tenantName)) ?? (await createTenant(owner, { name: tenantName }))
+  } finally {
+    await owner.end()
+  }
+}
+
+/** The file may be deleted once it was read; while it is there, its address is kept right. */
+async function refreshed(file: string, baseUrl: string): Promise<Access | undefined> {
+  try {
+    const access: Access = JSON.parse(await readFile(file, 'utf8'))
+    if (access.baseUrl !== baseUrl) await write(file, { ...access, baseUrl })
+    return { ...access, baseUrl }
+  } catch {
+    return undefined
+  }
+}
+
+async function write(file: string, access: Access): Promise<void> {
+  const draft = `${file}.${process.pid}`
+  await writeFile(draft, `${JSON.stringify(access, undefined, 2)}\n`, { mode: 0o600 })
+  await chmod(draft, 0o600)
+  await rename(draft, file)
+}

@@ -1,0 +1,28 @@
+import type { Arrival } from '../platform/http/arrival.ts'
+import { type Secrets, sameBytes } from '../platform/secrets/secrets.ts'
+
+const addressHeader = 'x-millwright-client'
+const proofHeader = 'x-millwright-client-proof'
+
+/**
+ * When one of our processes forwards a request to another, the audit trail there must still show where the client is.
+ * The address travels with a proof that only a process with our master key can make, so that no client can invent one.
+ */
+export type ClientVoucher = {
+  vouch(request: { id: string; address: string }): Record<string, string>
+  addressOf(arrival: Arrival): string
+}
+
+export function clientVoucher(secrets: Secrets): ClientVoucher {
+  const proof = (id: string, address: string) =>
+    secrets.mac('forwarded client', `${id} ${address}`).toString('base64url')
+  return {
+    vouch: ({ id, address }) => ({ [addressHeader]: address, [proofHeader]: proof(id, address) }),
+    addressOf({ id, headers, address }) {
+      const claimed = headers[addressHeader]
+      const given = headers[proofHeader]
+      if (typeof claimed !== 'string' || typeof given !== 'string') return address
+      return sameBytes(Buffer.from(given), Buffer.from(proof(id, claimed))) ? claimed : address
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import type { Contract, Operation } from '@millwright/api/contract.ts'
+import { writes } from '@millwright/api/contract.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { AccessCache } from '../platform/access/cache.ts'
+import type { Caller } from '../platform/access/caller.ts'
+import type { Admission, Arrival } from '../platform/http/arrival.ts'
+import { authorize } from '../platform/operation.ts'
+import { type PeerTokens, peerScheme } from '../platform/peer-token.ts'
+import type { Visitor } from '../platform/service.ts'
+import type { TenantDirectory } from '../platform/tenants/tenants.ts'
+import type { ClientVoucher } from './client-voucher.ts'
+import type { RateLimit } from './rate-limit.ts'
+import { refused, type TokenVerifier } from './token.ts'
+
+type Options = {
+  tokens: TokenVerifier
+  peerTokens: PeerTokens
+  access: AccessCache
+  tenants: TenantDirectory
+  rateLimit: RateLimit
+  voucher: ClientVoucher
+  /** Told when somebody with a valid token was refused a write. */
+  onDenied: (caller: Caller, action: string) => void
+}
+
+const missing = new Problem(
+  'unauthenticated',
+  'Send an access token: Authorization: Bearer <token>, from /oauth/token',
+  {
+    headers: { 'www-authenticate': 'Bearer' },
+  },
+)
+
+/**
+ * The API gateway's authentication plugin: who is it, may it do this, not too often. Everything before the handler,
+ * and before the body is read.
+ */
+export class Front {
+  readonly #options: Options
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  async admit(arrival: Arrival, operation: Operation, contract: Contract): Promise<Admission> {
+    const request = { id: arrival.id, address: this.#options.voucher.addressOf(arrival) }
+    if (operation.access === 'public') {
+      return { caller: { request }, headers: this.#options.rateLimit.take(`address ${request.address}`) }
+    }
+    const caller = await this.#authenticate(arrival, request)
+    const headers = caller.principal.kind === 'system' ? undefined : this.#options.rateLimit.take(caller.principal.id)
+    try {
+      authorize(operation, caller)
+    } catch (error) {
+      if (writes(operation)) this.#options.onDenied(caller, `${contract.name}.${nameOf(contract, operation)}`)
+      throw error
+    }
+    return { caller, ...(headers === undefined ? {} : { headers }) }
+  }
+
+  async #authenticate(arrival: Arrival, request: Visitor['request']): Promise<Caller> {
+    const header = arrival.headers.authorization
+    if (typeof header !== 'string') throw missing
+    const space = header.indexOf(' ')
+    const scheme = header.slice(0, space).toLowerCase()
+    const token = header.slice(space + 1).trim()
+    if (scheme === 'bearer') return this.#bearer(token, request)
+    if (scheme === peerScheme.toLowerCase()) return this.#options.peerTokens.verify(token).catch(notPeer)
+    throw missing
+  }
+
+  async #bearer(token: string, request: Visitor['request']): Promise<Caller> {
+    const verified = await this.#options.tokens.verify(token)
+    const tenant = await this.#options.tenants.byId(verified.tenantId)
+    if (tenant === undefined) throw refused('its tenant does not exist')
+    if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
+    const access = await this.#options.access.of(verified.tenantId, verified.principalId)
+    if (access === undefined) throw refused('its principal does not exist any more')
+    if (access.principal.disabled) throw refused('its principal is disabled')
+    return {
+      tenantId: verified.tenantId,
+      tenantName: tenant.name,
+      principal: access.principal,
+      roles: verified.roles,
+      rights: this.#options.access.effective(access, verified.roles),
+      request,
+    }
+  }
+}
+
+function notPeer(): never {
+  throw missing
+}
+
+function nameOf(contract: Contract, operation: Operation): string {
+  return Object.entries(contract.operations).find(([, other]) => other === operation)?.[0] ?? ''
+}

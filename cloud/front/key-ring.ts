@@ -1,0 +1,57 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { tokenAlgorithm } from '@millwright/api/token.ts'
+import { type CryptoKey, importJWK, type JWK } from 'jose'
+
+type Options = { load: () => Promise<JWK[]>; onRemoved: (kid: string) => void; now?: () => number }
+
+/** A key that is not known yet may be a new one: look again, but not for every made-up name. */
+const reloadAfterMs = 2_000
+const freshForMs = 30_000
+
+/** The public keys that tokens are signed with, as identity publishes them. */
+export class KeyRing {
+  readonly #options: Options
+  readonly #now: () => number
+  #keys = new Map<string, CryptoKey>()
+  #loadedAt = Number.NEGATIVE_INFINITY
+  #loading: Promise<void> | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#now = options.now ?? (() => performance.now())
+  }
+
+  async find(kid: string): Promise<CryptoKey | undefined> {
+    const age = this.#now() - this.#loadedAt
+    const known = this.#keys.get(kid)
+    if (known !== undefined) {
+      if (age > freshForMs) this.#reload().catch(() => {})
+      return known
+    }
+    if (age > reloadAfterMs) await this.#reload()
+    return this.#keys.get(kid)
+  }
+
+  #reload(): Promise<void> {
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined
+    })
+    return this.#loading
+  }
+
+  async #load(): Promise<void> {
+    const published = await this.#options.load().catch((error: unknown) => {
+      throw new Problem('unavailable', 'The keys that tokens are signed with cannot be read', {
+        retryAfter: 2,
+        cause: error,
+      })
+    })
+    const keys = new Map<string, CryptoKey>()
+    for (const jwk of published) {
+      if (jwk.kid !== undefined) keys.set(jwk.kid, (await importJWK(jwk, tokenAlgorithm)) as CryptoKey)
+    }
+    for (const kid of this.#keys.keys()) if (!keys.has(kid)) this.#options.onRemoved(kid)
+    this.#keys = keys
+    this.#loadedAt = this.#now()
+  }
+}

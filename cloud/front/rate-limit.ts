@@ -1,0 +1,62 @@
+import { Problem } from '@millwright/api/problem.ts'
+
+type Bucket = { tokens: number; at: number }
+
+/** How many principals are remembered at once; the least recently seen are forgotten first. */
+const remembered = 10_000
+
+/**
+ * A token bucket per principal: bursts of up to a second's worth, then an even flow. In memory and per process: the
+ * limit protects a process from a client that runs wild, not the plant from its operators.
+ */
+export class RateLimit {
+  readonly #perSecond: number
+  readonly #buckets = new Map<string, Bucket>()
+  readonly #now: () => number
+
+  constructor({ perSecond, now = () => performance.now() }: { perSecond: number; now?: () => number }) {
+    this.#perSecond = perSecond
+    this.#now = now
+  }
+
+  /** Takes one request from the bucket and answers the headers that tell the client where it stands. */
+  take(who: string): Record<string, string> {
+    const bucket = this.#bucket(who)
+    if (bucket.tokens < 1) {
+      const wait = (1 - bucket.tokens) / this.#perSecond
+      throw new Problem(
+        'too_many_requests',
+        `At most ${this.#perSecond} requests a second are taken from one principal`,
+        {
+          retryAfter: Math.max(1, wait),
+          headers: this.#headers(0, 1),
+        },
+      )
+    }
+    bucket.tokens -= 1
+    return this.#headers(Math.floor(bucket.tokens), 1)
+  }
+
+  #bucket(who: string): Bucket {
+    const now = this.#now()
+    const known = this.#buckets.get(who)
+    if (known !== undefined) {
+      known.tokens = Math.min(this.#perSecond, known.tokens + ((now - known.at) / 1000) * this.#perSecond)
+      known.at = now
+      this.#buckets.delete(who)
+      this.#buckets.set(who, known)
+      return known
+    }
+    if (this.#buckets.size >= remembered) this.#buckets.delete(this.#buckets.keys().next().value ?? '')
+    const fresh = { tokens: this.#perSecond, at: now }
+    this.#buckets.set(who, fresh)
+    return fresh
+  }
+
+  #headers(remaining: number, seconds: number): Record<string, string> {
+    return {
+      'ratelimit-policy': `"default";q=${this.#perSecond};w=1`,
+      ratelimit: `"default";r=${remaining};t=${seconds}`,
+    }
+  }
+}

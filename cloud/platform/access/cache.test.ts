@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { permissionNames } from '@millwright/api/permission.ts'
+import { v7 } from 'uuid'
+import type { Database } from '../database/database.ts'
+import { suspendTenant } from '../tenants/tenants.ts'
+import { changeAccess, insertGrant, insertRole, updatePrincipal, updateRole } from './store.ts'
+import { givenUser, revoke, testSite, until } from './testing.ts'
+
+const limits = { timeout: 30_000 }
+
+function countStatements(database: Database): { looks: number } {
+  const counted = { looks: 0 }
+  database.observe(({ text }) => {
+    if (text.includes('from principals p')) counted.looks++
+  })
+  return counted
+}
+
+test('a second look does not ask the database', limits, async () => {
+  await using site = await testSite()
+  const { database, access } = site.process()
+  const user = await givenUser(database, site.scope, 'viewer')
+  const counted = countStatements(database)
+
+  const first = await access.of(site.tenant.id, user.id)
+  const second = await access.of(site.tenant.id, user.id)
+
+  assert.equal(first, second)
+  assert.equal(counted.looks, 1)
+  assert.deepEqual(
+    first?.held.map(({ role, accessGroupId }) => [role, accessGroupId]),
+    [['viewer', null]],
+  )
+})
+
+test('many who look for the same at once share one statement', limits, async () => {
+  await using site = await testSite()
+  const { database, access } = site.process()
+  const user = await givenUser(database, site.scope, 'viewer')
+  const counted = countStatements(database)
+
+  const found = await Promise.all(Array.from({ length: 50 }, () => access.of(site.tenant.id, user.id)))
+
+  assert.equal(new Set(found).size, 1)
+  assert.equal(counted.looks, 1)
+})
+
+test('who changed access sees the change with the next look', limits, async () => {
+  await using site = await testSite()
+  const { database, access } = site.process()
+  const user = await givenUser(database, site.scope, 'viewer')
+  assert.equal((await access.of(site.tenant.id, user.id))?.held.length, 1)
+
+  await revoke(database, site.scope, user.grantId)
+
+  assert.equal((await access.of(site.tenant.id, user.id))?.held.length, 0)
+})
+
+test('another process sees a change after one poll, even when it heard nothing', limits, async () => {
+  await using site = await testSite()
+  const [here, there] = [site.process(), site.process()]
+  const user = await givenUser(here.database, site.scope, 'viewer')
+  await there.access.of(site.tenant.id, user.id)
+  await revoke(here.database, site.scope, user.grantId)
+  assert.equal((await there.access.of(site.tenant.id, user.id))?.held.length, 1)
+
+  await there.access.poll()
+
+  assert.equal((await there.access.of(site.tenant.id, user.id))?.held.length, 0)
+})
+
+test('a process polls by itself', limits, async () => {
+  await using site = await testSite()
+  const [here, there] = [site.process(), site.process({ pollMs: 50 })]
+  const user = await givenUser(here.database, site.scope, 'viewer')
+  await there.access.of(site.tenant.id, user.id)
+
+  await revoke(here.database, site.scope, user.grantId)
+
+  await until(async () => (await there.access.of(site.tenant.id, user.id))?.held.length === 0)
+})
+
+test('another process hears of a change without polling, also after its connection was cut', limits, async () => {
+  await using site = await testSite()
+  const [here, there] = [site.process(), site.process({ listen: true })]
+  const counted = countStatements(there.database)
+  const isHeard = async () => {
+    const user = await givenUser(here.database, site.scope, 'viewer')
+    await there.access.of(site.tenant.id, user.id)
+    const before = counted.looks
+    await there.access.of(site.tenant.id, user.id)
+    assert.equal(counted.looks, before)
+    await revoke(here.database, site.scope, user.grantId)
+    await site.owner.query('select')
+    return (await there.access.of(site.tenant.id, user.id))?.held.length === 0
+  }
+  const cut = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+               where query = 'listen access' and datname = current_database() and usename <> current_user`
+
+  // It may take some tries until it listens; being heard without a poll is the proof that it does.
+  await until(isHeard)
+  assert.notEqual((await site.owner.query(cut)).rows.length, 0)
+  await until(isHeard)
+})
+
+test('a change that is only heard of later does not throw away what was looked at after it', limits, async () => {
+  await using site = await testSite()
+  const { database, access } = site.process({ listen: true })
+  const other = site.process({ listen: true })
+  const user = await givenUser(database, site.scope, 'viewer')
+  const first = await access.of(site.tenant.id, user.id)
+  const probe = await givenUser(other.database, { tenantId: site.tenant.id }, 'viewer')
+  await until(async () => (await access.of(site.tenant.id, user.id)) !== first)
+  const fresh = await access.of(site.tenant.id, user.id)
+
+  await site.owner.query(`select pg_notify('access', $1)`, [`${site.tenant.id} ${fresh?.version}`])
+  await until(async () => (await other.access.of(site.tenant.id, probe.id)) !== undefined)
+
+  assert.equal(await access.of(site.tenant.id, user.id), fresh)
+})
+
+test('what is cached is not believed when polls have failed for five seconds', limits, async (t) => {
+  await using site = await testSite()
+  const { database, access } = site.process()
+  const user = await givenUser(database, site.scope, 'viewer')
+  await access.of(site.tenant.id, user.id)
+  const counted = countStatements(database)
+  const now = performance.now.bind(performance)
+  let laterMs = 0
+  t.mock.method(performance, 'now', () => now() + laterMs)
+
+  laterMs = 5_001
+  await access.of(site.tenant.id, user.id)
+  await access.of(site.tenant.id, user.id)
+  assert.equal(counted.looks, 2)
+
+  await access.poll()
+  await access.of(site.tenant.id, user.id)
+  assert.equal(counted.looks, 2)
+})
+
+test('while the database is away nobody is let in on what was cached long ago', limits, async (t) => {
+  await using site = await testSite()
+  const { database, access } = site.process()
+  const user = await givenUser(database, site.scope, 'viewer')
+  await access.of(site.tenant.id, user.id)
+  const now = performance.now.bind(performance)
+  t.mock.method(performance, 'now', () => now() + 5_001)
+  await database.close()
+
+  await assert.rejects(access.of(site.tenant.id, user.id), { code: 'unavailable' })
+})
+
+test('no more is kept than the limit, and what was used last is kept', limits, async () => {
+  await using site = await testSite()
+  const { database, access } = site.process({ entryLimit: 2 })
+  const users = [
+    await givenUser(database, site.scope, 'viewer'),
+    await givenUser(database, site.scope, 'viewer'),
+    await givenUser(database, site.scope, 'viewer'),
+  ]
+  const [a = '', b = '', c = ''] = users.map(({ id }) => id)
+  await access.of(site.tenant.id, a)
+  await access.of(site.tenant.id, b)
+  await access.of(site.tenant.id, a)
+  await access.of(site.tenant.id, c)
+  const counted = countStatements(database)
+
+  await access.of(site.tenant.id, a)
+  await access.of(site.tenant.id, c)
+  assert.equal(counted.looks, 0)
+  await access.of(site.tenant.id, b)
+  assert.equal(counted.looks, 1)
+})
+
+test('under changes from all sides everybody agrees in the end', limits, async () => {
+  await using site = await testSite()
+  const processes = [site.process({ pollMs: 20 }), site.process({ pollMs: 20, listen: true }), site.process()]
+  const { database } = processes[0] as (typeof processes)[number]
+  const user = await givenUser(database, site.scope, 'viewer')
+  const roles = ['operator', 'supervisor', 'credential_manager']
+
+  await Promise.all(
+    processes.map(async (process, i) => {
+      const principalId = user.id
+      for (let turn = 0; turn < 15; turn++) {
+        const grant = await process.database.transaction(site.scope, async (tx) => {
+          await changeAccess(tx)
+          return (await insertGrant(tx, { principalId, role: roles[i] ?? '' })).grant
+        })
+        const seen = await process.access.of(site.tenant.id, principalId)
+        assert.ok(seen?.held.some(({ role }) => role === roles[i]))
+        await revoke(process.database, site.scope, grant.id)
+      }
+    }),
+  )
+
+  for (const { access } of processes) {
+    await access.poll()
+    const roles = (await access.of(site.tenant.id, user.id))?.held.map(({ role }) => role)
+    assert.deepEqual(roles, ['viewer'])
+  }
+})
+
+test('a role that was changed changes everybody who holds it', limits, async () => {
+  await using site = await testSite()
+  const { database, access } = site.process()
+  await database.transaction(site.scope, (tx) =>
+    insertRole(tx, { name: 'auditor', title: '', permissions: ['glb_audit_read'] }),
+  )
+  const user = await givenUser(database, site.scope, 'auditor')
+  assert.deepEqual([...((await access.of(site.tenant.id, user.id))?.rights.everywhere ?? [])], ['glb_audit_read'])
+
+  await database.transaction(site.scope, async (tx) => {
+    await changeAccess(tx)
+    await updateRole(tx, 'auditor', { permissions: ['glb_jobs_read'] })
+  })
+
+  assert.deepEqual([...((await access.of(site.tenant.id, user.id))?.rights.everywhere ?? [])], ['glb_jobs_read'])
+})
+
+test(
+  'a token is worth the roles it names, as far as they are still held, and nothing when disabled',
+  limits,
+  async () => {
+    await using site = await testSite()
+    const { database, access } = site.process()
+    const user = await givenUser(database, site.scope, 'administrator')
+    await database.transaction(site.scope, async (tx) => {
+      await changeAccess(tx)
+      await insertGrant(tx, { principalId: user.id, role: 'viewer' })
+    })
+    const held = await access.of(site.tenant.id, user.id)
+    assert.ok(held)
+    assert.equal(access.effective(held, ['viewer', 'administrator']).everywhere.size, permissionNames.length)
+    assert.equal(access.effective(held, ['viewer', 'supervisor']).everywhere.has('glb_access_manage'), false)
+    assert.equal(access.effective(held, ['viewer']), access.effective(held, ['viewer']))
+    assert.equal(access.effective(held, []).everywhere.size, 0)
+
+    await database.transaction(site.scope, async (tx) => {
+      await changeAccess(tx)
+      await updatePrincipal(tx, user.id, { disabled: true })
+    })
+
+    const disabled = await access.of(site.tenant.id, user.id)
+    assert.ok(disabled?.principal.disabled)
+    assert.equal(disabled.rights.everywhere.size, 0)
+    assert.equal(access.effective(disabled, ['administrator']).everywhere.size, 0)
+  },
+)
+
+test('nobody is found in another tenant, or who does not exist', limits, async () => {
+  await using site = await testSite()
+  const { database, access } = site.process()
+  const user = await givenUser(database, site.scope, 'viewer')
+
+  assert.equal(await access.of(v7(), user.id), undefined)
+  assert.equal(await access.of(site.tenant.id, v7()), undefined)
+})
+
+test('a suspended tenant is seen by every process, by hearing of it or by polling', limits, async () => {
+  await using site = await testSite()
+  const [polling, listening] = [site.process({ pollMs: 20 }), site.process({ listen: true })]
+  for (const { access } of [polling, listening]) {
+    assert.equal((await access.tenants.byId(site.tenant.id))?.state, 'active')
+  }
+
+  await until(async () => {
+    await suspendTenant(site.owner, site.tenant.name)
+    const seen = await Promise.all([polling, listening].map(({ access }) => access.tenants.byId(site.tenant.id)))
+    return seen.every((tenant) => tenant?.state === 'suspended')
+  })
+})

@@ -1,0 +1,151 @@
+import { v7 } from 'uuid'
+import type { Handle, Transaction } from '../database/database.ts'
+import { type Statement, statement } from '../database/statement.ts'
+import type { Listed, Paging } from './store.ts'
+
+export type GrantRow = {
+  id: string
+  principalId: string
+  principalName: string
+  role: string
+  accessGroupId: string | null
+  createdAt: string
+  /** A grant never changes; the name of its principal may, so what is shown of it has the principal's version. */
+  version: number
+}
+
+type Count = { total: number }
+
+const columns = `g.id, g.principal_id as "principalId", p.name as "principalName", g.role,
+  g.access_group_id as "accessGroupId", g.created_at as "createdAt", p.version`
+const from = 'from grants g join principals p on p.tenant_id = $1 and p.id = g.principal_id where g.tenant_id = $1'
+
+const newGrant = statement<{ id: string }>(
+  `insert into grants (tenant_id, id, principal_id, role, access_group_id) values ($1, $2, $3, $4, $5)
+   on conflict (tenant_id, principal_id, role, access_group_id) do nothing returning id`,
+)
+const sameGrant = statement<GrantRow>(
+  `select ${columns} ${from} and g.principal_id = $2 and g.role = $3 and g.access_group_id is not distinct from $4`,
+)
+const grantById = statement<GrantRow>(`select ${columns} ${from} and g.id = $2`)
+const lessGrant = statement('delete from grants where tenant_id = $1 and id = $2')
+const grantsOfRole = statement<{ granted: boolean }>(
+  'select exists (select from grants where tenant_id = $1 and role = $2) as granted',
+)
+const enabledAdministrator = statement<{ there: boolean }>(
+  `select exists (
+     select from grants g join principals p on p.tenant_id = $1 and p.id = g.principal_id
+     where g.tenant_id = $1 and g.role = 'administrator' and g.access_group_id is null
+       and p.kind = 'user' and not p.disabled) as there`,
+)
+
+/** Granting what is granted already changes nothing and answers with what is there. */
+export async function insertGrant(
+  tx: Transaction,
+  wanted: { principalId: string; role: string; accessGroupId?: string | null | undefined },
+): Promise<{ grant: GrantRow; created: boolean }> {
+  const { principalId, role, accessGroupId = null } = wanted
+  const created = (await tx.row(newGrant, v7(), principalId, role, accessGroupId)) !== undefined
+  const grant = await tx.row(sameGrant, principalId, role, accessGroupId)
+  if (grant === undefined) throw new Error('A grant vanished within its transaction')
+  return { grant, created }
+}
+
+export async function findGrant(handle: Handle, id: string): Promise<GrantRow | undefined> {
+  return handle.row(grantById, id)
+}
+
+export async function deleteGrant(tx: Transaction, id: string): Promise<boolean> {
+  return (await tx.run(lessGrant, id)) > 0
+}
+
+export async function isGranted(handle: Handle, role: string): Promise<boolean> {
+  return (await handle.row(grantsOfRole, role))?.granted === true
+}
+
+export async function hasAdministrator(handle: Handle): Promise<boolean> {
+  return (await handle.row(enabledAdministrator))?.there === true
+}
+
+export type GrantFilter = {
+  principal?: string | undefined
+  role?: string | undefined
+  accessGroup?: string | undefined
+}
+
+const filterColumns = { principal: 'g.principal_id', role: 'g.role', accessGroup: 'g.access_group_id' } as const
+
+type FilterName = keyof typeof filterColumns
+
+const filterNames = Object.keys(filterColumns) as FilterName[]
+
+type Listing = { page: Statement<GrantRow>; count: Statement<Count> }
+
+/** One statement per combination of filters: an optional filter within a statement would keep it from its index. */
+const listings = new Map<string, Listing>(
+  combinations(filterNames).map((names) => {
+    const where = names.map((name, i) => ` and ${filterColumns[name]} = $${i + 2}`).join('')
+    const next = names.length + 2
+    return [
+      names.join(),
+      {
+        page: statement<GrantRow>(
+          `select ${columns} ${from}${where} order by g.id desc limit $${next} offset $${next + 1}`,
+        ),
+        count: statement<Count>(`select count(*) as total from grants g where g.tenant_id = $1${where}`),
+      },
+    ]
+  }),
+)
+
+function combinations(names: FilterName[]): FilterName[][] {
+  return Array.from({ length: 2 ** names.length }, (_, chosen) => names.filter((_, i) => (chosen >> i) % 2 === 1))
+}
+
+/** Newest first. */
+export async function listGrants(handle: Handle, query: GrantFilter & Paging): Promise<Listed<GrantRow>> {
+  const names = filterNames.filter((name) => query[name] !== undefined)
+  const listing = listings.get(names.join())
+  if (listing === undefined) throw new Error('Every combination of filters has its statements')
+  const values = names.map((name) => query[name])
+  const rows = await handle.rows(listing.page, ...values, query.limit, query.offset)
+  const total = (await handle.row(listing.count, ...values))?.total ?? 0
+  return { rows, total }
+}
+
+export type HolderRow = {
+  principalId: string
+  principalName: string
+  grants: { grant: string; role: string; accessGroup: string | null }[]
+}
+
+/** Where a grant counts: tenant-wide ones always; others in one group, in any, or nowhere. */
+export type Reach = { group: string } | 'tenant' | 'anywhere'
+
+const reaching = `g.tenant_id = $1 and g.role = any($2::text[])
+  and (g.access_group_id is null or $3::boolean or g.access_group_id = $4::uuid)`
+
+const holders = statement<HolderRow>(
+  `select p.id as "principalId", p.name as "principalName",
+          json_agg(json_build_object('grant', g.id, 'role', g.role, 'accessGroup', g.access_group_id) order by g.id) as grants
+   from grants g join principals p on p.tenant_id = $1 and p.id = g.principal_id and not p.disabled
+   where ${reaching}
+   group by p.id, p.name order by p.name, p.id limit $5 offset $6`,
+)
+const countHolders = statement<Count>(
+  `select count(distinct g.principal_id) as total
+   from grants g join principals p on p.tenant_id = $1 and p.id = g.principal_id and not p.disabled
+   where ${reaching}`,
+)
+
+/** Who holds one of the roles; somebody disabled holds nothing. */
+export async function listHolders(
+  handle: Handle,
+  query: Paging & { roles: readonly string[]; reach: Reach },
+): Promise<Listed<HolderRow>> {
+  const { roles, reach, limit, offset } = query
+  const group = typeof reach === 'object' ? reach.group : null
+  const values = [roles, reach === 'anywhere', group]
+  const rows = await handle.rows(holders, ...values, limit, offset)
+  return { rows, total: (await handle.row(countHolders, ...values))?.total ?? 0 }
+}

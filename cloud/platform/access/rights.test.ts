@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Permission, permissionNames, permissions } from '@millwright/api/permission.ts'
+import fc from 'fast-check'
+import { lacking, requireCovers } from './escalation.ts'
+import { groupsWith, type HeldRole, may, mayIn, maySomewhere, reasonsFor, rightsOf } from './rights.ts'
+
+const groups = ['line-1', 'line-2', 'line-3']
+const place = fc.option(fc.constantFrom(...groups), { nil: null })
+const somePermissions = fc.uniqueArray(fc.constantFrom(...permissionNames), { maxLength: 6 })
+
+const heldRole: fc.Arbitrary<HeldRole> = fc.record({
+  grantId: fc.uuid(),
+  role: fc.constantFrom('a', 'b', 'c'),
+  accessGroupId: place,
+  permissions: somePermissions,
+})
+const heldRoles = fc.array(heldRole, { maxLength: 6 })
+
+/** The rule in one line, asked again for each question. */
+function holds(held: readonly HeldRole[], permission: Permission, group: string | null): boolean {
+  return held.some(
+    (role) =>
+      role.permissions.includes(permission) &&
+      (role.accessGroupId === null ||
+        (permissions[permission].scope === 'access-group' && role.accessGroupId === group)),
+  )
+}
+
+test('what is looked up is what the held roles say, for every permission and access group', () => {
+  fc.assert(
+    fc.property(heldRoles, (held) => {
+      const holder = { rights: rightsOf(held) }
+      for (const permission of permissionNames) {
+        const inGroups = groups.filter((group) => holds(held, permission, group))
+        assert.equal(may(holder, permission), holds(held, permission, null))
+        for (const group of groups) assert.equal(mayIn(holder, permission, group), inGroups.includes(group))
+        assert.equal(maySomewhere(holder, permission), inGroups.length > 0)
+        const listed = groupsWith(holder, permission)
+        assert.deepEqual(listed === 'all' ? groups : listed.toSorted(), inGroups)
+      }
+    }),
+  )
+})
+
+test('there is a reason for everything that is held, and none for anything else', () => {
+  fc.assert(
+    fc.property(heldRoles, fc.constantFrom(...permissionNames), place, (held, permission, group) => {
+      const reasons = reasonsFor(held, permission, group)
+      assert.equal(reasons.length > 0, holds(held, permission, group))
+      for (const reason of reasons) assert.ok(holds([reason], permission, group))
+    }),
+  )
+})
+
+test('nothing is lacking exactly when everything wanted is held, everywhere it is wanted', () => {
+  fc.assert(
+    fc.property(heldRoles, heldRoles, (held, wanted) => {
+      const missing = lacking(rightsOf(held), rightsOf(wanted))
+      const naive = permissionNames.filter((permission) =>
+        [null, ...groups].some((group) => holds(wanted, permission, group) && !holds(held, permission, group)),
+      )
+      assert.deepEqual(missing.toSorted(), naive.toSorted())
+    }),
+  )
+})
+
+test('whatever may be granted, nobody ends up with more than they or the granter had', () => {
+  fc.assert(
+    fc.property(heldRoles, heldRoles, heldRole, (granter, receiver, grant) => {
+      try {
+        requireCovers({ rights: rightsOf(granter) }, grant.permissions, grant.accessGroupId)
+      } catch {
+        return
+      }
+      for (const permission of permissionNames) {
+        for (const group of [null, ...groups]) {
+          if (!holds([...receiver, grant], permission, group)) continue
+          assert.ok(holds(receiver, permission, group) || holds(granter, permission, group))
+        }
+      }
+    }),
+  )
+})
+
+test('a role may be given in a group by somebody who holds what it gives there in the whole tenant', () => {
+  const reader = rightsOf([
+    { grantId: 'g', role: 'reader', accessGroupId: null, permissions: ['inventory_read_asset_data'] },
+  ])
+  const role = ['inventory_read_asset_data', 'glb_audit_read']
+  requireCovers({ rights: reader }, role, 'line-1')
+  assert.throws(() => requireCovers({ rights: reader }, role, null), {
+    code: 'would_escalate',
+    message: /glb_audit_read/,
+  })
+})
+
+test('administrator of one access group is administrator of nothing else', () => {
+  const holder = {
+    rights: rightsOf([{ grantId: 'g', role: 'administrator', accessGroupId: 'line-1', permissions: permissionNames }]),
+  }
+  assert.equal(maySomewhere(holder, 'glb_access_manage'), false)
+  assert.equal(mayIn(holder, 'inventory_write_asset_data', 'line-1'), true)
+  assert.equal(mayIn(holder, 'inventory_write_asset_data', 'line-2'), false)
+})

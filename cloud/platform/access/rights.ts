@@ -1,0 +1,86 @@
+import { builtInRoles, isBuiltInRole, type Permission, permissions } from '@millwright/api/permission.ts'
+import { Problem } from '@millwright/api/problem.ts'
+
+/** A role held by a principal, in the whole tenant or in one access group. */
+export type HeldRole = {
+  /** null: the role came with the token of an external issuer. */
+  grantId: string | null
+  role: string
+  accessGroupId: string | null
+  /** What the role contains; for built-in roles it comes from the program. */
+  permissions: readonly string[]
+}
+
+/** What somebody may do: computed once per principal and change of access, then looked up. */
+export type Rights = {
+  /** Held for everything. */
+  readonly everywhere: ReadonlySet<Permission>
+  /** Held in some access groups only. */
+  readonly inGroups: ReadonlyMap<Permission, ReadonlySet<string>>
+}
+
+export const noRights: Rights = { everywhere: new Set(), inGroups: new Map() }
+
+export function permissionsOf(role: string, own: readonly string[] | undefined): readonly string[] {
+  return isBuiltInRole(role) ? builtInRoles[role].permissions : (own ?? [])
+}
+
+/**
+ * A role in an access group gives its access-group permissions there. Its global permissions are not given by it:
+ * somebody who is administrator of one group does not become administrator of the tenant.
+ */
+export function rightsOf(held: readonly HeldRole[]): Rights {
+  const everywhere = new Set<Permission>()
+  const inGroups = new Map<Permission, Set<string>>()
+  for (const { accessGroupId, permissions: names } of held) {
+    for (const name of names as Permission[]) {
+      if (accessGroupId === null) everywhere.add(name)
+      else if (permissions[name]?.scope === 'access-group') {
+        const groups = inGroups.get(name) ?? new Set()
+        inGroups.set(name, groups.add(accessGroupId))
+      }
+    }
+  }
+  return { everywhere, inGroups }
+}
+
+type Holder = { readonly rights: Rights }
+
+/** In the whole tenant. */
+export function may({ rights }: Holder, permission: Permission): boolean {
+  return rights.everywhere.has(permission)
+}
+
+/** In one access group. */
+export function mayIn({ rights }: Holder, permission: Permission, accessGroupId: string): boolean {
+  return rights.everywhere.has(permission) || rights.inGroups.get(permission)?.has(accessGroupId) === true
+}
+
+/** In any access group at all: enough to pass the front. */
+export function maySomewhere({ rights }: Holder, permission: Permission): boolean {
+  return rights.everywhere.has(permission) || rights.inGroups.has(permission)
+}
+
+/** The groups in which the permission is held: what a list may show. */
+export function groupsWith({ rights }: Holder, permission: Permission): 'all' | string[] {
+  if (rights.everywhere.has(permission)) return 'all'
+  return [...(rights.inGroups.get(permission) ?? [])]
+}
+
+export function require(holder: Holder, permission: Permission): void {
+  if (!may(holder, permission)) throw new Problem('forbidden', `This needs the permission ${permission}`)
+}
+
+/** The reasons why a permission is held: the roles that contain it, wide enough for the asked group. */
+export function reasonsFor(
+  held: readonly HeldRole[],
+  permission: Permission,
+  accessGroupId: string | null,
+): HeldRole[] {
+  const perGroup = permissions[permission].scope === 'access-group'
+  return held.filter(
+    (role) =>
+      role.permissions.includes(permission) &&
+      (role.accessGroupId === null || (perGroup && role.accessGroupId === accessGroupId)),
+  )
+}

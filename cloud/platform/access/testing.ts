@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pino from 'pino'
+import { v7 } from 'uuid'
+import { openClient } from '../database/connection.ts'
+import { Database } from '../database/database.ts'
+import { createTenant, deleteTenant, findTenant, suspendTenant } from '../tenants/tenants.ts'
+import { freshDatabase } from '../testing/server.ts'
+import { AccessCache } from './cache.ts'
+import { changeAccess, deleteGrant, insertGrant, insertPrincipal } from './store.ts'
+
+export const silent = pino({ level: 'silent' })
+
+type ProcessOptions = { listen?: boolean; pollMs?: number; entryLimit?: number }
+
+const never = 3_600_000
+
+/** One database and the processes that share it: each with a pool and a cache of its own. */
+export async function testSite() {
+  const made = await freshDatabase()
+  const owner = await openClient(made.owner)
+  const tenant = await createTenant(owner, { name: `t${v7()}` })
+  const closing: (() => Promise<void>)[] = []
+
+  return {
+    owner,
+    /** One more connection of the owner: a second person at the command line. */
+    async anotherOwner() {
+      const another = await openClient(made.owner)
+      closing.push(() => another.end())
+      return another
+    },
+    tenant,
+    scope: { tenantId: tenant.id },
+    process({ listen = false, pollMs = never, entryLimit }: ProcessOptions = {}) {
+      const database = new Database({ address: made.app, server: made.server, connections: 4 })
+      const address = listen ? made.app : undefined
+      const limit = entryLimit === undefined ? {} : { entryLimit }
+      const access = new AccessCache({ database, address, log: silent, pollMs, ...limit })
+      access.start()
+      closing.push(async () => {
+        await access.stop()
+        await database.close()
+      })
+      return { database, access }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const close of closing) await close()
+      if (made.shared && (await findTenant(owner, tenant.name)) !== undefined) {
+        await suspendTenant(owner, tenant.name)
+        await deleteTenant(owner, tenant.name)
+      }
+      await owner.end()
+      await made.drop()
+    },
+  }
+}
+
+export type Site = Awaited<ReturnType<typeof testSite>>
+
+/** A user who holds a role. */
+export async function givenUser(database: Database, scope: Site['scope'], role: string) {
+  return database.transaction(scope, async (tx) => {
+    await changeAccess(tx)
+    const { id } = await insertPrincipal(tx, { kind: 'user', name: `u${v7()}` })
+    const { grant } = await insertGrant(tx, { principalId: id, role })
+    return { id, grantId: grant.id }
+  })
+}
+
+export async function revoke(database: Database, scope: Site['scope'], grantId: string): Promise<void> {
+  await database.transaction(scope, async (tx) => {
+    await changeAccess(tx)
+    await deleteGrant(tx, grantId)
+  })
+}
+
+/** Asks until it is so; whoever waits for ever is stopped by the test's own time limit. */
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await delay(5)
+}

@@ -1,0 +1,57 @@
+import { v7 } from 'uuid'
+import type { Caller, PrincipalKind } from '../access/caller.ts'
+import type { Database, Scope, Transaction } from '../database/database.ts'
+import { timeOfId } from '../database/id.ts'
+import { storableText } from '../database/json.ts'
+import type { MigrationSource } from '../database/migrations.ts'
+import { insert } from './store.ts'
+
+export { auditJobs } from './sealing.ts'
+
+export const auditMigrations: MigrationSource = { module: 'audit', folder: new URL('./migrations/', import.meta.url) }
+
+/** Who did it: a caller, or a visitor of whom the name that was claimed is known. */
+export type Actor = {
+  readonly principal: { readonly id: string | null; readonly kind: PrincipalKind; readonly name: string }
+  readonly request: Caller['request']
+}
+
+export type AuditRecord = {
+  /** `<contract>.<operation>` */
+  action: string
+  /** `kind/id` */
+  target?: string
+  outcome?: 'done' | 'denied' | 'failed'
+  /** Never secrets. */
+  detail?: Record<string, unknown>
+}
+
+/** The topic that is signalled for every entry. */
+export const auditTopic = 'audit'
+
+/** What somebody without a token calls themselves may be anything. */
+const longestName = 512
+
+/** Says in the transaction of the change who made it. */
+export async function record(tx: Transaction, { principal, request }: Actor, entry: AuditRecord): Promise<void> {
+  const id = v7()
+  await insert(tx, {
+    id,
+    time: new Date(timeOfId(id)).toISOString(),
+    action: entry.action,
+    outcome: entry.outcome ?? 'done',
+    principal: principal.id,
+    principalName: storableText(principal.name.slice(0, longestName)),
+    principalKind: principal.kind,
+    target: entry.target === undefined ? null : storableText(entry.target.slice(0, longestName)),
+    requestId: request.id,
+    address: request.address ?? null,
+    detail: entry.detail ?? {},
+  })
+  tx.signal(auditTopic)
+}
+
+/** For what was refused: the transaction of the request is rolled back, the entry about it is not. */
+export async function recordOutside(database: Database, scope: Scope, who: Actor, entry: AuditRecord): Promise<void> {
+  await database.transaction({ tenantId: scope.tenantId }, (tx) => record(tx, who, entry))
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto'
+
+/** What an entry says, as it is hashed, exported and checked. */
+export type Content = {
+  tenant: string
+  id: string
+  time: string
+  action: string
+  outcome: string
+  principal: string | null
+  principalName: string
+  principalKind: string
+  target: string | null
+  requestId: string | null
+  address: string | null
+  detail: unknown
+}
+
+/** An entry in its place in the chain; hashes are hexadecimal. */
+export type Link = Content & { sequence: number; previousHash: string; hash: string }
+
+export type Head = { sequence: number; hash: string }
+
+export type Fault = { sequence: number; detail: string }
+
+/** What the first entry follows. */
+export const beginning: Head = { sequence: 0, hash: '0'.repeat(64) }
+
+/**
+ * JSON in one form only (RFC 8785): keys sorted, no blanks, numbers and strings as JavaScript writes them. It survives
+ * a way through `jsonb`, which keeps neither the order of keys nor the notation of numbers.
+ */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
+}
+
+/** Every entry is hashed with the hash before it, so changing one changes all that follow. */
+export function hashOf(
+  content: Content,
+  { sequence, previousHash }: { sequence: number; previousHash: string },
+): string {
+  const { tenant, id, time, action, outcome, principal, principalName, principalKind } = content
+  const { target, requestId, address, detail } = content
+  const who = { principal, principalName, principalKind }
+  const text = canonical({ tenant, sequence, id, time, action, outcome, ...who, target, requestId, address, detail })
+  return createHash('sha256').update(Buffer.from(previousHash, 'hex')).update(text).digest('hex')
+}
+
+/** Puts entries at the end of the chain. */
+export function extend(head: Head, contents: readonly Content[]): Link[] {
+  let { sequence, hash: previousHash } = head
+  return contents.map((content) => {
+    sequence++
+    const link = { ...content, sequence, previousHash, hash: hashOf(content, { sequence, previousHash }) }
+    previousHash = link.hash
+    return link
+  })
+}
+
+/** What the message authentication code of the head is made of. */
+export function headMessage(tenantId: string, head: Head): string {
+  return `${tenantId}\n${head.sequence}\n${head.hash}`
+}
+
+/** What is wrong with an entry that comes after `before` in a chain without gaps, if anything. */
+export function faultAfter(before: Head, entry: Omit<Link, 'previousHash'>): Fault | undefined {
+  const expected = before.sequence + 1
+  if (entry.sequence > expected)
+    return { sequence: expected, detail: `${missing(expected, entry.sequence - 1)} deleted` }
+  if (entry.sequence < expected) return { sequence: entry.sequence, detail: `Entry ${entry.sequence} is there twice` }
+  if (hashOf(entry, { sequence: expected, previousHash: before.hash }) === entry.hash) return undefined
+  return { sequence: expected, detail: `Entry ${expected} was changed, or another was put in its place` }
+}
+
+/** What is wrong with the end of a chain that was walked up to `last`, given the head that was written for it. */
+export function faultOfEnd(last: Head, head: Head): Fault | undefined {
+  if (last.sequence < head.sequence) {
+    return { sequence: last.sequence + 1, detail: `${missing(last.sequence + 1, head.sequence)} deleted` }
+  }
+  if (last.hash !== head.hash)
+    return { sequence: last.sequence, detail: 'The head of the chain does not match its end' }
+  return undefined
+}
+
+function missing(first: number, last: number): string {
+  return first === last ? `Entry ${first} was` : `Entries ${first} to ${last} were`
+}
+
+export type ExportCheck = {
+  intact: boolean
+  checked: number
+  /** Starts at the first entry and leaves none out; an export with filters does not. */
+  complete: boolean
+  /** The last entry: compare it with the head that the platform tells. */
+  head: Head | null
+  firstFault: Fault | null
+}
+
+/**
+ * Checks an export without the platform: every entry against its own hash, and neighbours against each other. That
+ * nothing was cut off at the end shows only by comparing the head.
+ */
+export async function verifyExport(lines: AsyncIterable<string> | Iterable<string>): Promise<ExportCheck> {
+  let checked = 0
+  let complete = true
+  let last: Head = beginning
+  for await (const line of lines) {
+    if (line.trim() === '') continue
+    const link = parseLink(line)
+    const fault = link === undefined ? unreadable(last) : faultOfLink(last, link)
+    if (link === undefined || fault !== undefined) {
+      return { intact: false, checked, complete: false, head: headOrNull(last), firstFault: fault ?? unreadable(last) }
+    }
+    complete &&= link.sequence === last.sequence + 1
+    last = { sequence: link.sequence, hash: link.hash }
+    checked++
+  }
+  return { intact: true, checked, complete, head: headOrNull(last), firstFault: null }
+}
+
+function faultOfLink(before: Head, link: Link): Fault | undefined {
+  const { sequence } = link
+  if (sequence <= before.sequence) return { sequence, detail: `Entry ${sequence} comes after ${before.sequence}` }
+  if (sequence === before.sequence + 1) {
+    const changed = faultAfter(before, link)
+    if (changed !== undefined) return changed
+    if (link.previousHash === before.hash) return undefined
+    return { sequence, detail: `Entry ${sequence} does not follow the one before it` }
+  }
+  if (hashOf(link, link) === link.hash) return undefined
+  return { sequence, detail: `Entry ${sequence} was changed` }
+}
+
+function unreadable(before: Head): Fault {
+  return { sequence: before.sequence + 1, detail: 'A line is not an audit entry' }
+}
+
+function headOrNull(head: Head): Head | null {
+  return head.sequence === 0 ? null : head
+}
+
+function parseLink(line: string): Link | undefined {
+  try {
+    const link: unknown = JSON.parse(line)
+    return isLink(link) ? link : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isLink(value: unknown): value is Link {
+  if (typeof value !== 'object' || value === null) return false
+  const { sequence, hash, previousHash } = value as Partial<Record<keyof Link, unknown>>
+  return Number.isSafeInteger(sequence) && isHash(hash) && isHash(previousHash)
+}
+
+function isHash(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+}

@@ -1,0 +1,57 @@
+import type { Database, Transaction } from '../database/database.ts'
+import type { JobKinds } from '../jobs/job.ts'
+import { type Secrets, sameBytes } from '../secrets/secrets.ts'
+import { beginning, extend, type Head, headMessage } from './chain.ts'
+import * as store from './store.ts'
+
+type Parts = { database: Database; secrets: Secrets }
+
+const batch = 500
+/** Then others of the same process have their turn. */
+const batchesAtOnce = 20
+const sweepMs = 15_000
+
+/** The job that gives committed entries their place in the chain, soon after they were written. */
+export function auditJobs({ database, secrets }: Parts): JobKinds {
+  return {
+    'audit.seal': {
+      standing: { everyMs: sweepMs, wakeOn: 'audit', pending: store.anyUnsealed },
+      leaseMs: 30_000,
+      async run(job) {
+        for (let round = 1; !job.signal.aborted; round++) {
+          const ended = await database.transaction(job, async (tx) => {
+            const sealed = await sealBatch(tx, secrets)
+            if (sealed < batch) await job.complete(tx)
+            else if (round >= batchesAtOnce) await job.complete(tx, { again: new Date() })
+            else return false
+            return true
+          })
+          if (ended) return
+        }
+        job.signal.throwIfAborted()
+      },
+    },
+  }
+}
+
+/** Seals the oldest entries that have been committed without a seal; answers how many. */
+export async function sealBatch(tx: Transaction, secrets: Secrets): Promise<number> {
+  const { tenantId } = tx
+  const head = await store.lockHead(tx, signed(secrets, tenantId, beginning))
+  // Going on from a head that somebody else wrote would vouch for it.
+  if (!isGenuine(secrets, tenantId, head)) throw new Error('The head of the audit chain has been tampered with')
+  const links = extend(head, await store.unsealed(tx, batch))
+  const last = links.at(-1)
+  if (last === undefined) return 0
+  if ((await store.seal(tx, links)) !== links.length) throw new Error('Audit entries were sealed by somebody else')
+  await store.moveHead(tx, signed(secrets, tenantId, last))
+  return links.length
+}
+
+function signed(secrets: Secrets, tenantId: string, { sequence, hash }: Head) {
+  return { sequence, hash, mac: secrets.mac('audit', headMessage(tenantId, { sequence, hash })) }
+}
+
+export function isGenuine(secrets: Secrets, tenantId: string, head: Head & { mac: Uint8Array }): boolean {
+  return sameBytes(head.mac, signed(secrets, tenantId, head).mac)
+}

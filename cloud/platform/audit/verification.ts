@@ -1,0 +1,58 @@
+import type { Database, Scope } from '../database/database.ts'
+import { lowestIdAt } from '../database/id.ts'
+import type { Secrets } from '../secrets/secrets.ts'
+import { beginning, type Fault, faultAfter, faultOfEnd, type Head } from './chain.ts'
+import { isGenuine } from './sealing.ts'
+import * as store from './store.ts'
+
+export type Verification = { intact: boolean; checked: number; head: Head | null; firstFault: Fault | null }
+
+const pageSize = 1_000
+const sealedWithinMs = 60_000
+
+type Parts = { database: Database; secrets: Secrets }
+
+/** Walks the whole chain of a tenant, page by page, and says what is wrong first. Entries may be added meanwhile. */
+export async function verifyChain({ database, secrets }: Parts, scope: Scope): Promise<Verification> {
+  const head = await database.read(scope, store.findHead)
+  let last = beginning
+  for (;;) {
+    const range = { after: last.sequence, upTo: head?.sequence ?? 0, limit: pageSize }
+    const page = await database.read(scope, (handle) => store.sealedAfter(handle, range))
+    for (const entry of page) {
+      const fault = faultAfter(last, entry)
+      if (fault !== undefined) return result(last, head, fault)
+      last = { sequence: entry.sequence, hash: entry.hash }
+    }
+    if (page.length < pageSize) break
+  }
+  const fault = head === undefined ? undefined : faultOfEnd(last, head)
+  if (fault !== undefined) return result(last, head, fault)
+  if (head !== undefined && !isGenuine(secrets, scope.tenantId, head)) {
+    return result(last, head, { sequence: head.sequence, detail: 'The head of the chain was not written by us' })
+  }
+  return result(last, head, await faultOutside(database, scope))
+}
+
+/** What is not in the chain although it should be, or the other way round. */
+async function faultOutside(database: Database, scope: Scope): Promise<Fault | undefined> {
+  return database.read(scope, async (handle) => {
+    const inserted = await store.findBeyondHead(handle)
+    if (inserted !== undefined) {
+      return { sequence: inserted, detail: `Entry ${inserted} was inserted: it lies beyond the head of the chain` }
+    }
+    const overdue = await store.findOverdue(handle, lowestIdAt(Date.now() - sealedWithinMs))
+    if (overdue === undefined) return undefined
+    const head = await store.findHead(handle)
+    return { sequence: (head?.sequence ?? 0) + 1, detail: `Entry ${overdue} should have been sealed long ago` }
+  })
+}
+
+function result(last: Head, head: Head | undefined, fault: Fault | undefined): Verification {
+  return {
+    intact: fault === undefined,
+    checked: last.sequence,
+    head: head === undefined || head.sequence === 0 ? null : { sequence: head.sequence, hash: head.hash },
+    firstFault: fault ?? null,
+  }
+}

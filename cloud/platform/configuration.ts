@@ -1,0 +1,155 @@
+import { StartError } from './start-error.ts'
+
+/** One thing that can be set: where it comes from, what it becomes, what it is when nobody sets it. */
+export type Setting<Value> = {
+  variable: string
+  help: string
+  default: Value
+  parse: (text: string) => Value
+  /** Never printed. */
+  secret?: boolean
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the type of each value is inferred where a schema is used
+export type Settings = Record<string, Setting<any>>
+export type Configuration<S extends Settings> = {
+  [Name in keyof S]: S[Name] extends Setting<infer Value> ? Value : never
+}
+
+type Description<Value> = { help: string; default: Value; secret?: boolean }
+
+export function text<D extends string | undefined>(variable: string, description: Description<D>): Setting<string | D> {
+  return { variable, ...description, parse: (value) => value }
+}
+
+export function integer(
+  variable: string,
+  { minimum, maximum, ...description }: Description<number> & { minimum: number; maximum: number },
+): Setting<number> {
+  return {
+    variable,
+    ...description,
+    parse: (value) => {
+      const number = Number(value)
+      if (/^\d+$/.test(value) && number >= minimum && number <= maximum) return number
+      throw new StartError(`${variable} must be a whole number from ${minimum} to ${maximum}, but is "${value}".`)
+    },
+  }
+}
+
+export function choice<Value extends string>(
+  variable: string,
+  { of, ...description }: Description<Value> & { of: readonly Value[] },
+): Setting<Value> {
+  return {
+    variable,
+    ...description,
+    parse: (value) => {
+      if (of.includes(value as Value)) return value as Value
+      throw new StartError(`${variable} must be one of ${of.join(', ')}, but is "${value}".`)
+    },
+  }
+}
+
+export function url<D extends string | undefined>(
+  variable: string,
+  { protocols, ...description }: Description<D> & { protocols: string[] },
+): Setting<string | D> {
+  return {
+    variable,
+    ...description,
+    parse: (value) => {
+      const parsed = URL.parse(value)
+      if (parsed !== null && protocols.includes(parsed.protocol)) return value
+      throw new StartError(`${variable} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}.`)
+    },
+  }
+}
+
+/** Values separated by commas. */
+export function list(variable: string, description: Description<string[]>): Setting<string[]> {
+  return {
+    variable,
+    ...description,
+    parse: (value) =>
+      value
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+  }
+}
+
+export function json<Value>(
+  variable: string,
+  { check, ...description }: Description<Value> & { check: (value: unknown) => Value },
+): Setting<Value> {
+  return {
+    variable,
+    ...description,
+    parse: (value) => {
+      let parsed: unknown
+      try {
+        parsed = JSON.parse(value)
+      } catch {
+        throw new StartError(`${variable} must be JSON.`)
+      }
+      return check(parsed)
+    },
+  }
+}
+
+type Environment = Record<string, string | undefined>
+
+/** Reads what is set; a wrong value ends the start, and so does a name that nobody knows: it is a typing mistake. */
+export function readConfiguration<S extends Settings>(
+  schema: S,
+  environment: Environment,
+  alsoKnown: readonly string[] = [],
+): Configuration<S> {
+  const known = [...Object.values(schema).map((setting) => setting.variable), ...alsoKnown]
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('MILLWRIGHT_') && !known.includes(name)) {
+      throw new StartError(`There is no setting ${name}. Did you mean ${closest(name, known)}?`)
+    }
+  }
+  const entries = Object.entries(schema).map(([name, setting]) => {
+    const given = environment[setting.variable]
+    return [name, given === undefined || given === '' ? setting.default : setting.parse(given)]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** What is in effect, for people: name, value, where it comes from, what it is for. Secrets are masked. */
+export function describeConfiguration(schema: Settings, environment: Environment) {
+  const effective: Record<string, unknown> = readConfiguration(schema, environment, Object.keys(environment))
+  return Object.entries(schema).map(([name, setting]) => {
+    const set = environment[setting.variable] !== undefined && environment[setting.variable] !== ''
+    return { variable: setting.variable, value: shown(setting, effective[name]), set, help: setting.help }
+  })
+}
+
+function shown(setting: Setting<unknown>, value: unknown): string {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return ''
+  if (setting.secret) return '***'
+  if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value.join(',')
+  if (typeof value === 'object') return JSON.stringify(value)
+  return String(value).replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
+}
+
+function closest(name: string, known: readonly string[]): string {
+  return known.toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? ''
+}
+
+/** Levenshtein: how many characters to add, drop or change. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

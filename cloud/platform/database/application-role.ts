@@ -1,0 +1,49 @@
+import type { Client } from 'pg'
+import { StartError } from '../start-error.ts'
+
+/**
+ * The role the pool connects as. It owns nothing, is no superuser and cannot bypass row-level security, so that a
+ * mistake in our code still cannot reach another tenant. It is made per database: two installations on one server
+ * do not share it.
+ */
+export async function ensureApplicationRole(owner: Client, role: { name: string; password: string }): Promise<void> {
+  const name = owner.escapeIdentifier(role.name)
+  const attributes = `login nosuperuser nobypassrls nocreatedb nocreaterole noinherit password ${owner.escapeLiteral(role.password)}`
+  const { rows } = await owner.query('select from pg_roles where rolname = $1', [role.name])
+  try {
+    await owner.query(`${rows.length === 0 ? 'create' : 'alter'} role ${name} with ${attributes}`)
+  } catch (error) {
+    if ((error as { code?: string }).code === '42710') return ensureApplicationRole(owner, role)
+    throw new StartError(
+      `The database user of DATABASE_URL may not create the role ${role.name} (${(error as Error).message}): ` +
+        'create a login role yourself and give its URL as MILLWRIGHT_DATABASE_APP_URL.',
+    )
+  }
+}
+
+/** Ends the start when the pool's user could see more than its tenant. */
+export async function requireHarmless(app: Client): Promise<void> {
+  const { rows } = await app.query<{ name: string; superuser: boolean; bypass: boolean; owned: string | null }>(
+    `select r.rolname as name, r.rolsuper as superuser, r.rolbypassrls as bypass,
+            (select c.relname from pg_class c where c.relowner = r.oid and c.relkind in ('r', 'p') limit 1) as owned
+     from pg_roles r where r.rolname = current_user`,
+  )
+  const user = rows[0]
+  const fault = user?.superuser
+    ? 'is a superuser'
+    : user?.bypass
+      ? 'may bypass row-level security'
+      : user?.owned
+        ? `owns the table ${user.owned}`
+        : undefined
+  if (fault === undefined) return
+  throw new StartError(
+    `The database user ${user?.name} ${fault}, so tenants would not be separated: give the pool another user with MILLWRIGHT_DATABASE_APP_URL.`,
+  )
+}
+
+/** A role that somebody else made (MILLWRIGHT_DATABASE_APP_URL) gets the same rights as ours would. */
+export async function currentUser(client: Client): Promise<string> {
+  const { rows } = await client.query<{ name: string }>('select current_user as name')
+  return rows[0]?.name ?? ''
+}

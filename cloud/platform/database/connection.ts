@@ -1,0 +1,76 @@
+import pg, { type ClientConfig } from 'pg'
+import type { Connection } from './pool.ts'
+
+/** Where a server is and who connects; a URL or the parts of one. */
+export type Address =
+  | { url: string }
+  | { host: string; port: number; user: string; database: string; password?: string }
+
+/** The longest things may take before the database gives up on them. */
+export const timeouts = { connectMs: 5_000, statementMs: 30_000, lockMs: 10_000, idleInTransactionMs: 60_000 } as const
+
+const int8 = 20
+const timestamptz = 1184
+
+/** Times travel as RFC 3339 text and big integers as numbers: nothing of ours counts beyond 2^53. */
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === int8) return Number
+    if (oid === timestamptz) return rfc3339
+    return pg.types.getTypeParser(oid, format)
+  },
+}
+
+function rfc3339(text: string): string {
+  return new Date(`${text.slice(0, 10)}T${text.slice(11).replace('+00', 'Z')}`).toISOString()
+}
+
+export function clientConfig(address: Address): ClientConfig {
+  return {
+    ...('url' in address ? { connectionString: address.url } : address),
+    application_name: 'millwright',
+    connectionTimeoutMillis: timeouts.connectMs,
+    keepAlive: true,
+    types: types as NonNullable<ClientConfig['types']>,
+  }
+}
+
+export async function openClient(
+  address: Address,
+  extra: ClientConfig & { pipeline?: boolean } = {},
+): Promise<pg.Client> {
+  const client = new pg.Client({ ...clientConfig(address), ...extra })
+  // Without a listener an error of an idle connection would end the process.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return client
+  } catch (error) {
+    client.end().catch(() => {})
+    throw error
+  }
+}
+
+/** A connection for the pool: pipelined, so that `begin` or a change of tenant costs no round trip of its own. */
+export async function openConnection(address: Address, { settings }: { settings: boolean }): Promise<Connection> {
+  const client = await openClient(address, { pipeline: true })
+  const connection: Connection = { client, tenantId: undefined, broken: false }
+  client.on('error', () => {
+    connection.broken = true
+  })
+  client.on('end', () => {
+    connection.broken = true
+  })
+  // Behind a pooler the session is not ours to set; `set local` in the transaction does it there.
+  if (settings) await client.query(sessionSettings('set'))
+  return connection
+}
+
+export function sessionSettings(verb: 'set' | 'set local'): string {
+  return [
+    `${verb} timezone = 'UTC'`,
+    `${verb} statement_timeout = ${timeouts.statementMs}`,
+    `${verb} lock_timeout = ${timeouts.lockMs}`,
+    `${verb} idle_in_transaction_session_timeout = ${timeouts.idleInTransactionMs}`,
+  ].join('; ')
+}

@@ -1,0 +1,243 @@
+import { Problem } from '@millwright/api/problem.ts'
+import type { Server } from './binding.ts'
+import { type Address, openConnection, sessionSettings, timeouts } from './connection.ts'
+import { type Connection, Pool } from './pool.ts'
+import type { Statement } from './statement.ts'
+
+/** Whose rows: every caller is one. */
+export type Scope = { readonly tenantId: string; readonly transaction?: Transaction }
+
+/** Runs statements. `$1` is filled in with the tenant; `values` start at `$2`. */
+export type Handle = {
+  readonly tenantId: string
+  rows<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row[]>
+  row<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row | undefined>
+  /** For statements that yield nothing: how many rows they touched. */
+  run(statement: Statement, ...values: unknown[]): Promise<number>
+}
+
+export type Transaction = Handle & {
+  /** The same transaction, for tables that all tenants share: nothing is filled in. */
+  readonly reference: ReferenceHandle
+  /** Told to the process after the commit, and only then: wakes background work, drops caches. */
+  signal(topic: string): void
+}
+
+export type ReferenceHandle = Omit<Handle, 'tenantId'>
+
+export type CommitListener = (commit: { tenantId: string; topics: ReadonlySet<string> }) => void
+
+/** Sees every statement as it is sent: query counts, traces, and the checks of the test kit. */
+export type StatementListener = (sent: {
+  text: string
+  values: readonly unknown[]
+  tenantId: string | undefined
+}) => void
+
+type Options = {
+  address: Address
+  server: Server
+  connections: number
+  waitMs?: number
+  onStatement?: StatementListener
+}
+
+const retryable = new Set(['40001', '40P01'])
+const attempts = 4
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+export class Database {
+  readonly server: Server
+  readonly #pool: Pool
+  readonly #listeners: CommitListener[] = []
+  #onStatement: StatementListener | undefined
+
+  constructor({ address, server, connections, waitMs = timeouts.lockMs, onStatement }: Options) {
+    this.server = server
+    this.#onStatement = onStatement
+    this.#pool = new Pool({
+      open: () => openConnection(address, { settings: !server.pooled }).catch(refuse),
+      size: connections,
+      waitMs,
+    })
+  }
+
+  get inUse(): number {
+    return this.#pool.inUse
+  }
+
+  get waiting(): number {
+    return this.#pool.waiting
+  }
+
+  onCommit(listener: CommitListener): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Adds a listener and answers how to take it away again. */
+  observe(listener: StatementListener): () => void {
+    const before = this.#onStatement
+    this.#onStatement = (sent) => {
+      before?.(sent)
+      listener(sent)
+    }
+    return () => {
+      this.#onStatement = before
+    }
+  }
+
+  /**
+   * All or nothing, and the only handle to the database while it runs. Deadlocks and lost races are tried again, so
+   * `work` has no effects besides its statements; those leave through the outbox.
+   */
+  async transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    if (scope.transaction !== undefined) return work(scope.transaction)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(scope.tenantId, work)
+      } catch (error) {
+        if (attempt === attempts || !retryable.has(codeOf(error) ?? '')) throw translated(error)
+      }
+    }
+  }
+
+  /** Reads without a transaction where the server allows it: one statement, one round trip. */
+  async read<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
+    if (scope.transaction !== undefined) return work(scope.transaction)
+    if (this.server.binding === 'transaction') return this.transaction(scope, work)
+    const connection = await this.#pool.acquire(scope.tenantId)
+    try {
+      this.#bind(connection, scope.tenantId)
+      return await work(this.#handle(connection, scope.tenantId))
+    } catch (error) {
+      throw translated(error)
+    } finally {
+      this.#pool.release(connection)
+    }
+  }
+
+  /** For the tables that all tenants share, looked at before the tenant is known. */
+  async reference<Result>(work: (handle: ReferenceHandle) => Promise<Result>): Promise<Result> {
+    const connection = await this.#pool.acquire(undefined)
+    try {
+      return await work(this.#referenceHandle(connection))
+    } catch (error) {
+      throw translated(error)
+    } finally {
+      this.#pool.release(connection)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close()
+  }
+
+  async #attempt<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    const connection = await this.#pool.acquire(tenantId)
+    const topics = new Set<string>()
+    try {
+      this.#begin(connection, tenantId)
+      const result = await work({
+        ...this.#handle(connection, tenantId),
+        reference: this.#referenceHandle(connection),
+        signal: (topic) => topics.add(topic),
+      })
+      const { command } = await connection.client.query('commit')
+      if (command !== 'COMMIT')
+        throw new Problem('internal', 'A transaction went on after one of its statements failed')
+      if (topics.size > 0) for (const listener of this.#listeners) listener({ tenantId, topics })
+      return result
+    } catch (error) {
+      await connection.client.query('rollback').catch(() => {
+        connection.broken = true
+      })
+      throw error
+    } finally {
+      this.#pool.release(connection)
+    }
+  }
+
+  #begin(connection: Connection, tenantId: string): void {
+    if (this.server.binding === 'session') {
+      this.#bind(connection, tenantId)
+      unawaited(connection, 'begin')
+      return
+    }
+    const local = [
+      'begin',
+      ...(this.server.citus ? [`set local citus.propagate_set_commands = 'local'`] : []),
+      `set local app.tenant = '${checked(tenantId)}'`,
+      ...(this.server.pooled ? [sessionSettings('set local')] : []),
+    ]
+    unawaited(connection, local.join('; '))
+  }
+
+  /** Sent ahead of the statement that needs it, on the same wire; bound outside transactions, which could undo it. */
+  #bind(connection: Connection, tenantId: string): void {
+    if (connection.tenantId === tenantId) return
+    unawaited(connection, `set app.tenant = '${checked(tenantId)}'`)
+    connection.tenantId = tenantId
+  }
+
+  #handle(connection: Connection, tenantId: string): Handle {
+    const query = (statement: Statement, values: unknown[]) => this.#query(connection, statement, [tenantId, ...values])
+    return {
+      tenantId,
+      rows: async (statement, ...values) => (await query(statement, values)).rows,
+      row: async (statement, ...values) => (await query(statement, values)).rows[0],
+      run: async (statement, ...values) => (await query(statement, values)).rowCount ?? 0,
+    } as Handle
+  }
+
+  #referenceHandle(connection: Connection): ReferenceHandle {
+    return {
+      rows: async (statement, ...values) => (await this.#query(connection, statement, values)).rows,
+      row: async (statement, ...values) => (await this.#query(connection, statement, values)).rows[0],
+      run: async (statement, ...values) => (await this.#query(connection, statement, values)).rowCount ?? 0,
+    } as ReferenceHandle
+  }
+
+  #query(connection: Connection, { name, text }: Statement, values: unknown[]) {
+    this.#onStatement?.({ text, values, tenantId: connection.tenantId })
+    return connection.client.query(this.server.pooled ? { text, values } : { name, text, values })
+  }
+}
+
+/** A statement whose failure shows in the one that follows it. */
+function unawaited(connection: Connection, text: string): void {
+  connection.client.query(text).catch(() => {
+    connection.broken = true
+  })
+}
+
+function checked(tenantId: string): string {
+  if (!uuid.test(tenantId)) throw new TypeError('A tenant id is a lower-case UUID')
+  return tenantId
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as { code?: string }).code
+}
+
+/** The name of the unique or foreign key that a statement ran into, if that is what happened. */
+export function violatedConstraint(error: unknown): string | undefined {
+  const { code, constraint } = error as { code?: string; constraint?: string }
+  return code === '23505' || code === '23503' || code === '23001' ? constraint : undefined
+}
+
+function refuse(error: unknown): never {
+  throw new Problem('unavailable', 'The database cannot be reached', { retryAfter: 2, cause: error })
+}
+
+/** What a caller can do something about; anything else stays what it is and becomes `internal` at the front. */
+function translated(error: unknown): unknown {
+  const code = codeOf(error)
+  if (code === '57014') return new Problem('overloaded', 'The database took too long', { retryAfter: 2, cause: error })
+  if (code === '55P03')
+    return new Problem('overloaded', 'Somebody else holds a lock on it', { retryAfter: 1, cause: error })
+  const lost = code === 'ECONNRESET' || code === 'EPIPE' || code?.startsWith('08') || code?.startsWith('57P')
+  const ended =
+    error instanceof Error && /^Connection terminated|^Client has encountered a connection error/.test(error.message)
+  if (lost || ended) return new Problem('unavailable', 'The database went away', { retryAfter: 2, cause: error })
+  return error
+}

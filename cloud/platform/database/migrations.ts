@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Client } from 'pg'
+import { StartError } from '../start-error.ts'
+
+/** A module that keeps tables: its name, and the folder of its forward-only SQL files. */
+export type MigrationSource = { module: string; folder: URL }
+
+export type Migration = { module: string; name: string; text: string; checksum: string }
+
+/** One number for everybody who migrates this product's databases. */
+const migrationLock = 0x6d696c6c
+
+export async function readMigrations(sources: readonly MigrationSource[]): Promise<Migration[]> {
+  const folders = sources.map(async ({ module, folder }) => {
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
+    return Promise.all(
+      names.map(async (name) => {
+        const text = await readFile(fileURLToPath(new URL(name, folder)), 'utf8')
+        return { module, name: basename(name, '.sql'), text, checksum: createHash('sha256').update(text).digest('hex') }
+      }),
+    )
+  })
+  return (await Promise.all(folders)).flat()
+}
+
+/** Brings the database forward, one process at a time; the others wait and find nothing to do. */
+export async function migrate(owner: Client, options: { sources: readonly MigrationSource[]; appRole: string }) {
+  const migrations = await readMigrations(options.sources)
+  await owner.query('select pg_advisory_lock($1)', [migrationLock])
+  try {
+    await owner.query(
+      `create table if not exists migrations (
+         module text not null, name text not null, checksum text not null,
+         applied_at timestamptz(3) not null default now(), primary key (module, name))`,
+    )
+    const { rows } = await owner.query<{ module: string; name: string; checksum: string }>(
+      'select module, name, checksum from migrations',
+    )
+    const applied = new Map(rows.map((row) => [`${row.module}/${row.name}`, row.checksum]))
+    refuseChanged(migrations, applied)
+    const pending = migrations.filter((migration) => !applied.has(`${migration.module}/${migration.name}`))
+    for (const migration of pending) await apply(owner, migration, options.appRole)
+    return pending.map((migration) => `${migration.module}/${migration.name}`)
+  } finally {
+    await owner.query('select pg_advisory_unlock($1)', [migrationLock])
+  }
+}
+
+function refuseChanged(migrations: Migration[], applied: Map<string, string>): void {
+  const known = new Map(migrations.map((migration) => [`${migration.module}/${migration.name}`, migration.checksum]))
+  for (const [id, checksum] of applied) {
+    if (!known.has(id)) {
+      throw new StartError(
+        `The database was migrated by a newer version (${id}): start that version, or restore a backup.`,
+      )
+    }
+    if (known.get(id) !== checksum) {
+      throw new StartError(`The migration ${id} was changed after it was applied: restore the file as it was.`)
+    }
+  }
+}
+
+async function apply(owner: Client, migration: Migration, appRole: string): Promise<void> {
+  try {
+    await owner.query(
+      `begin; ${migration.text.replaceAll(':app_role', owner.escapeIdentifier(appRole))}; ${protectTenantTables}`,
+    )
+    await owner.query('insert into migrations (module, name, checksum) values ($1, $2, $3)', [
+      migration.module,
+      migration.name,
+      migration.checksum,
+    ])
+    await owner.query('commit')
+  } catch (error) {
+    await owner.query('rollback')
+    throw new Error(`Migration ${migration.module}/${migration.name} failed: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Every table with a tenant gets the policy, whoever made it: a table cannot be forgotten. An unset tenant sees
+ * nothing and is no error. Tables that come with a policy of their own keep it.
+ */
+const protectTenantTables = `
+  do $$
+  declare name text;
+  begin
+    for name in
+      select c.oid::regclass::text
+      from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+      where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and not c.relrowsecurity
+    loop
+      execute format('alter table %s enable row level security', name);
+      execute format(
+        'create policy tenant on %s using (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::uuid)
+         with check (tenant_id = nullif(current_setting(''app.tenant'', true), '''')::uuid)', name);
+    end loop;
+  end $$`

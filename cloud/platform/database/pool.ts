@@ -1,0 +1,141 @@
+import { Problem } from '@millwright/api/problem.ts'
+import type { Client } from 'pg'
+
+export type Connection = {
+  client: Client
+  /** The tenant this session is bound to, where tenants are bound per session. */
+  tenantId: string | undefined
+  /** Set when its state is unknown (a failed rollback, a lost socket): it is closed instead of reused. */
+  broken: boolean
+}
+
+type Waiter = { tenantId: string | undefined; resolve: (connection: Connection) => void; reject: (e: Error) => void }
+
+type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
+
+/**
+ * A pool that prefers a connection already bound to the wanted tenant: rebinding is cheap, not rebinding is free.
+ * The libraries' pools cannot choose among idle connections, which is the whole point here.
+ */
+export class Pool {
+  readonly #options: Options
+  readonly #idle: Connection[] = []
+  readonly #waiting: Waiter[] = []
+  #open = 0
+  #closed = false
+  #drained: (() => void) | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  get inUse(): number {
+    return this.#open - this.#idle.length
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  async acquire(tenantId: string | undefined): Promise<Connection> {
+    if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
+    const idle = this.#takeIdle(tenantId)
+    if (idle !== undefined) return idle
+    if (this.#open < this.#options.size) return this.#openOne()
+    return this.#wait(tenantId)
+  }
+
+  release(connection: Connection): void {
+    if (connection.broken) {
+      this.#discard(connection)
+      return
+    }
+    const waiter = this.#nextWaiter(connection.tenantId)
+    if (waiter !== undefined) waiter.resolve(connection)
+    else {
+      this.#idle.push(connection)
+      this.#settle()
+    }
+  }
+
+  /** Waits for the connections in use to come back, then closes all. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const waiter of this.#waiting.splice(0))
+      waiter.reject(new Problem('unavailable', 'The process is shutting down'))
+    if (this.inUse > 0) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
+    }
+    const idle = this.#idle.splice(0)
+    this.#open -= idle.length
+    await Promise.allSettled(idle.map((connection) => connection.client.end()))
+  }
+
+  #takeIdle(tenantId: string | undefined): Connection | undefined {
+    for (let i = this.#idle.length - 1; i >= 0; i--) {
+      const connection = this.#idle[i]
+      if (connection?.broken) {
+        this.#idle.splice(i, 1)
+        this.#discard(connection)
+      } else if (tenantId === undefined || connection?.tenantId === tenantId) {
+        return this.#idle.splice(i, 1)[0]
+      }
+    }
+    return this.#idle.shift()
+  }
+
+  async #openOne(): Promise<Connection> {
+    this.#open++
+    try {
+      return await this.#options.open()
+    } catch (error) {
+      this.#open--
+      this.#settle()
+      throw error
+    }
+  }
+
+  #wait(tenantId: string | undefined): Promise<Connection> {
+    const { promise, resolve, reject } = Promise.withResolvers<Connection>()
+    const timer = setTimeout(() => {
+      this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
+      reject(new Problem('overloaded', 'No database connection became free in time', { retryAfter: 1 }))
+    }, this.#options.waitMs)
+    const waiter: Waiter = {
+      tenantId,
+      resolve: (connection) => {
+        clearTimeout(timer)
+        resolve(connection)
+      },
+      reject: (error) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    }
+    this.#waiting.push(waiter)
+    return promise
+  }
+
+  /** The oldest waiter of the same tenant among the first few, else the oldest: nobody starves. */
+  #nextWaiter(tenantId: string | undefined): Waiter | undefined {
+    const same = this.#waiting.slice(0, 4).findIndex((waiter) => waiter.tenantId === tenantId)
+    return this.#waiting.splice(Math.max(same, 0), 1)[0]
+  }
+
+  #discard(connection: Connection): void {
+    this.#open--
+    connection.client.end().catch(() => {})
+    this.#settle()
+    if (this.#waiting.length === 0 || this.#closed) return
+    this.#openOne().then(
+      (opened) => this.release(opened),
+      (error: Error) => this.#waiting.shift()?.reject(error),
+    )
+  }
+
+  #settle(): void {
+    if (this.#closed && this.inUse === 0) this.#drained?.()
+  }
+}

@@ -1,0 +1,56 @@
+import type { Database, Transaction } from '../database/database.ts'
+import { lowestIdAt } from '../database/id.ts'
+import type { JobKinds } from '../jobs/job.ts'
+import * as store from './store.ts'
+
+const batch = 500
+/** Then others of the same process have their turn. */
+const batchesAtOnce = 20
+const sweepMs = 15_000
+const hourMs = 3_600_000
+const keptMs = 30 * 24 * hourMs
+
+/** The jobs that give committed events their position, and that forget them after a month. */
+export function eventJobs({ database }: { database: Database }): JobKinds {
+  return {
+    'events.relay': {
+      standing: { everyMs: sweepMs, wakeOn: 'events', pending: store.anyWaiting },
+      leaseMs: 30_000,
+      async run(job) {
+        for (let round = 1; !job.signal.aborted; round++) {
+          const ended = await database.transaction(job, async (tx) => {
+            const placed = await relayBatch(tx)
+            if (placed < batch) await job.complete(tx)
+            else if (round >= batchesAtOnce) await job.complete(tx, { again: new Date() })
+            else return false
+            return true
+          })
+          if (ended) return
+        }
+        job.signal.throwIfAborted()
+      },
+    },
+    'events.prune': {
+      standing: { everyMs: hourMs, pending: store.anyOld },
+      async run({ tenantId, signal }) {
+        const before = lowestIdAt(Date.now() - keptMs)
+        const prune = () => database.transaction({ tenantId }, (tx) => store.prune(tx, { before, limit: batch }))
+        while (!signal.aborted && (await prune()) === batch);
+      },
+    },
+  }
+}
+
+/**
+ * Gives positions to the oldest events that have been committed without one; answers how many. An event whose
+ * transaction commits late gets a later position, so a reader that goes by positions misses nothing.
+ */
+export async function relayBatch(tx: Transaction): Promise<number> {
+  const last = await store.lockPosition(tx)
+  const ids = await store.waiting(tx, batch)
+  if (ids.length === 0) return 0
+  const positions = ids.map((_, index) => last + 1 + index)
+  if ((await store.place(tx, { ids, positions })) !== ids.length) throw new Error('Events were placed by somebody else')
+  await store.movePosition(tx, last + ids.length)
+  return ids.length
+}

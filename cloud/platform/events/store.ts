@@ -1,0 +1,99 @@
+import type { Handle, Transaction } from '../database/database.ts'
+import { jsonText, storableText } from '../database/json.ts'
+import { statement } from '../database/statement.ts'
+
+export type EventRow = {
+  id: string
+  position: number
+  type: string
+  subject: string
+  time: string
+  data: Record<string, unknown>
+}
+
+const insertStatement = statement(
+  `insert into events (tenant_id, id, time, type, subject, data) values ($1, $2, $3, $4, $5, $6::jsonb)`,
+)
+
+export async function insert(tx: Transaction, event: Omit<EventRow, 'position'>): Promise<void> {
+  const { id, time, type, subject, data } = event
+  await tx.run(insertStatement, id, time, type, storableText(subject), jsonText(data))
+}
+
+const makePositionStatement = statement(
+  `insert into event_positions (tenant_id, last) values ($1, 0) on conflict (tenant_id) do nothing`,
+)
+const lockPositionStatement = statement<{ last: number }>(
+  `select last from event_positions where tenant_id = $1 for update`,
+)
+
+/** The last position given, held until the end of the transaction: one relay at a time. */
+export async function lockPosition(tx: Transaction): Promise<number> {
+  const existing = await tx.row(lockPositionStatement)
+  if (existing !== undefined) return existing.last
+  await tx.run(makePositionStatement)
+  return (await tx.row(lockPositionStatement))?.last ?? 0
+}
+
+const waitingStatement = statement<{ id: string }>(
+  `select id from events where tenant_id = $1 and position is null order by id limit $2`,
+)
+
+export async function waiting(tx: Transaction, limit: number): Promise<string[]> {
+  return (await tx.rows(waitingStatement, limit)).map((row) => row.id)
+}
+
+export const anyWaiting = statement(
+  `select id from events where tenant_id = $1 and position is null order by id limit 1`,
+)
+
+const placeStatement = statement(
+  `update events set position = p.position from unnest($2::uuid[], $3::bigint[]) as p (id, position)
+   where tenant_id = $1 and events.id = p.id and events.position is null`,
+)
+
+export function place(tx: Transaction, { ids, positions }: { ids: string[]; positions: number[] }): Promise<number> {
+  return tx.run(placeStatement, ids, positions)
+}
+
+const movePositionStatement = statement(`update event_positions set last = $2 where tenant_id = $1`)
+
+export async function movePosition(tx: Transaction, last: number): Promise<void> {
+  await tx.run(movePositionStatement, last)
+}
+
+const listStatement = statement<EventRow>(
+  `select id, position, type, subject, time, data from events
+   where tenant_id = $1 and position > $2 order by position limit $3`,
+)
+
+/** In order, from the first after a position. */
+export function list(handle: Handle, { after, limit }: { after: number; limit: number }): Promise<EventRow[]> {
+  return handle.rows(listStatement, after, limit)
+}
+
+const extentStatement = statement<{ oldest: number | null; newest: number }>(
+  `select (select min(position) from events where tenant_id = $1 and position is not null) as oldest,
+          coalesce((select last from event_positions where tenant_id = $1), 0) as newest`,
+)
+
+/** The oldest position that is still kept, and the newest that was given. */
+export async function extent(handle: Handle): Promise<{ oldest: number | null; newest: number }> {
+  return (await handle.row(extentStatement)) ?? { oldest: null, newest: 0 }
+}
+
+const pruneStatement = statement(
+  `delete from events where tenant_id = $1 and id = any(array(
+     select id from events where tenant_id = $1 and id < $2 and position is not null order by id limit $3))`,
+)
+
+export function prune(tx: Transaction, { before, limit }: { before: string; limit: number }): Promise<number> {
+  return tx.run(pruneStatement, before, limit)
+}
+
+/** Whether the oldest event has been kept for its month. */
+export const anyOld = statement(
+  `select o.id from (
+     select id, time from events where tenant_id = $1 and position is not null order by position limit 1) as o
+   where o.time < now() - interval '30 days'`,
+)

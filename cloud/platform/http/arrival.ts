@@ -1,0 +1,26 @@
+import type { Contract, Operation } from '@millwright/api/contract.ts'
+import type { FastifyRequest } from 'fastify'
+import type { Caller } from '../access/caller.ts'
+import type { Visitor } from '../service.ts'
+
+/** A request as the front sees it: before its body, and without the library that received it. */
+export type Arrival = {
+  id: string
+  method: string
+  headers: Record<string, string | string[] | undefined>
+  address: string
+}
+
+/** What the front decides about a request before anything of it is read. */
+export type Admission = { caller: Caller | Visitor; headers?: Record<string, string> }
+
+export type Admit = (arrival: Arrival, operation: Operation, contract: Contract) => Promise<Admission>
+
+export function arrivalOf(request: FastifyRequest): Arrival {
+  return { id: request.id, method: request.method, headers: request.headers, address: request.ip }
+}
+
+/** `/users/{id}` as the router writes it. */
+export function toRoute(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
+}

@@ -1,0 +1,84 @@
+import type { Contract, Operation } from '@millwright/api/contract.ts'
+import { pathOf } from '@millwright/api/contract.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Pool } from 'undici'
+import { type Admit, arrivalOf, toRoute } from './arrival.ts'
+
+/** A service that runs in another process: its requests are admitted here and answered there. */
+export type Forward = {
+  url: string
+  operations: { contract: Contract; name: string; operation: Operation }[]
+  /** Tells the other process who the client is, in a way that only our processes can. */
+  vouch: (request: { id: string; address: string }) => Record<string, string>
+}
+
+/** Meant for one connection only (RFC 9110 §7.6.1), or set anew on the next. */
+const ownToConnection = new Set(
+  'connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host expect content-length'.split(
+    ' ',
+  ),
+)
+
+export async function forwardRoutes(
+  app: FastifyInstance,
+  options: { forwards: Forward[]; admit: Admit },
+): Promise<void> {
+  for (const forward of options.forwards) {
+    const pool = new Pool(forward.url, { connections: 64, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
+    app.addHook('onClose', () => pool.close())
+    await app.register(async (inner) => {
+      // The body is read where it is answered.
+      inner.removeAllContentTypeParsers()
+      inner.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+      for (const { contract, operation } of forward.operations) {
+        inner.route({
+          method: operation.method,
+          url: toRoute(pathOf(contract, operation)),
+          onRequest: async (request, reply) => {
+            const admission = await options.admit(arrivalOf(request), operation, contract)
+            request.caller = admission.caller
+            if (admission.headers !== undefined) reply.headers(admission.headers)
+          },
+          handler: (request, reply) => pass(pool, forward, { request, reply }),
+        })
+      }
+    })
+  }
+}
+
+async function pass(
+  pool: Pool,
+  forward: Forward,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+) {
+  const headers: Record<string, string | string[]> = {}
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined && !ownToConnection.has(name)) headers[name] = value
+  }
+  if (request.headers['content-length'] !== undefined) headers['content-length'] = request.headers['content-length']
+  Object.assign(
+    headers,
+    { 'x-request-id': request.id },
+    forward.vouch({ id: request.id, address: request.ip }),
+    request.trace?.headers,
+  )
+  const response = await pool
+    .request({
+      method: request.method as 'GET',
+      path: request.url,
+      headers,
+      body: request.method === 'GET' || request.method === 'HEAD' ? null : ((request.body as null | undefined) ?? null),
+    })
+    .catch((error: unknown) => {
+      throw new Problem('unavailable', 'The service behind this path cannot be reached', {
+        retryAfter: 2,
+        cause: error,
+      })
+    })
+  reply.code(response.statusCode)
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (value !== undefined && !ownToConnection.has(name)) reply.header(name, value)
+  }
+  return reply.send(response.body)
+}

@@ -1,0 +1,170 @@
+import { type Contract, isEmpty, isMedia, type Operation, pathOf, writes } from '@millwright/api/contract.ts'
+import { type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
+import type { TSchema } from 'typebox'
+
+type Info = { title: string; version: string; description: string }
+
+/** What may go wrong with any operation of its kind, beyond what its contract names. */
+function commonErrors(operation: Operation): ProblemCode[] {
+  return [
+    'internal',
+    'unavailable',
+    'overloaded',
+    'too_many_requests',
+    ...(operation.access === 'public' ? [] : (['unauthenticated', 'forbidden', 'tenant_suspended'] as const)),
+    ...(operation.params === undefined ? [] : (['invalid_path'] as const)),
+    'unknown_parameter',
+    ...(operation.query === undefined ? [] : (['invalid_query'] as const)),
+    ...(operation.body === undefined
+      ? []
+      : (['invalid_body', 'invalid_json', 'body_too_large', 'unsupported_media_type'] as const)),
+    ...(idempotencyKey(operation)
+      ? (['already_answered', 'idempotency_key_reused', 'request_in_progress', 'invalid_header'] as const)
+      : []),
+  ]
+}
+
+/** Every code an operation may answer with: the documents and the tests go by it. */
+export function errorsOf(operation: Operation): ProblemCode[] {
+  return [...new Set([...commonErrors(operation), ...(operation.errors ?? [])])]
+}
+
+function idempotencyKey(operation: Operation): boolean {
+  return operation.method === 'POST' && operation.access !== 'public'
+}
+
+/** The OpenAPI 3.1 document of some contracts. Operations for our own processes are not in it. */
+export function openApi(contracts: readonly Contract[], info: Info, servers: string[] = ['/']) {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const contract of contracts) {
+    for (const [name, operation] of Object.entries(contract.operations)) {
+      if (operation.access === 'peer') continue
+      const path = pathOf(contract, operation)
+      paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(contract, name, operation) }
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { ...info, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: servers.map((url) => ({ url })),
+    tags: contracts.map(({ name, title, description }) => ({ name, description: `${title}. ${description}` })),
+    paths,
+    components: { securitySchemes, schemas: { Problem: problemSchema }, responses: { Problem: problemResponse } },
+  }
+}
+
+const securitySchemes = {
+  token: {
+    type: 'oauth2',
+    flows: {
+      clientCredentials: { tokenUrl: '/oauth/token', scopes: {} },
+      authorizationCode: { authorizationUrl: '/oauth/authorize', tokenUrl: '/oauth/token', scopes: {} },
+    },
+  },
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+}
+
+const problemSchema = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(problemCodes) },
+    instance: { type: 'string' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['pointer', 'code', 'detail'],
+        properties: { pointer: { type: 'string' }, code: { type: 'string' }, detail: { type: 'string' } },
+      },
+    },
+    traceId: { type: 'string' },
+  },
+}
+
+const problemResponse = {
+  description: 'A problem (RFC 9457)',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+}
+
+function describe(contract: Contract, name: string, operation: Operation) {
+  const access =
+    operation.access === 'public' || operation.access === 'signed-in'
+      ? undefined
+      : `Needs the permission \`${operation.access}\`.`
+  return {
+    operationId: `${contract.name}.${name}`,
+    tags: [contract.name],
+    summary: operation.summary,
+    description: [operation.description, access].filter((part) => part !== undefined).join('\n\n'),
+    parameters: [
+      ...parameters('path', operation.params),
+      ...parameters('query', operation.query),
+      ...headerParameters(operation),
+    ],
+    ...(operation.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { [operation.bodyType ?? 'application/json']: { schema: operation.body } },
+          },
+        }),
+    responses: { ...answers(operation), ...errors(operation) },
+    security: operation.access === 'public' ? [] : [{ bearer: [] }, { token: [] }],
+    'x-writes': writes(operation),
+  }
+}
+
+function parameters(place: 'path' | 'query', schema: Operation['params']) {
+  if (schema === undefined) return []
+  const required: readonly string[] = schema.required ?? []
+  return Object.entries(schema.properties as Record<string, TSchema>).map(([name, property]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: property,
+  }))
+}
+
+function headerParameters(operation: Operation) {
+  const hidden = new Set(['cookie', 'origin', 'authorization'])
+  const names = (operation.headers ?? []).filter((name) => !hidden.has(name))
+  if (idempotencyKey(operation)) names.push('idempotency-key')
+  return names.map((name) => ({
+    name: name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()),
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+  }))
+}
+
+function answers(operation: Operation) {
+  const described = Object.entries(operation.answers).map(([status, answer]) => {
+    const description = Number(status) < 300 ? 'Done' : Number(status) < 400 ? 'Elsewhere' : 'Refused'
+    if (isEmpty(answer)) return [status, { description }]
+    if (isMedia(answer))
+      return [status, { description, content: { [answer.mediaType]: { schema: { type: 'string' } } } }]
+    return [status, { description, content: { 'application/json': { schema: answer } } }]
+  })
+  return Object.fromEntries(described)
+}
+
+/** One response per status, naming its codes. A status that the operation answers in its own way keeps that. */
+function errors(operation: Operation) {
+  const byStatus = new Map<number, ProblemCode[]>()
+  for (const code of errorsOf(operation)) {
+    const { status } = problemCodes[code]
+    if (status in operation.answers) continue
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const described = [...byStatus].map(([status, codes]) => [
+    status,
+    { ...problemResponse, description: codes.map((code) => `\`${code}\`: ${problemCodes[code].title}`).join('. ') },
+  ])
+  return Object.fromEntries(described)
+}

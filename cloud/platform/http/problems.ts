@@ -1,0 +1,39 @@
+import { Problem } from '@millwright/api/problem.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { limits } from '../limits.ts'
+
+/** Anything that was thrown, as the one error. What is not a `Problem` is ours to hide. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  const { code } = error as { code?: string }
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new Problem('body_too_large', `A body has at most ${limits.bodyBytes} bytes`)
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new Problem('unsupported_media_type', 'Send the body as application/json')
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new Problem('invalid_header', 'The body is not as long as Content-Length says')
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+      return new Problem('invalid_json', `The body cannot be read as JSON${placeOf(error)}`)
+    case 'FST_ERR_BAD_URL':
+      return new Problem('invalid_path', 'The path is not valid percent-encoding')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new Problem('not_found', 'There is nothing at this path')
+    default:
+      return new Problem('internal', 'The fault was logged with the trace id of this answer', { cause: error })
+  }
+}
+
+/** Where the parser stopped. What stood there is not repeated: it may be part of a secret. */
+function placeOf(error: unknown): string {
+  const [, position] = /at position (\d+)/.exec(String(error)) ?? []
+  return position === undefined ? '' : ` (position ${position})`
+}
+
+export function send(reply: FastifyReply, problem: Problem, request: FastifyRequest): void {
+  const document = problem.toDocument({ instance: request.url.split('?')[0] ?? '', traceId: request.id })
+  reply
+    .code(problem.status)
+    .headers({ ...problem.headers, 'content-type': 'application/problem+json' })
+    .send(Buffer.from(JSON.stringify(document)))
+}

@@ -1,0 +1,257 @@
+import { Readable } from 'node:stream'
+import cors from '@fastify/cors'
+import { type Contract, isMedia, type Operation, pathOf } from '@millwright/api/contract.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { v7 } from 'uuid'
+import type { Caller } from '../access/caller.ts'
+import { limits } from '../limits.ts'
+import type { Log } from '../log.ts'
+import type { LocalOperation } from '../operation.ts'
+import type { Answer, Visitor } from '../service.ts'
+import type { RequestTrace, Tracing } from '../tracing.ts'
+import { type Admit, arrivalOf, toRoute } from './arrival.ts'
+import { isUnchanged } from './etag.ts'
+import { type Forward, forwardRoutes } from './forward.ts'
+import { type Page, pageRoutes } from './pages.ts'
+import { problemOf, send } from './problems.ts'
+
+export type ServerOptions = {
+  operations: LocalOperation[]
+  forwards: Forward[]
+  pages: Page[]
+  admit: Admit
+  /** Told about every answered request: logs and metrics. */
+  onAnswered: (answered: Answered) => void
+  /** Present when traces are exported. */
+  tracing: Tracing | undefined
+  log: Log
+  trustedProxies: string[]
+  corsOrigins: string[]
+  /** Added to every answer. */
+  headers: Record<string, string>
+}
+
+export type Answered = {
+  requestId: string
+  method: string
+  route: string
+  status: number
+  ms: number
+  caller: Caller | Visitor | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    arrivedAt: number
+    caller: Caller | Visitor | undefined
+    trace: RequestTrace | undefined
+  }
+}
+
+const requestIds = /^[\w.:-]{8,64}$/
+
+/** The HTTP server. Nothing outside this folder knows which library it is made with. */
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestMs,
+    forceCloseConnections: 'idle',
+    trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
+    http: { maxHeaderSize: limits.parserHeaderBytes },
+    routerOptions: { maxParamLength: 512 },
+    rewriteUrl: ({ url = '/' }) => withoutAlias(url),
+    genReqId: ({ headers }) => {
+      const given = headers['x-request-id']
+      return typeof given === 'string' && requestIds.test(given) ? given : v7()
+    },
+    frameworkErrors: (error, request, reply) => send(reply, problemOf(error), request),
+    clientErrorHandler: answerUnreadable,
+  })
+  app.decorateRequest('arrivedAt', 0)
+  app.decorateRequest('caller', undefined)
+  app.decorateRequest('trace', undefined)
+  if (options.corsOrigins.length > 0) await app.register(cors, corsOptions(options.corsOrigins))
+  parseBodies(app)
+  app.addHook('onRequest', async (request, reply) => {
+    request.arrivedAt = performance.now()
+    request.trace = options.tracing?.begin(arrivalOf(request))
+    reply.headers(options.headers).header('x-request-id', request.id)
+    requireReasonableSize(request)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const answered = {
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? 'unknown',
+      status: reply.statusCode,
+      ms: performance.now() - request.arrivedAt,
+      caller: request.caller,
+    }
+    request.trace?.end(answered)
+    options.onAnswered(answered)
+  })
+  app.setErrorHandler((error, request, reply) => {
+    const problem = problemOf(error)
+    if (problem.status >= 500)
+      options.log.error({ requestId: request.id, route: request.routeOptions.url, error }, 'failed')
+    send(reply, problem, request)
+  })
+  for (const operation of options.operations) operationRoute(app, operation, options)
+  await forwardRoutes(app, options)
+  await pageRoutes(app, options.pages)
+  answerUnknownPaths(app, [...options.operations, ...options.forwards.flatMap((forward) => forward.operations)])
+  return app
+}
+
+/** Every prefix also answers below `/v1`, as existing clients call it. */
+function withoutAlias(url: string): string {
+  return /^\/v1\/[a-z-]+\/v\d/.test(url) ? url.slice(3) : url
+}
+
+function corsOptions(origins: string[]) {
+  return {
+    origin: origins,
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: [
+      'authorization',
+      'content-type',
+      'idempotency-key',
+      'if-match',
+      'if-none-match',
+      'prefer',
+      'last-event-id',
+    ],
+    exposedHeaders: [
+      'location',
+      'etag',
+      'x-request-id',
+      'ratelimit',
+      'ratelimit-policy',
+      'retry-after',
+      'deprecation',
+      'sunset',
+      'link',
+    ],
+    maxAge: 600,
+  }
+}
+
+function parseBodies(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
+    if (text === '') done(null, undefined)
+    else parseJson(request, text as string, done)
+  })
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, text, done) => {
+    const form: Record<string, string | string[]> = Object.create(null)
+    for (const [name, value] of new URLSearchParams(text as string)) {
+      const before = form[name]
+      form[name] = before === undefined ? value : [before, value].flat()
+    }
+    done(null, form)
+  })
+}
+
+function requireReasonableSize(request: FastifyRequest): void {
+  if ((request.raw.url?.length ?? 0) > limits.urlBytes) {
+    throw new Problem('url_too_long', `A URL has at most ${limits.urlBytes} bytes`)
+  }
+  let bytes = 0
+  for (const text of request.raw.rawHeaders) bytes += text.length
+  // A token that is too long is a token that is not valid: the front says so.
+  const token = request.headers.authorization?.length ?? 0
+  if (bytes - token > limits.headerBytes) {
+    throw new Problem('headers_too_large', `All headers together have at most ${limits.headerBytes} bytes`)
+  }
+}
+
+function operationRoute(app: FastifyInstance, local: LocalOperation, options: ServerOptions): void {
+  const { operation, contract } = local
+  const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
+  app.route({
+    method: operation.method,
+    url: toRoute(pathOf(contract, operation)),
+    onRequest: async (request, reply) => {
+      const admission = await options.admit(arrivalOf(request), operation, contract)
+      request.caller = admission.caller
+      if (admission.headers !== undefined) reply.headers(admission.headers)
+    },
+    handler: async (request, reply) => {
+      requireType(request, operation)
+      const headers: Record<string, string | undefined> = {}
+      for (const name of headerNames) headers[name] = request.headers[name]?.toString()
+      const input = { params: request.params, query: request.query, body: request.body, headers }
+      const answer = await local.invoke(input, request.caller as Caller)
+      return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'] })
+    },
+  })
+}
+
+function requireType(request: FastifyRequest, operation: Operation): void {
+  const wanted = operation.bodyType ?? 'application/json'
+  const given = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  if (operation.body === undefined || request.body === undefined || given === wanted) return
+  throw new Problem('unsupported_media_type', `Send the body as ${wanted}`)
+}
+
+type Sent = { answer: Answer; operation: Operation; unless: string | undefined }
+
+function answerWith(reply: FastifyReply, { answer, operation, unless }: Sent): FastifyReply {
+  reply.code(answer.status)
+  for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value)
+  const etag = answer.headers.etag
+  if (operation.method === 'GET' && typeof etag === 'string' && isUnchanged(unless, etag)) return reply.code(304).send()
+  const declared = operation.answers[answer.status]
+  if (answer.body === undefined) return reply.send()
+  if (declared !== undefined && isMedia(declared)) {
+    reply.type(declared.mediaType)
+    return reply.send(
+      typeof answer.body === 'string' ? answer.body : Readable.from(answer.body as AsyncIterable<string>),
+    )
+  }
+  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(answer.body))
+}
+
+/** A path that exists with other methods says so; anything else is not there. */
+function answerUnknownPaths(app: FastifyInstance, operations: { contract: Contract; operation: Operation }[]): void {
+  const paths = new Map<string, { pattern: RegExp; methods: Set<string> }>()
+  for (const { contract, operation } of operations) {
+    const path = pathOf(contract, operation)
+    const known = paths.get(path) ?? {
+      pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+      methods: new Set(),
+    }
+    known.methods.add(operation.method)
+    paths.set(path, known)
+  }
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? ''
+    const methods = [...paths.values()]
+      .filter(({ pattern }) => pattern.test(path))
+      .flatMap((known) => [...known.methods])
+    if (methods.length === 0) return send(reply, new Problem('not_found', 'There is nothing at this path'), request)
+    const detail = `${request.method} is not possible here; possible: ${methods.join(', ')}`
+    return send(reply, new Problem('method_not_allowed', detail, { headers: { allow: methods.join(', ') } }), request)
+  })
+}
+
+/** The parser gave up before there was a request: still one of our answers. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: import('node:net').Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const problem =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new Problem('headers_too_large', `All headers together have at most ${limits.headerBytes} bytes`)
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new Problem('overloaded', `A request must be sent within ${limits.requestMs / 1000} seconds`)
+        : new Problem('invalid_header', 'The request is not valid HTTP')
+  const body = JSON.stringify(problem.toDocument())
+  socket.end(
+    `HTTP/1.1 ${problem.status} Error\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

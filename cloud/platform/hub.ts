@@ -1,0 +1,102 @@
+import { client, overHttp, type Transport } from '@millwright/api/client.ts'
+import type { Contract } from '@millwright/api/contract.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from './access/caller.ts'
+import { problemOf } from './http/problems.ts'
+import { authorize, type LocalOperation, localOperation } from './operation.ts'
+import { type PeerTokens, peerScheme } from './peer-token.ts'
+import { idempotent } from './requests/idempotency.ts'
+import type { Context, Peers, Service } from './service.ts'
+
+type Options = {
+  /** The services that run in this process. */
+  services: readonly Service[]
+  /** Where the others are: contract name to URL. */
+  remote: ReadonlyMap<string, string>
+  peerTokens: PeerTokens
+  /** Check answers against their contracts: on in tests. */
+  strict: boolean
+}
+
+export type Hub = { context: Context; operations: LocalOperation[] }
+
+/** Brings services together: each gets what it stands on and a way to its peers, wherever they run. */
+export function createHub(parts: Omit<Context, 'peers'>, { services, remote, peerTokens, strict }: Options): Hub {
+  const local = new Map<string, Map<string, LocalOperation>>()
+  const context: Context = { ...parts, peers: peers({ local, remote, peerTokens }) }
+  for (const service of services) {
+    const handlers = service.handlers(context) as Record<string, never>
+    const operations = Object.keys(service.contract.operations).map((name) => {
+      const operation = localOperation(service.contract, name, { handler: handlers[name] as never, strict })
+      return [name, idempotent(operation, context)] as const
+    })
+    local.set(service.contract.name, new Map(operations))
+    if (service.jobs !== undefined) context.jobs.define(service.jobs(context))
+  }
+  return { context, operations: [...local.values()].flatMap((operations) => [...operations.values()]) }
+}
+
+type Reach = {
+  local: ReadonlyMap<string, ReadonlyMap<string, LocalOperation>>
+  remote: ReadonlyMap<string, string>
+  peerTokens: PeerTokens
+}
+
+function peers({ local, remote, peerTokens }: Reach): Peers {
+  return (contract, caller) => {
+    const here = local.get(contract.name)
+    if (here !== undefined) return client(contract, inProcess(here, caller))
+    const url = remote.get(contract.name)
+    if (url === undefined) return client(contract, unreachable)
+    return client(contract, overPeer(url, caller, peerTokens))
+  }
+}
+
+/** The same checks as over HTTP, without the wire. */
+function inProcess(operations: ReadonlyMap<string, LocalOperation>, caller: Caller): Transport {
+  return async (contract: Contract, name, input) => {
+    const operation = operations.get(name)
+    if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
+    try {
+      authorize(operation.operation, caller)
+      // A peer's work commits by itself: it does not join the transaction of an idempotent request.
+      const { transaction: _, ...plain } = caller
+      const answer = await operation.invoke(structuredClone(input), plain)
+      return { status: answer.status, headers: new Headers(plainHeaders(answer.headers)), body: answer.body }
+    } catch (error) {
+      if (error instanceof Problem) throw error
+      throw problemOf(error)
+    }
+  }
+}
+
+function plainHeaders(headers: Readonly<Record<string, string | string[]>>): [string, string][] {
+  return Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value) => [name, value] as [string, string]),
+  )
+}
+
+function overPeer(baseUrl: string, caller: Caller, peerTokens: PeerTokens): Transport {
+  const send = overHttp({ baseUrl })
+  return async (contract, name, input) => {
+    const authorization = `${peerScheme} ${await peerTokens.sign(caller)}`
+    try {
+      return await send(contract, name, {
+        ...input,
+        headers: { ...input.headers, authorization, 'x-request-id': caller.request.id },
+      })
+    } catch (error) {
+      throw new Problem('unavailable', `The service ${contract.name} cannot be reached`, {
+        retryAfter: 2,
+        cause: error,
+      })
+    }
+  }
+}
+
+const unreachable: Transport = async (contract) => {
+  throw new Problem(
+    'unavailable',
+    `The service ${contract.name} runs nowhere: name it in MILLWRIGHT_SERVICES or MILLWRIGHT_PEERS`,
+  )
+}

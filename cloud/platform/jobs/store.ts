@@ -1,0 +1,348 @@
+import type { Handle, ReferenceHandle, Transaction } from '../database/database.ts'
+import { jsonText } from '../database/json.ts'
+import { statement } from '../database/statement.ts'
+
+/** Times are the database's: `run_at` is cut, not rounded, to milliseconds, so what is due now is due at once. */
+export type NewJob = { id: string; kind: string; key: string; payload: unknown; runAt: Date | null }
+
+export type Claimed = {
+  id: string
+  kind: string
+  key: string
+  payload: unknown
+  attempts: number
+  leaseId: string
+  createdAt: string
+}
+
+export type JobRow = {
+  id: string
+  kind: string
+  key: string
+  state: 'waiting' | 'running' | 'failed'
+  runAt: string
+  attempts: number
+  lastError: string | null
+  createdAt: string
+}
+
+export type ScheduleRow = {
+  id: string
+  kind: string
+  key: string
+  payload: unknown
+  cron: string
+  timezone: string
+  paused: boolean
+  nextRunAt: string | null
+  lastRunAt: string | null
+}
+
+const activeTenantsStatement = statement<{ id: string }>(`select id from tenants where state = 'active' order by id`)
+
+export async function activeTenants(handle: ReferenceHandle): Promise<string[]> {
+  return (await handle.rows(activeTenantsStatement)).map((row) => row.id)
+}
+
+const putJobsStatement = statement<{ id: string }>(
+  `insert into jobs (tenant_id, id, kind, key, payload, run_at)
+   select $1, j.id, j.kind, j.key, j.payload, coalesce(j.run_at, date_trunc('milliseconds', now()))
+   from unnest($2::uuid[], $3::text[], $4::text[], $5::jsonb[], $6::timestamptz[]) as j (id, kind, key, payload, run_at)
+   on conflict (tenant_id, kind, key) where state = 'waiting' do update
+   set payload = excluded.payload, run_at = least(jobs.run_at, excluded.run_at), attempts = 0, last_error = null
+   returning id`,
+)
+
+/** States jobs: one that waits already under the same kind and key is brought forward and takes the new payload. */
+export async function putJobs(tx: Transaction, jobs: readonly NewJob[]): Promise<string[]> {
+  const rows = await tx.rows(
+    putJobsStatement,
+    jobs.map((job) => job.id),
+    jobs.map((job) => job.kind),
+    jobs.map((job) => job.key),
+    jobs.map((job) => jsonText(job.payload ?? {})),
+    jobs.map((job) => job.runAt),
+  )
+  return rows.map((row) => row.id)
+}
+
+const forwardStandingStatement = statement(
+  `insert into jobs (tenant_id, id, kind, key, run_at)
+   select $1, j.id, j.kind, $4, date_trunc('milliseconds', now()) from unnest($2::uuid[], $3::text[]) as j (id, kind)
+   on conflict (tenant_id, kind, key) where state = 'waiting' do update
+   set run_at = least(jobs.run_at, excluded.run_at)`,
+)
+
+/** Makes standing jobs due now, and makes them at all where a tenant does not have them yet. */
+export async function forwardStanding(
+  tx: Transaction,
+  { ids, kinds, key }: { ids: string[]; kinds: string[]; key: string },
+) {
+  await tx.run(forwardStandingStatement, ids, kinds, key)
+}
+
+export type Next = { what: 'job' | 'lease' | 'schedule'; kind: string | null; inMs: number }
+
+const nextStatement = statement<Next>(
+  `with moment as (select coalesce($3::timestamptz, now()) as now)
+   select n.what, n.kind, (extract(epoch from n.at - moment.now) * 1000)::float8 as "inMs"
+   from moment, (
+     select 'job' as what, k.kind, j.run_at as at
+     from unnest($2::text[]) as k (kind)
+     cross join lateral (
+       select run_at from jobs where tenant_id = $1 and kind = k.kind and state = 'waiting' order by run_at limit 1
+     ) j
+     union all
+     (select 'lease', kind, lease_until from jobs
+      where tenant_id = $1 and state = 'running' and kind = any($2) order by lease_until limit 1)
+     union all
+     (select 'schedule', null, next_run_at from schedules
+      where tenant_id = $1 and not paused and next_run_at is not null order by next_run_at limit 1)
+   ) n
+   where exists (select from tenants where id = $1 and state = 'active')
+   order by n.at`,
+)
+
+/** What comes next in a tenant, soonest first: per kind the first job, the first lease to end, the first schedule. */
+export function next(handle: Handle, { kinds, at }: { kinds: string[]; at: Date | null }): Promise<Next[]> {
+  return handle.rows(nextStatement, kinds, at)
+}
+
+const claimed = `returning id, kind, key, payload, attempts, lease_id as "leaseId", created_at as "createdAt"`
+
+const claimDueStatement = statement<Claimed>(
+  `update jobs set state = 'running', attempts = attempts + 1, lease_id = $5,
+          lease_until = now() + $6 * interval '1 millisecond'
+   where tenant_id = $1 and id = any(array(
+     select w.id from jobs w
+     where w.tenant_id = $1 and w.kind = $2 and w.state = 'waiting' and w.run_at <= coalesce($3::timestamptz, now())
+       and not exists (select from jobs r
+                       where r.tenant_id = $1 and r.kind = w.kind and r.key = w.key and r.state = 'running')
+     order by w.run_at, w.id limit $4 for update skip locked))
+   ${claimed}`,
+)
+
+/** A lease is made here and not by the database: a distributed one takes no random values in an update. */
+export type Lease = { leaseId: string; leaseMs: number }
+
+type Due = Lease & { kind: string; limit: number; at: Date | null }
+
+export function claimDue(tx: Transaction, { kind, at, limit, leaseId, leaseMs }: Due): Promise<Claimed[]> {
+  return tx.rows(claimDueStatement, kind, at, limit, leaseId, leaseMs)
+}
+
+const claimStandingStatement = statement<Claimed>(
+  `update jobs set state = 'running', attempts = attempts + 1, lease_id = $4,
+          lease_until = now() + $5 * interval '1 millisecond'
+   where tenant_id = $1 and id = any(array(
+     select w.id from jobs w
+     where w.tenant_id = $1 and w.kind = any($2) and w.key = $3 and w.state = 'waiting'
+       and not exists (select from jobs r
+                       where r.tenant_id = $1 and r.kind = w.kind and r.key = w.key and r.state = 'running')
+     for update skip locked))
+   ${claimed}`,
+)
+
+/** Takes standing jobs that were woken, due or not: one statement instead of making them due and then taking them. */
+export function claimStanding(
+  tx: Transaction,
+  { kinds, key, leaseId, leaseMs }: Lease & { kinds: string[]; key: string },
+) {
+  return tx.rows(claimStandingStatement, kinds, key, leaseId, leaseMs)
+}
+
+const claimExpiredStatement = statement<Claimed>(
+  `update jobs set attempts = attempts + 1, lease_id = $4, lease_until = now() + $5 * interval '1 millisecond'
+   where tenant_id = $1 and id = any(array(
+     select id from jobs where tenant_id = $1 and state = 'running' and kind = any($2) and lease_until < now()
+     order by lease_until limit $3 for update skip locked))
+   ${claimed}`,
+)
+
+/** Takes over what a dead worker left. */
+export function claimExpired(
+  tx: Transaction,
+  { kinds, limit, leaseId, leaseMs }: Lease & { kinds: string[]; limit: number },
+): Promise<Claimed[]> {
+  return tx.rows(claimExpiredStatement, kinds, limit, leaseId, leaseMs)
+}
+
+const renewStatement = statement(
+  `update jobs set lease_until = now() + $4 * interval '1 millisecond'
+   where tenant_id = $1 and id = $2 and lease_id = $3 and state = 'running'`,
+)
+
+export async function renew(handle: Handle, job: { id: string; leaseId: string; leaseMs: number }): Promise<boolean> {
+  return (await handle.run(renewStatement, job.id, job.leaseId, job.leaseMs)) === 1
+}
+
+const endStatement = statement(
+  `delete from jobs where tenant_id = $1 and id = $2 and lease_id = $3 and state = 'running'`,
+)
+
+/** False when the lease is no longer ours. */
+export async function end(tx: Handle, job: { id: string; leaseId: string }): Promise<boolean> {
+  return (await tx.run(endStatement, job.id, job.leaseId)) === 1
+}
+
+const waitStatement = statement(
+  `insert into jobs (tenant_id, id, kind, key, payload, created_at, attempts, last_error, run_at)
+   values ($1, $2, $3, $4, $5::jsonb, $6, $7, $8,
+           coalesce($9::timestamptz, date_trunc('milliseconds', now()) + $10 * interval '1 millisecond'))
+   on conflict (tenant_id, kind, key) where state = 'waiting' do update
+   set run_at = least(jobs.run_at, excluded.run_at), last_error = coalesce(excluded.last_error, jobs.last_error)`,
+)
+
+export type Wait = { attempts: number; lastError: string | null; at: Date | null; inMs: number }
+
+/**
+ * Puts a job that was ended back among the waiting. Not an update of its row, because another one of the same kind
+ * and key may have been stated while it ran; then that one goes on for both.
+ */
+export async function wait(tx: Handle, job: Claimed, { attempts, lastError, at, inMs }: Wait): Promise<void> {
+  const { id, kind, key, payload, createdAt } = job
+  await tx.run(waitStatement, id, kind, key, jsonText(payload), createdAt, attempts, lastError, at, inMs)
+}
+
+const failStatement = statement(
+  `update jobs set state = 'failed', last_error = $4, lease_id = null, lease_until = null
+   where tenant_id = $1 and id = $2 and lease_id = $3 and state = 'running'`,
+)
+
+export async function fail(handle: Handle, job: { id: string; leaseId: string; lastError: string }): Promise<boolean> {
+  return (await handle.run(failStatement, job.id, job.leaseId, job.lastError)) === 1
+}
+
+const jobColumns = `id, kind, key, state, run_at as "runAt", attempts, last_error as "lastError",
+                    created_at as "createdAt"`
+
+const listJobsStatement = statement<JobRow>(
+  `select ${jobColumns} from jobs
+   where tenant_id = $1 and ($2::text is null or kind = $2) and ($3::text is null or state = $3)
+   order by id desc limit $4`,
+)
+
+export function listJobs(handle: Handle, { kind, state, limit }: { kind?: string; state?: string; limit: number }) {
+  return handle.rows(listJobsStatement, kind ?? null, state ?? null, limit)
+}
+
+const takeFailedStatement = statement<Claimed>(
+  `delete from jobs where tenant_id = $1 and id = $2 and state = 'failed' ${claimed}`,
+)
+
+export function takeFailed(tx: Transaction, id: string): Promise<Claimed | undefined> {
+  return tx.row(takeFailedStatement, id)
+}
+
+const pruneFailedStatement = statement(
+  `delete from jobs where tenant_id = $1 and id = any(array(
+     select id from jobs where tenant_id = $1 and state = 'failed' and id < $2 order by id limit $3))`,
+)
+
+export function pruneFailed(handle: Handle, { before, limit }: { before: string; limit: number }): Promise<number> {
+  return handle.run(pruneFailedStatement, before, limit)
+}
+
+const cancelStatement = statement(
+  `delete from jobs where tenant_id = $1 and kind = $2 and key = $3 and state = 'waiting'`,
+)
+
+export async function cancel(tx: Transaction, { kind, key }: { kind: string; key: string }): Promise<boolean> {
+  return (await tx.run(cancelStatement, kind, key)) === 1
+}
+
+const pruneRequestsStatement = statement(
+  `delete from idempotent_requests where tenant_id = $1 and (principal_id, key) in (
+     select principal_id, key from idempotent_requests
+     where tenant_id = $1 and created_at < now() - $2 * interval '1 millisecond' order by created_at limit $3)`,
+)
+
+export function pruneRequests(handle: Handle, { olderThanMs, limit }: { olderThanMs: number; limit: number }) {
+  return handle.run(pruneRequestsStatement, olderThanMs, limit)
+}
+
+/** Whether there is anything for the prune to do. */
+export const pruneable = statement(
+  `select 1 as one from (
+     (select 1 from idempotent_requests
+      where tenant_id = $1 and created_at < now() - interval '1 day' order by created_at limit 1)
+     union all
+     (select 1 from jobs where tenant_id = $1 and state = 'failed' order by id limit 1)) as some limit 1`,
+)
+
+const scheduleColumns = `id, kind, key, payload, cron, timezone, paused, next_run_at as "nextRunAt",
+                         last_run_at as "lastRunAt"`
+
+const putScheduleStatement = statement(
+  `insert into schedules (tenant_id, id, kind, key, payload, cron, timezone, next_run_at)
+   values ($1, $2, $3, $4, $5::jsonb, $6, $7, $8)
+   on conflict on constraint schedules_once do update
+   set payload = excluded.payload, cron = excluded.cron, timezone = excluded.timezone,
+       next_run_at = excluded.next_run_at`,
+)
+
+export type NewSchedule = Pick<ScheduleRow, 'id' | 'kind' | 'key' | 'payload' | 'cron' | 'timezone'> & { next: Date }
+
+export async function putSchedule(tx: Transaction, schedule: NewSchedule): Promise<void> {
+  const { id, kind, key, payload, cron, timezone, next } = schedule
+  await tx.run(putScheduleStatement, id, kind, key, jsonText(payload ?? {}), cron, timezone, next)
+}
+
+const deleteScheduleStatement = statement(`delete from schedules where tenant_id = $1 and kind = $2 and key = $3`)
+
+export async function deleteSchedule(tx: Transaction, { kind, key }: { kind: string; key: string }) {
+  return (await tx.run(deleteScheduleStatement, kind, key)) === 1
+}
+
+const lockScheduleStatement = statement<ScheduleRow>(
+  `select ${scheduleColumns} from schedules where tenant_id = $1 and kind = $2 and key = $3 for update`,
+)
+
+export function lockSchedule(tx: Transaction, { kind, key }: { kind: string; key: string }) {
+  return tx.row(lockScheduleStatement, kind, key)
+}
+
+const pauseScheduleStatement = statement(
+  `update schedules set paused = $3, next_run_at = $4 where tenant_id = $1 and id = $2`,
+)
+
+export async function pauseSchedule(tx: Transaction, schedule: { id: string; paused: boolean; next: Date }) {
+  await tx.run(pauseScheduleStatement, schedule.id, schedule.paused, schedule.next)
+}
+
+const listSchedulesStatement = statement<ScheduleRow>(
+  `select ${scheduleColumns} from schedules where tenant_id = $1 order by kind, key`,
+)
+const listSchedulesOfKindStatement = statement<ScheduleRow>(
+  `select ${scheduleColumns} from schedules where tenant_id = $1 and kind = $2 order by kind, key`,
+)
+
+export function listSchedules(handle: Handle, kind: string | undefined): Promise<ScheduleRow[]> {
+  return kind === undefined ? handle.rows(listSchedulesStatement) : handle.rows(listSchedulesOfKindStatement, kind)
+}
+
+export type DueSchedule = ScheduleRow & { now: string }
+
+const lockDueSchedulesStatement = statement<DueSchedule>(
+  `select ${scheduleColumns}, coalesce($2::timestamptz, now()) as now from schedules
+   where tenant_id = $1 and not paused and next_run_at is not null and next_run_at <= coalesce($2::timestamptz, now())
+   order by next_run_at limit $3 for update skip locked`,
+)
+
+export function lockDueSchedules(tx: Transaction, { at, limit }: { at: Date | null; limit: number }) {
+  return tx.rows(lockDueSchedulesStatement, at, limit)
+}
+
+const moveSchedulesStatement = statement(
+  `update schedules set last_run_at = next_run_at, next_run_at = m.next
+   from unnest($2::uuid[], $3::timestamptz[]) as m (id, next)
+   where tenant_id = $1 and schedules.id = m.id`,
+)
+
+export async function moveSchedules(tx: Transaction, moves: { id: string; next: Date | null }[]): Promise<void> {
+  await tx.run(
+    moveSchedulesStatement,
+    moves.map((move) => move.id),
+    moves.map((move) => move.next),
+  )
+}

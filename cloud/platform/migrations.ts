@@ -1,0 +1,17 @@
+import { accessMigrations } from './access/access.ts'
+import { auditMigrations } from './audit/audit.ts'
+import type { MigrationSource } from './database/migrations.ts'
+import { eventsMigrations } from './events/events.ts'
+import { jobsMigrations } from './jobs/jobs.ts'
+import { requestsMigrations } from './requests/idempotency.ts'
+import { tenantsMigrations } from './tenants/tenants.ts'
+
+/** The tables of the platform, in the order in which they refer to each other. Services come after them. */
+export const platformMigrations: readonly MigrationSource[] = [
+  tenantsMigrations,
+  accessMigrations,
+  auditMigrations,
+  jobsMigrations,
+  eventsMigrations,
+  requestsMigrations,
+]

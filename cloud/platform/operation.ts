@@ -1,0 +1,58 @@
+import { type Contract, type Operation, writes } from '@millwright/api/contract.ts'
+import { permissions } from '@millwright/api/permission.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from './access/caller.ts'
+import { may, maySomewhere } from './access/rights.ts'
+import { Answer, type Visitor } from './service.ts'
+import { answerValidator, inputValidator, type RawInput } from './validation.ts'
+
+export type AnyHandler = (request: never, caller: never) => Promise<unknown>
+
+/** An operation of a service that runs here: checked input in, checked answer out. */
+export type LocalOperation = {
+  contract: Contract
+  name: string
+  operation: Operation
+  invoke(input: RawInput, caller: Caller | Visitor): Promise<Answer>
+}
+
+type Options = { handler: AnyHandler /** Also check what the handler answers. */; strict: boolean }
+
+export function localOperation(contract: Contract, name: string, { handler, strict }: Options): LocalOperation {
+  const operation = contract.operations[name]
+  if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
+  const validate = inputValidator(operation)
+  const checkAnswer = strict ? answerValidator(contract, name, operation) : undefined
+  const usualStatus = Number(Object.keys(operation.answers)[0])
+
+  return {
+    contract,
+    name,
+    operation,
+    async invoke(input, caller) {
+      validate(input)
+      input.headers ??= {}
+      const result = await handler(input as never, caller as never)
+      const answer = result instanceof Answer ? result : new Answer(usualStatus, result)
+      checkAnswer?.(answer.status, answer.body)
+      return answer
+    },
+  }
+}
+
+/** The permission check of every operation, before its handler and before its body is read. */
+export function authorize(operation: Operation, caller: Caller): void {
+  const { access } = operation
+  if (access === 'public' || access === 'signed-in') return
+  if (access === 'peer') {
+    if (caller.principal.kind === 'system') return
+    throw new Problem('not_found', 'There is nothing at this path')
+  }
+  const allowed = permissions[access].scope === 'global' ? may(caller, access) : maySomewhere(caller, access)
+  if (allowed) return
+  const what = writes(operation) ? 'do this' : 'see this'
+  throw new Problem(
+    'forbidden',
+    `To ${what} you need the permission ${access}: ask an administrator for a role that has it`,
+  )
+}

@@ -1,0 +1,66 @@
+import type { Permission } from '@millwright/api/permission.ts'
+import { jwtVerify, SignJWT } from 'jose'
+import type { Caller } from './access/caller.ts'
+import type { Secrets } from './secrets/secrets.ts'
+
+/**
+ * How one of our processes speaks to another in the name of a caller: a short-lived token under a key that is derived
+ * from the master key, so only processes of this installation can make one. It is no access token: another scheme,
+ * another type, another algorithm, checked by another function.
+ */
+export const peerScheme = 'Peer'
+
+const type = 'peer+jwt'
+const lifetimeSeconds = 30
+
+type Claims = {
+  tenant: string
+  tenantName: string
+  principal: Caller['principal']
+  roles: readonly string[]
+  everywhere: Permission[]
+  inGroups: [Permission, string[]][]
+  request: Caller['request']
+}
+
+export type PeerTokens = {
+  sign(caller: Caller): Promise<string>
+  /** Throws when it is not one of ours. */
+  verify(token: string): Promise<Caller>
+}
+
+export function peerTokens(secrets: Secrets): PeerTokens {
+  const key = secrets.derive('peer calls')
+  return {
+    sign(caller) {
+      const claims: Claims = {
+        tenant: caller.tenantId,
+        tenantName: caller.tenantName,
+        principal: caller.principal,
+        roles: caller.roles,
+        everywhere: [...caller.rights.everywhere],
+        inGroups: [...caller.rights.inGroups].map(([permission, groups]) => [permission, [...groups]]),
+        request: caller.request,
+      }
+      return new SignJWT(claims)
+        .setProtectedHeader({ alg: 'HS256', typ: type })
+        .setIssuedAt()
+        .setExpirationTime(`${lifetimeSeconds}s`)
+        .sign(key)
+    },
+    async verify(token) {
+      const { payload } = await jwtVerify<Claims>(token, key, { algorithms: ['HS256'], typ: type, clockTolerance: 5 })
+      return {
+        tenantId: payload.tenant,
+        tenantName: payload.tenantName,
+        principal: payload.principal,
+        roles: payload.roles,
+        rights: {
+          everywhere: new Set(payload.everywhere),
+          inGroups: new Map(payload.inGroups.map(([permission, groups]) => [permission, new Set(groups)])),
+        },
+        request: payload.request,
+      }
+    },
+  }
+}

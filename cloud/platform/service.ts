@@ -1,0 +1,74 @@
+import type { Client } from '@millwright/api/client.ts'
+import type { AnswerOf, Contract, Operation, RequestOf } from '@millwright/api/contract.ts'
+import type { Client as Owner } from 'pg'
+import type { AccessCache } from './access/cache.ts'
+import type { Caller } from './access/caller.ts'
+import type { Database } from './database/database.ts'
+import type { MigrationSource } from './database/migrations.ts'
+import type { JobKinds, Jobs } from './jobs/jobs.ts'
+import type { Log } from './log.ts'
+import type { Secrets } from './secrets/secrets.ts'
+import type { TenantDirectory } from './tenants/tenants.ts'
+
+/** What a service is given to stand on. */
+export type Context = {
+  readonly database: Database
+  readonly access: AccessCache
+  readonly tenants: TenantDirectory
+  readonly secrets: Secrets
+  readonly jobs: Jobs
+  readonly peers: Peers
+  readonly settings: Settings
+  readonly log: Log
+}
+
+/** Calls another service through its contract, in this process or over HTTP: the caller cannot tell which. */
+export type Peers = <C extends Contract>(contract: C, caller: Caller) => Client<C>
+
+/** What services may know of the configuration. */
+export type Settings = {
+  /** The origin under which the platform is reached: issuer of tokens, base of links. Known once it listens. */
+  baseUrl: string
+  readonly tokenLifetimeSeconds: number
+}
+
+/** Somebody without a token, at an operation that is open to all. */
+export type Visitor = { readonly request: Caller['request'] }
+
+/** An answer with a status or headers of its own; a handler may return the bare body where one status is declared. */
+export class Answer<Body = unknown> {
+  readonly status: number
+  readonly body: Body
+  readonly headers: Readonly<Record<string, string | string[]>>
+
+  constructor(status: number, body: Body, headers: Record<string, string | string[]> = {}) {
+    this.status = status
+    this.body = body
+    this.headers = headers
+  }
+}
+
+export function answer<Body = undefined>(status: number, body?: Body, headers?: Record<string, string | string[]>) {
+  return new Answer(status, body as Body, headers)
+}
+
+export type Handler<O extends Operation> = (
+  request: RequestOf<O>,
+  caller: O['access'] extends 'public' ? Visitor : Caller,
+) => Promise<AnswerOf<O> | Answer<AnswerOf<O>>>
+
+export type Handlers<C extends Contract> = { [Name in keyof C['operations']]: Handler<C['operations'][Name]> }
+
+/** A service: what it offers, what it keeps, what it does in the background. */
+export type Service<C extends Contract = Contract> = {
+  readonly contract: C
+  readonly migrations?: MigrationSource
+  readonly handlers: (context: Context) => Handlers<C>
+  readonly jobs?: (context: Context) => JobKinds
+  /** What must be there before the service starts, made by the owner of the database. Runs at every start. */
+  readonly prepare?: (owner: Owner, secrets: Secrets) => Promise<void>
+}
+
+export function service<C extends Contract>(description: Service<C>): Service<C> {
+  return description
+}

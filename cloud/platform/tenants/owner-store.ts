@@ -1,0 +1,93 @@
+import type { openClient } from '../database/connection.ts'
+import { inOrderOfNeed } from '../database/distribute.ts'
+import type { Application, Tenant } from './store.ts'
+
+/** The owner of the tables: the application itself may only read tenants. */
+export type Owner = Awaited<ReturnType<typeof openClient>>
+
+export type ListedTenant = Tenant & { createdTimestamp: string }
+
+export async function inTransaction<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
+  await owner.query('begin')
+  try {
+    const result = await work()
+    await owner.query('commit')
+    return result
+  } catch (error) {
+    await owner.query('rollback')
+    throw error
+  }
+}
+
+/** False when the name is taken. */
+export async function insertTenant(owner: Owner, tenant: { id: string; name: string }): Promise<boolean> {
+  const { rows } = await owner.query(
+    'insert into tenants (id, name) values ($1, $2) on conflict (name) do nothing returning id',
+    [tenant.id, tenant.name],
+  )
+  return rows.length === 1
+}
+
+/** What access starts with. It is here because the application may not insert versions. */
+export async function insertAccess(owner: Owner, access: { tenantId: string; groupId: string; groupName: string }) {
+  await owner.query('insert into access_versions (tenant_id) values ($1)', [access.tenantId])
+  await owner.query('insert into access_groups (tenant_id, id, name) values ($1, $2, $3)', [
+    access.tenantId,
+    access.groupId,
+    access.groupName,
+  ])
+}
+
+export async function selectTenants(owner: Owner): Promise<ListedTenant[]> {
+  const { rows } = await owner.query<ListedTenant>(
+    `select id, name, state, applications,
+            to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdTimestamp"
+     from tenants order by name`,
+  )
+  return rows
+}
+
+export async function selectTenant(owner: Owner, name: string): Promise<Tenant | undefined> {
+  const { rows } = await owner.query<Tenant>('select id, name, state, applications from tenants where name = $1', [
+    name,
+  ])
+  return rows[0]
+}
+
+/** Nobody can write for the tenant while this transaction runs: their foreign keys wait for it. */
+export async function lockTenant(owner: Owner, name: string): Promise<Tenant | undefined> {
+  const { rows } = await owner.query<Tenant>(
+    'select id, name, state, applications from tenants where name = $1 for update',
+    [name],
+  )
+  return rows[0]
+}
+
+export async function updateState(owner: Owner, id: string, state: Tenant['state']): Promise<void> {
+  await owner.query('update tenants set state = $2 where id = $1', [id, state])
+}
+
+export async function updateApplications(owner: Owner, id: string, applications: Application[]): Promise<void> {
+  await owner.query('update tenants set applications = $2 where id = $1', [id, applications])
+}
+
+export async function deleteRowsOf(owner: Owner, tenantId: string): Promise<void> {
+  const { rows: tables } = await owner.query<{ name: string; needs: string[] }>(
+    `select c.relname as name,
+            array(select r.relname::text from pg_constraint k join pg_class r on r.oid = k.confrelid
+                  where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as needs
+     from pg_class c
+     join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+     where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = current_schema()::regnamespace
+     order by c.relname`,
+  )
+  for (const { name } of inOrderOfNeed(tables).toReversed()) {
+    await owner.query(`delete from ${owner.escapeIdentifier(name)} where tenant_id = $1`, [tenantId])
+  }
+  await owner.query('delete from tenants where id = $1', [tenantId])
+}
+
+/** Tells every process, which would otherwise find out when it next looks. */
+export async function announce(owner: Owner, tenantId: string): Promise<void> {
+  await owner.query(`select pg_notify('access', $1)`, [tenantId])
+}

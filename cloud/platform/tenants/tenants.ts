@@ -1,0 +1,89 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import type { MigrationSource } from '../database/migrations.ts'
+import type { ListedTenant, Owner } from './owner-store.ts'
+import * as store from './owner-store.ts'
+import type { Application, Tenant } from './store.ts'
+
+export { TenantDirectory } from './directory.ts'
+export type { ListedTenant, Owner } from './owner-store.ts'
+
+export const tenantsMigrations: MigrationSource = {
+  module: 'tenants',
+  folder: new URL('./migrations/', import.meta.url),
+}
+
+/** The access group every tenant has: where things are that nobody put anywhere else. */
+export const defaultAccessGroup = 'default'
+
+const namePattern = /^[a-z0-9][a-z0-9-]{0,62}$/
+
+export async function createTenant(owner: Owner, { name }: { name: string }): Promise<{ id: string; name: string }> {
+  if (!namePattern.test(name)) {
+    throw new Problem(
+      'invalid_body',
+      `"${name}" cannot be the name of a tenant: 1 to 63 lower-case letters, digits and dashes, no dash first`,
+    )
+  }
+  const tenant = { id: v7(), name }
+  return store.inTransaction(owner, async () => {
+    if (!(await store.insertTenant(owner, tenant))) {
+      throw new Problem('already_exists', `There is a tenant named ${name} already`)
+    }
+    await store.insertAccess(owner, { tenantId: tenant.id, groupId: v7(), groupName: defaultAccessGroup })
+    return tenant
+  })
+}
+
+export async function listTenants(owner: Owner): Promise<ListedTenant[]> {
+  return store.selectTenants(owner)
+}
+
+export async function findTenant(owner: Owner, name: string): Promise<Tenant | undefined> {
+  return store.selectTenant(owner, name)
+}
+
+/** Refuses every request of the tenant from now on; nothing is lost. */
+export async function suspendTenant(owner: Owner, name: string): Promise<void> {
+  await change(owner, name, ({ id }) => store.updateState(owner, id, 'suspended'))
+}
+
+export async function resumeTenant(owner: Owner, name: string): Promise<void> {
+  await change(owner, name, ({ id }) => store.updateState(owner, id, 'active'))
+}
+
+/** Deletes the tenant and everything it has. Suspending it first is what makes this hard to do by accident. */
+export async function deleteTenant(owner: Owner, name: string): Promise<void> {
+  await change(owner, name, async ({ id, state }) => {
+    if (state !== 'suspended') {
+      throw new Problem('conflict', `The tenant ${name} is active: suspend it first, then delete it`)
+    }
+    await store.deleteRowsOf(owner, id)
+  })
+}
+
+/** Without `api` the token endpoint refuses the tenant's server users and gateways, without `ui` its people. */
+export async function provisionApplication(owner: Owner, name: string, application: Application): Promise<void> {
+  await change(owner, name, ({ id, applications }) =>
+    store.updateApplications(owner, id, [...new Set([...applications, application])].toSorted()),
+  )
+}
+
+export async function withdrawApplication(owner: Owner, name: string, application: Application): Promise<void> {
+  await change(owner, name, ({ id, applications }) =>
+    store.updateApplications(
+      owner,
+      id,
+      applications.filter((other) => other !== application),
+    ),
+  )
+}
+
+async function change(owner: Owner, name: string, work: (tenant: Tenant) => Promise<void>): Promise<void> {
+  await store.inTransaction(owner, async () => {
+    const tenant = await store.lockTenant(owner, name)
+    if (tenant === undefined) throw new Problem('not_found', `There is no tenant named ${name}`)
+    await work(tenant)
+    await store.announce(owner, tenant.id)
+  })
+}

@@ -1,0 +1,348 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type AnyInput,
+  type Client,
+  client,
+  type Exchange,
+  requestFor,
+  type Transport,
+} from '@millwright/api/client.ts'
+import type { Contract } from '@millwright/api/contract.ts'
+import { contracts } from '@millwright/api/contracts.ts'
+import type { BuiltInRoleName } from '@millwright/api/permission.ts'
+import { type Cloud, type CloudOptions, openCloud } from '../../cloud.ts'
+import { claimsFor, signToken } from '../../services/identity/access-token.ts'
+import { KeyRing } from '../../services/identity/signing-keys.ts'
+import { services } from '../../services/services.ts'
+import { changeAccess, insertGrant, insertPrincipal } from '../access/store.ts'
+import { openClient } from '../database/connection.ts'
+import { Database } from '../database/database.ts'
+import { createLog } from '../log.ts'
+import type { Context } from '../service.ts'
+import { createTenant, deleteTenant, suspendTenant } from '../tenants/tenants.ts'
+import { secretIn } from './secrets-shown.ts'
+import { freshDatabase, type TestDatabase, testSecrets } from './server.ts'
+import { faultOf, tenantTables } from './statements.ts'
+
+export type Arrangement = 'one process' | 'split'
+
+export type TestTenant = { tenantId: string; name: string }
+
+type Overrides = Partial<
+  Pick<
+    CloudOptions,
+    'rateLimit' | 'tokenLifetimeSeconds' | 'externalIssuers' | 'corsOrigins' | 'metricsToken' | 'trustedProxies'
+  >
+> & {
+  arrangement?: Arrangement
+}
+
+export type RawRequest = {
+  method: string
+  path: string
+  headers?: Record<string, string>
+  body?: string
+  from?: string
+}
+export type RawAnswer = { status: number; headers: Headers; text: string; body: unknown }
+
+export type TestCaller = {
+  [Name in keyof typeof contracts]: Client<(typeof contracts)[Name]>
+} & {
+  principalId: string
+  token: string
+  exchange(contract: Contract, operation: string, input: AnyInput): Promise<Exchange>
+}
+
+const baseUrl = 'http://millwright.test'
+const arrangementOfRun: Arrangement = process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 'split' : 'one process'
+
+/**
+ * A whole hub on a database of its own: real services, real PostgreSQL, through the front, without sockets. What the
+ * suite promises everywhere is checked here as it goes: answers keep their contracts, statements name their tenant,
+ * no secret is printed, no connection leaks.
+ */
+export async function testHub(overrides: Overrides = {}): Promise<TestHub> {
+  const database = await freshDatabase()
+  const tenant = await freshTenant(database)
+  return TestHub.open(database, tenant, overrides)
+}
+
+async function freshTenant({ owner: address, shared }: TestDatabase): Promise<TestTenant> {
+  const owner = await openClient(address)
+  try {
+    const { id, name } = await createTenant(owner, { name: shared ? `t${randomBytes(8).toString('hex')}` : 'default' })
+    return { tenantId: id, name }
+  } finally {
+    await owner.end()
+  }
+}
+
+export class TestHub {
+  readonly database: TestDatabase
+  readonly tenant: TestTenant
+  readonly clouds: Cloud[]
+  readonly #front: Cloud
+  readonly #pools: Database[]
+  readonly #printed: string[]
+  readonly #faults: string[]
+  readonly #keys: KeyRing
+
+  private constructor(parts: {
+    database: TestDatabase
+    tenant: TestTenant
+    clouds: Cloud[]
+    pools: Database[]
+    printed: string[]
+    faults: string[]
+  }) {
+    const front = parts.clouds.at(-1)
+    if (front === undefined) throw new TypeError('A hub has at least one process')
+    this.database = parts.database
+    this.tenant = parts.tenant
+    this.clouds = parts.clouds
+    this.#front = front
+    this.#pools = parts.pools
+    this.#printed = parts.printed
+    this.#faults = parts.faults
+    this.#keys = new KeyRing({ database: front.context.database, secrets: testSecrets })
+  }
+
+  static async open(database: TestDatabase, tenant: TestTenant, overrides: Overrides): Promise<TestHub> {
+    const tables = await tenantTables()
+    const parts = {
+      database,
+      tenant,
+      clouds: [] as Cloud[],
+      pools: [] as Database[],
+      printed: [] as string[],
+      faults: [] as string[],
+    }
+    const open = async (local: string[], remote: Map<string, string>) => {
+      const pool = new Database({
+        address: database.app,
+        server: database.server,
+        connections: 8,
+        onStatement: ({ text }) => {
+          const fault = faultOf(text, tables)
+          if (fault !== undefined) parts.faults.push(`${fault}: ${text}`)
+        },
+      })
+      const log = createLog({ level: 'debug', to: { write: (line) => parts.printed.push(line) } })
+      const cloud = await openCloud({
+        ...defaults,
+        ...overrides,
+        database: pool,
+        listenAt: database.app,
+        log,
+        local,
+        remote,
+      })
+      parts.pools.push(pool)
+      parts.clouds.push(cloud)
+      return cloud
+    }
+    if ((overrides.arrangement ?? arrangementOfRun) === 'split') await openSplit(open)
+    else await open([], new Map())
+    return new TestHub(parts)
+  }
+
+  get context(): Context {
+    return this.#front.context
+  }
+
+  /** The context of the process in which a service runs. */
+  contextOf(service: keyof typeof contracts): Context {
+    const index = services.findIndex(({ contract }) => contract.name === service)
+    return (this.clouds.length === 1 ? this.#front : (this.clouds[index] ?? this.#front)).context
+  }
+
+  /** Another hub on the same database: a second process of the same installation. */
+  async sibling(overrides: Overrides = {}): Promise<TestHub> {
+    return TestHub.open({ ...this.database, drop: async () => {} }, this.tenant, overrides)
+  }
+
+  /** Another tenant of the same installation. */
+  async anotherTenant(name = `t${randomBytes(8).toString('hex')}`): Promise<TestTenant> {
+    const owner = await openClient(this.database.owner)
+    try {
+      const { id } = await createTenant(owner, { name })
+      return { tenantId: id, name }
+    } finally {
+      await owner.end()
+    }
+  }
+
+  /** Runs something as the owner of the database. */
+  async asOwner<Result>(work: (owner: Awaited<ReturnType<typeof openClient>>) => Promise<Result>): Promise<Result> {
+    const owner = await openClient(this.database.owner)
+    try {
+      return await work(owner)
+    } finally {
+      await owner.end()
+    }
+  }
+
+  /** Somebody with a role (own roles by name too), in the whole tenant or in one access group. */
+  async as(
+    role: BuiltInRoleName | (string & {}) | undefined,
+    where: { accessGroupId?: string; tenant?: TestTenant } = {},
+  ): Promise<TestCaller> {
+    const tenant = where.tenant ?? this.tenant
+    const name = `${role ?? 'nobody'}-${randomBytes(4).toString('hex')}`
+    const principal = await this.context.database.transaction(tenant, async (tx) => {
+      await changeAccess(tx)
+      const made = await insertPrincipal(tx, { kind: 'user', name })
+      if (role !== undefined) {
+        const { accessGroupId } = where
+        await insertGrant(tx, { principalId: made.id, role, ...(accessGroupId === undefined ? {} : { accessGroupId }) })
+      }
+      return made
+    })
+    const token = await this.tokenFor(principal.id, { roles: role === undefined ? [] : [role], tenant })
+    return this.withToken(token, principal.id)
+  }
+
+  /** A token as identity would issue it, with claims changed at will. */
+  async tokenFor(
+    principalId: string,
+    { roles, tenant = this.tenant }: { roles: string[]; tenant?: TestTenant },
+  ): Promise<string> {
+    const bearer = {
+      tenant: { id: tenant.tenantId, name: tenant.name },
+      principal: { id: principalId, kind: 'user' as const },
+      clientId: 'console',
+      roles,
+    }
+    return signToken(claimsFor(bearer, this.context.settings, new Date()), this.#keys)
+  }
+
+  get keys(): KeyRing {
+    return this.#keys
+  }
+
+  withToken(token: string, principalId = ''): TestCaller {
+    const transport: Transport = async (contract, name, input) => {
+      const operation = contract.operations[name]
+      if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
+      const request = requestFor(contract, operation, input)
+      const answer = await this.request({
+        ...request,
+        headers: { authorization: `Bearer ${token}`, ...request.headers },
+      })
+      return { status: answer.status, headers: answer.headers, body: answer.body }
+    }
+    const clients = Object.entries(contracts).map(([name, contract]) => [name, client(contract as Contract, transport)])
+    return { ...Object.fromEntries(clients), principalId, token, exchange: transport } as TestCaller
+  }
+
+  async request({ method, path, headers = {}, body, from }: RawRequest): Promise<RawAnswer> {
+    const response = await this.#front.inject({
+      method: method as 'GET',
+      url: path,
+      headers,
+      ...(body === undefined ? {} : { payload: body }),
+      ...(from === undefined ? {} : { remoteAddress: from }),
+    })
+    const text = response.payload
+    const type = String(response.headers['content-type'] ?? '')
+    const received = new Headers()
+    for (const [name, values] of Object.entries(response.headers))
+      for (const value of [values].flat()) received.append(name, String(value))
+    if (type.includes('problem+json')) this.#refuseSecret('an error', text)
+    return {
+      status: response.statusCode,
+      headers: received,
+      text,
+      body: /[/+]json/.test(type) && text !== '' ? JSON.parse(text) : text,
+    }
+  }
+
+  /** The statements that some work sends. */
+  async statements(work: () => Promise<unknown>): Promise<{ text: string; values: readonly unknown[] }[]> {
+    const sent: { text: string; values: readonly unknown[] }[] = []
+    const stops = this.#pools.map((pool) => pool.observe(({ text, values }) => sent.push({ text, values })))
+    try {
+      await work()
+    } finally {
+      for (const stop of stops) stop()
+    }
+    return sent
+  }
+
+  /** What was logged, one JSON object a line. */
+  get printed(): readonly string[] {
+    return this.#printed
+  }
+
+  /** Runs all background work that is due, of this tenant, until there is none. */
+  async settle(tenantId = this.tenant.tenantId): Promise<void> {
+    for (const cloud of this.clouds) await cloud.context.jobs.runDue(tenantId)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const cloud of this.clouds.toReversed()) await cloud.close()
+    try {
+      this.#refuseSecret('a log', this.#printed.join(''))
+      await this.#refuseSecretsInRows()
+      if (this.#faults.length > 0)
+        throw new Error(`Statements that do not name their tenant:\n${[...new Set(this.#faults)].join('\n')}`)
+      const leaked = this.#pools.reduce((sum, pool) => sum + pool.inUse, 0)
+      if (leaked > 0) throw new Error(`${leaked} database connections were not given back`)
+    } finally {
+      await this.#cleanUp()
+    }
+  }
+
+  #refuseSecret(where: string, text: string): void {
+    const shown = secretIn(text)
+    if (shown !== undefined) throw new Error(`A secret shows in ${where}: …${shown}…`)
+  }
+
+  async #refuseSecretsInRows(): Promise<void> {
+    const text = await this.asOwner(async (owner) => {
+      const { rows } = await owner.query<{ text: string }>(
+        `select coalesce(string_agg(t, E'\\n'), '') as text from (
+           select data::text || subject as t from events where tenant_id = $1
+           union all select detail::text || coalesce(target, '') from audit_entries where tenant_id = $1) as all_of_it`,
+        [this.tenant.tenantId],
+      )
+      return rows[0]?.text ?? ''
+    })
+    this.#refuseSecret('an event or audit entry', text)
+  }
+
+  async #cleanUp(): Promise<void> {
+    if (this.database.shared) {
+      await this.asOwner(async (owner) => {
+        await suspendTenant(owner, this.tenant.name)
+        await deleteTenant(owner, this.tenant.name)
+      }).catch(() => {})
+    }
+    await this.database.drop()
+  }
+}
+
+const defaults = {
+  secrets: testSecrets,
+  baseUrl,
+  tokenLifetimeSeconds: 3600,
+  externalIssuers: [],
+  rateLimit: 1_000_000,
+  corsOrigins: [],
+  trustedProxies: [],
+  metricsToken: undefined,
+  tracing: undefined,
+  strict: true,
+}
+
+/** Every service in a process of its own, and one more that only is the front. */
+async function openSplit(open: (local: string[], remote: Map<string, string>) => Promise<Cloud>): Promise<void> {
+  const urls = new Map<string, string>()
+  for (const { contract } of services) {
+    const cloud = await open([contract.name], urls)
+    const port = await cloud.listen({ host: '127.0.0.1', port: 0 })
+    urls.set(contract.name, `http://127.0.0.1:${port}`)
+  }
+  await open([], urls)
+}

@@ -1,0 +1,122 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrationSources, prepareDatabase } from '../../prepare.ts'
+import { ensureApplicationRole } from '../database/application-role.ts'
+import type { Binding, Server } from '../database/binding.ts'
+import { type Address, openClient } from '../database/connection.ts'
+import { readMigrations } from '../database/migrations.ts'
+import { startPostgres } from '../postgres/postgres.ts'
+import { createSecrets } from '../secrets/secrets.ts'
+
+/** The same in all tests, so that databases cloned from one template can be opened. */
+export const testSecrets = createSecrets(createHash('sha256').update('master key of the test kit').digest())
+
+/** A server for tests: it forgets everything anyway, so it need not wait for the disk. */
+const quick = {
+  fsync: false,
+  synchronous_commit: false,
+  full_page_writes: false,
+  max_connections: 200,
+  shared_buffers: '64MB',
+  autovacuum: false,
+}
+
+type Parts = Exclude<Address, { url: string }>
+
+export type TestDatabase = { owner: Address; app: Address; server: Server; shared: boolean; drop(): Promise<void> }
+
+const wantedBinding = (process.env.MILLWRIGHT_TEST_BINDING ?? 'auto') as Binding | 'auto'
+
+/** Starts a server for a whole test run; its address travels to the test processes in the environment. */
+export async function startTestServer(): Promise<{ address: Parts; stop(): Promise<void> }> {
+  const home = await mkdtemp(join(tmpdir(), 'millwright-test-'))
+  const postgres = await startPostgres({ home, settings: quick })
+  return {
+    address: postgres.connection,
+    async stop() {
+      await postgres.stop()
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+let ownServer: Promise<Parts> | undefined
+
+/** The server of this run, or one of our own when a test file is run by itself. */
+function serverAddress(): Promise<Parts> {
+  const given = process.env.MILLWRIGHT_TEST_SERVER
+  if (given !== undefined) return Promise.resolve(JSON.parse(given))
+  ownServer ??= startTestServer().then(({ address }) => address)
+  return ownServer
+}
+
+const appRole = { name: 'millwright_test_app', password: 'millwright_test_app' }
+
+/** A database for one hub: a clone of the migrated template, or the given database, which others use too. */
+export async function freshDatabase(): Promise<TestDatabase> {
+  const url = process.env.MILLWRIGHT_TEST_DATABASE_URL
+  if (url !== undefined) return sharedDatabase({ url })
+  const server = await serverAddress()
+  const template = await ensureTemplate(server)
+  const database = `test_${randomBytes(8).toString('hex')}`
+  await asOwner({ ...server, database: 'postgres' }, `create database ${database} template ${template.name}`)
+  return {
+    owner: { ...server, database },
+    app: { ...server, database, user: appRole.name, password: appRole.password },
+    server: template.server,
+    shared: false,
+    drop: () => asOwner({ ...server, database: 'postgres' }, `drop database ${database} with (force)`),
+  }
+}
+
+let sharedPreparation: ReturnType<typeof prepareDatabase> | undefined
+
+async function sharedDatabase(owner: Address): Promise<TestDatabase> {
+  sharedPreparation ??= prepareDatabase({ owner, app: undefined, binding: wantedBinding, secrets: testSecrets })
+  const { app, server } = await sharedPreparation
+  return { owner, app, server, shared: true, drop: async () => {} }
+}
+
+type Template = { name: string; server: Server }
+
+let ownTemplate: Promise<Template> | undefined
+
+/** Made once per server and set of migrations; whoever comes second waits. */
+export function ensureTemplate(server: Parts): Promise<Template> {
+  ownTemplate ??= makeTemplate(server)
+  return ownTemplate
+}
+
+async function makeTemplate(server: Parts): Promise<Template> {
+  const migrations = await readMigrations(migrationSources)
+  const name = `template_${createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 16)}`
+  const address = { ...server, database: name }
+  const app = { ...address, user: appRole.name, password: appRole.password }
+  const postgres = await openClient({ ...server, database: 'postgres' })
+  try {
+    await postgres.query('select pg_advisory_lock(1)')
+    const { rows } = await postgres.query('select from pg_database where datname = $1 and datistemplate', [name])
+    if (rows.length === 0) {
+      await ensureApplicationRole(postgres, appRole)
+      await postgres.query(`drop database if exists ${name}`)
+      await postgres.query(`create database ${name}`)
+      await prepareDatabase({ owner: address, app, binding: wantedBinding, secrets: testSecrets })
+      await postgres.query(`alter database ${name} is_template true allow_connections false`)
+    }
+    const binding = wantedBinding === 'auto' ? 'session' : wantedBinding
+    return { name, server: { binding, pooled: false, citus: false, version: 18 } }
+  } finally {
+    await postgres.end()
+  }
+}
+
+async function asOwner(address: Parts, text: string): Promise<void> {
+  const client = await openClient(address)
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,40 @@
+import { referenceTables } from '../../../architecture.ts'
+import { migrationSources } from '../../prepare.ts'
+import { readMigrations } from '../database/migrations.ts'
+
+/** Every table of the product, as its migrations make them. */
+export async function tableNames(): Promise<string[]> {
+  const migrations = await readMigrations(migrationSources)
+  return migrations.flatMap(({ text }) =>
+    [...text.matchAll(/create table (?:if not exists )?(\w+)/g)].map((match) => match[1] ?? ''),
+  )
+}
+
+export async function tenantTables(): Promise<Set<string>> {
+  const shared: readonly string[] = referenceTables
+  return new Set((await tableNames()).filter((name) => !shared.includes(name)))
+}
+
+/**
+ * What is wrong with a statement, if anything. The rules of a database that is spread over several machines: each
+ * tenant table a statement touches is pinned to the tenant by the statement itself.
+ */
+export function faultOf(text: string, tables: ReadonlySet<string>): string | undefined {
+  const flat = text.replace(/--.*$/gm, ' ').replace(/\s+/g, ' ').toLowerCase()
+  const touched = [...flat.matchAll(/\b(?:from|join|update|into) (?:only )?(\w+)/g)]
+    .map((match) => match[1] ?? '')
+    .filter((name) => tables.has(name))
+  if (touched.length === 0) return undefined
+  const inserts = [...flat.matchAll(/\binsert into (\w+)(?: as \w+)? \(([^)]*)\)/g)].filter((match) =>
+    tables.has(match[1] ?? ''),
+  )
+  for (const [, name, columns] of inserts) {
+    if (!columns?.split(',').some((column) => column.trim() === 'tenant_id'))
+      return `inserts into ${name} without tenant_id`
+  }
+  const pinned = [...flat.matchAll(/tenant_id = (?:\$1\b|\w+\.tenant_id|excluded\.tenant_id)/g)].length
+  const needed = touched.length - inserts.length
+  if (pinned < needed) return `touches ${touched.join(', ')} but says tenant_id only ${pinned} times`
+  if (needed > 0 && !/tenant_id = \$1\b/.test(flat)) return 'never says tenant_id = $1'
+  return undefined
+}

@@ -1,0 +1,60 @@
+import type { Arrival } from './http/arrival.ts'
+import type { Answered } from './http/server.ts'
+
+/** A request while it is traced. */
+export type RequestTrace = { headers: Record<string, string>; end(answered: Answered): void }
+
+export type Tracing = { begin(arrival: Arrival): RequestTrace; stop(): Promise<void> }
+
+/**
+ * OpenTelemetry traces, when an exporter is configured by the usual variables (OTEL_EXPORTER_OTLP_ENDPOINT and its
+ * kin). The libraries are loaded only then: they cost start-up time and memory that nobody else should pay.
+ */
+export async function startTracing(environment: Record<string, string | undefined>): Promise<Tracing | undefined> {
+  const wanted = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (wanted === undefined || wanted === '') return undefined
+  const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+  ])
+  const provider = new sdk.BasicTracerProvider({
+    resource: resourceFromAttributes({ 'service.name': environment.OTEL_SERVICE_NAME ?? 'millwright' }),
+    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter())],
+  })
+  const tracer = provider.getTracer('millwright')
+  return {
+    begin(arrival) {
+      const parent = parentOf(arrival)
+      const context =
+        parent === undefined
+          ? api.ROOT_CONTEXT
+          : api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true })
+      const span = tracer.startSpan(arrival.method, { kind: api.SpanKind.SERVER }, context)
+      const { traceId, spanId, traceFlags } = span.spanContext()
+      return {
+        headers: { traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}` },
+        end({ method, route, status, requestId }) {
+          span.updateName(`${method} ${route}`)
+          span.setAttributes({
+            'http.request.method': method,
+            'http.route': route,
+            'http.response.status_code': status,
+            'millwright.request_id': requestId,
+          })
+          if (status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR })
+          span.end()
+        },
+      }
+    },
+    stop: () => provider.shutdown(),
+  }
+}
+
+/** W3C Trace Context: the caller's span becomes our parent. */
+function parentOf({ headers }: Arrival): { traceId: string; spanId: string; traceFlags: number } | undefined {
+  const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(headers.traceparent))
+  if (match?.[1] === undefined || match[2] === undefined) return undefined
+  return { traceId: match[1], spanId: match[2], traceFlags: Number.parseInt(match[3] ?? '0', 16) }
+}

@@ -1,0 +1,146 @@
+import type { Contract, Operation } from '@millwright/api/contract.ts'
+import { isEmpty, isMedia } from '@millwright/api/contract.ts'
+import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { TSchema } from 'typebox'
+
+/** How many faults of one request are told at once. */
+const errorsTold = 50
+
+/** Bodies are taken as they are; queries and paths are text and become what the contract says. */
+const strict = createAjv({ coerceTypes: false })
+const coercing = createAjv({ coerceTypes: true })
+
+function createAjv(options: { coerceTypes: boolean }): Ajv2020 {
+  const ajv = new Ajv2020({
+    ...options,
+    allErrors: true,
+    useDefaults: true,
+    strictSchema: true,
+    strictTypes: false,
+    verbose: true,
+  })
+  // The package is CommonJS: its function is the default export's default.
+  ;(addFormats as unknown as { default: typeof addFormats.default }).default(ajv)
+  ajv.addKeyword({
+    keyword: 'lowercased',
+    type: 'string',
+    modifying: true,
+    schema: false,
+    validate: (
+      value: string,
+      context?: { parentData: Record<string, unknown>; parentDataProperty: string | number },
+    ) => {
+      if (context !== undefined) context.parentData[context.parentDataProperty] = value.toLowerCase()
+      return true
+    },
+  })
+  return ajv
+}
+
+export type RawInput = {
+  params?: unknown
+  query?: unknown
+  body?: unknown
+  headers?: Record<string, string | undefined>
+}
+
+type Check = { part: 'params' | 'query' | 'body'; code: ProblemCode; run: ValidateFunction }
+
+/** Checks an input against its operation and fills in defaults. */
+export function inputValidator(operation: Operation): (input: RawInput) => void {
+  const checks: Check[] = []
+  if (operation.params !== undefined) checks.push(check('params', operation.params, 'invalid_path'))
+  if (operation.query !== undefined) checks.push(check('query', operation.query, 'invalid_query'))
+  if (operation.body !== undefined) checks.push(check('body', operation.body, 'invalid_body'))
+  const takesQuery = operation.query !== undefined
+
+  return (input) => {
+    if (!takesQuery) refuseQuery(input.query)
+    for (const { part, code, run } of checks) {
+      if (part === 'query') input.query ??= {}
+      if (!run(input[part])) throw invalid(code, run.errors ?? [])
+    }
+  }
+}
+
+function check(part: Check['part'], schema: TSchema, code: ProblemCode): Check {
+  return { part, code, run: (part === 'body' ? strict : coercing).compile(schema) }
+}
+
+function refuseQuery(query: unknown): void {
+  const unknown = Object.keys(query ?? {})
+  if (unknown.length === 0) return
+  throw new Problem('unknown_parameter', `This operation takes no query parameters, but ${unknown[0]} was given`)
+}
+
+function invalid(code: ProblemCode, errors: ErrorObject[]): Problem {
+  const told = errors
+    .filter((error) => error.keyword !== 'if')
+    .slice(0, errorsTold)
+    .map(fieldError)
+  const unknown = code === 'invalid_query' && errors.every((error) => error.keyword === 'additionalProperties')
+  const summary = told
+    .map((error) => `${error.pointer === '' ? 'the body' : error.pointer} ${error.detail}`)
+    .slice(0, 3)
+  return new Problem(unknown ? 'unknown_parameter' : code, summary.join('; '), { errors: told })
+}
+
+/** One fault, by JSON pointer, in plain words. */
+function fieldError(error: ErrorObject): FieldError {
+  const at = error.instancePath
+  const parameters = error.params as Record<string, unknown>
+  switch (error.keyword) {
+    case 'required':
+      return { pointer: `${at}/${escaped(parameters.missingProperty)}`, code: 'missing', detail: 'is missing' }
+    case 'additionalProperties':
+      return {
+        pointer: `${at}/${escaped(parameters.additionalProperty)}`,
+        code: 'unknown',
+        detail: knownInstead(error),
+      }
+    case 'type':
+      return { pointer: at, code: 'type', detail: `must be ${[parameters.type].flat().join(' or ')}` }
+    case 'enum':
+      return {
+        pointer: at,
+        code: 'enum',
+        detail: `must be one of ${(parameters.allowedValues as unknown[]).join(', ')}`,
+      }
+    case 'pattern':
+      return { pointer: at, code: 'pattern', detail: patternDetail(error) }
+    default:
+      return { pointer: at, code: error.keyword, detail: error.message ?? 'is not valid' }
+  }
+}
+
+function knownInstead(error: ErrorObject): string {
+  const known = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {})
+  return `is not known here; known: ${known.join(', ')}`
+}
+
+function patternDetail(error: ErrorObject): string {
+  const { description } = (error.parentSchema ?? {}) as { description?: string }
+  return description === undefined ? `must match ${error.schema}` : `must be: ${description}`
+}
+
+function escaped(name: unknown): string {
+  return String(name).replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** Checks that an answer is what the contract promises; used where a broken promise must show, in every test. */
+export function answerValidator(contract: Contract, name: string, operation: Operation) {
+  const schemas = Object.entries(operation.answers).map(([status, answer]) => {
+    const run = isEmpty(answer) || isMedia(answer) ? undefined : strict.compile(answer)
+    return [Number(status), run] as const
+  })
+  const byStatus = new Map(schemas)
+  return (status: number, body: unknown): void => {
+    if (!byStatus.has(status))
+      throw new Error(`${contract.name}.${name} answered ${status}, which its contract does not name`)
+    const run = byStatus.get(status)
+    if (run === undefined || run(structuredClone(body))) return
+    throw new Error(`${contract.name}.${name} broke its contract: ${strict.errorsText(run.errors)}`)
+  }
+}

@@ -1,0 +1,56 @@
+import { type AuditEntry, audit } from '@millwright/api/audit.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { findHead } from '../../platform/audit/store.ts'
+import { verifyChain } from '../../platform/audit/verification.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { service } from '../../platform/service.ts'
+import { cursorsFor, type Filters, type Selection, selectionOf } from './selection.ts'
+import { countEntries, findEntry, listEntries, listLinks } from './store.ts'
+
+/** How much of the chain one statement of an export looks at. */
+const stretch = 1_000
+
+/** Who did what, when and from where. Written by the platform, read here. */
+export const auditService = service({
+  contract: audit,
+  handlers: ({ database, secrets }) => ({
+    async listEntries({ query: { cursor, limit = 50, offset = 0, ...filters } }, caller) {
+      const selection = selectionOf(filters)
+      const cursors = cursorsFor(secrets, { tenantId: caller.tenantId, filters })
+      const rest = cursor === undefined ? selection : { ...selection, beforeId: cursors.read(cursor) }
+      return database.read(caller, async (handle) => {
+        const totalElements = await countEntries(handle, selection)
+        const found = await listEntries(handle, rest, { limit: limit + 1, offset })
+        const entries = found.slice(0, limit)
+        const last = entries.at(-1)
+        const nextCursor = found.length > limit && last !== undefined ? { nextCursor: cursors.next(last.id) } : {}
+        return { data: entries, meta: { totalElements, elements: entries.length, offset, ...nextCursor } }
+      })
+    },
+
+    async readEntry({ params }, caller) {
+      const entry = await database.read(caller, (handle) => findEntry(handle, params.id))
+      if (entry === undefined) throw new Problem('not_found', `There is no audit entry ${params.id}`)
+      return { data: entry satisfies AuditEntry }
+    },
+
+    async exportEntries({ query }, caller) {
+      return exportLines(database, caller, selectionOf(query satisfies Filters))
+    },
+
+    async verify(_, caller) {
+      return { data: await verifyChain({ database, secrets }, caller) }
+    },
+  }),
+})
+
+/** A stretch of the chain at a time, each read on its own: an export of any size holds neither memory nor a lock. */
+async function* exportLines(database: Database, caller: Caller, selection: Selection): AsyncGenerator<string> {
+  const end = (await database.read(caller, findHead))?.sequence ?? 0
+  for (let after = 0; after < end; after += stretch) {
+    const upTo = Math.min(after + stretch, end)
+    const links = await database.read(caller, (handle) => listLinks(handle, selection, { after, upTo }))
+    if (links.length > 0) yield `${links.map((link) => JSON.stringify(link)).join('\n')}\n`
+  }
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { authorization } from '@millwright/api/authorization.ts'
+import { v7 } from 'uuid'
+import { testHub } from '../../platform/testing/hub.ts'
+
+type Hub = Awaited<ReturnType<typeof testHub>>
+type Caller = Awaited<ReturnType<Hub['as']>>
+
+async function createGroups(admin: Caller, ...names: string[]): Promise<string[]> {
+  const ids: string[] = []
+  for (const name of names) {
+    ids.push((await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id)
+  }
+  return ids
+}
+
+test('access groups are listed by name, the built-in one among them', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  await createGroups(admin, 'line-2', 'Line-3', 'line-1')
+
+  const { data, meta } = await admin.authorization.listAccessGroups({ query: { limit: 3 } })
+
+  assert.deepEqual(
+    data.map(({ name }) => name),
+    ['Line-3', 'default', 'line-1'],
+  )
+  assert.deepEqual(meta, { totalElements: 4, elements: 3, offset: 0 })
+  const named = await admin.authorization.listAccessGroups({ query: { name: 'line-2' } })
+  assert.deepEqual([named.data.map(({ name }) => name), named.meta.totalElements], [['line-2'], 1])
+})
+
+test('an access group is created, read, renamed and deleted', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const made = await admin.exchange(authorization, 'createAccessGroup', { body: { data: { name: 'line-1' } } })
+  assert.equal(made.status, 201)
+  const { id } = (made.body as { data: { id: string } }).data
+  const params = { id }
+
+  const read = await admin.exchange(authorization, 'readAccessGroup', { params })
+  assert.deepEqual(read.body, made.body)
+  const headers = { 'if-match': read.headers.get('etag') ?? '' }
+  const renamed = await admin.authorization.updateAccessGroup({ params, headers, body: { data: { name: 'line-one' } } })
+  assert.equal(renamed.data.name, 'line-one')
+  await assert.rejects(admin.authorization.deleteAccessGroup({ params, headers }), { code: 'precondition_failed' })
+
+  await admin.authorization.deleteAccessGroup({ params })
+  await assert.rejects(admin.authorization.readAccessGroup({ params }), { code: 'not_found' })
+  await assert.rejects(admin.authorization.deleteAccessGroup({ params }), { code: 'not_found' })
+})
+
+test('names of access groups are unique, also after renaming', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const [id = ''] = await createGroups(admin, 'line-1', 'line-2')
+
+  await assert.rejects(createGroups(admin, 'line-1'), { code: 'already_exists' })
+  await assert.rejects(admin.authorization.updateAccessGroup({ params: { id }, body: { data: { name: 'line-2' } } }), {
+    code: 'already_exists',
+  })
+  await assert.rejects(
+    admin.authorization.updateAccessGroup({ params: { id: v7() }, body: { data: { name: 'line-3' } } }),
+    { code: 'not_found' },
+  )
+})
+
+test('the access group default keeps its name and stays', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const { data } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+  const params = { id: data[0]?.id ?? '' }
+
+  await assert.rejects(admin.authorization.updateAccessGroup({ params, body: { data: { name: 'x' } } }), {
+    code: 'built_in',
+  })
+  await assert.rejects(admin.authorization.deleteAccessGroup({ params }), { code: 'built_in' })
+})
+
+test('an access group in which something was granted cannot be deleted', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const [id = ''] = await createGroups(admin, 'line-1')
+  const viewer = await hub.as('viewer', { accessGroupId: id })
+
+  await assert.rejects(admin.authorization.deleteAccessGroup({ params: { id } }), {
+    code: 'access_group_not_empty',
+    message: 'There are still grants in the access group line-1',
+  })
+
+  const grants = await admin.authorization.listGrants({ query: { principal: viewer.principalId } })
+  await admin.authorization.deleteGrant({ params: { id: grants.data[0]?.id ?? '' } })
+  await admin.authorization.deleteAccessGroup({ params: { id } })
+})
+
+test('who does not manage access sees only the groups in which they hold something', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const [first = '', second = ''] = await createGroups(admin, 'line-1', 'line-2')
+  const viewer = await hub.as('viewer', { accessGroupId: first })
+
+  const { data, meta } = await viewer.authorization.listAccessGroups({})
+  assert.deepEqual(
+    data.map(({ name }) => name),
+    ['line-1'],
+  )
+  assert.equal(meta.totalElements, 1)
+  assert.equal((await viewer.authorization.readAccessGroup({ params: { id: first } })).data.name, 'line-1')
+
+  const named = await viewer.authorization.listAccessGroups({ query: { name: 'line-2' } })
+  assert.deepEqual(named, { data: [], meta: { totalElements: 0, elements: 0, offset: 0 } })
+  const hidden = await viewer.exchange(authorization, 'readAccessGroup', { params: { id: second } })
+  const missing = await viewer.exchange(authorization, 'readAccessGroup', { params: { id: v7() } })
+  assert.deepEqual([hidden.status, missing.status], [404, 404])
+  const nobody = await hub.as(undefined)
+  assert.equal((await nobody.authorization.listAccessGroups({})).meta.totalElements, 0)
+})
+
+test('groups of another tenant do not exist', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const [id = ''] = await createGroups(admin, 'line-1')
+  const stranger = await hub.as('administrator', { tenant: await hub.anotherTenant() })
+  const params = { id }
+
+  await assert.rejects(stranger.authorization.readAccessGroup({ params }), { code: 'not_found' })
+  await assert.rejects(stranger.authorization.deleteAccessGroup({ params }), { code: 'not_found' })
+  await assert.rejects(
+    stranger.authorization.createGrant({
+      body: { data: { principal: stranger.principalId, role: 'viewer', accessGroup: id } },
+    }),
+    { code: 'access_group_not_found' },
+  )
+})

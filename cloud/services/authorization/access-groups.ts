@@ -1,0 +1,109 @@
+import type { authorization } from '@millwright/api/authorization.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Rights } from '../../platform/access/rights.ts'
+import * as store from '../../platform/access/store.ts'
+import { record } from '../../platform/audit/audit.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { emit } from '../../platform/events/events.ts'
+import { etagOf, requireMatch } from '../../platform/http/etag.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
+import { isVisible, showAccessGroup, visibleGroups } from './access-group.ts'
+import { page, pagingOf } from './paging.ts'
+
+type Names = 'listAccessGroups' | 'createAccessGroup' | 'readAccessGroup' | 'updateAccessGroup' | 'deleteAccessGroup'
+
+export function accessGroupHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Names> {
+  return {
+    async listAccessGroups({ query: { name, ...query } }, caller) {
+      const paging = pagingOf(query)
+      const listed = await database.read(caller, (handle) => listVisible(handle, caller.rights, { name, ...paging }))
+      return page(listed, paging, showAccessGroup)
+    },
+
+    async createAccessGroup({ body: { data } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const group = await store.insertAccessGroup(tx, data.name)
+        if (group === undefined) {
+          throw new Problem('already_exists', `There is an access group named ${data.name} already`)
+        }
+        await record(tx, caller, {
+          action: 'authorization.createAccessGroup',
+          target: `access-group/${group.id}`,
+          detail: { name: group.name },
+        })
+        await tell(tx, 'created', group)
+        return answer(201, { data: showAccessGroup(group) }, { etag: etagOf(group.version) })
+      })
+    },
+
+    async readAccessGroup({ params: { id } }, caller) {
+      const group = await database.read(caller, (handle) => store.findAccessGroup(handle, id))
+      if (group === undefined || !isVisible(caller.rights, id)) throw missing(id)
+      return answer(200, { data: showAccessGroup(group) }, { etag: etagOf(group.version) })
+    },
+
+    async updateAccessGroup({ params: { id }, headers, body: { data } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const before = await lock(tx, id)
+        requireMatch(headers['if-match'], before.version)
+        const group = (await store.renameAccessGroup(tx, id, data.name)) ?? before
+        await record(tx, caller, {
+          action: 'authorization.updateAccessGroup',
+          target: `access-group/${id}`,
+          detail: { before: { name: before.name }, after: { name: group.name } },
+        })
+        await tell(tx, 'updated', group)
+        return answer(200, { data: showAccessGroup(group) }, { etag: etagOf(group.version) })
+      })
+    },
+
+    async deleteAccessGroup({ params: { id }, headers }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const group = await lock(tx, id)
+        requireMatch(headers['if-match'], group.version)
+        await store.deleteAccessGroup(tx, group)
+        await record(tx, caller, {
+          action: 'authorization.deleteAccessGroup',
+          target: `access-group/${id}`,
+          detail: { name: group.name },
+        })
+        await tell(tx, 'deleted', group)
+        return answer(204)
+      })
+    },
+  }
+}
+
+type Query = store.Paging & { name: string | undefined }
+
+async function listVisible(handle: Handle, rights: Rights, { name, ...paging }: Query) {
+  const visible = visibleGroups(rights)
+  if (name !== undefined) {
+    const group = await store.findAccessGroupByName(handle, name)
+    return store.pageOf(group !== undefined && isVisible(rights, group.id) ? [group] : [], paging)
+  }
+  if (visible === 'all') return store.listAccessGroups(handle, paging)
+  return store.pageOf(await store.listAccessGroupsAmong(handle, [...visible]), paging)
+}
+
+async function lock(tx: Transaction, id: string): Promise<store.AccessGroupRow> {
+  const group = await store.lockAccessGroup(tx, id)
+  if (group === undefined) throw missing(id)
+  if (group.name === defaultAccessGroup) {
+    throw new Problem('built_in', `The access group ${group.name} is in every tenant: it stays, and keeps its name`)
+  }
+  return group
+}
+
+async function tell(tx: Transaction, what: 'created' | 'updated' | 'deleted', group: store.AccessGroupRow) {
+  await emit(tx, {
+    type: `authorization.access-group.${what}`,
+    subject: `access-group/${group.id}`,
+    data: { accessGroup: showAccessGroup(group) },
+  })
+}
+
+function missing(id: string): Problem {
+  return new Problem('not_found', `There is no access group ${id}`)
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { builtInRoles } from '@millwright/api/permission.ts'
+import { judge, type Question } from './check.ts'
+
+const names = {
+  accessGroups: new Map([
+    ['1', 'line-1'],
+    ['2', 'line-2'],
+  ]),
+  rolesWith: ['viewer', 'operator'],
+}
+
+function held(role: keyof typeof builtInRoles, accessGroupId: string | null) {
+  return { grantId: `grant of ${role}`, role, accessGroupId, permissions: builtInRoles[role].permissions }
+}
+
+const jane: Question = {
+  name: 'jane',
+  disabled: false,
+  held: [],
+  permission: 'inventory_read_asset_data',
+  accessGroup: '1',
+}
+
+test('a yes names every role that is a reason', () => {
+  const verdict = judge(
+    { ...jane, held: [held('operator', '1'), held('viewer', null), held('supervisor', '2')] },
+    names,
+  )
+
+  assert.equal(
+    verdict.explanation,
+    'jane may read assets (inventory_read_asset_data) in the access group line-1 because the role operator was granted in the access group line-1, and the role viewer was granted in the whole tenant',
+  )
+  assert.deepEqual(verdict.because, [
+    { grant: 'grant of operator', role: 'operator', accessGroup: '1' },
+    { grant: 'grant of viewer', role: 'viewer', accessGroup: null },
+  ])
+})
+
+test('a no names the roles that would change it', () => {
+  const verdict = judge({ ...jane, held: [] }, names)
+
+  assert.equal(verdict.allowed, false)
+  assert.equal(
+    verdict.explanation,
+    'jane may not read assets (inventory_read_asset_data) in the access group line-1: no granted role contains it; roles that would: viewer, operator',
+  )
+})
+
+test('a no says where the role that is held does not reach', () => {
+  assert.match(
+    judge({ ...jane, held: [held('viewer', '2')] }, names).explanation,
+    /in the access group line-1: the role viewer was granted in the access group line-2 only$/,
+  )
+  assert.match(
+    judge({ ...jane, held: [held('viewer', '2')], permission: 'glb_jobs_read' }, names).explanation,
+    /line-2 only, and this is held in the whole tenant or not at all$/,
+  )
+})
+
+test('somebody disabled may do nothing, whatever they hold', () => {
+  const verdict = judge({ ...jane, disabled: true, held: [held('administrator', null)] }, names)
+
+  assert.deepEqual([verdict.allowed, verdict.because], [false, []])
+  assert.match(verdict.explanation, /: jane is disabled$/)
+})

@@ -1,0 +1,87 @@
+import type { authorization } from '@millwright/api/authorization.ts'
+import { permissionNames, permissions } from '@millwright/api/permission.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { groupsWith, may, maySomewhere, require } from '../../platform/access/rights.ts'
+import * as store from '../../platform/access/store.ts'
+import type { Handle } from '../../platform/database/database.ts'
+import type { Context, Handlers } from '../../platform/service.ts'
+import { isVisible } from './access-group.ts'
+import { judge } from './check.ts'
+import { page, pagingOf } from './paging.ts'
+import { builtInRolesWith } from './role.ts'
+
+type Names = 'listPermissions' | 'listHolders' | 'check' | 'readOwnRights'
+
+export function checkHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Names> {
+  return {
+    async listPermissions() {
+      return { data: permissionNames.map((name) => ({ name, ...permissions[name] })) }
+    },
+
+    async listHolders({ params: { permission }, query: { accessGroup, ...query } }, caller) {
+      const paging = pagingOf(query)
+      const listed = await database.read(caller, async (handle) => {
+        const roles = [...builtInRolesWith(permission), ...(await store.listRolesWith(handle, permission))]
+        const everyGroup = accessGroup === undefined ? ('anywhere' as const) : { group: accessGroup }
+        const reach = permissions[permission].scope === 'global' ? 'tenant' : everyGroup
+        return store.listHolders(handle, { roles, reach, ...paging })
+      })
+      return page(listed, paging, ({ principalId, principalName, grants }) => ({
+        principal: principalId,
+        principalName,
+        because: grants,
+      }))
+    },
+
+    async check({ query }, caller) {
+      const { permission, principal: principalId = caller.principal.id, accessGroup = null } = query
+      if (principalId !== caller.principal.id) require(caller, 'glb_access_manage')
+      return database.read(caller, async (handle) => {
+        if (accessGroup !== null) await requireGroup(handle, caller, accessGroup)
+        const { principal, held } = await getAccess(handle, principalId)
+        const question = { ...principal, held, permission, accessGroup }
+        const verdict = judge(question, {
+          accessGroups: await groupNames(handle, [accessGroup, ...held.map((role) => role.accessGroupId)]),
+          rolesWith: [
+            ...builtInRolesWith(permission),
+            ...(may(caller, 'glb_access_manage') ? await store.listRolesWith(handle, permission) : []),
+          ],
+        })
+        return { data: { ...verdict, principal: principalId, permission, accessGroup } }
+      })
+    },
+
+    async readOwnRights(_, caller) {
+      const held = permissionNames.filter((permission) => maySomewhere(caller, permission))
+      return {
+        data: {
+          principal: caller.principal.id,
+          name: caller.principal.name,
+          tenant: caller.tenantName,
+          roles: [...caller.roles],
+          permissions: held.map((permission) => ({ permission, accessGroups: groupsWith(caller, permission) })),
+        },
+      }
+    },
+  }
+}
+
+/** A group that the caller cannot see does not exist for the caller. */
+async function requireGroup(handle: Handle, caller: Caller, id: string): Promise<void> {
+  const group = await store.findAccessGroup(handle, id)
+  if (group !== undefined && isVisible(caller.rights, id)) return
+  throw new Problem('access_group_not_found', `There is no access group ${id}`)
+}
+
+async function getAccess(handle: Handle, principalId: string): Promise<store.FoundAccess> {
+  const access = await store.findAccess(handle, principalId)
+  if (access === undefined) throw new Problem('principal_not_found', `There is no principal ${principalId}`)
+  return access
+}
+
+async function groupNames(handle: Handle, ids: (string | null)[]): Promise<Map<string, string>> {
+  const wanted = new Set(ids.filter((id) => id !== null))
+  if (wanted.size === 0) return new Map()
+  return new Map((await store.listAccessGroupsAmong(handle, [...wanted])).map(({ id, name }) => [id, name]))
+}

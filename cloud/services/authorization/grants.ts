@@ -1,0 +1,109 @@
+import type { authorization, Grant } from '@millwright/api/authorization.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { requireAdministrator, requireCovers } from '../../platform/access/escalation.ts'
+import * as store from '../../platform/access/store.ts'
+import { record } from '../../platform/audit/audit.ts'
+import type { Handle } from '../../platform/database/database.ts'
+import { emit } from '../../platform/events/events.ts'
+import { etagOf } from '../../platform/http/etag.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { page, pagingOf } from './paging.ts'
+import { findPermissions } from './roles.ts'
+
+type Names = 'listGrants' | 'createGrant' | 'readGrant' | 'deleteGrant'
+
+export function grantHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Names> {
+  return {
+    async listGrants({ query }, caller) {
+      const paging = pagingOf(query)
+      const listed = await database.read(caller, (handle) => store.listGrants(handle, { ...query, ...paging }))
+      return page(listed, paging, showGrant)
+    },
+
+    async createGrant({ body: { data } }, caller) {
+      const { principal, role, accessGroup = null } = data
+      return database.transaction(caller, async (tx) => {
+        await store.changeAccess(tx)
+        await requireGrantable(tx, principal)
+        const permissions = await findPermissions(tx, role)
+        if (permissions === undefined) throw unknown('role_not_found', 'role', `There is no role named ${role}`)
+        if (accessGroup !== null && (await store.findAccessGroup(tx, accessGroup)) === undefined) {
+          throw unknown('access_group_not_found', 'accessGroup', `There is no access group ${accessGroup}`)
+        }
+        requireCovers(caller, permissions, accessGroup)
+        const { grant, created } = await store.insertGrant(tx, {
+          principalId: principal,
+          role,
+          accessGroupId: accessGroup,
+        })
+        if (!created) return answer(200, { data: showGrant(grant) }, { etag: etagOf(grant.version) })
+        await record(tx, caller, {
+          action: 'authorization.createGrant',
+          target: `grant/${grant.id}`,
+          detail: { principal, role, accessGroup },
+        })
+        await emit(tx, {
+          type: 'authorization.grant.created',
+          subject: `grant/${grant.id}`,
+          data: { grant: showGrant(grant) },
+        })
+        return answer(201, { data: showGrant(grant) }, { etag: etagOf(grant.version) })
+      })
+    },
+
+    async readGrant({ params: { id } }, caller) {
+      const grant = await database.read(caller, (handle) => getGrant(handle, id))
+      return answer(200, { data: showGrant(grant) }, { etag: etagOf(grant.version) })
+    },
+
+    async deleteGrant({ params: { id } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        await store.changeAccess(tx)
+        const grant = await getGrant(tx, id)
+        await store.deleteGrant(tx, id)
+        if (grant.role === 'administrator') await requireAdministrator(tx)
+        await record(tx, caller, {
+          action: 'authorization.deleteGrant',
+          target: `grant/${id}`,
+          detail: { principal: grant.principalId, role: grant.role, accessGroup: grant.accessGroupId },
+        })
+        await emit(tx, {
+          type: 'authorization.grant.deleted',
+          subject: `grant/${id}`,
+          data: { grant: showGrant(grant) },
+        })
+        return answer(204)
+      })
+    },
+  }
+}
+
+function showGrant(row: store.GrantRow): Grant {
+  return {
+    id: row.id,
+    principal: row.principalId,
+    principalName: row.principalName,
+    role: row.role,
+    accessGroup: row.accessGroupId,
+    createdTimestamp: row.createdAt,
+  }
+}
+
+async function getGrant(handle: Handle, id: string): Promise<store.GrantRow> {
+  const grant = await store.findGrant(handle, id)
+  if (grant === undefined) throw new Problem('not_found', `There is no grant ${id}`)
+  return grant
+}
+
+/** Gateways get their role when they are onboarded; the roles of an external issuer's users come with their tokens. */
+async function requireGrantable(handle: Handle, principalId: string): Promise<void> {
+  const principal = await store.findPrincipal(handle, principalId)
+  if (principal?.kind === 'user' || principal?.kind === 'server_user') return
+  throw unknown('principal_not_found', 'principal', `There is no user or server user ${principalId}`)
+}
+
+type Reference = 'principal_not_found' | 'role_not_found' | 'access_group_not_found'
+
+function unknown(code: Reference, field: string, detail: string): Problem {
+  return new Problem(code, detail, { errors: [{ pointer: `/data/${field}`, code, detail }] })
+}

@@ -1,0 +1,43 @@
+import { crc32 } from 'node:zlib'
+import type { Role } from '@millwright/api/authorization.ts'
+import { type BuiltInRoleName, builtInRoles, isPermission, type Permission } from '@millwright/api/permission.ts'
+import type { Paging, RoleRow } from '../../platform/access/store.ts'
+
+export const builtInNames = Object.keys(builtInRoles) as BuiltInRoleName[]
+
+export function showBuiltIn(name: BuiltInRoleName): Role {
+  const { title, permissions } = builtInRoles[name]
+  return { name, title, permissions: [...permissions], builtIn: true }
+}
+
+export function showOwn(row: RoleRow): Role {
+  return {
+    name: row.name,
+    title: row.title,
+    // A newer version of the program may have known more permissions than this one.
+    permissions: row.permissions.filter(isPermission),
+    builtIn: false,
+    createdTimestamp: row.createdAt,
+    lastModifiedTimestamp: row.modifiedAt,
+  }
+}
+
+/** A built-in role changes with the program, so what it contains is its version. */
+export function versionOfBuiltIn(name: BuiltInRoleName): number {
+  return crc32(JSON.stringify(builtInRoles[name]))
+}
+
+export function builtInRolesWith(permission: Permission): string[] {
+  return builtInNames.filter((name) => (builtInRoles[name].permissions as readonly Permission[]).includes(permission))
+}
+
+/** One list of two: which of the built-in roles a page shows, and which part of the tenant's own. */
+export function splitPage({ limit, offset }: Paging): { builtIn: BuiltInRoleName[]; own: Paging } {
+  const builtIn = builtInNames.slice(offset, offset + limit)
+  return { builtIn, own: { limit: limit - builtIn.length, offset: Math.max(0, offset - builtInNames.length) } }
+}
+
+/** What somebody who held the role before would be given by the change. */
+export function added(before: readonly string[], after: readonly string[]): string[] {
+  return after.filter((permission) => !before.includes(permission))
+}

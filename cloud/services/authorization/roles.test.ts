@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { authorization } from '@millwright/api/authorization.ts'
+import { builtInRoles } from '@millwright/api/permission.ts'
+import { testHub } from '../../platform/testing/hub.ts'
+
+const auditor = { name: 'auditor', title: 'Reads the audit trail', permissions: ['glb_audit_read' as const] }
+
+test('the built-in roles are listed first, and pages run over both kinds', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  for (const name of ['zoo', 'aaa']) await admin.authorization.createRole({ body: { data: { name, permissions: [] } } })
+  const expected = [...Object.keys(builtInRoles), 'aaa', 'zoo']
+
+  const whole = await admin.authorization.listRoles({})
+  assert.deepEqual(
+    whole.data.map(({ name }) => name),
+    expected,
+  )
+
+  for (const limit of [1, 3, 5, 100]) {
+    const paged: string[] = []
+    for (let offset = 0; offset < expected.length; offset += limit) {
+      const { data, meta } = await admin.authorization.listRoles({ query: { limit, offset } })
+      assert.deepEqual(meta, { totalElements: expected.length, elements: data.length, offset })
+      paged.push(...data.map(({ name }) => name))
+    }
+    assert.deepEqual(paged, expected)
+  }
+})
+
+test('a role is defined, read, changed and deleted', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+
+  const made = await admin.exchange(authorization, 'createRole', { body: { data: auditor } })
+  assert.equal(made.status, 201)
+  const params = { name: 'auditor' }
+  const read = await admin.exchange(authorization, 'readRole', { params })
+  assert.deepEqual(read.body, made.body)
+  assert.equal(read.headers.get('etag'), made.headers.get('etag'))
+
+  const changed = await admin.authorization.updateRole({ params, body: { data: { title: 'Looks' } } })
+  assert.deepEqual([changed.data.title, changed.data.permissions], ['Looks', ['glb_audit_read']])
+
+  await admin.authorization.deleteRole({ params })
+  await assert.rejects(admin.authorization.readRole({ params }), { code: 'not_found' })
+  await assert.rejects(admin.authorization.deleteRole({ params }), { code: 'not_found' })
+  await assert.rejects(admin.authorization.updateRole({ params, body: { data: { title: '' } } }), { code: 'not_found' })
+})
+
+test('built-in roles can be read, not changed, deleted or defined again', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const params = { name: 'viewer' }
+
+  const read = await admin.exchange(authorization, 'readRole', { params })
+  assert.equal((read.body as { data: { builtIn: boolean } }).data.builtIn, true)
+  assert.match(read.headers.get('etag') ?? '', /^"\d+"$/)
+  await assert.rejects(admin.authorization.updateRole({ params, body: { data: { title: '' } } }), { code: 'built_in' })
+  await assert.rejects(admin.authorization.deleteRole({ params }), { code: 'built_in' })
+  await assert.rejects(admin.authorization.createRole({ body: { data: { name: 'viewer', permissions: [] } } }), {
+    code: 'already_exists',
+  })
+})
+
+test('a name is taken once', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+
+  const results = await Promise.allSettled(
+    Array.from({ length: 4 }, () => admin.authorization.createRole({ body: { data: auditor } })),
+  )
+
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+  for (const result of results) if (result.status === 'rejected') assert.equal(result.reason.code, 'already_exists')
+})
+
+test('a change is refused when somebody else made one first', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const { headers: made } = await admin.exchange(authorization, 'createRole', { body: { data: auditor } })
+  const headers = { 'if-match': made.get('etag') ?? '' }
+  const params = { name: 'auditor' }
+  const change = { params, headers, body: { data: { title: 'new' } } }
+
+  await admin.authorization.updateRole(change)
+  await assert.rejects(admin.authorization.updateRole(change), { code: 'precondition_failed' })
+  await assert.rejects(admin.authorization.deleteRole({ params, headers }), { code: 'precondition_failed' })
+})
+
+test('a role that somebody holds cannot be deleted', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  await admin.authorization.createRole({ body: { data: auditor } })
+  await hub.as('auditor')
+
+  await assert.rejects(admin.authorization.deleteRole({ params: { name: 'auditor' } }), { code: 'role_in_use' })
+})
+
+test('nobody defines or extends a role by what they do not hold', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const manager = { name: 'manager', permissions: ['glb_access_manage' as const] }
+  await admin.authorization.createRole({ body: { data: manager } })
+  await admin.authorization.createRole({ body: { data: auditor } })
+  const somebody = await hub.as('manager')
+  const permissions = ['glb_access_manage' as const, 'glb_audit_read' as const]
+
+  await assert.rejects(somebody.authorization.createRole({ body: { data: { name: 'more', permissions } } }), {
+    code: 'would_escalate',
+  })
+  await assert.rejects(
+    somebody.authorization.updateRole({ params: { name: 'manager' }, body: { data: { permissions } } }),
+    { code: 'would_escalate' },
+  )
+  await somebody.authorization.createRole({ body: { data: { ...manager, name: 'same' } } })
+  await somebody.authorization.updateRole({ params: { name: 'auditor' }, body: { data: { title: 'only the title' } } })
+  await somebody.authorization.updateRole({ params: { name: 'auditor' }, body: { data: { permissions: [] } } })
+})
+
+test('taking a permission out of a role takes it from everybody who holds the role', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  await admin.authorization.createRole({
+    body: { data: { name: 'manager', permissions: ['glb_access_manage'] } },
+  })
+  const somebody = await hub.as('manager')
+  await somebody.authorization.listRoles({})
+
+  await admin.authorization.updateRole({ params: { name: 'manager' }, body: { data: { permissions: [] } } })
+  await hub.context.access.poll()
+
+  await assert.rejects(somebody.authorization.listRoles({}), { code: 'forbidden' })
+})
+
+test('the permissions are listed for everybody who is signed in', async () => {
+  await using hub = await testHub()
+  const nobody = await hub.as(undefined)
+
+  const { data } = await nobody.authorization.listPermissions({})
+
+  assert.deepEqual(
+    data.find(({ name }) => name === 'inventory_read_asset_data'),
+    { name: 'inventory_read_asset_data', title: 'Read assets', scope: 'access-group' },
+  )
+})

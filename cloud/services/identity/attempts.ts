@@ -1,0 +1,120 @@
+/**
+ * Slows guessing down, by who is tried from where and by where alone. Kept in the memory of each process: it must
+ * hold when the database is the one under attack.
+ */
+
+type Rule = {
+  /** Failures that cost nothing: people mistype. */
+  free: number
+  /** The wait after the first failure beyond; each further one doubles it. */
+  firstWaitSeconds: number
+  longestWaitSeconds: number
+  /** Failures are forgotten when none came for so long. */
+  forgetSeconds: number
+}
+
+/** One name or client id tried from one address. */
+const perSubject: Rule = { free: 5, firstWaitSeconds: 1, longestWaitSeconds: 900, forgetSeconds: 3_600 }
+/** One address, whatever it tries: an office behind one address must be able to mistype too. */
+const perAddress: Rule = { free: 50, firstWaitSeconds: 1, longestWaitSeconds: 60, forgetSeconds: 600 }
+
+/** When there are more, the one whose last failure is longest ago is forgotten. */
+const mostRemembered = 20_000
+
+type Entry = { failures: number; lastAt: number }
+
+export type Attempt = {
+  /** A sign-in name or a client id. */
+  subject: string
+  address: string | undefined
+}
+
+export type Failure = { ofSubject: number; ofAddress: number }
+
+export class Attempts {
+  readonly #entries = new Map<string, Entry>()
+  readonly #now: () => number
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
+
+  get remembered(): number {
+    return this.#entries.size
+  }
+
+  /** Seconds until this may be tried again; 0 when it may be tried now. */
+  waitFor(attempt: Attempt): number {
+    const { subject, address } = keysOf(attempt)
+    return Math.max(this.#waitOf(subject, perSubject), this.#waitOf(address, perAddress))
+  }
+
+  /** Counts a failure; answers how many there have been. */
+  failed(attempt: Attempt): Failure {
+    const { subject, address } = keysOf(attempt)
+    return { ofSubject: this.#count(subject, perSubject), ofAddress: this.#count(address, perAddress) }
+  }
+
+  /** Forgets the failures of this subject; takes one back that was counted ahead when `counted` says so. */
+  succeeded(attempt: Attempt, { counted }: { counted: boolean }): void {
+    const { subject, address } = keysOf(attempt)
+    this.#entries.delete(subject)
+    const entry = this.#entries.get(address)
+    if (!counted || entry === undefined) return
+    entry.failures--
+    if (entry.failures === 0) this.#entries.delete(address)
+  }
+
+  #waitOf(key: string, rule: Rule): number {
+    const entry = this.#recent(key, rule)
+    if (entry === undefined || entry.failures <= rule.free) return 0
+    const wait = Math.min(rule.firstWaitSeconds * 2 ** (entry.failures - rule.free - 1), rule.longestWaitSeconds)
+    return Math.max(0, Math.ceil((entry.lastAt - this.#now()) / 1000 + wait))
+  }
+
+  #count(key: string, rule: Rule): number {
+    const failures = (this.#recent(key, rule)?.failures ?? 0) + 1
+    this.#entries.delete(key)
+    this.#entries.set(key, { failures, lastAt: this.#now() })
+    if (this.#entries.size > mostRemembered) {
+      const [oldest] = this.#entries.keys()
+      if (oldest !== undefined) this.#entries.delete(oldest)
+    }
+    return failures
+  }
+
+  #recent(key: string, rule: Rule): Entry | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined || this.#now() - entry.lastAt <= rule.forgetSeconds * 1000) return entry
+    this.#entries.delete(key)
+    return undefined
+  }
+}
+
+/** One in a row is worth an audit entry: the first, then every tenth, so that an attacker cannot flood the trail. */
+export function isWorthRecording(failures: number): boolean {
+  return failures === 1 || failures % 10 === 0
+}
+
+const longestSubject = 200
+
+function keysOf({ subject, address }: Attempt): { subject: string; address: string } {
+  const place = networkOf(address ?? '')
+  return { subject: `${place} ${subject.slice(0, longestSubject)}`, address: place }
+}
+
+/** Somebody with IPv6 has at least 2^64 addresses: the network counts, not the address. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
+  if (mapped?.[1] !== undefined) return mapped[1]
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.split('%')[0]?.split('::') ?? []
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after]
+  return groups
+    .slice(0, 4)
+    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
+    .join(':')
+}

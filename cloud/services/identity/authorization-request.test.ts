@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { queryOf, readAuthorizationRequest } from './authorization-request.ts'
+
+const baseUrl = 'http://127.0.0.1:8080'
+const good = {
+  response_type: 'code',
+  client_id: 'console',
+  redirect_uri: `${baseUrl}/auth/callback`,
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256',
+  state: 'a state',
+}
+
+test('a good request is accepted, and is the same when written as a query and read again', () => {
+  const reading = readAuthorizationRequest({ ...good, scope: 'viewer operator', prompt: 'login' }, baseUrl)
+  assert.equal(reading.outcome, 'accepted')
+  if (reading.outcome !== 'accepted') return
+  const again = readAuthorizationRequest(Object.fromEntries(new URLSearchParams(queryOf(reading.request))), baseUrl)
+  assert.deepEqual(again, reading)
+  assert.deepEqual(reading.request.scope, ['viewer', 'operator'])
+})
+
+const refused = [
+  ['no response type', { response_type: undefined }, 'invalid_request'],
+  ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
+  ['no challenge', { code_challenge: undefined }, 'invalid_request'],
+  ['a challenge in the clear', { code_challenge_method: 'plain' }, 'invalid_request'],
+  ['a challenge without method, which means in the clear', { code_challenge_method: undefined }, 'invalid_request'],
+  ['a challenge that is no hash', { code_challenge: 'too-short' }, 'invalid_request'],
+  ['a repeated challenge', { code_challenge: [good.code_challenge, good.code_challenge] }, 'invalid_request'],
+  ['an answer in the fragment', { response_mode: 'fragment' }, 'invalid_request'],
+  ['prompt none with others', { prompt: 'none login' }, 'invalid_request'],
+  ['a scope with strange characters', { scope: 'viewer "operator"' }, 'invalid_scope'],
+  ['a scope with two blanks', { scope: 'viewer  operator' }, 'invalid_scope'],
+] as const
+
+for (const [what, change, error] of refused) {
+  test(`${what} is refused by sending the browser back with ${error}`, () => {
+    const reading = readAuthorizationRequest({ ...good, ...change }, baseUrl)
+    assert.equal(reading.outcome, 'refused')
+    const location = new URL(reading.outcome === 'refused' ? reading.location : '')
+    assert.equal(location.origin + location.pathname, good.redirect_uri)
+    assert.equal(location.searchParams.get('error'), error)
+    assert.equal(location.searchParams.get('state'), good.state)
+    assert.equal(location.searchParams.get('iss'), baseUrl)
+  })
+}
+
+const unsafe = [
+  ['no client', { client_id: undefined }],
+  ['an unknown client', { client_id: 'other' }],
+  ['two clients', { client_id: ['console', 'cli'] }],
+  ['no address to return to', { redirect_uri: undefined }],
+  ['two addresses to return to', { redirect_uri: [good.redirect_uri, 'https://evil.example/'] }],
+  ['an address that is not registered', { redirect_uri: 'https://evil.example/' }],
+  ['an address of another client', { redirect_uri: 'http://127.0.0.1:8123/callback' }],
+] as const
+
+for (const [what, change] of unsafe) {
+  test(`${what}: the browser is sent nowhere`, () => {
+    assert.equal(readAuthorizationRequest({ ...good, ...change }, baseUrl).outcome, 'unsafe')
+  })
+}
+
+test('whatever is asked, the browser is sent to a registered address or nowhere', () => {
+  const value = fc.oneof(fc.string(), fc.webUrl(), fc.constantFrom(...Object.values(good)), fc.array(fc.string()))
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...Object.keys(good), 'prompt', 'scope'), value), (query) => {
+      const reading = readAuthorizationRequest(query, baseUrl)
+      if (reading.outcome === 'refused') assert.ok(reading.location.startsWith(`${baseUrl}/`))
+    }),
+  )
+})

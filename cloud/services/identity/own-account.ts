@@ -1,0 +1,67 @@
+import type { identity } from '@millwright/api/identity.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { TokenClaims } from '@millwright/api/token.ts'
+import { decodeJwt } from 'jose'
+import { record } from '../../platform/audit/audit.ts'
+import { emit } from '../../platform/events/events.ts'
+import { answer, type Handlers } from '../../platform/service.ts'
+import { requireStrongPassword } from './password.ts'
+import { hashPassword, isPassword } from './password-hash.ts'
+import type { Desk } from './service.ts'
+import * as store from './store.ts'
+
+/** What people do with their own account. */
+export function ownAccountHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'userInfo' | 'changePassword'> {
+  const { database, access } = desk.context
+  return {
+    async userInfo(_request, { tenantId, tenantName, principal, roles }) {
+      const found = await access.of(tenantId, principal.id)
+      return {
+        sub: principal.id,
+        name: found?.principal.displayName || principal.name,
+        preferred_username: principal.kind === 'user' ? `${principal.name}@${tenantName}` : principal.name,
+        tenant: tenantId,
+        tenant_name: tenantName,
+        kind: principal.kind,
+        roles: [...roles],
+      }
+    },
+
+    async changePassword({ body, headers }, caller) {
+      const { currentPassword, newPassword } = body.data
+      const { principal, request } = caller
+      const found = await database.read(caller, (handle) => store.findPassword(handle, principal.id))
+      if (found === undefined) throw new Problem('conflict', 'You sign in without a password of ours')
+      const attempt = { subject: `user ${principal.name}@${caller.tenantName}`, address: request.address }
+      const retryAfter = desk.guard.waitFor(attempt)
+      if (retryAfter > 0) {
+        throw new Problem('too_many_requests', 'Too many wrong passwords: wait before the next try', { retryAfter })
+      }
+      const tried = { attempt, action: 'identity.changePassword', tenantId: caller.tenantId, requestId: request.id }
+      const who = { id: principal.id, kind: 'user' as const, name: principal.name }
+      const check = () => isPassword(currentPassword, found.hash)
+      if (!(await desk.guard.checkPassword({ ...tried, principal: who }, check))) {
+        throw new Problem('wrong_password', 'The current password is not right')
+      }
+      requireStrongPassword(newPassword, found.name)
+      if (newPassword === currentPassword) throw new Problem('weak_password', 'Choose another than the current one')
+      const hash = await hashPassword(newPassword)
+
+      await database.transaction(caller, async (tx) => {
+        const target = `user/${principal.id}`
+        await store.putPassword(tx, principal.id, hash)
+        await store.endSessionsOf(tx, principal.id, { but: sessionOf(headers.authorization) })
+        await record(tx, caller, { action: 'identity.changePassword', target })
+        const data = { name: principal.name, changed: ['password'] }
+        await emit(tx, { type: 'identity.user.updated', subject: target, data })
+      })
+      return answer(204)
+    },
+  }
+}
+
+/** The session that the caller's token comes from. The front has verified the token; here it is only read. */
+function sessionOf(authorization: string | undefined): string | undefined {
+  const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  return token === undefined ? undefined : (decodeJwt(token) as Partial<TokenClaims>).sid
+}

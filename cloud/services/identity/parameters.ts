@@ -1,0 +1,69 @@
+/** The parameters of an OAuth request as they came: form fields or a query, a repeated one as a list. */
+export type Parameters = Readonly<Record<string, unknown>>
+
+/** The errors of RFC 6749 (§4.1.2.1, §5.2), OpenID Connect (`login_required`) and RFC 8628 (`slow_down`) in use here. */
+export type OAuthError =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'invalid_scope'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'unsupported_response_type'
+  | 'login_required'
+  | 'slow_down'
+
+/** An OAuth request is refused: in the words of the RFCs, which are not those of the rest of the platform. */
+export class Refusal extends Error {
+  readonly error: OAuthError
+  /** Seconds after which it is worth trying again. */
+  readonly retryAfter: number | undefined
+
+  constructor(error: OAuthError, description: string, { retryAfter }: { retryAfter?: number } = {}) {
+    super(description)
+    this.name = 'Refusal'
+    this.error = error
+    this.retryAfter = retryAfter
+  }
+}
+
+const longestValue = 4_096
+
+/** The value of a parameter. One without a value counts as left out; one that is repeated is refused (RFC 6749 §3.2). */
+export function optional(parameters: Parameters, name: string): string | undefined {
+  const value = Object.hasOwn(parameters, name) ? parameters[name] : undefined
+  if (value === undefined || value === '') return undefined
+  if (typeof value !== 'string') throw new Refusal('invalid_request', `${name} is given more than once`)
+  if (value.length > longestValue) throw new Refusal('invalid_request', `${name} is too long`)
+  return value
+}
+
+export function required(parameters: Parameters, name: string): string {
+  const value = optional(parameters, name)
+  if (value === undefined) throw new Refusal('invalid_request', `${name} is missing`)
+  return value
+}
+
+const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/
+
+/** The roles that a scope names; undefined when none was asked for. */
+export function readScope(scope: string | undefined): string[] | undefined {
+  if (scope === undefined) return undefined
+  const names = [...new Set(scope.split(' '))]
+  if (names.every((name) => scopeToken.test(name))) return names
+  throw new Refusal('invalid_scope', 'scope is a list of role names with single blanks between them')
+}
+
+/** A token has all roles that are held, or those of them that were asked for. */
+export function narrowed(held: readonly string[], wanted: readonly string[] | undefined): string[] {
+  if (wanted === undefined) return [...held]
+  if (wanted.every((name) => held.includes(name))) return [...wanted]
+  throw new Refusal('invalid_scope', 'scope names a role that is not held')
+}
+
+export function refuseRepeated(parameters: Parameters): void {
+  for (const name of Object.keys(parameters)) {
+    if (typeof parameters[name] !== 'string')
+      throw new Refusal('invalid_request', 'A parameter is given more than once')
+  }
+}

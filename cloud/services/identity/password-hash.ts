@@ -1,0 +1,59 @@
+import { type Argon2Parameters, argon2, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import { sameBytes } from '../../platform/secrets/secrets.ts'
+import { createTurns } from './turns.ts'
+
+type Cost = { memory: number; passes: number; parallelism: number }
+
+/** OWASP's first choice for argon2id: 19 MiB, two passes. */
+const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 }
+const saltBytes = 16
+const hashBytes = 32
+
+const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>
+
+/** One for the whole process: hashing is made to be expensive, and everything else shares its processors and memory. */
+const inTurn = createTurns({ atOnce: 2, waiting: 64 })
+
+/** What a user who does not exist is compared with, so that the time of the answer does not tell who exists. */
+const nobodysHash = phc(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes))
+
+/** The hash of a password as a PHC string, which carries its own parameters: raising the cost keeps old ones valid. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(saltBytes)
+  return phc(cost, salt, await run(password, { cost, salt, bytes: hashBytes }))
+}
+
+/** `undefined` for somebody who does not exist: false, after the same time. */
+export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const { cost: storedCost, salt, hash } = parsed(stored ?? nobodysHash)
+  const given = await run(password, { cost: storedCost, salt, bytes: hash.length })
+  return sameBytes(given, hash) && stored !== undefined
+}
+
+type Run = { cost: Cost; salt: Buffer; bytes: number }
+
+function run(password: string, { cost, salt, bytes }: Run): Promise<Buffer> {
+  // The same characters typed on another keyboard may be composed differently.
+  const message = Buffer.from(password.normalize('NFC'))
+  return inTurn(() => derive('argon2id', { message, nonce: salt, tagLength: bytes, ...cost }))
+}
+
+function phc({ memory, passes, parallelism }: Cost, salt: Buffer, hash: Buffer): string {
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(hash)}`
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '')
+}
+
+function parsed(text: string): { cost: Cost; salt: Buffer; hash: Buffer } {
+  const found = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(text)
+  if (found === null) throw new Error('A stored password hash cannot be read')
+  const [, memory, passes, parallelism, salt = '', hash = ''] = found
+  return {
+    cost: { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
+    salt: Buffer.from(salt, 'base64'),
+    hash: Buffer.from(hash, 'base64'),
+  }
+}

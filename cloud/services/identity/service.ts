@@ -1,0 +1,34 @@
+import { identity } from '@millwright/api/identity.ts'
+import { type Context, service } from '../../platform/service.ts'
+import { Guard } from './guard.ts'
+import { metadataHandlers } from './metadata.ts'
+import { ownAccountHandlers } from './own-account.ts'
+import { pruningJobs } from './pruning.ts'
+import { serverUserHandlers } from './server-users.ts'
+import { signInHandlers } from './sign-in.ts'
+import { signOutHandlers } from './sign-out.ts'
+import { ensureSigningKey, KeyRing } from './signing-keys.ts'
+import { tokenHandlers } from './tokens.ts'
+import { userHandlers } from './users.ts'
+
+/** What the handlers of this service share. */
+export type Desk = { context: Context; keys: KeyRing; guard: Guard }
+
+export const identityService = service({
+  contract: identity,
+  migrations: { module: 'identity', folder: new URL('./migrations/', import.meta.url) },
+  handlers(context) {
+    const desk: Desk = { context, keys: new KeyRing(context), guard: new Guard(context) }
+    return {
+      ...tokenHandlers(desk),
+      ...signInHandlers(desk),
+      ...signOutHandlers(desk),
+      ...metadataHandlers(desk),
+      ...ownAccountHandlers(desk),
+      ...userHandlers(desk),
+      ...serverUserHandlers(desk),
+    }
+  },
+  jobs: pruningJobs,
+  prepare: ensureSigningKey,
+})

@@ -1,0 +1,208 @@
+import type { identity } from '@millwright/api/identity.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { findAccess } from '../../platform/access/store.ts'
+import { record } from '../../platform/audit/audit.ts'
+import { answer, type Handlers, type Visitor } from '../../platform/service.ts'
+import { findTenantByName, type Tenant } from '../../platform/tenants/store.ts'
+import { whyClosed } from './application.ts'
+import {
+  type AuthorizationRequest,
+  queryOf,
+  readAuthorizationRequest,
+  refusalLocation,
+} from './authorization-request.ts'
+import { readCookie, setCookie } from './cookie.ts'
+import { createFormProof, isFormProof } from './form-proof.ts'
+import { Refusal } from './parameters.ts'
+import { isPassword } from './password-hash.ts'
+import type { Desk } from './service.ts'
+import { beginSession, endSessionBefore, findSession, issueCode, keepSession, type Session } from './sessions.ts'
+import { readSignInName } from './sign-in-name.ts'
+import { errorPage, signInPage } from './sign-in-page.ts'
+import * as store from './store.ts'
+
+const formCookie = 'millwright_form'
+const formCookieSeconds = 24 * 3_600
+
+export function signInHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'authorize' | 'signIn'> {
+  const { context } = desk
+  return {
+    async authorize({ query, headers }, _visitor) {
+      const { baseUrl } = context.settings
+      const reading = readAuthorizationRequest(query, baseUrl)
+      if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400 })
+      if (reading.outcome === 'refused') return redirect(302, reading.location)
+      const { request } = reading
+      const session = await reusableSession(desk, request, headers.cookie)
+      if (session !== undefined) return redirect(302, await returnWithCode(desk, request, session))
+      if (request.prompt === 'none') {
+        const refusal = new Refusal('login_required', 'The person has to sign in')
+        return redirect(302, refusalLocation(request, refusal, baseUrl))
+      }
+      return showForm(desk, request, { status: 200, cookies: headers.cookie })
+    },
+
+    async signIn({ query, body, headers }, visitor) {
+      const { baseUrl } = context.settings
+      const reading = readAuthorizationRequest(query, baseUrl)
+      if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400 })
+      if (reading.outcome === 'refused') return redirect(303, reading.location)
+      const { request } = reading
+      const cookies = headers.cookie
+      const name = textOf(body.name)
+      const again = (status: number, error: string, more: Record<string, string> = {}) =>
+        showForm(desk, request, { status, error, name, cookies, headers: more })
+
+      if (!isOwnForm(desk, request, { origin: headers.origin, cookies, proof: textOf(body.proof) })) {
+        return again(400, 'The form was open for too long, or came from elsewhere. Please sign in again.')
+      }
+      const outcome = await checkPerson(desk, { name, password: textOf(body.password), visitor })
+      if ('refused' in outcome) return again(outcome.status, outcome.refused, outcome.headers)
+      return welcome(desk, { request, cookies, visitor, ...outcome })
+    },
+  }
+}
+
+function redirect(status: 302 | 303, location: string, headers: Record<string, string | string[]> = {}) {
+  return answer(status, undefined, { location, 'cache-control': 'no-store', ...headers })
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Programs on a person's machine can be impersonated (RFC 8252 §8.6): there nobody is signed in without noticing. */
+async function reusableSession(
+  { context }: Desk,
+  { client, prompt }: AuthorizationRequest,
+  cookies: string | undefined,
+) {
+  if (!client.silent || prompt === 'login') return undefined
+  return findSession(context, cookies)
+}
+
+async function returnWithCode({ context }: Desk, request: AuthorizationRequest, session: Session): Promise<string> {
+  const { baseUrl } = context.settings
+  try {
+    return await context.database.transaction({ tenantId: session.tenant.id }, (tx) =>
+      issueCode(tx, baseUrl, { sessionId: session.id, access: session.access, request }),
+    )
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return refusalLocation(request, error, baseUrl)
+  }
+}
+
+type Showing = {
+  status: number
+  error?: string
+  name?: string
+  cookies: string | undefined
+  headers?: Record<string, string>
+}
+
+function showForm({ context }: Desk, request: AuthorizationRequest, showing: Showing) {
+  const { baseUrl } = context.settings
+  const query = queryOf(request)
+  const { browser, proof } = createFormProof(context.secrets, query, readCookie(showing.cookies, formCookie))
+  const cookie = setCookie(formCookie, browser, {
+    seconds: formCookieSeconds,
+    path: '/oauth/authorize',
+    sameSite: 'Strict',
+    baseUrl,
+  })
+  const form = {
+    to: request.client.title,
+    action: `/oauth/authorize?${query}`,
+    proof,
+    name: showing.name,
+    error: showing.error,
+    returnsTo: request.redirectUri,
+  }
+  return signInPage(form, { status: showing.status, headers: { 'set-cookie': cookie, ...showing.headers } })
+}
+
+type Sender = { origin: string | undefined; cookies: string | undefined; proof: string }
+
+function isOwnForm({ context }: Desk, request: AuthorizationRequest, { origin, cookies, proof }: Sender): boolean {
+  if (origin !== undefined && origin !== new URL(context.settings.baseUrl).origin) return false
+  const browser = readCookie(cookies, formCookie)
+  return isFormProof(context.secrets, { browser, proof, query: queryOf(request) })
+}
+
+type Refused = { refused: string; status: number; headers?: Record<string, string> }
+type Person = { tenant: Tenant; principalId: string; name: string }
+
+/** What is wrong besides the password is told only to somebody who knows the password. */
+async function checkPerson(
+  desk: Desk,
+  { name, password, visitor }: { name: string; password: string; visitor: Visitor },
+): Promise<Person | Refused> {
+  if (name === '' || password === '') return { refused: 'Enter your name and your password.', status: 400 }
+  const { database } = desk.context
+  const wanted = readSignInName(name)
+  const subject = wanted === undefined ? `user ${name}` : `user ${wanted.name}@${wanted.tenant}`
+  const attempt = { subject, address: visitor.request.address }
+  const wait = desk.guard.waitFor(attempt)
+  if (wait > 0) return slowed(wait)
+
+  const tenant = wanted && (await database.reference((handle) => findTenantByName(handle, wanted.tenant)))
+  const found =
+    tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, wanted.name)))
+  const principal = found && { id: found.principalId, kind: 'user' as const, name: found.name }
+  const tried = { attempt, action: 'identity.signIn', tenantId: tenant?.id, principal, requestId: visitor.request.id }
+  try {
+    const right = await desk.guard.checkPassword(tried, () => isPassword(password, found?.hash))
+    if (!right || !tenant || !found) return { refused: 'The name or the password is not right.', status: 401 }
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'overloaded') return busy(error)
+    throw error
+  }
+  const closed = whyClosed(tenant, 'ui')
+  if (closed !== undefined) return { refused: `${closed}.`, status: 403 }
+  return { tenant, principalId: found.principalId, name: found.name }
+}
+
+function slowed(seconds: number): Refused {
+  const wait = seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`
+  return {
+    refused: `There were too many wrong passwords. Try again in ${wait}.`,
+    status: 429,
+    headers: { 'retry-after': String(seconds) },
+  }
+}
+
+function busy(error: Problem): Refused {
+  return { refused: 'Many people sign in right now. Please try again.', status: 503, headers: error.headers }
+}
+
+type Arrival = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: Visitor }
+
+/** Signed in: a new session, a code for the program, and back to it. */
+async function welcome(desk: Desk, { tenant, principalId, name, request, cookies, visitor }: Arrival) {
+  const { context } = desk
+  const { baseUrl } = context.settings
+  const outcome = await context.database.transaction({ tenantId: tenant.id }, async (tx) => {
+    const access = await findAccess(tx, principalId)
+    if (access === undefined || access.principal.disabled) return undefined
+    const session = await beginSession(tx, principalId)
+    const location = await issueCode(tx, baseUrl, { sessionId: session.id, access, request }).catch(
+      (error: unknown) => {
+        if (!(error instanceof Refusal)) throw error
+        return refusalLocation(request, error, baseUrl)
+      },
+    )
+    await store.noteSignIn(tx, principalId)
+    const who = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
+    const detail = { client: request.client.id }
+    await record(tx, who, { action: 'identity.signIn', target: `user/${principalId}`, detail })
+    return { location, token: session.token }
+  })
+  if (outcome === undefined) {
+    const error = 'This user is disabled. Ask an administrator of your tenant.'
+    return showForm(desk, request, { status: 403, error, name, cookies })
+  }
+  if (!request.client.silent) return redirect(303, outcome.location)
+  await endSessionBefore(context, cookies)
+  return redirect(303, outcome.location, { 'set-cookie': keepSession(outcome.token, baseUrl) })
+}

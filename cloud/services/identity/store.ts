@@ -1,0 +1,279 @@
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { type Statement, statement } from '../../platform/database/statement.ts'
+import type { OpaqueToken } from './opaque-token.ts'
+
+type Count = { total: number }
+type Paging = { limit: number; offset: number }
+export type Listed<Row> = { rows: Row[]; total: number }
+
+export type UserRow = {
+  id: string
+  name: string
+  displayName: string
+  disabled: boolean
+  version: number
+  createdAt: string
+  modifiedAt: string
+  lastSignInAt: string | null
+}
+
+const userColumns = `p.id, p.name, p.display_name as "displayName", p.disabled, p.version,
+  p.created_at as "createdAt", p.modified_at as "modifiedAt", w.last_sign_in_at as "lastSignInAt"`
+const users = `from principals p left join user_passwords w on w.tenant_id = $1 and w.principal_id = p.id
+  where p.tenant_id = $1 and p.kind = 'user'`
+
+const userById = statement<UserRow>(`select ${userColumns} ${users} and p.id = $2`)
+const usersByName = statement<UserRow>(`select ${userColumns} ${users} and p.name = $2 limit $3 offset $4`)
+const usersPage = statement<UserRow>(`select ${userColumns} ${users} order by p.name limit $2 offset $3`)
+const countByKind = statement<Count>('select count(*) as total from principals where tenant_id = $1 and kind = $2')
+const countByName = statement<Count>(
+  'select count(*) as total from principals where tenant_id = $1 and kind = $2 and name = $3',
+)
+
+export function findUser(handle: Handle, id: string): Promise<UserRow | undefined> {
+  return handle.row(userById, id)
+}
+
+type Listing<Row> = {
+  kind: 'user' | 'server_user'
+  page: Statement<Row>
+  named: Statement<Row>
+}
+
+async function list<Row>(
+  handle: Handle,
+  { kind, page, named }: Listing<Row>,
+  { name, limit, offset }: Paging & { name?: string | undefined },
+): Promise<Listed<Row>> {
+  const rows = await (name === undefined ? handle.rows(page, limit, offset) : handle.rows(named, name, limit, offset))
+  const count = await (name === undefined ? handle.row(countByKind, kind) : handle.row(countByName, kind, name))
+  return { rows, total: count?.total ?? 0 }
+}
+
+export function listUsers(handle: Handle, query: Paging & { name?: string | undefined }): Promise<Listed<UserRow>> {
+  return list(handle, { kind: 'user', page: usersPage, named: usersByName }, query)
+}
+
+export type StoredPassword = { principalId: string; name: string; hash: string }
+
+const passwordColumns = 'p.id as "principalId", p.name, w.hash'
+const passwords = `from principals p join user_passwords w on w.tenant_id = $1 and w.principal_id = p.id
+  where p.tenant_id = $1 and p.kind = 'user'`
+
+const passwordByName = statement<StoredPassword>(`select ${passwordColumns} ${passwords} and p.name = $2`)
+const passwordById = statement<StoredPassword>(`select ${passwordColumns} ${passwords} and p.id = $2`)
+const upsertPassword = statement(
+  `insert into user_passwords (tenant_id, principal_id, hash) values ($1, $2, $3)
+   on conflict (tenant_id, principal_id) do update set hash = excluded.hash, changed_at = now()`,
+)
+const signedIn = statement(
+  'update user_passwords set last_sign_in_at = now() where tenant_id = $1 and principal_id = $2',
+)
+
+export function findPasswordByName(handle: Handle, name: string): Promise<StoredPassword | undefined> {
+  return handle.row(passwordByName, name)
+}
+
+export function findPassword(handle: Handle, principalId: string): Promise<StoredPassword | undefined> {
+  return handle.row(passwordById, principalId)
+}
+
+export async function putPassword(tx: Transaction, principalId: string, hash: string): Promise<void> {
+  await tx.run(upsertPassword, principalId, hash)
+}
+
+export async function noteSignIn(tx: Transaction, principalId: string): Promise<void> {
+  await tx.run(signedIn, principalId)
+}
+
+export type ServerUserRow = {
+  id: string
+  name: string
+  clientId: string
+  disabled: boolean
+  version: number
+  createdAt: string
+  modifiedAt: string
+  secretCreatedAt: string
+}
+
+const serverUserColumns = `p.id, p.name, s.client_id as "clientId", p.disabled, p.version,
+  p.created_at as "createdAt", p.modified_at as "modifiedAt", s.created_at as "secretCreatedAt"`
+const serverUsers = `from principals p join server_user_secrets s on s.tenant_id = $1 and s.principal_id = p.id
+  where p.tenant_id = $1 and p.kind = 'server_user'`
+
+const serverUserById = statement<ServerUserRow>(`select ${serverUserColumns} ${serverUsers} and p.id = $2`)
+const serverUsersByName = statement<ServerUserRow>(
+  `select ${serverUserColumns} ${serverUsers} and p.name = $2 limit $3 offset $4`,
+)
+const serverUsersPage = statement<ServerUserRow>(
+  `select ${serverUserColumns} ${serverUsers} order by p.name limit $2 offset $3`,
+)
+const secretByClientId = statement<{ principalId: string; hash: Buffer }>(
+  'select principal_id as "principalId", hash from server_user_secrets where tenant_id = $1 and client_id = $2',
+)
+const newSecret = statement(
+  'insert into server_user_secrets (tenant_id, principal_id, client_id, hash) values ($1, $2, $3, $4)',
+)
+const changedSecret = statement(
+  'update server_user_secrets set hash = $3, created_at = now() where tenant_id = $1 and principal_id = $2',
+)
+
+export function findServerUser(handle: Handle, id: string): Promise<ServerUserRow | undefined> {
+  return handle.row(serverUserById, id)
+}
+
+export function listServerUsers(
+  handle: Handle,
+  query: Paging & { name?: string | undefined },
+): Promise<Listed<ServerUserRow>> {
+  return list(handle, { kind: 'server_user', page: serverUsersPage, named: serverUsersByName }, query)
+}
+
+export function findSecret(handle: Handle, clientId: string) {
+  return handle.row(secretByClientId, clientId)
+}
+
+export async function insertSecret(tx: Transaction, secret: { principalId: string; clientId: string; hash: Buffer }) {
+  await tx.run(newSecret, secret.principalId, secret.clientId, secret.hash)
+}
+
+export async function replaceSecret(tx: Transaction, principalId: string, hash: Buffer): Promise<void> {
+  await tx.run(changedSecret, principalId, hash)
+}
+
+export type SessionRow = { id: string; principalId: string }
+
+const newSession = statement(
+  `insert into sessions (tenant_id, id, hash, principal_id, expires_at)
+   values ($1, $2, $3, $4, now() + make_interval(secs => $5))`,
+)
+const sessionByHash = statement<SessionRow>(
+  `select id, principal_id as "principalId" from sessions
+   where tenant_id = $1 and hash = $2 and expires_at > now()`,
+)
+const lessSession = statement('delete from sessions where tenant_id = $1 and id = $2')
+const lessSessionsOf = statement(
+  'delete from sessions where tenant_id = $1 and principal_id = $2 and id is distinct from $3::uuid',
+)
+const lessCodesOf = statement(
+  'delete from authorization_codes where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid',
+)
+const lessTokensOf = statement(
+  'delete from refresh_tokens where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid',
+)
+const lessTokensOfSession = statement('delete from refresh_tokens where tenant_id = $1 and session_id = $2')
+
+type NewSession = { id: string; token: OpaqueToken; principalId: string; seconds: number }
+
+export async function insertSession(tx: Transaction, { id, token, principalId, seconds }: NewSession): Promise<void> {
+  await tx.run(newSession, id, token.hash, principalId, seconds)
+}
+
+export function findSession(handle: Handle, hash: Buffer): Promise<SessionRow | undefined> {
+  return handle.row(sessionByHash, hash)
+}
+
+/** Signs out: the session and every refresh token that came from it. */
+export async function endSession(tx: Transaction, id: string): Promise<void> {
+  await tx.run(lessSession, id)
+  await tx.run(lessTokensOfSession, id)
+}
+
+/** Signs somebody out everywhere, but for one session when that is given. */
+export async function endSessionsOf(tx: Transaction, principalId: string, { but }: { but?: string | undefined } = {}) {
+  await tx.run(lessSessionsOf, principalId, but ?? null)
+  await tx.run(lessCodesOf, principalId, but ?? null)
+  await tx.run(lessTokensOf, principalId, but ?? null)
+}
+
+export type GrantedAccess = {
+  principalId: string
+  sessionId: string
+  /** Refresh tokens that follow each other: they end together. */
+  familyId: string
+  clientId: string
+  scope: string | null
+}
+
+export type CodeRow = GrantedAccess & { redirectUri: string; challenge: string; used: boolean }
+
+const granted = `principal_id as "principalId", session_id as "sessionId", family_id as "familyId",
+  client_id as "clientId", scope, used_at is not null as used`
+
+const newCode = statement(
+  `insert into authorization_codes (tenant_id, hash, principal_id, session_id, family_id, client_id, scope,
+     redirect_uri, code_challenge, expires_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + make_interval(secs => $10))`,
+)
+const lockedCode = statement<CodeRow>(
+  `select ${granted}, redirect_uri as "redirectUri", code_challenge as challenge from authorization_codes
+   where tenant_id = $1 and hash = $2 and expires_at > now() for update`,
+)
+const usedCode = statement('update authorization_codes set used_at = now() where tenant_id = $1 and hash = $2')
+
+type NewCode = GrantedAccess & { token: OpaqueToken; redirectUri: string; challenge: string; seconds: number }
+
+export async function insertCode(tx: Transaction, code: NewCode): Promise<void> {
+  const { principalId, sessionId, familyId, clientId, scope } = code
+  const rest = [code.redirectUri, code.challenge, code.seconds]
+  await tx.run(newCode, code.token.hash, principalId, sessionId, familyId, clientId, scope, ...rest)
+}
+
+/** Nobody else can use it until this transaction ends. */
+export function lockCode(tx: Transaction, hash: Buffer): Promise<CodeRow | undefined> {
+  return tx.row(lockedCode, hash)
+}
+
+export async function useCode(tx: Transaction, hash: Buffer): Promise<void> {
+  await tx.run(usedCode, hash)
+}
+
+export type RefreshTokenRow = GrantedAccess & { used: boolean; familyExpiresAt: string }
+
+const newToken = statement(
+  `insert into refresh_tokens (tenant_id, hash, principal_id, session_id, family_id, client_id, scope,
+     expires_at, family_expires_at)
+   values ($1, $2, $3, $4, $5, $6, $7, least(now() + make_interval(secs => $8), $9::timestamptz), $9)`,
+)
+const lockedToken = statement<RefreshTokenRow>(
+  `select ${granted}, family_expires_at as "familyExpiresAt" from refresh_tokens
+   where tenant_id = $1 and hash = $2 and expires_at > now() for update`,
+)
+const usedToken = statement('update refresh_tokens set used_at = now() where tenant_id = $1 and hash = $2')
+const lessFamily = statement('delete from refresh_tokens where tenant_id = $1 and family_id = $2')
+
+type NewRefreshToken = GrantedAccess & { token: OpaqueToken; idleSeconds: number; familyExpiresAt: string }
+
+export async function insertRefreshToken(tx: Transaction, token: NewRefreshToken): Promise<void> {
+  const { principalId, sessionId, familyId, clientId, scope } = token
+  const times = [token.idleSeconds, token.familyExpiresAt]
+  await tx.run(newToken, token.token.hash, principalId, sessionId, familyId, clientId, scope, ...times)
+}
+
+export function lockRefreshToken(tx: Transaction, hash: Buffer): Promise<RefreshTokenRow | undefined> {
+  return tx.row(lockedToken, hash)
+}
+
+export async function useRefreshToken(tx: Transaction, hash: Buffer): Promise<void> {
+  await tx.run(usedToken, hash)
+}
+
+export async function endFamily(tx: Transaction, familyId: string): Promise<void> {
+  await tx.run(lessFamily, familyId)
+}
+
+const expired = 'where tenant_id = $1 and expires_at <= now()'
+
+/** Yields a row when there is something to prune. */
+export const somethingExpired = statement(
+  `select 1 as expired where exists (select from sessions ${expired})
+     or exists (select from authorization_codes ${expired}) or exists (select from refresh_tokens ${expired})`,
+)
+const prunings = ['sessions', 'authorization_codes', 'refresh_tokens'].map((table) =>
+  statement(`delete from ${table} ${expired}`),
+)
+
+export async function prune(tx: Transaction): Promise<void> {
+  for (const pruning of prunings) await tx.run(pruning)
+}

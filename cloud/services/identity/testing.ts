@@ -1,0 +1,179 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { RawAnswer, TestHub } from '../../platform/testing/hub.ts'
+import { plantedWord } from '../../platform/testing/secrets-shown.ts'
+import { createUser } from './accounts.ts'
+
+export const rightPassword = `a ${plantedWord} for the door`
+export const wrongPassword = `not the ${plantedWord} at all`
+
+const formType = 'application/x-www-form-urlencoded'
+
+export function postForm(
+  hub: TestHub,
+  path: string,
+  {
+    form,
+    headers = {},
+    from,
+  }: { form: Record<string, string> | string; headers?: Record<string, string>; from?: string },
+): Promise<RawAnswer> {
+  const body = new URLSearchParams(form).toString()
+  const request = { method: 'POST', path, headers: { 'content-type': formType, ...headers }, body }
+  return hub.request(from === undefined ? request : { ...request, from })
+}
+
+/** A token request; the answer's body as far as tests look at it. */
+export async function askForToken(
+  hub: TestHub,
+  form: Record<string, string>,
+  { headers, from }: { headers?: Record<string, string>; from?: string } = {},
+) {
+  const answer = await postForm(hub, '/oauth/token', {
+    form,
+    ...(headers === undefined ? {} : { headers }),
+    ...(from === undefined ? {} : { from }),
+  })
+  return { ...answer, body: answer.body as Record<string, string | undefined> }
+}
+
+export async function person(hub: TestHub, name: string, role?: string) {
+  const { id } = await createUser(hub.context, hub.tenant, {
+    name,
+    password: rightPassword,
+    displayName: 'Somebody',
+    ...(role === undefined ? {} : { role }),
+  })
+  return { id, name, signInName: `${name}@${hub.tenant.name}` }
+}
+
+export function proofKey() {
+  const verifier = randomBytes(32).toString('base64url')
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
+}
+
+export function authorizePath(hub: TestHub, parameters: Record<string, string | undefined> = {}): string {
+  const query = new URLSearchParams()
+  const all = {
+    response_type: 'code',
+    client_id: 'console',
+    redirect_uri: `${hub.context.settings.baseUrl}/auth/callback`,
+    state: 'xyz',
+    code_challenge: proofKey().challenge,
+    code_challenge_method: 'S256',
+    ...parameters,
+  }
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) query.set(name, value)
+  return `/oauth/authorize?${query}`
+}
+
+type Typed = { name: string; password: string; headers?: Record<string, string>; from?: string }
+
+/** As much of a browser as signing in needs: it keeps cookies for their paths and fills in the form it was shown. */
+export class Browser {
+  readonly #hub: TestHub
+  readonly cookies = new Map<string, { value: string; path: string; attributes: string }>()
+
+  constructor(hub: TestHub) {
+    this.#hub = hub
+  }
+
+  async open(path: string): Promise<RawAnswer> {
+    return this.#kept(await this.#hub.request({ method: 'GET', path, headers: this.#cookieHeader(path) }))
+  }
+
+  /** Opens the page, types, and sends the form. */
+  async signIn(path: string, typed: Typed): Promise<RawAnswer> {
+    return this.submit(await this.open(path), typed)
+  }
+
+  async submit(page: RawAnswer, { name, password, headers = {}, from }: Typed): Promise<RawAnswer> {
+    const action = unescaped(/<form method="post" action="([^"]*)"/.exec(page.text)?.[1] ?? '')
+    const proof = unescaped(/name="proof" value="([^"]*)"/.exec(page.text)?.[1] ?? '')
+    const answer = await postForm(this.#hub, action, {
+      form: { name, password, proof },
+      headers: { origin: this.#hub.context.settings.baseUrl, ...this.#cookieHeader(action), ...headers },
+      ...(from === undefined ? {} : { from }),
+    })
+    return this.#kept(answer)
+  }
+
+  async post(path: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<RawAnswer> {
+    const all = { ...this.#cookieHeader(path), ...headers }
+    return this.#kept(await postForm(this.#hub, path, { form, headers: all }))
+  }
+
+  #cookieHeader(path: string): Record<string, string> {
+    const sent = [...this.cookies].filter(([, { path: prefix }]) => path.startsWith(prefix))
+    return sent.length === 0 ? {} : { cookie: sent.map(([name, { value }]) => `${name}=${value}`).join('; ') }
+  }
+
+  #kept(answer: RawAnswer): RawAnswer {
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = '', attributes = ''] = /^([^=]+)=([^;]*)(.*)$/.exec(line) ?? []
+      const path = /Path=([^;]+)/.exec(attributes)?.[1] ?? '/'
+      if (/Max-Age=0\b/.test(attributes)) this.cookies.delete(name)
+      else this.cookies.set(name, { value, path, attributes })
+    }
+    return answer
+  }
+}
+
+function unescaped(text: string): string {
+  return text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+}
+
+export function locationOf(answer: RawAnswer): URL {
+  return new URL(answer.headers.get('location') ?? '')
+}
+
+/** Signs somebody in and gets their first tokens. */
+export async function signedIn(hub: TestHub, signInName: string, parameters: Record<string, string> = {}) {
+  const browser = new Browser(hub)
+  const tokens = await signInWith(hub, browser, { signInName, parameters })
+  return { browser, ...tokens }
+}
+
+export async function signInWith(
+  hub: TestHub,
+  browser: Browser,
+  { signInName, parameters = {} }: { signInName: string; parameters?: Record<string, string> },
+) {
+  const { verifier, challenge } = proofKey()
+  const path = authorizePath(hub, { ...parameters, code_challenge: challenge })
+  const shown = await browser.open(path)
+  const back = shown.status === 200 ? await browser.submit(shown, { name: signInName, password: rightPassword }) : shown
+  const exchange = {
+    grant_type: 'authorization_code',
+    client_id: parameters.client_id ?? 'console',
+    redirect_uri: parameters.redirect_uri ?? `${hub.context.settings.baseUrl}/auth/callback`,
+    code: locationOf(back).searchParams.get('code') ?? '',
+    code_verifier: verifier,
+  }
+  const { status, body } = await askForToken(hub, exchange)
+  return { status, body, exchange, accessToken: body.access_token ?? '', refreshToken: body.refresh_token ?? '' }
+}
+
+export function refresh(hub: TestHub, refreshToken: string, more: Record<string, string> = {}) {
+  return askForToken(hub, { grant_type: 'refresh_token', client_id: 'console', refresh_token: refreshToken, ...more })
+}
+
+/** For clients that expect to be given a `fetch`. */
+export function fetchFrom(hub: TestHub): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input as string, init)
+    const { pathname, search } = new URL(request.url)
+    const body = request.method === 'GET' ? undefined : await request.text()
+    const answer = await hub.request({
+      method: request.method,
+      path: pathname + search,
+      headers: Object.fromEntries(request.headers),
+      ...(body === undefined ? {} : { body }),
+    })
+    return new Response(answer.text === '' ? null : answer.text, { status: answer.status, headers: answer.headers })
+  }
+}

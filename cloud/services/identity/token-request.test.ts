@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { readClient } from './token-request.ts'
+
+function basic(id: string, secret: string): string {
+  const encoded = [id, secret].map((part) => new URLSearchParams({ x: part }).toString().slice(2)).join(':')
+  return `Basic ${Buffer.from(encoded).toString('base64')}`
+}
+
+test('credentials are read from the form or from the header, however they are encoded there', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ minLength: 1, unit: 'grapheme' }),
+      fc.string({ minLength: 1, unit: 'grapheme' }),
+      (id, secret) => {
+        const wanted = { clientId: id, clientSecret: secret }
+        assert.deepEqual(readClient({ client_id: id, client_secret: secret }, undefined), {
+          ...wanted,
+          byHeader: false,
+        })
+        assert.deepEqual(readClient({}, basic(id, secret)), { ...wanted, byHeader: true })
+        assert.deepEqual(readClient({ client_id: id, client_secret: secret }, basic(id, secret)), {
+          ...wanted,
+          byHeader: true,
+        })
+      },
+    ),
+  )
+})
+
+test('form and header that differ are refused', () => {
+  assert.throws(() => readClient({ client_id: 'other' }, basic('id', 'secret')), { error: 'invalid_request' })
+  assert.throws(() => readClient({ client_secret: 'other' }, basic('id', 'secret')), { error: 'invalid_request' })
+})
+
+const unreadable = [
+  'Bearer abc',
+  'Basic',
+  'Basic !!!',
+  `Basic ${Buffer.from('nocolon').toString('base64')}`,
+  `Basic ${Buffer.from('%zz:x').toString('base64')}`,
+]
+
+for (const header of unreadable) {
+  test(`the header "${header}" is refused`, () => {
+    assert.throws(() => readClient({}, header), { error: 'invalid_client' })
+  })
+}
+
+test('an empty field counts as left out', () => {
+  assert.deepEqual(readClient({ client_id: '', client_secret: '' }, undefined), {
+    clientId: undefined,
+    clientSecret: undefined,
+    byHeader: false,
+  })
+})

@@ -1,0 +1,287 @@
+import { createHash } from 'node:crypto'
+import type { identity } from '@millwright/api/identity.ts'
+import type { TokenKind } from '@millwright/api/token.ts'
+import { findAccess } from '../../platform/access/store.ts'
+import { record } from '../../platform/audit/audit.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { sameBytes } from '../../platform/secrets/secrets.ts'
+import { answer, type Handlers, type Visitor } from '../../platform/service.ts'
+import { type Application, findDirectoryEntry, findTenantById, type Tenant } from '../../platform/tenants/store.ts'
+import { claimsFor, roleNames, signToken } from './access-token.ts'
+import { whyClosed } from './application.ts'
+import { findPublicClient, type PublicClient } from './client.ts'
+import { createOpaqueToken, hashOf, readOpaqueToken } from './opaque-token.ts'
+import { narrowed, optional, type Parameters, Refusal, readScope, refuseRepeated, required } from './parameters.ts'
+import { oncePer } from './recency.ts'
+import { isClientId } from './server-user.ts'
+import type { Desk } from './service.ts'
+import * as store from './store.ts'
+import { type ClientCredentials, readClient } from './token-request.ts'
+
+/** A refresh token that is not used for so long is worth nothing any more. */
+const idleSeconds = 12 * 3_600
+/** However often it is renewed: after so long people sign in again. */
+const familySeconds = 30 * 24 * 3_600
+
+/** A program asks for tokens all day: the audit trail shows one of them per client and ten minutes. */
+const recordedPerClient = { ms: 10 * 60_000, remembered: 10_000 }
+
+type TokenRequest = { form: Parameters; client: ClientCredentials; visitor: Visitor }
+
+type TokenAnswer = {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  scope?: string
+  refresh_token?: string
+}
+
+export function tokenHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'token'> {
+  const isWorthRecording = oncePer(recordedPerClient)
+  const grants: Record<string, (request: TokenRequest) => Promise<TokenAnswer>> = {
+    client_credentials: (request) => clientCredentials(desk, request, isWorthRecording),
+    authorization_code: (request) => authorizationCode(desk, request),
+    refresh_token: (request) => refreshToken(desk, request),
+  }
+  return {
+    async token({ body, headers }, visitor) {
+      try {
+        refuseRepeated(body)
+        const client = readClient(body, headers.authorization)
+        const grant = Object.hasOwn(grants, required(body, 'grant_type')) ? grants[String(body.grant_type)] : undefined
+        if (grant === undefined) {
+          throw new Refusal('unsupported_grant_type', `grant_type must be one of ${Object.keys(grants).join(', ')}`)
+        }
+        return answer(200, await grant({ form: body, client, visitor }), uncached)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        return refused(error)
+      }
+    },
+  }
+}
+
+const uncached = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+function refused({ error, message, retryAfter }: Refusal) {
+  const status = error === 'invalid_client' ? 401 : error === 'slow_down' ? 429 : 400
+  return answer(
+    status,
+    { error, error_description: message },
+    {
+      ...uncached,
+      ...(status === 401 ? { 'www-authenticate': 'Basic realm="millwright", charset="UTF-8"' } : {}),
+      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    },
+  )
+}
+
+async function clientCredentials(
+  desk: Desk,
+  { form, client, visitor }: TokenRequest,
+  isWorthRecording: (key: string) => boolean,
+): Promise<TokenAnswer> {
+  const { clientId, clientSecret } = client
+  if (findPublicClient(clientId) !== undefined) {
+    throw new Refusal('unauthorized_client', 'People sign in to this client: use authorization_code')
+  }
+  if (clientId === undefined || clientSecret === undefined) {
+    throw new Refusal('invalid_client', 'client_id and client_secret are needed, in the form or by HTTP Basic')
+  }
+  const attempt = { subject: `client ${clientId}`, address: visitor.request.address }
+  const retryAfter = desk.guard.waitFor(attempt)
+  if (retryAfter > 0) throw new Refusal('slow_down', 'Too many wrong secrets: wait before the next try', { retryAfter })
+
+  const found = await findClient(desk, clientId)
+  const right = sameBytes(hashOf(clientSecret), found?.hash ?? nobodysHash) && found !== undefined
+  const principal = found && { id: found.principal.id, kind: 'server_user' as const, name: found.principal.name }
+  const tried = { attempt, action: 'identity.token', tenantId: found?.tenant.id, principal }
+  if (!(await desk.guard.checkSecret({ ...tried, requestId: visitor.request.id }, right)) || !found || !principal) {
+    throw new Refusal('invalid_client', 'The client id or the secret is not right')
+  }
+  requireOpen(found.tenant, 'api')
+  if (found.principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
+
+  const scope = readScope(optional(form, 'scope'))
+  const roles = narrowed(roleNames(found.held), scope)
+  if (isWorthRecording(clientId)) {
+    await desk.context.database.transaction({ tenantId: found.tenant.id }, (tx) =>
+      record(
+        tx,
+        { principal, request: visitor.request },
+        {
+          action: 'identity.token',
+          target: `server-user/${principal.id}`,
+          detail: { grant: 'client_credentials', clientId },
+        },
+      ),
+    )
+  }
+  return bearerAnswer(desk, { tenant: found.tenant, principal, clientId, roles, scope })
+}
+
+const nobodysHash = Buffer.alloc(32)
+
+async function findClient({ context: { database } }: Desk, clientId: string) {
+  if (!isClientId(clientId)) return undefined
+  const place = await database.reference(async (handle) => {
+    const entry = await findDirectoryEntry(handle, { kind: 'client', key: clientId })
+    return entry && { tenant: await findTenantById(handle, entry.tenantId) }
+  })
+  const tenant = place?.tenant
+  if (tenant === undefined) return undefined
+  return database.read({ tenantId: tenant.id }, async (handle) => {
+    const secret = await store.findSecret(handle, clientId)
+    const access = secret && (await findAccess(handle, secret.principalId))
+    return access && { tenant, hash: secret.hash, principal: access.principal, held: access.held }
+  })
+}
+
+function requireOpen(tenant: Tenant, application: Application): void {
+  const reason = whyClosed(tenant, application)
+  if (reason !== undefined) throw new Refusal('unauthorized_client', reason)
+}
+
+type Bearing = {
+  tenant: Tenant
+  principal: { id: string; kind: TokenKind }
+  clientId: string
+  roles: string[]
+  scope: readonly string[] | undefined
+  sessionId?: string
+}
+
+async function bearerAnswer({ context: { settings }, keys }: Desk, bearing: Bearing): Promise<TokenAnswer> {
+  return {
+    access_token: await signToken(claimsFor(bearing, settings, new Date()), keys),
+    token_type: 'Bearer',
+    expires_in: settings.tokenLifetimeSeconds,
+    ...(bearing.scope === undefined ? {} : { scope: bearing.scope.join(' ') }),
+  }
+}
+
+/** A person's program: it has no secret, so it must not come with one. */
+function requirePublicClient({ clientId, clientSecret }: ClientCredentials): PublicClient {
+  if (clientId === undefined) throw new Refusal('invalid_request', 'client_id is missing')
+  const client = findPublicClient(clientId)
+  if (client === undefined)
+    throw new Refusal('unauthorized_client', 'This grant is for programs that people sign in to')
+  if (clientSecret !== undefined) throw new Refusal('invalid_client', 'This client has no secret')
+  return client
+}
+
+const unusable = new Refusal('invalid_grant', 'It is not valid, has expired, was used before or is not yours')
+
+/** What a code or a refresh token turned out to be good for. */
+type Redeemed = { granted: store.GrantedAccess; name: string; held: string[]; refreshToken: string }
+
+async function authorizationCode(desk: Desk, { form, client, visitor }: TokenRequest): Promise<TokenAnswer> {
+  const { id: clientId } = requirePublicClient(client)
+  const redirectUri = required(form, 'redirect_uri')
+  const verifier = required(form, 'code_verifier')
+  const code = readOpaqueToken(required(form, 'code'))
+  const tenant = await openTenant(desk, code?.tenantId)
+  if (code === undefined || tenant === undefined) throw unusable
+
+  const redeemed = await desk.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
+    const found = await store.lockCode(tx, code.hash)
+    if (found === undefined) return undefined
+    if (found.used) return endStolen(tx, found, { visitor, what: 'authorization_code' })
+    if (found.clientId !== clientId || found.redirectUri !== redirectUri) return undefined
+    if (challengeOf(verifier) !== found.challenge) return undefined
+    await store.useCode(tx, code.hash)
+    const familyExpiresAt = new Date(Date.now() + familySeconds * 1000).toISOString()
+    const next = await renew(tx, { ...found, familyExpiresAt })
+    if (next === undefined) return undefined
+    const who = {
+      principal: { id: found.principalId, kind: 'user' as const, name: next.name },
+      request: visitor.request,
+    }
+    const detail = { grant: 'authorization_code', clientId }
+    await record(tx, who, { action: 'identity.token', target: `user/${found.principalId}`, detail })
+    return next
+  })
+  if (redeemed === undefined) throw unusable
+  const wanted = scopeOf(redeemed.granted)
+  // What was held at the sign-in may have been revoked since.
+  return userAnswer(desk, tenant, { ...redeemed, scope: wanted?.filter((name) => redeemed.held.includes(name)) })
+}
+
+async function refreshToken(desk: Desk, { form, client, visitor }: TokenRequest): Promise<TokenAnswer> {
+  const { id: clientId } = requirePublicClient(client)
+  const token = readOpaqueToken(required(form, 'refresh_token'))
+  const wanted = readScope(optional(form, 'scope'))
+  const tenant = await openTenant(desk, token?.tenantId)
+  if (token === undefined || tenant === undefined) throw unusable
+
+  const redeemed = await desk.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
+    const found = await store.lockRefreshToken(tx, token.hash)
+    if (found === undefined || found.clientId !== clientId) return undefined
+    if (found.used) return endStolen(tx, found, { visitor, what: 'refresh_token' })
+    await store.useRefreshToken(tx, token.hash)
+    const next = await renew(tx, found)
+    if (next === undefined) return undefined
+    const granted = scopeOf(found)?.filter((name) => next.held.includes(name))
+    // Refused within the transaction: the token was not used then.
+    if (wanted !== undefined) narrowed(granted ?? next.held, wanted)
+    return { ...next, scope: wanted ?? granted }
+  })
+  if (redeemed === undefined) throw unusable
+  return userAnswer(desk, tenant, redeemed)
+}
+
+async function openTenant({ context }: Desk, tenantId: string | undefined): Promise<Tenant | undefined> {
+  if (tenantId === undefined) return undefined
+  const tenant = await context.database.reference((handle) => findTenantById(handle, tenantId))
+  if (tenant !== undefined) requireOpen(tenant, 'ui')
+  return tenant
+}
+
+type Theft = { visitor: Visitor; what: string }
+
+/** Seen a second time: one of the two who used it is a thief, so everything that came from it ends. */
+async function endStolen(tx: Transaction, found: store.GrantedAccess, { visitor, what }: Theft): Promise<undefined> {
+  await store.endFamily(tx, found.familyId)
+  const access = await findAccess(tx, found.principalId)
+  const principal = { id: found.principalId, kind: 'user' as const, name: access?.principal.name ?? '' }
+  await record(
+    tx,
+    { principal, request: visitor.request },
+    {
+      action: 'identity.token',
+      target: `user/${found.principalId}`,
+      outcome: 'denied',
+      detail: { grant: what, clientId: found.clientId, reason: 'used_twice' },
+    },
+  )
+  return undefined
+}
+
+type Renewable = store.GrantedAccess & { familyExpiresAt: string }
+
+/** The next refresh token of the family; undefined when its owner may not sign in any more. */
+async function renew(tx: Transaction, granted: Renewable): Promise<Redeemed | undefined> {
+  const access = await findAccess(tx, granted.principalId)
+  if (access === undefined || access.principal.disabled) return undefined
+  const token = createOpaqueToken(tx.tenantId)
+  await store.insertRefreshToken(tx, { ...granted, token, idleSeconds })
+  return { granted, name: access.principal.name, held: roleNames(access.held), refreshToken: token.text }
+}
+
+type Renewed = Redeemed & { scope: readonly string[] | undefined }
+
+async function userAnswer(desk: Desk, tenant: Tenant, { granted, held, scope, refreshToken }: Renewed) {
+  const { principalId, clientId, sessionId } = granted
+  const principal = { id: principalId, kind: 'user' as const }
+  const roles = scope === undefined ? held : [...scope]
+  const bearer = await bearerAnswer(desk, { tenant, principal, clientId, roles, scope, sessionId })
+  return { ...bearer, refresh_token: refreshToken }
+}
+
+function scopeOf({ scope }: store.GrantedAccess): string[] | undefined {
+  return scope === null ? undefined : scope.split(' ')
+}
+
+function challengeOf(verifier: string): string {
+  return createHash('sha256').update(verifier).digest('base64url')
+}

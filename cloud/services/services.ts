@@ -1,0 +1,13 @@
+import type { Service } from '../platform/service.ts'
+import { auditService } from './audit/service.ts'
+import { authorizationService } from './authorization/service.ts'
+import { eventsService } from './events/service.ts'
+import { identityService } from './identity/service.ts'
+
+/** Every service there is. Adding one here is what makes it run, documented and tested. */
+export const services: readonly Service[] = [
+  identityService,
+  authorizationService,
+  auditService,
+  eventsService,
+] as unknown as readonly Service[]

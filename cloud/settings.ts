@@ -1,0 +1,93 @@
+import { checkExternalIssuers } from './front/external-issuer.ts'
+import { choice, integer, json, list, text, url } from './platform/configuration.ts'
+import { logLevels } from './platform/log.ts'
+
+/** Everything about the cloud part that can be set, with its default. `millwright config` prints it. */
+export const cloudSettings = {
+  home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Folder of the data, keys and logs' }),
+  host: text('MILLWRIGHT_HOST', { default: '127.0.0.1', help: 'Address to listen on' }),
+  port: integer('MILLWRIGHT_PORT', {
+    default: 8080,
+    minimum: 0,
+    maximum: 65_535,
+    help: 'Port to listen on; 0 takes any free one',
+  }),
+  baseUrl: url('MILLWRIGHT_BASE_URL', {
+    default: undefined,
+    protocols: ['http:', 'https:'],
+    help: 'How clients reach the platform, when that is not host and port (a proxy, several processes); issuer of tokens',
+  }),
+  databaseUrl: url('DATABASE_URL', {
+    default: undefined,
+    protocols: ['postgres:', 'postgresql:'],
+    secret: true,
+    help: 'A PostgreSQL server of your own (15 or newer), as the owner of the database; without it, one is started',
+  }),
+  databaseAppUrl: url('MILLWRIGHT_DATABASE_APP_URL', {
+    default: undefined,
+    protocols: ['postgres:', 'postgresql:'],
+    secret: true,
+    help: 'The same server as the user that requests run as; without it, a login role is made',
+  }),
+  databaseConnections: integer('MILLWRIGHT_DATABASE_CONNECTIONS', {
+    default: 12,
+    minimum: 2,
+    maximum: 500,
+    help: 'Database connections of this process',
+  }),
+  tenantBinding: choice('MILLWRIGHT_TENANT_BINDING', {
+    default: 'auto',
+    of: ['auto', 'session', 'transaction'],
+    help: 'How a tenant is bound to a connection; auto looks at the server (transaction on Citus and behind a pooler)',
+  }),
+  masterKey: text('MILLWRIGHT_MASTER_KEY', {
+    default: undefined,
+    secret: true,
+    help: '32 bytes in base64 that encrypt all secrets; without it, the file master.key in the home',
+  }),
+  services: list('MILLWRIGHT_SERVICES', { default: [], help: 'Services to run in this process; empty: all' }),
+  peers: list('MILLWRIGHT_PEERS', { default: [], help: 'Where the other services are: name=url, separated by commas' }),
+  tokenLifetimeSeconds: integer('MILLWRIGHT_TOKEN_LIFETIME', {
+    default: 3600,
+    minimum: 60,
+    maximum: 86_400,
+    help: 'Seconds that an access token is valid',
+  }),
+  externalIssuers: json('MILLWRIGHT_EXTERNAL_ISSUERS', {
+    default: [],
+    check: checkExternalIssuers,
+    help: 'Identity providers whose tokens are accepted (JSON, see docs/operating.md)',
+  }),
+  rateLimit: integer('MILLWRIGHT_RATE_LIMIT', {
+    default: 1000,
+    minimum: 1,
+    maximum: 1_000_000,
+    help: 'Requests a second that one principal may send to this process',
+  }),
+  corsOrigins: list('MILLWRIGHT_CORS_ORIGINS', {
+    default: [],
+    help: 'Origins of web pages that may call the API from a browser',
+  }),
+  trustedProxies: list('MILLWRIGHT_TRUSTED_PROXIES', {
+    default: [],
+    help: 'Addresses or networks of proxies whose X-Forwarded-For is believed',
+  }),
+  metricsToken: text('MILLWRIGHT_METRICS_TOKEN', {
+    default: undefined,
+    secret: true,
+    help: 'Bearer token that reads /metrics from elsewhere than this machine',
+  }),
+  logLevel: choice('MILLWRIGHT_LOG_LEVEL', {
+    default: 'warn',
+    of: logLevels,
+    help: 'What is logged (JSON lines on stderr)',
+  }),
+}
+
+/** Read by the test kit, so that a mistyped name of ours still shows. */
+export const testVariables = [
+  'MILLWRIGHT_TEST_DATABASE_URL',
+  'MILLWRIGHT_TEST_BINDING',
+  'MILLWRIGHT_TEST_ARRANGEMENT',
+  'MILLWRIGHT_TEST_SERVER',
+]

@@ -1,0 +1,155 @@
+import { mkdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { type Cloud, openCloud } from './cloud.ts'
+import { type FirstRun, firstRun } from './first-run.ts'
+import { type Configuration, readConfiguration } from './platform/configuration.ts'
+import { type Address, openClient } from './platform/database/connection.ts'
+import { Database } from './platform/database/database.ts'
+import { createLog, type Log } from './platform/log.ts'
+import { startPostgres } from './platform/postgres/postgres.ts'
+import { masterKey } from './platform/secrets/master-key.ts'
+import { createSecrets } from './platform/secrets/secrets.ts'
+import { StartError } from './platform/start-error.ts'
+import { startTracing } from './platform/tracing.ts'
+import { prepareDatabase } from './prepare.ts'
+import { cloudSettings, testVariables } from './settings.ts'
+
+export type CloudConfiguration = Configuration<typeof cloudSettings>
+
+export type RunningCloud = {
+  cloud: Cloud
+  baseUrl: string
+  home: string
+  /** What was made because there was nothing yet, and where it is written down. */
+  firstRun: FirstRun
+  /** Resolves if the platform cannot go on, with the reason. */
+  failed: Promise<string>
+  stop(): Promise<void>
+}
+
+type Environment = Record<string, string | undefined>
+type Progress = (step: string) => void
+
+const embeddedDatabase = 'millwright'
+
+export function readCloudConfiguration(environment: Environment): CloudConfiguration {
+  return readConfiguration(cloudSettings, environment, testVariables)
+}
+
+/** From the configuration to a platform that answers. */
+export async function startCloud(environment: Environment, onProgress: Progress = () => {}): Promise<RunningCloud> {
+  const configuration = readCloudConfiguration(environment)
+  const log = createLog({ level: configuration.logLevel })
+  const home = await makeHome(configuration.home)
+  const secrets = createSecrets(await masterKey({ home, given: configuration.masterKey }))
+  const engine = await openEngine(configuration, { home, onProgress })
+  try {
+    onProgress('Preparing the database')
+    const app: Address | undefined =
+      configuration.databaseAppUrl === undefined ? undefined : { url: configuration.databaseAppUrl }
+    const prepared = await prepareDatabase({ owner: engine.owner, app, binding: configuration.tenantBinding, secrets })
+    const database = new Database({
+      address: prepared.app,
+      server: prepared.server,
+      connections: configuration.databaseConnections,
+    })
+    const cloud = await openCloud({
+      ...configuration,
+      database,
+      listenAt: prepared.server.pooled ? undefined : prepared.app,
+      secrets,
+      log,
+      local: configuration.services,
+      remote: peersOf(configuration.peers),
+      baseUrl: configuration.baseUrl ?? originOf(configuration.host, configuration.port),
+      tracing: await startTracing(environment),
+      strict: false,
+    })
+    try {
+      const port = await cloud.listen(configuration)
+      const baseUrl = configuration.baseUrl ?? originOf(configuration.host, port)
+      cloud.setBaseUrl(baseUrl)
+      const made = await firstRun({
+        cloud,
+        owner: engine.owner,
+        home,
+        baseUrl,
+        isIdentityHere: isHere(configuration, 'identity'),
+      })
+      return { cloud, baseUrl, home, firstRun: made, failed: engine.failed, stop: () => stop({ cloud, engine, log }) }
+    } catch (error) {
+      await cloud.close()
+      throw error
+    }
+  } catch (error) {
+    await engine.stop()
+    throw error
+  }
+}
+
+export async function makeHome(given: string): Promise<string> {
+  const home = resolve(given)
+  await mkdir(home, { recursive: true, mode: 0o711 }).catch((error: NodeJS.ErrnoException) => {
+    throw new StartError(`The folder ${home} cannot be made (${error.code}): set MILLWRIGHT_HOME to one that can.`)
+  })
+  return home
+}
+
+type Engine = { owner: Address; failed: Promise<string>; stop(): Promise<void> }
+
+/** The database server: the configured one, or one of our own in the home. */
+async function openEngine(
+  configuration: CloudConfiguration,
+  { home, onProgress }: { home: string; onProgress: Progress },
+): Promise<Engine> {
+  if (configuration.databaseUrl !== undefined) {
+    return { owner: { url: configuration.databaseUrl }, failed: new Promise(() => {}), stop: async () => {} }
+  }
+  onProgress('Starting PostgreSQL')
+  const postgres = await startPostgres({ home, log: onProgress })
+  await ensureDatabase(postgres.connection)
+  const failed = postgres.exited.then(({ expected, lastLogLine }) =>
+    expected ? new Promise<string>(() => {}) : `PostgreSQL ended by itself: ${lastLogLine}`,
+  )
+  return { owner: embeddedOwner(postgres.connection), failed, stop: postgres.stop }
+}
+
+export async function ensureDatabase(connection: Address): Promise<void> {
+  const client = await openClient(connection)
+  try {
+    const { rows } = await client.query('select from pg_database where datname = $1', [embeddedDatabase])
+    if (rows.length === 0) await client.query(`create database ${embeddedDatabase}`)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Where an embedded server of a home keeps the product's tables. */
+export function embeddedOwner(connection: Exclude<Address, { url: string }>): Address {
+  return { ...connection, database: embeddedDatabase }
+}
+
+function peersOf(given: readonly string[]): Map<string, string> {
+  const entries = given.map((entry): [string, string] => {
+    const [, name, url] = /^([a-z-]+)=(https?:\/\/.+)$/.exec(entry) ?? []
+    if (name !== undefined && url !== undefined && URL.canParse(url)) return [name, url]
+    throw new StartError(`MILLWRIGHT_PEERS must be name=url, separated by commas, but holds "${entry}".`)
+  })
+  return new Map(entries)
+}
+
+/** Whether a service runs in this process. */
+function isHere({ services, peers }: CloudConfiguration, name: string): boolean {
+  return services.length === 0 ? !peersOf(peers).has(name) : services.includes(name)
+}
+
+function originOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+async function stop({ cloud, engine, log }: { cloud: Cloud; engine: Engine; log: Log }): Promise<void> {
+  await cloud.close()
+  await engine.stop()
+  log.flush()
+}
