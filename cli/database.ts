@@ -1,0 +1,24 @@
+import { distribute } from '@millwright/cloud/platform/database/distribute.ts'
+import type { Command } from 'commander'
+import { referenceTables } from '../architecture.ts'
+import { asOwner } from './owner.ts'
+
+export function addDatabaseCommands(program: Command): void {
+  const database = program.command('database').description('the database server')
+
+  database
+    .command('distribute')
+    .description('spread the tables over the workers of a Citus cluster, by tenant')
+    .addHelpText(
+      'after',
+      '\nDATABASE_URL must be the coordinator. Can be run again at any time; later versions do it by themselves.',
+    )
+    .action(async () => {
+      const done = await asOwner((owner) => distribute(owner, { referenceTables }))
+      const said = [
+        ...done.distributed.map((name) => `${name}: by tenant`),
+        ...done.reference.map((name) => `${name}: on every node`),
+      ]
+      console.log(said.length === 0 ? 'Everything was distributed already.' : said.join('\n'))
+    })
+}

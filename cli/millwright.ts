@@ -1,0 +1,60 @@
+import { productVersion } from '@millwright/cloud/version.ts'
+import { Command } from 'commander'
+import { addAuditCommands } from './audit.ts'
+import { addConfigCommand } from './config.ts'
+import { addDatabaseCommands } from './database.ts'
+import { addKeysCommands } from './keys.ts'
+import { exitCodes, reportAndExit } from './report.ts'
+import { addTenantsCommands } from './tenants.ts'
+import { runCloud } from './up.ts'
+
+const program = new Command('millwright')
+  .description('Open industrial asset management: find, keep and work on every device of a plant.')
+  .version(productVersion)
+  .showSuggestionAfterError()
+  .showHelpAfterError('(millwright --help shows what there is)')
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodes.usage))
+  .addHelpText(
+    'after',
+    `
+Settings are environment variables; "millwright config" lists them with their values.
+
+Examples:
+  millwright up                          everything on this machine, as npm start does
+  millwright tenants create plant-7      a second tenant, apart from all others
+  millwright config                      what is set, what is not, what it is for
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.`,
+  )
+
+program
+  .command('up')
+  .description('start everything on this machine')
+  .action(() => runCloud({ ...process.env }))
+
+program
+  .command('cloud')
+  .description('start the cloud part, or some of its services')
+  .option('--services <names>', 'services to run here, separated by commas (default: all that are not peers)')
+  .option('--peers <list>', 'where the others are: name=url, separated by commas')
+  .option('--port <port>', 'port to listen on; 0 takes any free one')
+  .addHelpText(
+    'after',
+    '\nExample: two processes on one database\n  millwright cloud --services identity,authorization --port 9001\n  millwright cloud --services audit,events --peers identity=http://127.0.0.1:9001,authorization=http://127.0.0.1:9001',
+  )
+  .action((options: { services?: string; peers?: string; port?: string }) =>
+    runCloud({
+      ...process.env,
+      ...(options.services === undefined ? {} : { MILLWRIGHT_SERVICES: options.services }),
+      ...(options.peers === undefined ? {} : { MILLWRIGHT_PEERS: options.peers }),
+      ...(options.port === undefined ? {} : { MILLWRIGHT_PORT: options.port }),
+    }),
+  )
+
+addTenantsCommands(program)
+addKeysCommands(program)
+addDatabaseCommands(program)
+addAuditCommands(program)
+addConfigCommand(program)
+
+await program.parseAsync().catch(reportAndExit)

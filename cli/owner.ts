@@ -1,0 +1,62 @@
+import { type Address, openClient } from '@millwright/cloud/platform/database/connection.ts'
+import { Database } from '@millwright/cloud/platform/database/database.ts'
+import { attachPostgres, startPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
+import { masterKey } from '@millwright/cloud/platform/secrets/master-key.ts'
+import { createSecrets, type Secrets } from '@millwright/cloud/platform/secrets/secrets.ts'
+import { prepareDatabase } from '@millwright/cloud/prepare.ts'
+import {
+  type CloudConfiguration,
+  embeddedOwner,
+  ensureDatabase,
+  makeHome,
+  readCloudConfiguration,
+} from '@millwright/cloud/start.ts'
+
+type Owner = Awaited<ReturnType<typeof openClient>>
+
+export type OwnerParts = {
+  secrets: Secrets
+  configuration: CloudConfiguration
+  /** The database as the application sees it: within one tenant at a time. */
+  openDatabase(): Promise<Database>
+}
+
+/**
+ * Runs something as the owner of the database, beside a running platform or without one: the server of the home is
+ * started for the command when nobody else runs it.
+ */
+export async function asOwner<Result>(work: (owner: Owner, parts: OwnerParts) => Promise<Result>): Promise<Result> {
+  const configuration = readCloudConfiguration(process.env)
+  const home = await makeHome(configuration.home)
+  const secrets = createSecrets(await masterKey({ home, given: configuration.masterKey }))
+  const engine = await reachEngine(configuration.databaseUrl, home)
+  const app = configuration.databaseAppUrl === undefined ? undefined : { url: configuration.databaseAppUrl }
+  try {
+    const prepared = await prepareDatabase({
+      owner: engine.address,
+      app,
+      binding: configuration.tenantBinding,
+      secrets,
+    })
+    const owner = await openClient(engine.address)
+    const openDatabase = async () => new Database({ address: prepared.app, server: prepared.server, connections: 2 })
+    try {
+      return await work(owner, { secrets, configuration, openDatabase })
+    } finally {
+      await owner.end()
+    }
+  } finally {
+    await engine.stop()
+  }
+}
+
+type Engine = { address: Address; stop(): Promise<void> }
+
+async function reachEngine(url: string | undefined, home: string): Promise<Engine> {
+  if (url !== undefined) return { address: { url }, stop: async () => {} }
+  const running = attachPostgres({ home })
+  if (running !== undefined) return { address: embeddedOwner(running), stop: async () => {} }
+  const postgres = await startPostgres({ home })
+  await ensureDatabase(postgres.connection)
+  return { address: embeddedOwner(postgres.connection), stop: postgres.stop }
+}

@@ -1,0 +1,102 @@
+import { isAbsolute, relative } from 'node:path'
+import { styleText } from 'node:util'
+import { type RunningCloud, startCloud } from '@millwright/cloud/start.ts'
+import { productVersion } from '@millwright/cloud/version.ts'
+import { reportAndExit } from './report.ts'
+
+const interactive = process.stdout.isTTY === true
+
+/** Starts the platform, says how to get in, and runs until it is told to stop. */
+export async function up(given: readonly string[], environment = process.env): Promise<void> {
+  if (given.length > 0 && !(given.length === 1 && given[0] === '--watch')) {
+    return reportAndExit(
+      `npm start takes no arguments, but got ${given.join(' ')}: settings are variables, see npx millwright config`,
+    )
+  }
+  await runCloud({ ...environment })
+}
+
+/** Runs the cloud part in this process until a signal ends it. */
+export async function runCloud(environment: Record<string, string | undefined>): Promise<void> {
+  const startedAt = performance.now()
+  const signals = stopSignals()
+  const running = await startCloud(environment, progress).catch(reportAndExit)
+  if (running === undefined) return
+  clearProgress()
+  print(welcome(running, (performance.now() - startedAt) / 1000))
+  const reason = await Promise.race([signals, running.failed])
+  if (reason !== undefined) print(reason)
+  else if (interactive) print('Stopping: finishing what was accepted.')
+  await running.stop()
+  process.exit(reason === undefined ? 0 : 1)
+}
+
+/** Resolves at the first signal; later ones are ignored while the platform finishes. */
+function stopSignals(): Promise<undefined> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(undefined))
+  })
+}
+
+function progress(step: string): void {
+  if (interactive) process.stdout.write(`\r\u001b[K${styleText('dim', step)}`)
+}
+
+function clearProgress(): void {
+  if (interactive) process.stdout.write('\r\u001b[K')
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** What a newcomer needs: where it is, how to get in, what to do next. Secrets go to a terminal only, never to a log. */
+function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): string {
+  const file = shortest(firstRun.file)
+  const { access } = firstRun
+  const lines = [
+    `${styleText('bold', `Millwright ${productVersion}`)} is ready after ${seconds.toFixed(1)} s.`,
+    '',
+    row('Console', `${baseUrl}/`),
+    row('API', `${baseUrl}/docs`),
+  ]
+  if (access !== undefined && interactive && firstRun.isNew) {
+    lines.push(
+      row('Sign in', `${access.adminUser}  ${access.adminPassword}`),
+      row('Programs', `${access.clientId}  ${access.clientSecret}`),
+    )
+    lines.push(row('', styleText('dim', `also in ${file}, readable by you alone`)))
+  } else if (access !== undefined) {
+    lines.push(
+      row('Sign in', `${access.adminUser}, password in ${file}`),
+      row('Programs', `${access.clientId}, secret in ${file}`),
+    )
+  }
+  lines.push(
+    row('Data', shortest(home)),
+    '',
+    'Next: open the console and sign in, or get a token:',
+    tokenCommand(baseUrl, file),
+    '',
+    'Ctrl-C stops it.',
+  )
+  return lines.join('\n')
+}
+
+/** As one would type it from here. */
+function shortest(path: string): string {
+  const fromHere = relative(process.cwd(), path)
+  return fromHere === '' || fromHere.startsWith('..') ? path : fromHere
+}
+
+function row(name: string, value: string): string {
+  return `  ${styleText('dim', name.padEnd(10))}${value}`
+}
+
+function tokenCommand(baseUrl: string, file: string): string {
+  const read = (key: string) => `"$(node -p 'require("${isAbsolute(file) ? file : `./${file}`}").${key}')"`
+  return styleText(
+    'dim',
+    `  curl -s ${baseUrl}/oauth/token -d grant_type=client_credentials \\\n       -d client_id=${read('clientId')} -d client_secret=${read('clientSecret')}`,
+  )
+}

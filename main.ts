@@ -1,0 +1,4 @@
+import { up } from './cli/up.ts'
+
+/** `npm start`: everything on this machine, in one command. */
+await up(process.argv.slice(2))

@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** A program of ours with its output on this terminal; true when it succeeded. */
+export function run(
+  program: string,
+  given: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, given, { cwd: root, stdio: 'inherit', env: { ...process.env, ...environment } })
+    child.on('error', reject)
+    child.on('exit', (code) => resolve(code === 0))
+  })
+}
+
+const installed = (name: string) => fileURLToPath(new URL(`../node_modules/.bin/${name}`, import.meta.url))
+
+/** Types, format and lint, the map of the house. */
+export async function check(): Promise<boolean> {
+  const types = await run(installed('tsc'), ['-p', 'tsconfig.json'])
+  const style = await run(installed('biome'), ['check', '--error-on-warnings', '.'])
+  const architecture = await run(process.execPath, ['--test', '--test-reporter=dot', 'architecture.test.ts'])
+  return types && style && architecture
+}
