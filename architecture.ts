@@ -1,4 +1,104 @@
-/** The map of the house as data. `architecture.test.ts` holds the code to it. */
+/** The map of the house as data. `architecture.test.ts` holds the code, the README and the migrations to it. */
+
+type Room = {
+  /** What it is for: the README's table says the same. */
+  holds: string
+  /** Which rooms it may import from; its own files are always allowed. */
+  mayImport: readonly string[]
+}
+
+/** A file belongs to the room with the longest path that it starts with. */
+export const rooms: Readonly<Record<string, Room>> = {
+  api: { holds: 'What crosses a wire: contracts, the one error, the typed client', mayImport: [] },
+  'cloud/platform': { holds: 'What every service stands on, and knows none of them', mayImport: ['api'] },
+  'cloud/platform/testing': {
+    holds: 'The test kit: a whole hub on a fresh database',
+    mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/services/identity', 'cloud/services', 'architecture'],
+  },
+  'cloud/front': { holds: 'The API gateway: tokens, permissions, rate limits', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services': {
+    holds: 'The list of services',
+    mayImport: [
+      'cloud/platform',
+      'cloud/services/audit',
+      'cloud/services/authorization',
+      'cloud/services/events',
+      'cloud/services/identity',
+    ],
+  },
+  'cloud/services/audit': { holds: 'Who did what: list, export, verify', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/authorization': {
+    holds: 'Roles, access groups, grants, and why',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/events': { holds: 'What changed, in order', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/identity': { holds: 'Users, server users, sign-in, tokens', mayImport: ['api', 'cloud/platform'] },
+  cloud: {
+    holds: 'Brings the cloud part together: settings, database, services, front',
+    mayImport: ['api', 'architecture', 'cloud/front', 'cloud/platform', 'cloud/services', 'cloud/services/identity'],
+  },
+  web: { holds: 'The console; reaches the cloud only through the API', mayImport: ['api'] },
+  cli: {
+    holds: 'The command line',
+    mayImport: ['api', 'architecture', 'cloud', 'cloud/platform', 'cloud/services/identity', 'tools'],
+  },
+  bench: {
+    holds: 'Figures: what the hot paths cost',
+    mayImport: ['tools', 'api', 'cloud', 'cloud/platform', 'cloud/platform/testing', 'cloud/services/identity'],
+  },
+  e2e: { holds: 'The product as a user meets it', mayImport: ['api', 'cloud', 'cloud/platform'] },
+  tools: {
+    holds: 'What runs and checks the house',
+    mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/platform/testing'],
+  },
+  architecture: { holds: 'This map, and the test that holds the code to it', mayImport: [] },
+}
+
+/** Tests may use the test kit and the whole cloud, wherever they are. */
+export const testsMayAlsoImport: readonly string[] = [
+  'api',
+  'architecture',
+  'cloud',
+  'cloud/platform',
+  'cloud/platform/testing',
+  'cloud/services',
+  'cloud/services/identity',
+]
+
+/** A library that one folder alone may know. */
+export const keptTo: Readonly<Record<string, readonly string[]>> = {
+  fastify: ['cloud/platform/http'],
+  '@fastify/cors': ['cloud/platform/http'],
+  pg: ['cloud/platform/database'],
+  'prom-client': ['cloud/platform/metrics.ts'],
+  pino: ['cloud/platform/log.ts'],
+  croner: ['cloud/platform/jobs'],
+  commander: ['cli'],
+}
+
+/** The driver's type of an owner's connection is known where the owner's work is done. */
+export const ownersWork: readonly string[] = [
+  'cloud/platform/service.ts',
+  'cloud/platform/tenants',
+  'cloud/platform/postgres',
+  'cloud/services/identity/signing-key-store.ts',
+  'bench',
+]
+
+/** Names that say nothing. */
+export const emptyNames: readonly string[] = [
+  'utils',
+  'util',
+  'helpers',
+  'helper',
+  'common',
+  'misc',
+  'types',
+  'constants',
+  'shared',
+  'lib',
+  'index',
+]
 
 /** Tables that all tenants share, because they are looked at before the tenant of a request is known. */
 export const referenceTables = ['tenants', 'directory', 'access_versions', 'signing_keys'] as const

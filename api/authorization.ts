@@ -38,7 +38,7 @@ export type Grant = Static<typeof Grant>
 
 /** One reason why somebody may do something: a grant of a role that contains the permission. */
 export const Reason = closed({
-  grant: Type.Union([Uuid, Type.Null()], { description: 'null: the role comes with the token of an external issuer' }),
+  grant: Uuid,
   role: RoleName,
   accessGroup: Type.Union([Uuid, Type.Null()]),
 })

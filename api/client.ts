@@ -69,7 +69,7 @@ export function overHttp({ baseUrl, token, fetch: send = fetch }: HttpOptions): 
     if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
     const request = requestFor(contract, operation, input)
     const bearer = await token?.()
-    if (bearer !== undefined) request.headers['authorization'] ??= `Bearer ${bearer}`
+    if (bearer !== undefined) request.headers.authorization ??= `Bearer ${bearer}`
     const response = await send(new URL(request.path, baseUrl), {
       method: request.method,
       headers: request.headers,

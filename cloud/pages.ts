@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { extname } from 'node:path'
 import type { Contract } from '@millwright/api/contract.ts'
 import { problemCodes } from '@millwright/api/problem.ts'
 import type { Database } from './platform/database/database.ts'
@@ -115,43 +116,84 @@ const docsPage = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Millwright API</title>
-<style>body { margin: 0 } openapi-explorer { min-height: 100vh }</style>
+<link rel="icon" href="/console/mark.svg" type="image/svg+xml">
+<style>
+body { margin: 0; color-scheme: light }
+openapi-explorer { min-height: 100vh }
+.home { display: block; padding: 1.25rem 1.5rem 0; color: #eef3f7; font: 600 1rem system-ui, sans-serif }
+</style>
 <script type="module" src="/docs/explorer.js"></script>
-<openapi-explorer spec-url="/openapi.json" hide-console="false"></openapi-explorer>
+<openapi-explorer spec-url="/openapi.json" bg-color="#ffffff" text-color="#14202b" header-color="#14202b"
+  primary-color="#00646e" secondary-color="#a5ece5" nav-bg-color="#14202b" nav-text-color="#c6d1da"
+  nav-hover-bg-color="#22323f" nav-hover-text-color="#4fd1c5">
+<a class="home" slot="nav-header" href="/">Millwright console</a>
+</openapi-explorer>
 </html>
 `
 
 function problemsPage(): string {
   const rows = Object.entries(problemCodes).map(
-    ([code, { status, title }]) => `<tr id="${code}"><td><code>${code}</code><td>${status}<td>${title}`,
+    ([code, { status, title }]) =>
+      `<tr id="${code}"><th scope="row"><code>${code.replaceAll('_', '_<wbr>')}</code><td>${status}<td>${title}`,
   )
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Problems</title>
-<style>body { font: 16px/1.5 system-ui; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color-scheme: light dark }
-td, th { padding: .25rem .75rem; text-align: left } tr:target { outline: 2px solid }</style>
-<h1>Problems</h1>
-<p>Every error is a problem document (RFC 9457) with one of these codes.</p>
-<table><tr><th>Code<th>Status<th>Meaning
+<title>Problem codes · Millwright</title>
+<link rel="icon" href="/console/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/console/console.css">
+<header class="bar">
+<a class="brand" href="/"><img src="/console/mark.svg" alt="" width="26" height="26"><span>Millwright</span></a>
+</header>
+<main>
+<h1>Problem codes</h1>
+<p class="lead">Every error is a problem document (RFC 9457) with one of these codes. A code is never renamed.</p>
+<table class="card codes">
+<thead><tr><th scope="col">Code<th scope="col">Status<th scope="col">Meaning
+<tbody>
 ${rows.join('\n')}
 </table>
+</main>
 </html>
 `
 }
 
 const consolePolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+const consoleFiles = [
+  'access.js',
+  'account.js',
+  'client.js',
+  'console.css',
+  'console.js',
+  'elements.js',
+  'form.js',
+  'gears.svg',
+  'mark.svg',
+  'session.js',
+]
+
+const mediaTypes: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
 
 /** The console, as it lies in the workspace `web`. */
 function consolePages(): Page[] {
   const file = (name: string) => readFile(new URL(`../web/${name}`, import.meta.url))
-  const headers = { 'content-security-policy': consolePolicy }
-  return [
-    { path: '/', mediaType: htmlType, headers, load: () => file('index.html') },
-    { path: '/auth/callback', mediaType: htmlType, headers, load: () => file('index.html') },
-    { path: '/console.js', mediaType: 'text/javascript; charset=utf-8', load: () => file('console.js') },
-    { path: '/console.css', mediaType: 'text/css; charset=utf-8', load: () => file('console.css') },
-  ]
+  const entries = ['/', '/auth/callback'].map((path) => ({
+    path,
+    mediaType: htmlType,
+    headers: { 'content-security-policy': consolePolicy },
+    load: () => file('index.html'),
+  }))
+  const parts = consoleFiles.map((name) => ({
+    path: `/console/${name}`,
+    mediaType: mediaTypes[extname(name)] ?? '',
+    load: () => file(name),
+  }))
+  return [...entries, ...parts]
 }

@@ -73,10 +73,13 @@ async function applicationAddress(
   const password = secrets.derive(`database role ${user}`).toString('base64url')
   await ensureApplicationRole(owner, { name: user, password })
   if (!('url' in address)) return { ...address, database, user, password }
-  const url = new URL(address.url)
-  url.username = user
-  url.password = password
-  return { url: url.href }
+  // Not by the URL parser: it refuses the form without a host, which names a socket folder in its parameters.
+  return {
+    url: address.url.replace(
+      /^(\w+:\/\/)(?:[^@/]*@)?/,
+      (_, scheme: string) => `${scheme}${encodeURIComponent(user)}:${password}@`,
+    ),
+  }
 }
 
 async function roleOf(app: Address): Promise<string> {

@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, type JWTPayload, jwtVerify } from 'jose'
-import { v5 } from 'uuid'
+import { v5, v7 } from 'uuid'
 import {
   changeAccess,
   findAccess,
@@ -8,7 +8,7 @@ import {
   insertPrincipal,
 } from '../platform/access/store.ts'
 import { record } from '../platform/audit/audit.ts'
-import type { Database } from '../platform/database/database.ts'
+import type { Database, Handle } from '../platform/database/database.ts'
 import { StartError } from '../platform/start-error.ts'
 import type { TenantDirectory } from '../platform/tenants/tenants.ts'
 import { type ForeignIssuer, refused } from './token.ts'
@@ -94,27 +94,41 @@ export function rolesIn(
 
 type Admitted = { tenantId: string; principalId: string; subject: string; wanted: Wanted[] }
 
-async function admitPrincipal(database: Database, { tenantId, principalId, subject, wanted }: Admitted): Promise<void> {
-  const known = await database.read({ tenantId }, (handle) => findAccess(handle, principalId))
-  const held = new Set(known?.held.map(({ role }) => role))
-  const missing = wanted.filter(({ role }) => !held.has(role))
-  if (known !== undefined && missing.length === 0) return
+async function admitPrincipal(database: Database, admitted: Admitted): Promise<void> {
+  const { tenantId, principalId, subject, wanted } = admitted
+  const looked = await database.read({ tenantId }, (handle) => missingOf(handle, principalId, wanted))
+  if (looked.known && looked.missing.length === 0) return
   await database.transaction({ tenantId }, async (tx) => {
     await changeAccess(tx)
-    if (known === undefined) await insertPrincipal(tx, { id: principalId, kind: 'external', name: subject })
-    for (const { role, accessGroup } of missing) {
-      const group = accessGroup === undefined ? undefined : await findAccessGroupByName(tx, accessGroup)
-      if (accessGroup !== undefined && group === undefined) continue
-      await insertGrant(tx, { principalId, role, ...(group === undefined ? {} : { accessGroupId: group.id }) })
+    // Somebody else may have brought the same token a moment ago: look again, now that nobody can come in between.
+    const { known, missing } = await missingOf(tx, principalId, wanted)
+    if (known && missing.length === 0) return
+    if (!known) await insertPrincipal(tx, { id: principalId, kind: 'external', name: subject })
+    for (const { role, accessGroupId } of missing) {
+      await insertGrant(tx, { principalId, role, ...(accessGroupId === null ? {} : { accessGroupId }) })
     }
     const who = {
       principal: { id: principalId, kind: 'external', name: subject },
-      request: { id: '', address: undefined },
+      request: { id: v7(), address: undefined },
     } as const
     await record(tx, who, {
       action: 'identity.externalSignIn',
       target: `principal/${principalId}`,
-      detail: { roles: missing },
+      detail: { granted: missing },
     })
   })
+}
+
+/** What the token stands for and is not granted yet. A group that the tenant does not have gives nothing. */
+async function missingOf(handle: Handle, principalId: string, wanted: Wanted[]) {
+  const access = await findAccess(handle, principalId)
+  const held = new Set(access?.held.map(({ role, accessGroupId }) => `${role} ${accessGroupId}`))
+  const missing: { role: string; accessGroupId: string | null }[] = []
+  for (const { role, accessGroup } of wanted) {
+    const group = accessGroup === undefined ? null : await findAccessGroupByName(handle, accessGroup)
+    if (group === undefined) continue
+    const accessGroupId = group?.id ?? null
+    if (!held.has(`${role} ${accessGroupId}`)) missing.push({ role, accessGroupId })
+  }
+  return { known: access !== undefined, missing }
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
 import { type TokenClaims, tokenAlgorithm, tokenAudience, tokenType } from '@millwright/api/token.ts'
 import { decodeJwt, type JWK, type JWTHeaderParameters, jwtVerify } from 'jose'
+import { validate as isUuid } from 'uuid'
 import { limits } from '../platform/limits.ts'
 import { KeyRing } from './key-ring.ts'
 
@@ -76,6 +77,8 @@ export class TokenVerifier {
       requiredClaims: ['exp', 'iat', 'sub', 'tenant', 'roles'],
       clockTolerance: clockToleranceSeconds,
     })
+    if (!isUuid(payload.tenant) || !isUuid(payload.sub) || !Array.isArray(payload.roles))
+      throw refused('its claims are wrong')
     return {
       tenantId: payload.tenant,
       principalId: payload.sub,

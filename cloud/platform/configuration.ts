@@ -59,8 +59,8 @@ export function url<D extends string | undefined>(
     variable,
     ...description,
     parse: (value) => {
-      const parsed = URL.parse(value)
-      if (parsed !== null && protocols.includes(parsed.protocol)) return value
+      if (protocols.some((protocol) => value.startsWith(`${protocol}//`) && value.length > protocol.length + 2))
+        return value
       throw new StartError(`${variable} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}.`)
     },
   }

@@ -208,11 +208,12 @@ export class AccessCache {
     if (version === undefined) this.tenants.forget(tenantId)
     const known = this.#known.get(tenantId)
     if (known === undefined || (version !== undefined && (known.version ?? -1) >= version)) return
-    if (version === undefined || known.version !== undefined) this.forget(tenantId)
-    else {
-      known.atLeast = Math.max(known.atLeast, version)
-      known.loading = new Map()
-    }
+    const underWay = known.loading.size > 0
+    this.forget(tenantId)
+    if (version === undefined || !underWay) return
+    // Nobody who comes now joins a look that is under way; what it finds is kept if it is of after the change.
+    const atLeast = Math.max(known.atLeast, version)
+    this.#known.set(tenantId, Object.assign(known, this.#nothingKnown(), { atLeast }))
   }
 
   async #compareVersions(handle: ReferenceHandle): Promise<void> {

@@ -25,7 +25,7 @@ export function requireCovers(
   permissions: readonly string[],
   accessGroupId: string | null,
 ): void {
-  const given = rightsOf([{ grantId: null, role: '', accessGroupId, permissions }])
+  const given = rightsOf([{ accessGroupId, permissions }])
   refuse(lacking(caller.rights, given), 'give away')
 }
 

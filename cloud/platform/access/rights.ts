@@ -3,8 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 
 /** A role held by a principal, in the whole tenant or in one access group. */
 export type HeldRole = {
-  /** null: the role came with the token of an external issuer. */
-  grantId: string | null
+  grantId: string
   role: string
   accessGroupId: string | null
   /** What the role contains; for built-in roles it comes from the program. */
@@ -29,7 +28,7 @@ export function permissionsOf(role: string, own: readonly string[] | undefined):
  * A role in an access group gives its access-group permissions there. Its global permissions are not given by it:
  * somebody who is administrator of one group does not become administrator of the tenant.
  */
-export function rightsOf(held: readonly HeldRole[]): Rights {
+export function rightsOf(held: readonly Pick<HeldRole, 'accessGroupId' | 'permissions'>[]): Rights {
   const everywhere = new Set<Permission>()
   const inGroups = new Map<Permission, Set<string>>()
   for (const { accessGroupId, permissions: names } of held) {

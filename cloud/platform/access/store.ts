@@ -176,7 +176,9 @@ export async function findAccess(handle: Handle, principalId: string): Promise<F
   if (first === undefined) return undefined
   const { version, id, kind, name, displayName, disabled } = first
   const held = rows.flatMap(({ grantId, role, accessGroupId, permissions }) =>
-    role === null ? [] : [{ grantId, role, accessGroupId, permissions: permissionsOf(role, permissions ?? undefined) }],
+    grantId === null || role === null
+      ? []
+      : [{ grantId, role, accessGroupId, permissions: permissionsOf(role, permissions ?? undefined) }],
   )
   return { version, principal: { id, kind, name, displayName, disabled }, held }
 }

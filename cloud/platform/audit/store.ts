@@ -97,7 +97,7 @@ export function sealedAfter(handle: Handle, { after, upTo, limit }: Range): Prom
 const beyondHeadStatement = statement<{ sequence: number }>(
   `select e.sequence from audit_entries e
    where e.tenant_id = $1
-     and e.sequence > coalesce((select h.sequence from audit_heads h where h.tenant_id = $1), 0)
+     and e.sequence > (select coalesce(max(h.sequence), 0) from audit_heads h where h.tenant_id = $1)
    order by e.sequence limit 1`,
 )
 

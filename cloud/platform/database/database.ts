@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Server } from './binding.ts'
 import { type Address, openConnection, sessionSettings, timeouts } from './connection.ts'
@@ -97,6 +98,8 @@ export class Database {
         return await this.#attempt(scope.tenantId, work)
       } catch (error) {
         if (attempt === attempts || !retryable.has(codeOf(error) ?? '')) throw translated(error)
+        // Two that lost to each other must not meet again at the same moment.
+        await setTimeout(Math.random() * 20 * attempt)
       }
     }
   }

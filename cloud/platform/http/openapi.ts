@@ -34,7 +34,7 @@ function idempotencyKey(operation: Operation): boolean {
 }
 
 /** The OpenAPI 3.1 document of some contracts. Operations for our own processes are not in it. */
-export function openApi(contracts: readonly Contract[], info: Info, servers: string[] = ['/']) {
+export function openApi(contracts: readonly Contract[], { title, version, description }: Info) {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const contract of contracts) {
     for (const [name, operation] of Object.entries(contract.operations)) {
@@ -45,8 +45,8 @@ export function openApi(contracts: readonly Contract[], info: Info, servers: str
   }
   return {
     openapi: '3.1.0',
-    info: { ...info, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
-    servers: servers.map((url) => ({ url })),
+    info: { title, version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: '/' }],
     tags: contracts.map(({ name, title, description }) => ({ name, description: `${title}. ${description}` })),
     paths,
     components: { securitySchemes, schemas: { Problem: problemSchema }, responses: { Problem: problemResponse } },

@@ -33,6 +33,8 @@ export type Found = {
   more: boolean
   /** When the next thing is due, as far as is known. */
   nextInMs: number | undefined
+  /** Another process is at a standing job of the tenant. */
+  standingElsewhere: boolean
 }
 
 export function laneOf(kind: JobKind): Lane {
@@ -47,9 +49,12 @@ export async function claimWork(database: Database, search: Search): Promise<Fou
   )
   const due = coming.filter((next) => next.inMs <= 0)
   const nextInMs = coming.find((next) => next.inMs > 0)?.inMs
-  if (due.length === 0 && search.woken.length === 0) return { claimed: [], more: false, nextInMs }
+  const standingElsewhere = coming.some(
+    ({ what, kind, inMs }) => what === 'lease' && inMs > 0 && kinds.get(kind ?? '')?.standing !== undefined,
+  )
+  if (due.length === 0 && search.woken.length === 0) return { claimed: [], more: false, nextInMs, standingElsewhere }
   const { claimed, more } = await database.transaction({ tenantId }, (tx) => claimAll(tx, search, due))
-  return { claimed, more, nextInMs }
+  return { claimed, more, nextInMs, standingElsewhere }
 }
 
 /** Leaves out standing jobs whose time has come but that have nothing to do. */
@@ -65,7 +70,7 @@ async function withoutIdle(handle: Handle, coming: store.Next[], { kinds, askedA
   return kept
 }
 
-async function claimAll(tx: Transaction, search: Search, due: store.Next[]): Promise<Omit<Found, 'nextInMs'>> {
+async function claimAll(tx: Transaction, search: Search, due: store.Next[]): Promise<Pick<Found, 'claimed' | 'more'>> {
   const { kinds, woken, at } = search
   const room = { ...search.room }
   const leaseId = v7()

@@ -29,6 +29,6 @@ export function pruningJobs({ database }: { database: Database }): JobKinds {
 }
 
 /** Batch after batch, so that no transaction is long. */
-export async function repeat(signal: AbortSignal, prune: () => Promise<number>): Promise<void> {
+async function repeat(signal: AbortSignal, prune: () => Promise<number>): Promise<void> {
   while (!signal.aborted && (await prune()) === batch);
 }

@@ -1,3 +1,5 @@
+import { Problem } from '@millwright/api/problem.ts'
+
 const firstMs = 1_000
 const longestMs = 5 * 60_000
 const longestError = 500
@@ -16,4 +18,9 @@ export function describeFailure(error: unknown): string {
     .replaceAll('\0', '\ufffd')
     .toWellFormed()
     .slice(0, longestError)
+}
+
+/** The database is gone or has too much to do: nothing about the job, and worth waiting for. */
+export function isAbsence(error: unknown): boolean {
+  return error instanceof Problem && (error.code === 'unavailable' || error.code === 'overloaded')
 }

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Problem } from '@millwright/api/problem.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Log } from '../log.ts'
 import { type Again, type Job, type JobKind, LeaseLost } from './job.ts'
-import { describeFailure, retryDelayMs } from './retry.ts'
+import { describeFailure, isAbsence, retryDelayMs } from './retry.ts'
 import * as store from './store.ts'
 
 export type RunOutcome = 'done' | 'retried' | 'failed' | 'lost'
@@ -157,9 +156,8 @@ export class Run {
       try {
         return await this.#database.transaction({ tenantId: this.tenantId }, work)
       } catch (error) {
-        const absent = error instanceof Problem && (error.code === 'unavailable' || error.code === 'overloaded')
         const delay = Math.min(5_000, retryDelayMs(attempt) / 4)
-        if (!absent || this.#stopping || performance.now() + delay > this.#leaseEndsAt) throw error
+        if (!isAbsence(error) || this.#stopping || performance.now() + delay > this.#leaseEndsAt) throw error
         await sleep(delay)
       }
     }

@@ -38,6 +38,14 @@ export type ScheduleRow = {
   lastRunAt: string | null
 }
 
+/**
+ * Now, unless a test asks for another time. As a sub-select, because row-level security keeps a bare `coalesce` from
+ * the index.
+ */
+function moment(parameter: string): string {
+  return `(select coalesce(${parameter}::timestamptz, now()))`
+}
+
 const activeTenantsStatement = statement<{ id: string }>(`select id from tenants where state = 'active' order by id`)
 
 export async function activeTenants(handle: ReferenceHandle): Promise<string[]> {
@@ -115,7 +123,7 @@ const claimDueStatement = statement<Claimed>(
           lease_until = now() + $6 * interval '1 millisecond'
    where tenant_id = $1 and id = any(array(
      select w.id from jobs w
-     where w.tenant_id = $1 and w.kind = $2 and w.state = 'waiting' and w.run_at <= coalesce($3::timestamptz, now())
+     where w.tenant_id = $1 and w.kind = $2 and w.state = 'waiting' and w.run_at <= ${moment('$3')}
        and not exists (select from jobs r
                        where r.tenant_id = $1 and r.kind = w.kind and r.key = w.key and r.state = 'running')
      order by w.run_at, w.id limit $4 for update skip locked))
@@ -267,7 +275,7 @@ export const pruneable = statement(
      (select 1 from idempotent_requests
       where tenant_id = $1 and created_at < now() - interval '1 day' order by created_at limit 1)
      union all
-     (select 1 from jobs where tenant_id = $1 and state = 'failed' order by id limit 1)) as some limit 1`,
+     (select 1 from jobs where tenant_id = $1 and state = 'failed' order by id limit 1)) as found limit 1`,
 )
 
 const scheduleColumns = `id, kind, key, payload, cron, timezone, paused, next_run_at as "nextRunAt",
@@ -325,7 +333,7 @@ export type DueSchedule = ScheduleRow & { now: string }
 
 const lockDueSchedulesStatement = statement<DueSchedule>(
   `select ${scheduleColumns}, coalesce($2::timestamptz, now()) as now from schedules
-   where tenant_id = $1 and not paused and next_run_at is not null and next_run_at <= coalesce($2::timestamptz, now())
+   where tenant_id = $1 and not paused and next_run_at is not null and next_run_at <= ${moment('$2')}
    order by next_run_at limit $3 for update skip locked`,
 )
 

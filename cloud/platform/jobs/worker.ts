@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import type { Log } from '../log.ts'
 import { claimWork, type Found, laneOf, type Room, standingKey } from './claim.ts'
 import type { JobKind } from './job.ts'
-import { retryDelayMs } from './retry.ts'
+import { isAbsence, retryDelayMs } from './retry.ts'
 import { Run, type RunOutcome } from './run.ts'
 import * as store from './store.ts'
 
@@ -24,6 +24,7 @@ export type WorkerOptions = {
 
 /** No more tenants than fifty a second are looked at for no reason. */
 const sweepPerTenantMs = 20
+const elsewhereMs = 5
 
 type Tenant = {
   woken: Set<string>
@@ -32,6 +33,8 @@ type Tenant = {
   prepared: boolean
   runs: Map<Run, Promise<RunOutcome>>
   timer: { at: number; handle: NodeJS.Timeout } | undefined
+  /** Settled when nobody looks at it. */
+  turn: Promise<unknown>
 }
 
 /** Decides which tenant is looked at when, and runs what is found. */
@@ -113,17 +116,20 @@ export class Worker {
     const tenant = this.#tenant(tenantId)
     const rested = new Set<string>()
     for (let count = 0; ; ) {
-      await Promise.all(tenant.runs.values())
-      tenant.askedAt.clear()
-      const kinds = new Map([...this.kinds].filter(([name]) => !rested.has(name)))
-      const { claimed } = await this.#look(tenantId, { kinds, room: { standing: 1, ordinary: 1 }, at })
-      if (claimed.length === 0 && tenant.runs.size === 0) return count
-      for (const job of claimed) {
-        await this.#run(tenantId, job)
-        count++
-        // A standing job is due again in a while, which a look far ahead would take for now, without end.
-        if (this.kinds.get(job.kind)?.standing !== undefined && at !== null) rested.add(job.kind)
-      }
+      const found = await this.#inTurn(tenant, async () => {
+        await Promise.all(tenant.runs.values())
+        tenant.askedAt.clear()
+        const kinds = new Map([...this.kinds].filter(([name]) => !rested.has(name)))
+        const work = await this.#look(tenantId, { kinds, room: { standing: 1, ordinary: 1 }, at })
+        for (const job of work.claimed) await this.#run(tenantId, job)
+        return work
+      })
+      count += found.claimed.length
+      // A standing job is due again in a while, which a look far ahead would take for now, without end.
+      if (at !== null) for (const { kind } of found.claimed) if (this.#isStanding(kind)) rested.add(kind)
+      if (found.claimed.length > 0) continue
+      if (!found.standingElsewhere) return count
+      await sleep(elsewhereMs)
     }
   }
 
@@ -181,18 +187,30 @@ export class Worker {
   }
 
   async #visit(tenantId: string, room: Room): Promise<void> {
-    const found = await this.#look(tenantId, { kinds: this.kinds, room, at: null })
-    for (const job of found.claimed) void this.#run(tenantId, job)
-    if (found.more || this.#tenant(tenantId).woken.size > 0) this.#starved.add(tenantId)
+    const tenant = this.#tenant(tenantId)
+    const found = await this.#inTurn(tenant, async () => {
+      const work = await this.#look(tenantId, { kinds: this.kinds, room, at: null })
+      for (const job of work.claimed) void this.#run(tenantId, job)
+      return work
+    })
+    if (found.more || tenant.woken.size > 0) this.#starved.add(tenantId)
     if (found.nextInMs !== undefined && found.nextInMs < this.#options.sweepMs) {
       this.#attendIn(tenantId, Math.max(1, found.nextInMs))
     }
   }
 
+  /** One look at a tenant at a time: who comes second knows what the first one started. */
+  #inTurn<Result>(tenant: Tenant, look: () => Promise<Result>): Promise<Result> {
+    const turn = tenant.turn.then(look)
+    tenant.turn = turn.catch(() => {})
+    return turn
+  }
+
   /** What failed to be looked at is looked at by the next sweep; a database that is gone is not asked in a circle. */
   async #backOff(error: unknown): Promise<void> {
+    this.#options.log.warn({ error }, 'Looking for background work failed')
+    if (!isAbsence(error)) return
     this.#failures++
-    this.#options.log.warn({ error, failures: this.#failures }, 'Looking for background work failed')
     await sleep(Math.min(30_000, retryDelayMs(this.#failures)), undefined, {
       ...(this.#stopped === undefined ? {} : { signal: this.#stopped.signal }),
     }).catch(() => {})
@@ -223,7 +241,7 @@ export class Worker {
 
   /** A process that starts makes all standing jobs due: another may have died before it ran them. */
   async #prepare(tenantId: string): Promise<void> {
-    const kinds = [...this.kinds].filter(([, kind]) => kind.standing !== undefined).map(([name]) => name)
+    const kinds = [...this.kinds.keys()].filter((name) => this.#isStanding(name))
     if (kinds.length === 0) return
     await this.#options.database.transaction({ tenantId }, (tx) =>
       store.forwardStanding(tx, { ids: kinds.map(() => v7()), kinds, key: standingKey }),
@@ -264,10 +282,21 @@ export class Worker {
     return room
   }
 
+  #isStanding(kind: string): boolean {
+    return this.kinds.get(kind)?.standing !== undefined
+  }
+
   #tenant(tenantId: string): Tenant {
     let tenant = this.#tenants.get(tenantId)
     if (tenant === undefined) {
-      tenant = { woken: new Set(), askedAt: new Map(), prepared: false, runs: new Map(), timer: undefined }
+      tenant = {
+        woken: new Set(),
+        askedAt: new Map(),
+        prepared: false,
+        runs: new Map(),
+        timer: undefined,
+        turn: Promise.resolve(),
+      }
       this.#tenants.set(tenantId, tenant)
     }
     return tenant

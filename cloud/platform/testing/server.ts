@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import { migrationSources, prepareDatabase } from '../../prepare.ts'
 import { ensureApplicationRole } from '../database/application-role.ts'
 import type { Binding, Server } from '../database/binding.ts'
@@ -42,14 +43,19 @@ export async function startTestServer(): Promise<{ address: Parts; stop(): Promi
   }
 }
 
-let ownServer: Promise<Parts> | undefined
+let ownServer: ReturnType<typeof startTestServer> | undefined
+
+// A test file that is run by itself cleans up after itself.
+if (process.env.NODE_TEST_CONTEXT !== undefined && process.env.MILLWRIGHT_TEST_SERVER === undefined) {
+  after(async () => (await ownServer)?.stop())
+}
 
 /** The server of this run, or one of our own when a test file is run by itself. */
-function serverAddress(): Promise<Parts> {
+async function serverAddress(): Promise<Parts> {
   const given = process.env.MILLWRIGHT_TEST_SERVER
-  if (given !== undefined) return Promise.resolve(JSON.parse(given))
-  ownServer ??= startTestServer().then(({ address }) => address)
-  return ownServer
+  if (given !== undefined) return JSON.parse(given)
+  ownServer ??= startTestServer()
+  return (await ownServer).address
 }
 
 const appRole = { name: 'millwright_test_app', password: 'millwright_test_app' }

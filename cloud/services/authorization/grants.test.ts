@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { authorization } from '@millwright/api/authorization.ts'
 import { v7 } from 'uuid'
+import { changeAccess, insertGrant, insertPrincipal, updatePrincipal } from '../../platform/access/store.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 
 type Hub = Awaited<ReturnType<typeof testHub>>
@@ -98,11 +99,17 @@ test('a revoked role is gone with the next request', async () => {
   await assert.rejects(second.authorization.listRoles({}), { code: 'forbidden' })
 })
 
-test('the last administrator cannot be revoked, whatever server users or disabled people hold', async () => {
+test('the last administrator cannot be revoked, whatever others hold who could not sign in and do something', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
-  const accessGroup = await createGroup(admin, 'line-1')
-  await hub.as('administrator', { accessGroupId: accessGroup })
+  await hub.as('administrator', { accessGroupId: await createGroup(admin, 'line-1') })
+  const disabled = await hub.as('administrator')
+  await hub.context.database.transaction(hub.tenant, async (tx) => {
+    await changeAccess(tx)
+    await updatePrincipal(tx, disabled.principalId, { disabled: true })
+    const machine = await insertPrincipal(tx, { kind: 'server_user', name: 'machine' })
+    await insertGrant(tx, { principalId: machine.id, role: 'administrator' })
+  })
   const [id = ''] = await grantsOf(admin, admin.principalId)
 
   await assert.rejects(admin.authorization.deleteGrant({ params: { id } }), { code: 'last_administrator' })

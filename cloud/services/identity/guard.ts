@@ -1,16 +1,20 @@
 import { type Actor, recordOutside } from '../../platform/audit/audit.ts'
 import type { Context } from '../../platform/service.ts'
-import { type Attempt, Attempts, isWorthRecording } from './attempts.ts'
+import { type Attempt, Attempts, type Failure, isWorthRecording } from './attempts.ts'
 
-/** Who was tried, as far as there is such a somebody. */
-export type Tried = {
+export type Try = {
   attempt: Attempt
   /** `<contract>.<operation>` */
   action: string
+  requestId: string
+}
+
+/** How it ended, and who was tried, as far as there is such a somebody. */
+export type Tried = {
+  right: boolean
   tenantId: string | undefined
   /** A name that belongs to nobody is not kept: people type their password into the wrong field. */
   principal: { id: string; kind: 'user' | 'server_user'; name: string } | undefined
-  requestId: string
 }
 
 /** Stands between a secret and those who guess at it: slows them down, and says so in the log and the audit trail. */
@@ -28,28 +32,29 @@ export class Guard {
   }
 
   /**
-   * Checks a password and counts the attempt before it is known how it ends: a hundred guesses that arrive at once
-   * must not all pass before the first has failed.
+   * Checks a password, or says how long to wait before. The attempt is counted before it is known how it ends: a
+   * hundred guesses that arrive at once must not all pass before the first has failed.
    */
-  async checkPassword(tried: Tried, check: () => Promise<boolean>): Promise<boolean> {
-    const failures = this.#attempts.failed(tried.attempt)
-    if (await check()) {
-      this.#attempts.succeeded(tried.attempt, { counted: true })
-      return true
-    }
-    await this.#tell(tried, failures)
-    return false
+  async checkPassword<Outcome extends Tried>(
+    what: Try,
+    check: () => Promise<Outcome>,
+  ): Promise<Outcome | { wait: number }> {
+    const wait = this.waitFor(what.attempt)
+    if (wait > 0) return { wait }
+    const failures = this.#attempts.failed(what.attempt)
+    const outcome = await check()
+    if (outcome.right) this.#attempts.succeeded(what.attempt, { counted: true })
+    else await this.#tell(what, outcome, failures)
+    return outcome
   }
 
   /** A random secret cannot be guessed, and programs ask for many tokens at once: only what failed counts. */
-  async checkSecret(tried: Tried, right: boolean): Promise<boolean> {
-    if (right) this.#attempts.succeeded(tried.attempt, { counted: false })
-    else await this.#tell(tried, this.#attempts.failed(tried.attempt))
-    return right
+  async noteSecret(what: Try, outcome: Tried): Promise<void> {
+    if (outcome.right) this.#attempts.succeeded(what.attempt, { counted: false })
+    else await this.#tell(what, outcome, this.#attempts.failed(what.attempt))
   }
 
-  async #tell(tried: Tried, failures: { ofSubject: number; ofAddress: number }): Promise<void> {
-    const { attempt, action, tenantId, principal, requestId } = tried
+  async #tell({ attempt, action, requestId }: Try, { tenantId, principal }: Tried, failures: Failure): Promise<void> {
     const count = principal === undefined ? failures.ofAddress : failures.ofSubject
     if (!isWorthRecording(count)) return
     const { address } = attempt

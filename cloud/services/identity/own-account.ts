@@ -33,16 +33,17 @@ export function ownAccountHandlers(desk: Desk): Pick<Handlers<typeof identity>, 
       const found = await database.read(caller, (handle) => store.findPassword(handle, principal.id))
       if (found === undefined) throw new Problem('conflict', 'You sign in without a password of ours')
       const attempt = { subject: `user ${principal.name}@${caller.tenantName}`, address: request.address }
-      const retryAfter = desk.guard.waitFor(attempt)
-      if (retryAfter > 0) {
+      const what = { attempt, action: 'identity.changePassword', requestId: request.id }
+      const who = { id: principal.id, kind: 'user' as const, name: principal.name }
+      const outcome = await desk.guard.checkPassword(what, async () => {
+        const right = await isPassword(currentPassword, found.hash)
+        return { right, tenantId: caller.tenantId, principal: who }
+      })
+      if ('wait' in outcome) {
+        const retryAfter = outcome.wait
         throw new Problem('too_many_requests', 'Too many wrong passwords: wait before the next try', { retryAfter })
       }
-      const tried = { attempt, action: 'identity.changePassword', tenantId: caller.tenantId, requestId: request.id }
-      const who = { id: principal.id, kind: 'user' as const, name: principal.name }
-      const check = () => isPassword(currentPassword, found.hash)
-      if (!(await desk.guard.checkPassword({ ...tried, principal: who }, check))) {
-        throw new Problem('wrong_password', 'The current password is not right')
-      }
+      if (!outcome.right) throw new Problem('wrong_password', 'The current password is not right')
       requireStrongPassword(newPassword, found.name)
       if (newPassword === currentPassword) throw new Problem('weak_password', 'Choose another than the current one')
       const hash = await hashPassword(newPassword)

@@ -17,7 +17,7 @@ import { Refusal } from './parameters.ts'
 import { isPassword } from './password-hash.ts'
 import type { Desk } from './service.ts'
 import { beginSession, endSessionBefore, findSession, issueCode, keepSession, type Session } from './sessions.ts'
-import { readSignInName } from './sign-in-name.ts'
+import { readSignInName, type SignInName } from './sign-in-name.ts'
 import { errorPage, signInPage } from './sign-in-page.ts'
 import * as store from './store.ts'
 
@@ -139,28 +139,33 @@ async function checkPerson(
   { name, password, visitor }: { name: string; password: string; visitor: Visitor },
 ): Promise<Person | Refused> {
   if (name === '' || password === '') return { refused: 'Enter your name and your password.', status: 400 }
-  const { database } = desk.context
   const wanted = readSignInName(name)
   const subject = wanted === undefined ? `user ${name}` : `user ${wanted.name}@${wanted.tenant}`
   const attempt = { subject, address: visitor.request.address }
-  const wait = desk.guard.waitFor(attempt)
-  if (wait > 0) return slowed(wait)
+  const what = { attempt, action: 'identity.signIn', requestId: visitor.request.id }
+  const outcome = await desk.guard
+    .checkPassword(what, () => tryPassword(desk, wanted, password))
+    .catch((error: unknown) => {
+      if (error instanceof Problem && error.code === 'overloaded') return busy(error)
+      throw error
+    })
+  if ('refused' in outcome) return outcome
+  if ('wait' in outcome) return slowed(outcome.wait)
+  const { right, tenant, principal } = outcome
+  if (!right || !tenant || !principal) return { refused: 'The name or the password is not right.', status: 401 }
+  const closed = whyClosed(tenant, 'ui')
+  if (closed !== undefined) return { refused: `${closed}.`, status: 403 }
+  return { tenant, principalId: principal.id, name: principal.name }
+}
 
+/** Takes the same time whether there is such a person or not. */
+async function tryPassword({ context: { database } }: Desk, wanted: SignInName | undefined, password: string) {
   const tenant = wanted && (await database.reference((handle) => findTenantByName(handle, wanted.tenant)))
   const found =
     tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, wanted.name)))
+  const right = await isPassword(password, found?.hash)
   const principal = found && { id: found.principalId, kind: 'user' as const, name: found.name }
-  const tried = { attempt, action: 'identity.signIn', tenantId: tenant?.id, principal, requestId: visitor.request.id }
-  try {
-    const right = await desk.guard.checkPassword(tried, () => isPassword(password, found?.hash))
-    if (!right || !tenant || !found) return { refused: 'The name or the password is not right.', status: 401 }
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'overloaded') return busy(error)
-    throw error
-  }
-  const closed = whyClosed(tenant, 'ui')
-  if (closed !== undefined) return { refused: `${closed}.`, status: 403 }
-  return { tenant, principalId: found.principalId, name: found.name }
+  return { right, tenant, tenantId: tenant?.id, principal }
 }
 
 function slowed(seconds: number): Refused {

@@ -62,13 +62,15 @@ type Ring = { loadedAt: number; keys: store.StoredKey[] }
 export class KeyRing {
   readonly #database: Database
   readonly #secrets: Secrets
+  readonly #now: () => number
   readonly #privateKeys = new Map<string, CryptoKey>()
   #ring: Ring = { loadedAt: Number.NEGATIVE_INFINITY, keys: [] }
   #loading: Promise<Ring> | undefined
 
-  constructor({ database, secrets }: { database: Database; secrets: Secrets }) {
+  constructor({ database, secrets }: { database: Database; secrets: Secrets }, now = () => performance.now()) {
     this.#database = database
     this.#secrets = secrets
+    this.#now = now
   }
 
   /** The key that signs now: the newest whose time has come, by our clock; the oldest when ours is slow. */
@@ -86,7 +88,7 @@ export class KeyRing {
   }
 
   async #fresh(): Promise<Ring> {
-    if (performance.now() - this.#ring.loadedAt < ringAgeMs) return this.#ring
+    if (this.#now() - this.#ring.loadedAt < ringAgeMs) return this.#ring
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined
     })
@@ -94,7 +96,7 @@ export class KeyRing {
   }
 
   async #load(): Promise<Ring> {
-    const loadedAt = performance.now()
+    const loadedAt = this.#now()
     const keys = await this.#database.reference((handle) => store.listKeys(handle))
     for (const kid of this.#privateKeys.keys()) {
       if (!keys.some((key) => key.kid === kid)) this.#privateKeys.delete(kid)

@@ -163,9 +163,9 @@ export function refresh(hub: TestHub, refreshToken: string, more: Record<string,
 }
 
 /** For clients that expect to be given a `fetch`. */
-export function fetchFrom(hub: TestHub): typeof fetch {
-  return async (input, init) => {
-    const request = new Request(input as string, init)
+export function fetchFrom(hub: TestHub) {
+  return async (url: string, init: object): Promise<Response> => {
+    const request = new Request(url, init)
     const { pathname, search } = new URL(request.url)
     const body = request.method === 'GET' ? undefined : await request.text()
     const answer = await hub.request({

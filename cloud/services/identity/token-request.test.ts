@@ -17,13 +17,9 @@ test('credentials are read from the form or from the header, however they are en
         const wanted = { clientId: id, clientSecret: secret }
         assert.deepEqual(readClient({ client_id: id, client_secret: secret }, undefined), {
           ...wanted,
-          byHeader: false,
         })
-        assert.deepEqual(readClient({}, basic(id, secret)), { ...wanted, byHeader: true })
-        assert.deepEqual(readClient({ client_id: id, client_secret: secret }, basic(id, secret)), {
-          ...wanted,
-          byHeader: true,
-        })
+        assert.deepEqual(readClient({}, basic(id, secret)), wanted)
+        assert.deepEqual(readClient({ client_id: id, client_secret: secret }, basic(id, secret)), wanted)
       },
     ),
   )
@@ -52,6 +48,5 @@ test('an empty field counts as left out', () => {
   assert.deepEqual(readClient({ client_id: '', client_secret: '' }, undefined), {
     clientId: undefined,
     clientSecret: undefined,
-    byHeader: false,
   })
 })

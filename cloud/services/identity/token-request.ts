@@ -1,17 +1,12 @@
 import { optional, type Parameters, Refusal } from './parameters.ts'
 
 /** Who asks for a token, as far as the request says so. */
-export type ClientCredentials = {
-  clientId: string | undefined
-  clientSecret: string | undefined
-  /** The credentials came in the Authorization header, so a refusal answers with a challenge (RFC 6749 §5.2). */
-  byHeader: boolean
-}
+export type ClientCredentials = { clientId: string | undefined; clientSecret: string | undefined }
 
 /** RFC 6749 §2.3.1: in the form or by HTTP Basic; both are fine as long as they agree. */
 export function readClient(form: Parameters, authorization: string | undefined): ClientCredentials {
   const given = { clientId: optional(form, 'client_id'), clientSecret: optional(form, 'client_secret') }
-  if (authorization === undefined) return { ...given, byHeader: false }
+  if (authorization === undefined) return given
   const basic = readBasic(authorization)
   if (given.clientId !== undefined && given.clientId !== basic.clientId) {
     throw new Refusal('invalid_request', 'client_id differs between form and Authorization header')
@@ -19,7 +14,7 @@ export function readClient(form: Parameters, authorization: string | undefined):
   if (given.clientSecret !== undefined && given.clientSecret !== basic.clientSecret) {
     throw new Refusal('invalid_request', 'client_secret differs between form and Authorization header')
   }
-  return { ...basic, byHeader: true }
+  return basic
 }
 
 function readBasic(authorization: string): { clientId: string; clientSecret: string | undefined } {

@@ -78,10 +78,26 @@ function refused({ error, message, retryAfter }: Refusal) {
 
 async function clientCredentials(
   desk: Desk,
-  { form, client, visitor }: TokenRequest,
+  request: TokenRequest,
   isWorthRecording: (key: string) => boolean,
 ): Promise<TokenAnswer> {
-  const { clientId, clientSecret } = client
+  const { tenant, principal, held, clientId } = await authenticated(desk, request)
+  requireOpen(tenant, 'api')
+  if (principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
+  const scope = readScope(optional(request.form, 'scope'))
+  const roles = narrowed(roleNames(held), scope)
+  if (isWorthRecording(clientId)) {
+    const who = { principal, request: request.visitor.request }
+    const detail = { grant: 'client_credentials', clientId }
+    await desk.context.database.transaction({ tenantId: tenant.id }, (tx) =>
+      record(tx, who, { action: 'identity.token', target: `server-user/${principal.id}`, detail }),
+    )
+  }
+  return bearerAnswer(desk, { tenant, principal, clientId, roles, scope })
+}
+
+/** The server user whose id and secret these are. */
+async function authenticated(desk: Desk, { client: { clientId, clientSecret }, visitor }: TokenRequest) {
   if (findPublicClient(clientId) !== undefined) {
     throw new Refusal('unauthorized_client', 'People sign in to this client: use authorization_code')
   }
@@ -93,34 +109,12 @@ async function clientCredentials(
   if (retryAfter > 0) throw new Refusal('slow_down', 'Too many wrong secrets: wait before the next try', { retryAfter })
 
   const found = await findClient(desk, clientId)
-  const right = sameBytes(hashOf(clientSecret), found?.hash ?? nobodysHash) && found !== undefined
-  const principal = found && { id: found.principal.id, kind: 'server_user' as const, name: found.principal.name }
-  const tried = { attempt, action: 'identity.token', tenantId: found?.tenant.id, principal }
-  if (!(await desk.guard.checkSecret({ ...tried, requestId: visitor.request.id }, right)) || !found || !principal) {
-    throw new Refusal('invalid_client', 'The client id or the secret is not right')
-  }
-  requireOpen(found.tenant, 'api')
-  if (found.principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
-
-  const scope = readScope(optional(form, 'scope'))
-  const roles = narrowed(roleNames(found.held), scope)
-  if (isWorthRecording(clientId)) {
-    await desk.context.database.transaction({ tenantId: found.tenant.id }, (tx) =>
-      record(
-        tx,
-        { principal, request: visitor.request },
-        {
-          action: 'identity.token',
-          target: `server-user/${principal.id}`,
-          detail: { grant: 'client_credentials', clientId },
-        },
-      ),
-    )
-  }
-  return bearerAnswer(desk, { tenant: found.tenant, principal, clientId, roles, scope })
+  const right = found !== undefined && sameBytes(hashOf(clientSecret), found.hash)
+  const what = { attempt, action: 'identity.token', requestId: visitor.request.id }
+  await desk.guard.noteSecret(what, { right, tenantId: found?.tenant.id, principal: found?.principal })
+  if (!right) throw new Refusal('invalid_client', 'The client id or the secret is not right')
+  return { ...found, clientId }
 }
-
-const nobodysHash = Buffer.alloc(32)
 
 async function findClient({ context: { database } }: Desk, clientId: string) {
   if (!isClientId(clientId)) return undefined
@@ -132,8 +126,11 @@ async function findClient({ context: { database } }: Desk, clientId: string) {
   if (tenant === undefined) return undefined
   return database.read({ tenantId: tenant.id }, async (handle) => {
     const secret = await store.findSecret(handle, clientId)
-    const access = secret && (await findAccess(handle, secret.principalId))
-    return access && { tenant, hash: secret.hash, principal: access.principal, held: access.held }
+    if (secret === undefined) return undefined
+    const access = await findAccess(handle, secret.principalId)
+    if (access === undefined || access.principal.kind !== 'server_user') return undefined
+    const principal = { ...access.principal, kind: access.principal.kind }
+    return { tenant, hash: secret.hash, principal, held: access.held }
   })
 }
 

@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize, relative } from 'node:path'
+import { describe, test } from 'node:test'
+import { emptyNames, keptTo, ownersWork, referenceTables, rooms, testsMayAlsoImport } from './architecture.ts'
+import { readMigrations } from './cloud/platform/database/migrations.ts'
+import { migrationSources } from './cloud/prepare.ts'
+
+const root = import.meta.dirname
+const sources = globSync('**/*.{ts,js,mjs}', {
+  cwd: root,
+  exclude: (name) => name === 'node_modules' || name === '.millwright' || name === '.git',
+})
+  .filter((file) => !file.includes('node_modules/'))
+  .toSorted()
+const codeFiles = sources.filter((file) => !isTest(file))
+const text = (file: string) => readFileSync(join(root, file), 'utf8')
+
+describe('imports', () => {
+  const imports = sources.flatMap((file) => importsOf(file).map((target) => ({ file, target })))
+
+  test('there are some to check', () => assert.ok(imports.length > 300 && sources.length > 80))
+
+  test('go only where the map allows', () => {
+    const wrong = imports.filter(({ file, target }) => {
+      const from = roomOf(file)
+      const to = inHouse(file, target)
+      if (to === undefined || from === undefined) return false
+      const room = roomOf(to)
+      if (room === from || room === undefined) return false
+      const allowed = [
+        ...(rooms[from]?.mayImport ?? []),
+        ...(isTest(file) || isTestSupport(file) ? testsMayAlsoImport : []),
+      ]
+      return !allowed.includes(room)
+    })
+    assert.deepEqual(wrong, [])
+  })
+
+  test('every file is in a room, and every room has files', () => {
+    const entries = ['main.ts', 'main.mjs', 'bootstrap.mjs']
+    assert.deepEqual(
+      sources.filter((file) => roomOf(file) === undefined && !entries.includes(file)),
+      [],
+    )
+    const used = new Set(sources.map(roomOf))
+    assert.deepEqual(
+      Object.keys(rooms).filter((room) => !used.has(room)),
+      [],
+    )
+  })
+
+  test('of a library that one folder alone may know stay there', () => {
+    const wrong = imports.filter(({ file, target }) => {
+      const places = keptTo[packageOf(target)]
+      if (places === undefined || isTest(file) || isTestSupport(file)) return false
+      if (packageOf(target) === 'pg' && ownersWork.some((place) => file.startsWith(place))) return false
+      return !places.some((place) => file.startsWith(place))
+    })
+    assert.deepEqual(wrong, [])
+  })
+
+  test('there are no circles between files', () => {
+    const graph = new Map(
+      codeFiles.map((file) => [
+        file,
+        importsOf(file, { types: false }).flatMap((target) => inHouse(file, target) ?? []),
+      ]),
+    )
+    assert.deepEqual(circlesIn(graph), [])
+  })
+})
+
+describe('files', () => {
+  test('have names that say something', () => {
+    const wrong = sources.filter(
+      (file) =>
+        file.split('/').some((part) => emptyNames.includes(part.replace(/\..*$/, ''))) && !file.endsWith('index.html'),
+    )
+    assert.deepEqual(wrong, [])
+  })
+
+  test('are written in kebab case', () => {
+    assert.deepEqual(
+      sources.filter((file) => !/^[a-z0-9.-]+$/.test(basename(file))),
+      [],
+    )
+  })
+
+  test('stay readable: none has more than 420 lines', () => {
+    assert.deepEqual(
+      codeFiles.filter((file) => text(file).split('\n').length > 420),
+      [],
+    )
+  })
+
+  test('a service has a service.ts, and keeps its SQL in stores', () => {
+    const services = Object.keys(rooms).filter((room) => /^cloud\/services\/./.test(room))
+    assert.ok(services.length > 3)
+    assert.deepEqual(
+      services.filter((room) => !existsSync(join(root, room, 'service.ts'))),
+      [],
+    )
+  })
+
+  test('contain SQL only where stores and the database are', () => {
+    const allowed =
+      /(store|statements?)\.ts$|^cloud\/platform\/(database|postgres|testing)\/|^cloud\/(prepare|start|pages)\.ts$|^bench\//
+    const wrong = codeFiles.filter(
+      (file) =>
+        !allowed.test(file) &&
+        /['"`]\s*(select\b.+\bfrom\b|insert into|update \w+ set|delete from)\b/is.test(text(file)),
+    )
+    assert.deepEqual(wrong, [])
+  })
+
+  test('leave nothing unfinished or private behind', () => {
+    const marks = /\b(TODO|FIXME|XXX)\b|@ts-ignore|eslint-disable|\btest\.only\(|\.skip\(\)/
+    assert.deepEqual(
+      sources.filter((file) => file !== 'architecture.test.ts' && marks.test(text(file))),
+      [],
+    )
+  })
+})
+
+describe('the README', () => {
+  test('has every room in its table, with what it holds', () => {
+    const readme = text('README.md')
+    for (const [room, { holds }] of Object.entries(rooms)) {
+      assert.ok(
+        readme.includes(`| \`${room}\` | ${holds} |`),
+        `README.md lacks the row for ${room}: | \`${room}\` | ${holds} |`,
+      )
+    }
+  })
+
+  test('and the other pages point only at files that exist', () => {
+    const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })]
+    assert.ok(pages.length > 5)
+    const broken = pages.flatMap((page) =>
+      [...text(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#]+)/g)]
+        .map(([, target = '']) => join(dirname(page), target))
+        .filter((target) => !existsSync(join(root, target)))
+        .map((target) => `${page}: ${target}`),
+    )
+    assert.deepEqual(broken, [])
+  })
+})
+
+describe('migrations', async () => {
+  const migrations = await readMigrations(migrationSources)
+  const statements = migrations.flatMap(({ text: sql }) =>
+    sql
+      .replace(/--.*$/gm, '')
+      .split(';')
+      .map((part) => part.trim()),
+  )
+  const tables = statements.filter((sql) => /^create table/i.test(sql))
+  const nameOf = (sql: string) => /create table (?:if not exists )?(\w+)/i.exec(sql)?.[1] ?? ''
+  const isShared = (name: string) => (referenceTables as readonly string[]).includes(name)
+
+  test('there are some to check', () => assert.ok(tables.length > 10 && migrations.length > 5))
+
+  test('landed ones are unchanged, and every one is recorded', () => {
+    const recorded: Record<string, string> = JSON.parse(text('cloud/migrations.lock.json'))
+    const now = Object.fromEntries(
+      migrations.map(({ module, name, text: sql }) => [
+        `${module}/${name}`,
+        createHash('sha256').update(sql).digest('hex'),
+      ]),
+    )
+    assert.deepEqual(
+      now,
+      recorded,
+      'a landed migration is never changed; record new ones with: node tools/record-migrations.mjs',
+    )
+  })
+
+  test('key every table by tenant, but for the shared ones', () => {
+    const wrong = tables.filter(
+      (sql) => !isShared(nameOf(sql)) && !keys(sql).every((key) => key.startsWith('tenant_id')),
+    )
+    assert.deepEqual(wrong.map(nameOf), [])
+    assert.ok(
+      tables.filter((sql) => !isShared(nameOf(sql))).every((sql) => /tenant_id uuid (not null|primary key)/.test(sql)),
+    )
+    assert.deepEqual(
+      referenceTables.filter((name) => !tables.some((sql) => nameOf(sql) === name)),
+      [],
+    )
+  })
+
+  test('let every unique index start with the tenant', () => {
+    const indexes = statements.filter((sql) => /^create unique index/i.test(sql))
+    assert.ok(indexes.length > 0)
+    assert.deepEqual(
+      indexes.filter((sql) => !/\(\s*tenant_id\b/.test(sql)),
+      [],
+    )
+  })
+
+  test('let foreign keys stay within a tenant or point at shared tables', () => {
+    const references = tables.flatMap((sql) => [...sql.matchAll(/foreign key \(([^)]*)\)\s+references (\w+)/gi)])
+    assert.ok(references.length > 3)
+    assert.deepEqual(
+      references
+        .filter(([, columns = '', table = '']) => !columns.startsWith('tenant_id') && !isShared(table))
+        .map(([whole]) => whole),
+      [],
+    )
+  })
+
+  test('use no triggers, functions, sequences or anything newer than PostgreSQL 15', () => {
+    const unwanted =
+      /\b(create trigger|create( or replace)? function|create sequence|bigserial|\bserial\b|generated (always|by default) as identity|uuidv7\s*\()/i
+    assert.deepEqual(
+      statements.filter((sql) => unwanted.test(sql)),
+      [],
+    )
+  })
+
+  test('sort text the same way on every server', () => {
+    const indexed = statements.filter((sql) => /\btext\b(?! collate "C")/.test(sql) && /primary key|unique/.test(sql))
+    const wrong = indexed.flatMap((sql) => {
+      const keyColumns = keys(sql).flatMap((key) => key.split(',').map((part) => part.trim()))
+      return [...sql.matchAll(/^\s*(\w+) text(?! collate "C")/gm)]
+        .map(([, column = '']) => column)
+        .filter((column) => keyColumns.includes(column))
+    })
+    assert.deepEqual(wrong, [])
+  })
+})
+
+describe('what is installed', () => {
+  test('is pinned without download addresses', () => {
+    const lock: { packages: Record<string, { resolved?: string; link?: boolean }> } = JSON.parse(
+      text('package-lock.json'),
+    )
+    const addressed = Object.entries(lock.packages).filter(
+      ([, entry]) => entry.link !== true && /^https?:/.test(entry.resolved ?? ''),
+    )
+    assert.deepEqual(addressed, [])
+    assert.ok(Object.keys(lock.packages).length > 50)
+  })
+
+  test('every dependency is used, and every import is declared where it is used', () => {
+    const workspaces: string[] = JSON.parse(text('package.json')).workspaces
+    const missing = workspaces.flatMap((workspace) => {
+      const manifest = JSON.parse(text(join(workspace, 'package.json')))
+      const declared = Object.keys({
+        ...manifest.dependencies,
+        ...manifest.devDependencies,
+        ...manifest.optionalDependencies,
+      })
+      const used = sources
+        .filter((file) => file.startsWith(`${workspace}/`))
+        .flatMap((file) =>
+          importsOf(file)
+            .filter((target) => /^[@a-z]/.test(target) && !target.startsWith('node:'))
+            .map(packageOf),
+        )
+      return [...new Set(used)]
+        .filter((name) => !declared.includes(name) && name !== manifest.name)
+        .map((name) => `${workspace}: ${name}`)
+    })
+    assert.deepEqual(missing, [])
+  })
+})
+
+describe('generated files', () => {
+  test('the table of problem codes in the docs is up to date', () => {
+    const program = join(root, 'tools/problem-table.mjs')
+    const printed = execFileSync(process.execPath, [program], { encoding: 'utf8' })
+    assert.ok(text('docs/problems.md').includes(printed.trim()), 'write it anew with: node tools/problem-table.mjs')
+  })
+})
+
+function isTest(file: string): boolean {
+  return /\.test\.ts$/.test(file)
+}
+
+/** Beside the tests of a folder: what only they use. */
+function isTestSupport(file: string): boolean {
+  return file.endsWith('/testing.ts') || file.startsWith('cloud/platform/testing/') || file.startsWith('e2e/')
+}
+
+function roomOf(file: string): string | undefined {
+  if (/^architecture(\.test)?\.ts$/.test(file)) return 'architecture'
+  return Object.keys(rooms)
+    .filter((room) => file.startsWith(`${room}/`))
+    .toSorted((a, b) => b.length - a.length)[0]
+}
+
+function importsOf(file: string, { types }: { types: boolean } = { types: true }): string[] {
+  const code = text(file).replace(/\/\*[\s\S]*?\*\//g, '')
+  const found = [
+    ...code.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"]([^'"]+)['"]/gm),
+    ...code.matchAll(/\bimport\((?<type>)['"]([^'"]+)['"]\)/g),
+  ]
+  return found.filter(([, type]) => types || !type).map(([, , target = '']) => target)
+}
+
+/** The file of ours that an import means. */
+function inHouse(file: string, target: string): string | undefined {
+  const own = /^@millwright\/([^/]+)\/(.+)$/.exec(target)
+  if (own !== null) return `${own[1]}/${own[2]}`
+  return target.startsWith('.') ? relative(root, normalize(join(root, dirname(file), target))) : undefined
+}
+
+function packageOf(target: string): string {
+  return target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+/** The columns of every primary and unique key that a table is made with. */
+function keys(sql: string): string[] {
+  const listed = [...sql.matchAll(/(?:primary key|unique(?: nulls not distinct)?)\s*\(([^)]*)\)/gi)].map(
+    ([, columns = '']) => columns.trim(),
+  )
+  const inline = [
+    ...sql
+      .slice(sql.indexOf('(') + 1)
+      .matchAll(/^\s*(\w+) [^,()]*(?:\([^)]*\))?[^,]*\b(?:primary key|unique)\b(?!\s*(?:nulls not distinct\s*)?\()/gim),
+  ].map(([, column = '']) => column)
+  return [...listed, ...inline.filter((column) => column !== 'constraint')]
+}
+
+function circlesIn(graph: ReadonlyMap<string, string[]>): string[][] {
+  const circles: string[][] = []
+  const done = new Set<string>()
+  const visit = (file: string, path: string[]) => {
+    const start = path.indexOf(file)
+    if (start >= 0) circles.push([...path.slice(start), file])
+    if (start >= 0 || done.has(file)) return
+    for (const next of graph.get(file) ?? []) visit(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of graph.keys()) visit(file, [])
+  return circles
+}

@@ -1,0 +1,120 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { findAccessGroup, insertAccessGroup } from '@millwright/cloud/platform/access/store.ts'
+import { openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
+import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
+import { masterKey } from '@millwright/cloud/platform/secrets/master-key.ts'
+import { createSecrets } from '@millwright/cloud/platform/secrets/secrets.ts'
+import { prepareDatabase } from '@millwright/cloud/prepare.ts'
+import { embeddedOwner, readCloudConfiguration, startCloud } from '@millwright/cloud/start.ts'
+import { cpuMicros, measureCalls } from './measuring.ts'
+import type { Asked, Question } from './platform-process.ts'
+
+/** The process under test: the platform, and the query of one of its operations without the platform around it. */
+
+const running = await startCloud(process.env)
+const { database, tenants } = running.cloud.context
+const tenant = await tenants.byName('default')
+const scope = { tenantId: tenant?.id ?? '' }
+
+let query: Promise<Query> | undefined
+
+process.on('message', async ({ id, question }: Asked) => {
+  const answer = await answerTo(question).catch((error: Error) => ({ error: error.stack ?? error.message }))
+  process.send?.({ id, answer })
+})
+process.once('SIGTERM', async () => {
+  await running.stop()
+  process.exit(0)
+})
+process.send?.({ ready: { url: running.baseUrl, access: running.firstRun.access } })
+
+async function answerTo(question: Question): Promise<unknown> {
+  switch (question.kind) {
+    case 'cpu':
+      return cpuMicros()
+    case 'make groups':
+      return makeGroups(question.count)
+    case 'query through the driver': {
+      query ??= openQuery(question.groupId)
+      const { run } = await query
+      return measureCalls({ ...question, call: run })
+    }
+    case 'query through the database layer':
+      return measureCalls({ ...question, call: () => readGroup(question.groupId) })
+    case 'serve without the platform': {
+      query ??= openQuery(question.groupId)
+      return serveBarely(await query)
+    }
+  }
+}
+
+/** Enough rows that an index is worth it, and the database knows that: else plans depend on who asked first. */
+async function makeGroups(count: number): Promise<string | undefined> {
+  const last = await database.transaction(scope, async (tx) => {
+    for (let made = 1; made < count; made++) await insertAccessGroup(tx, `group ${made}`)
+    return insertAccessGroup(tx, `group ${count}`)
+  })
+  const owner = await openClient(ownerAddress())
+  await owner.query('analyze access_groups')
+  await owner.end()
+  return last?.id
+}
+
+function readGroup(groupId: string) {
+  return database.read(scope, (handle) => findAccessGroup(handle, groupId))
+}
+
+type Query = { run: (caller: number) => Promise<{ rows: unknown[] }> }
+
+/** The very statement that the operation sends, on as many connections as the platform has, opened the same way. */
+async function openQuery(groupId: string): Promise<Query> {
+  const sent: { text: string; values: unknown[] }[] = []
+  const stop = database.observe(({ text, values }) => sent.push({ text, values: [...values] }))
+  await readGroup(groupId)
+  stop()
+  const statement = { name: 'query', ...(sent.at(-1) ?? { text: '', values: [] }) }
+  const address = await applicationAddress()
+  const { databaseConnections } = readCloudConfiguration(process.env)
+  const connections = await Promise.all(
+    Array.from({ length: databaseConnections }, async () => {
+      const { client } = await openConnection(address, { settings: true })
+      await client.query(`set app.tenant = '${scope.tenantId}'`)
+      return client
+    }),
+  )
+  return {
+    run: (caller) => {
+      const connection = connections[caller % connections.length]
+      if (connection === undefined) throw new TypeError('There are no connections')
+      return connection.query(statement)
+    },
+  }
+}
+
+async function applicationAddress() {
+  const { home, masterKey: given } = readCloudConfiguration(process.env)
+  const secrets = createSecrets(await masterKey({ home, given }))
+  return (await prepareDatabase({ owner: ownerAddress(), app: undefined, binding: 'auto', secrets })).app
+}
+
+function ownerAddress() {
+  const postgres = attachPostgres({ home: running.home })
+  if (postgres === undefined) throw new Error('The database server of the home does not run')
+  return embeddedOwner(postgres)
+}
+
+/** What an answer over HTTP costs at least: Node's own server, the driver, JSON. No checks, no routes, no headers. */
+async function serveBarely({ run }: Query): Promise<string> {
+  let calls = 0
+  const server = createServer((_request, response) => {
+    run(calls++).then(({ rows }) => {
+      const body = JSON.stringify({ data: rows[0] })
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+      response.end(body)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  server.unref()
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

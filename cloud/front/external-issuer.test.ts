@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { type TestHub, type TestTenant, testHub } from '../platform/testing/hub.ts'
+import { checkExternalIssuers } from './external-issuer.ts'
+
+const issuer = 'https://login.company.example'
+
+describe('a token of a company identity provider', () => {
+  let hub: TestHub
+  let other: TestTenant
+  let provider: Awaited<ReturnType<typeof startProvider>>
+
+  before(async () => {
+    provider = await startProvider()
+    const plain = await testHub()
+    other = await plain.anotherTenant()
+    hub = await plain.sibling({
+      externalIssuers: checkExternalIssuers([
+        {
+          issuer,
+          audience: 'millwright-at-company',
+          jwksUri: provider.jwksUri,
+          tenant: plain.tenant.name,
+          subjectClaim: 'email',
+          rolesClaim: 'groups',
+          roles: {
+            'plant-admins': { role: 'administrator' },
+            'line-1': { role: 'operator', accessGroup: 'line-1' },
+            'line-2': { role: 'operator', accessGroup: 'line-2' },
+          },
+        },
+      ]),
+    })
+    const admin = await plain.as('administrator')
+    for (const name of ['line-1', 'line-2']) await admin.authorization.createAccessGroup({ body: { data: { name } } })
+    cleanUp = async () => {
+      await hub[Symbol.asyncDispose]()
+      await plain[Symbol.asyncDispose]()
+    }
+  })
+
+  let cleanUp: () => Promise<void>
+  after(async () => {
+    await cleanUp()
+    await provider.stop()
+  })
+
+  const rights = async (claims: Record<string, unknown>, options = {}) => {
+    const token = await provider.sign({ email: 'jane@company.example', ...claims }, options)
+    return hub.request({
+      method: 'GET',
+      path: '/authorization/v1/rights',
+      headers: { authorization: `Bearer ${token}` },
+    })
+  }
+
+  test('gives the roles that its claim is mapped to', async () => {
+    const answer = await rights({ groups: ['plant-admins', 'canteen'] })
+    assert.equal(answer.status, 200)
+    const { data } = answer.body as { data: { name: string; tenant: string; roles: string[] } }
+    assert.deepEqual([data.name, data.tenant, data.roles], ['jane@company.example', hub.tenant.name, ['administrator']])
+  })
+
+  test('gives a role in an access group only there, and in a second one too', async () => {
+    for (const groups of [['line-1'], ['line-1', 'line-2']]) {
+      const answer = await rights({ email: 'olga@company.example', groups })
+      const { data } = answer.body as {
+        data: { permissions: { permission: string; accessGroups: string[] | 'all' }[] }
+      }
+      const write = data.permissions.find(({ permission }) => permission === 'inventory_write_asset_data')
+      assert.equal(write?.accessGroups.length, groups.length)
+    }
+  })
+
+  test('gives nothing beyond what it says now, although more was granted before', async () => {
+    await rights({ groups: ['plant-admins'] })
+    const token = await provider.sign({ email: 'jane@company.example', groups: [] })
+    const answer = await hub.request({
+      method: 'GET',
+      path: '/iam/v1/users',
+      headers: { authorization: `Bearer ${token}` },
+    })
+    assert.equal(answer.status, 403)
+  })
+
+  test('brought by many requests at once makes one principal', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => rights({ email: 'race@company.example', groups: ['plant-admins'] })),
+    )
+    const ids = new Set(answers.map(({ body }) => (body as { data: { principal: string } }).data.principal))
+    assert.deepEqual([answers.map(({ status }) => status).join(), ids.size], [Array(8).fill(200).join(), 1])
+  })
+
+  test('is put on the audit trail when somebody comes for the first time', async () => {
+    await rights({ email: 'new@company.example', groups: ['plant-admins'] })
+    const admin = await hub.as('administrator')
+    const { data } = await admin.audit.listEntries({ query: { action: 'identity.externalSignIn' } })
+    assert.ok(data.some(({ principalName }) => principalName === 'new@company.example'))
+  })
+
+  test('is refused for another audience, when expired, or signed by another key', async () => {
+    assert.equal((await rights({ groups: ['plant-admins'] }, { audience: 'another' })).status, 401)
+    assert.equal((await rights({ groups: ['plant-admins'] }, { expires: '-1h' })).status, 401)
+    const stranger = await startProvider()
+    const token = await stranger.sign({ email: 'jane@company.example', groups: ['plant-admins'] })
+    await stranger.stop()
+    assert.equal(
+      (
+        await hub.request({
+          method: 'GET',
+          path: '/authorization/v1/rights',
+          headers: { authorization: `Bearer ${token}` },
+        })
+      ).status,
+      401,
+    )
+  })
+
+  test('cannot reach another tenant by saying so', async () => {
+    const answer = await rights({ groups: ['plant-admins'], tenant: other.tenantId })
+    assert.equal((answer.body as { data: { tenant: string } }).data.tenant, hub.tenant.name)
+  })
+
+  test('is refused once its principal is disabled', async () => {
+    const first = await rights({ email: 'gone@company.example', groups: ['plant-admins'] })
+    const { principal } = (first.body as { data: { principal: string } }).data
+    await hub.asOwner((owner) =>
+      owner.query('update principals set disabled = true where tenant_id = $1 and id = $2', [
+        hub.tenant.tenantId,
+        principal,
+      ]),
+    )
+    await hub.asOwner((owner) =>
+      owner.query('update access_versions set version = version + 1 where tenant_id = $1', [hub.tenant.tenantId]),
+    )
+    const deadline = performance.now() + 2_000
+    while ((await rights({ email: 'gone@company.example', groups: ['plant-admins'] })).status !== 401)
+      assert.ok(performance.now() < deadline)
+  })
+})
+
+test('a wrong configuration of an issuer is told in one sentence', () => {
+  assert.throws(() => checkExternalIssuers({}), /must be a JSON array/)
+  assert.throws(() => checkExternalIssuers([{ issuer }]), /has no audience/)
+  assert.throws(
+    () => checkExternalIssuers([{ issuer, audience: 'a', jwksUri: 'x', tenant: 't', roles: { a: {} } }]),
+    /names no role/,
+  )
+})
+
+/** An identity provider as far as we see one: keys at an address, tokens signed with them. */
+async function startProvider() {
+  const { privateKey, publicKey } = await generateKeyPair('ES256')
+  const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'company', alg: 'ES256' }] }
+  const server = createServer((_request, response) =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(keys)),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    jwksUri: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,
+    sign: (claims: Record<string, unknown>, { audience = 'millwright-at-company', expires = '5m' } = {}) =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: 'ES256', kid: 'company' })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setIssuedAt()
+        .setExpirationTime(expires)
+        .sign(privateKey),
+    stop: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import fc from 'fast-check'
+import { testHub } from '../platform/testing/hub.ts'
+import { RateLimit } from './rate-limit.ts'
+
+describe('the rate limit', () => {
+  test('takes a burst of one second, then an even flow', () => {
+    let now = 0
+    const limit = new RateLimit({ perSecond: 10, now: () => now })
+    for (let i = 0; i < 10; i++) limit.take('jane')
+    assert.throws(() => limit.take('jane'), { code: 'too_many_requests' })
+    now += 100
+    limit.take('jane')
+    assert.throws(() => limit.take('jane'), { code: 'too_many_requests' })
+  })
+
+  test('counts each principal by itself', () => {
+    const limit = new RateLimit({ perSecond: 1, now: () => 0 })
+    limit.take('jane')
+    limit.take('john')
+    assert.throws(() => limit.take('jane'))
+  })
+
+  test('never lets more through than burst and flow allow, whatever the times', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 200 }),
+        (perSecond, gaps) => {
+          let now = 0
+          let taken = 0
+          const limit = new RateLimit({ perSecond, now: () => now })
+          for (const gap of gaps) {
+            now += gap
+            try {
+              limit.take('x')
+              taken++
+            } catch {}
+          }
+          assert.ok(taken <= perSecond + (now / 1000) * perSecond + 1)
+        },
+      ),
+    )
+  })
+
+  test('answers 429 with the headers that say when to come again', async () => {
+    await using hub = await testHub({ rateLimit: 3 })
+    const caller = await hub.as('viewer')
+    const ask = () =>
+      hub.request({
+        method: 'GET',
+        path: '/authorization/v1/rights',
+        headers: { authorization: `Bearer ${caller.token}` },
+      })
+    const answers = await Promise.all(Array.from({ length: 12 }, ask))
+    const refused = answers.find(({ status }) => status === 429)
+    assert.ok(refused !== undefined)
+    assert.equal((refused.body as ProblemDocument).code, 'too_many_requests')
+    assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/)
+    assert.match(refused.headers.get('ratelimit-policy') ?? '', /q=3;w=1/)
+    assert.match(refused.headers.get('ratelimit') ?? '', /r=0/)
+    assert.ok(answers.some(({ status }) => status === 200))
+  })
+})

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { beginning, type Content, canonical, extend, faultAfter, faultOfEnd, type Link, verifyExport } from './chain.ts'
+
+const text = fc.string({ unit: 'grapheme', maxLength: 12 })
+
+const content: fc.Arbitrary<Content> = fc.record({
+  tenant: fc.uuid(),
+  id: fc.uuid({ version: 7 }),
+  time: fc.constant('2026-01-31T08:30:00.000Z'),
+  action: text,
+  outcome: fc.constantFrom('done', 'denied', 'failed'),
+  principal: fc.option(fc.uuid()),
+  principalName: text,
+  principalKind: fc.constantFrom('user', 'gateway'),
+  target: fc.option(text),
+  requestId: fc.option(text),
+  address: fc.option(fc.ipV4()),
+  detail: fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }),
+})
+
+const chain = fc.array(content, { minLength: 1, maxLength: 12 }).map((contents) => extend(beginning, contents))
+
+function firstFault(links: readonly Link[], head = links.at(-1)) {
+  let last = beginning
+  for (const link of links) {
+    const fault = faultAfter(last, link)
+    if (fault !== undefined) return fault
+    last = { sequence: link.sequence, hash: link.hash }
+  }
+  return head === undefined ? undefined : faultOfEnd(last, head)
+}
+
+const lines = (links: readonly Link[]) => links.map((link) => JSON.stringify(link))
+
+/** The same value with the keys of its objects in another order, as `jsonb` gives it back. */
+function shuffled(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shuffled)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, member]) => [key, shuffled(member)] as const)
+      .reverse(),
+  )
+}
+
+test('equal values have one canonical text, different ones two, and it is JSON', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+      assert.equal(canonical(a), canonical(shuffled(a)))
+      assert.equal(canonical(a), canonical(JSON.parse(canonical(a))))
+      assert.equal(canonical(a) === canonical(b), JSON.stringify(sorted(a)) === JSON.stringify(sorted(b)))
+    }),
+  )
+  assert.equal(canonical({ b: [1, -0, 1e21], a: undefined, ä: 'x\n' }), '{"b":[1,0,1e+21],"ä":"x\\n"}')
+})
+
+function sorted(value: unknown): unknown {
+  return JSON.parse(canonical(value))
+}
+
+test('a chain is whole as it was made, also when it was extended in pieces', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(content, { minLength: 2, maxLength: 12 }), fc.nat(), async (contents, cut) => {
+      const whole = extend(beginning, contents)
+      const first = extend(beginning, contents.slice(0, cut % contents.length))
+      const second = extend(first.at(-1) ?? beginning, contents.slice(cut % contents.length))
+      assert.deepEqual([...first, ...second], whole)
+      assert.equal(firstFault(whole), undefined)
+      const check = await verifyExport(lines(whole))
+      const { sequence, hash } = whole.at(-1) ?? beginning
+      assert.deepEqual(check, {
+        intact: true,
+        checked: whole.length,
+        complete: true,
+        head: { sequence, hash },
+        firstFault: null,
+      })
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('any change of any field of any entry is found, and at that entry', async () => {
+  const fields = ['tenant', 'id', 'time', 'action', 'outcome', 'principal', 'principalName', 'principalKind'] as const
+  const more = ['target', 'requestId', 'address', 'detail', 'hash'] as const
+  await fc.assert(
+    fc.asyncProperty(chain, fc.nat(), fc.constantFrom(...fields, ...more), async (links, place, field) => {
+      const index = place % links.length
+      const changed = links.with(index, { ...(links[index] as Link), [field]: 'f'.repeat(64) })
+      assert.equal(firstFault(changed, links.at(-1))?.sequence, index + 1)
+      const check = await verifyExport(lines(changed))
+      assert.deepEqual([check.intact, check.firstFault?.sequence], [false, index + 1])
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('entries that were deleted, doubled or swapped are found', async () => {
+  await fc.assert(
+    fc.asyncProperty(chain, fc.nat(), async (links, place) => {
+      const index = place % links.length
+      assert.equal(firstFault(links.toSpliced(index, 1), links.at(-1))?.sequence, index + 1)
+      const doubled = links.toSpliced(index, 0, links[index] as Link)
+      assert.notEqual(firstFault(doubled), undefined)
+      assert.equal((await verifyExport(lines(doubled))).intact, false)
+      if (index === 0) return
+      const swapped = links.with(index, links[index - 1] as Link).with(index - 1, links[index] as Link)
+      assert.notEqual(firstFault(swapped), undefined)
+      assert.equal((await verifyExport(lines(swapped))).intact, false)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('a chain that was rewritten from some entry on does not end as the head says', () => {
+  fc.assert(
+    fc.property(chain, fc.nat(), (links, place) => {
+      const index = place % links.length
+      const forged = links.map((link, at) => (at === index ? { ...link, action: `${link.action}!` } : link))
+      const rewritten = extend(beginning, forged)
+      assert.equal(firstFault(rewritten), undefined)
+      assert.match(firstFault(rewritten, links.at(-1))?.detail ?? '', /head/)
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('an export with entries left out is checked entry by entry and known to be incomplete', async () => {
+  await fc.assert(
+    fc.asyncProperty(chain, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), async (links, kept) => {
+      const some = links.filter((_, index) => kept[index])
+      const { intact, checked, complete } = await verifyExport(lines(some))
+      const isPrefix = some.every((link, index) => link.sequence === index + 1)
+      assert.deepEqual({ intact, checked, complete }, { intact: true, checked: some.length, complete: isPrefix })
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('what is not an export is a fault and no crash', async () => {
+  for (const line of ['{', '42', 'null', '{}', '{"sequence":1,"hash":"x","previousHash":"y"}']) {
+    const check = await verifyExport([line])
+    assert.deepEqual([check.intact, check.firstFault?.sequence], [false, 1])
+  }
+  assert.deepEqual((await verifyExport(['', '  '])).checked, 0)
+})

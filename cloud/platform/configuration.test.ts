@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { cloudSettings } from '../settings.ts'
+import { readCloudConfiguration } from '../start.ts'
+import { describeConfiguration } from './configuration.ts'
+import { StartError } from './start-error.ts'
+
+describe('the configuration', () => {
+  test('has a default for everything', () => {
+    const configuration = readCloudConfiguration({})
+    assert.equal(configuration.port, 8080)
+    assert.equal(configuration.host, '127.0.0.1')
+    assert.equal(configuration.home, '.millwright')
+  })
+
+  test('takes an empty variable for one that is not set', () => {
+    assert.equal(readCloudConfiguration({ MILLWRIGHT_PORT: '' }).port, 8080)
+  })
+
+  const mistakes: [string, Record<string, string>, RegExp][] = [
+    ['an unknown name', { MILLWRIGHT_PROT: '1' }, /no setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?/],
+    ['a port that is no number', { MILLWRIGHT_PORT: 'http' }, /MILLWRIGHT_PORT must be a whole number from 0 to 65535/],
+    ['a port that is too high', { MILLWRIGHT_PORT: '70000' }, /MILLWRIGHT_PORT/],
+    ['a number with a fraction', { MILLWRIGHT_PORT: '80.5' }, /MILLWRIGHT_PORT/],
+    ['a choice that is none', { MILLWRIGHT_LOG_LEVEL: 'loud' }, /must be one of fatal, error, warn/],
+    [
+      'another kind of database',
+      { DATABASE_URL: 'mysql://x' },
+      /DATABASE_URL must be a URL that starts with postgres:\/\//,
+    ],
+    ['JSON that is none', { MILLWRIGHT_EXTERNAL_ISSUERS: '{' }, /must be JSON/],
+  ]
+  for (const [what, environment, sentence] of mistakes) {
+    test(`refuses ${what} in one sentence`, () => {
+      assert.throws(
+        () => readCloudConfiguration(environment),
+        (error) => error instanceof StartError && sentence.test(error.message) && !error.message.includes('\n'),
+      )
+    })
+  }
+
+  test('is shown with secrets masked', () => {
+    const shown = describeConfiguration(cloudSettings, {
+      DATABASE_URL: 'postgres://owner:very-private@db/millwright',
+      MILLWRIGHT_MASTER_KEY: 'very-private',
+      MILLWRIGHT_METRICS_TOKEN: 'very-private',
+      MILLWRIGHT_BASE_URL: 'https://name:very-private@plant.example',
+    })
+    assert.ok(!JSON.stringify(shown).includes('very-private'))
+    assert.ok(shown.every(({ help }) => help.length > 10))
+  })
+})

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Problem } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import { type TestHub, type TestTenant, testHub } from '../testing/hub.ts'
+import type { Binding } from './binding.ts'
+import { openClient } from './connection.ts'
+import { Database } from './database.ts'
+import { statement } from './statement.ts'
+
+const insertGroup = statement('insert into access_groups (tenant_id, id, name) values ($1, $2, $3)')
+const renameGroup = statement('update access_groups set name = $3 where tenant_id = $1 and id = $2')
+const names = statement<{ name: string }>('select name from access_groups where tenant_id = $1 order by name')
+const bound = statement<{ tenant: string | null; asked: string }>(
+  `select current_setting('app.tenant', true) as tenant, $1 as asked`,
+)
+const backend = statement<{ pid: number; asked: string }>('select pg_backend_pid() as pid, $1 as asked')
+const broken = statement('select 1 / (length($1) - length($1))')
+const slow = statement('select pg_sleep(5), $1')
+
+for (const binding of ['session', 'transaction'] satisfies Binding[]) {
+  describe(`a database that binds tenants per ${binding}`, () => {
+    let hub: TestHub
+    let database: Database
+    let a: TestTenant
+    let b: TestTenant
+
+    before(async () => {
+      hub = await testHub()
+      a = hub.tenant
+      b = await hub.anotherTenant()
+      database = open(binding, 3)
+    })
+
+    after(async () => {
+      await database.close()
+      await hub[Symbol.asyncDispose]()
+    })
+
+    function open(how: Binding, connections: number): Database {
+      const server = { ...hub.database.server, binding: hub.database.server.citus ? 'transaction' : how } as const
+      return new Database({ address: hub.database.app, server, connections, waitMs: 200 })
+    }
+
+    test('shows each tenant its own rows, on whatever connection', async () => {
+      await add(a, 'only in a')
+      await add(b, 'only in b')
+      const looks = Array.from({ length: 60 }, (_, i) => {
+        const tenant = i % 2 === 0 ? a : b
+        return database
+          .read(tenant, (handle) => handle.rows(names))
+          .then((rows) => {
+            assert.deepEqual(
+              rows.map(({ name }) => name),
+              ['default', tenant === a ? 'only in a' : 'only in b'],
+            )
+          })
+      })
+      await Promise.all(looks)
+    })
+
+    test('binds the tenant in the database itself, also inside transactions', async () => {
+      for (const tenant of [a, b, a]) {
+        const seen = await database.transaction(tenant, (tx) => tx.row(bound))
+        assert.deepEqual(seen, { tenant: tenant.tenantId, asked: tenant.tenantId })
+      }
+    })
+
+    test('keeps the tenant of a connection although a transaction on it was rolled back', async () => {
+      await assert.rejects(database.transaction(b, (tx) => tx.run(broken)))
+      const seen = await Promise.all(
+        Array.from({ length: 9 }, (_, i) => database.read(i % 2 ? a : b, (handle) => handle.row(bound))),
+      )
+      for (const row of seen) assert.equal(row?.tenant, row?.asked)
+    })
+
+    test('undoes everything when the work throws, and tells nobody', async () => {
+      const told: unknown[] = []
+      database.onCommit((commit) => told.push(commit))
+      const failed = database.transaction(a, async (tx) => {
+        await tx.run(insertGroup, v7(), 'never')
+        tx.signal('topic')
+        throw new Problem('conflict', 'on purpose')
+      })
+      await assert.rejects(failed, /on purpose/)
+      assert.ok(!(await list(a)).includes('never'))
+      assert.deepEqual(told, [])
+    })
+
+    test('does not commit when a failed statement was swallowed', async () => {
+      const failed = database.transaction(a, async (tx) => {
+        await tx.run(insertGroup, v7(), 'half')
+        await tx.run(broken).catch(() => {})
+      })
+      await assert.rejects(failed, /went on after one of its statements failed/)
+      assert.ok(!(await list(a)).includes('half'))
+    })
+
+    test('tells listeners after the commit what was signalled', async () => {
+      const told: string[] = []
+      database.onCommit(({ tenantId, topics }) => told.push(`${tenantId} ${[...topics]}`))
+      await database.transaction(a, async (tx) => tx.signal('audit'))
+      assert.deepEqual(told, [`${a.tenantId} audit`])
+    })
+
+    test('tries again after a deadlock', async () => {
+      const [one, two] = [await add(a, 'one'), await add(a, 'two')]
+      const gate = barrier(2)
+      let runs = 0
+      const swap = (first: string, second: string) =>
+        database.transaction(a, async (tx) => {
+          runs++
+          await tx.run(renameGroup, first, `${first}`)
+          await gate()
+          await tx.run(renameGroup, second, `${second}`)
+        })
+      await Promise.all([swap(one, two), swap(two, one)])
+      assert.ok(runs > 2)
+    })
+
+    test('answers `overloaded` when no connection becomes free in time, and recovers', async () => {
+      const small = open(binding, 1)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const holding = small.transaction(a, () => promise)
+      await assert.rejects(
+        small.read(a, (handle) => handle.rows(names)),
+        { code: 'overloaded' },
+      )
+      resolve()
+      await holding
+      assert.ok((await small.read(a, (handle) => handle.rows(names))).length > 0)
+      await small.close()
+    })
+
+    test('replaces connections that died', async () => {
+      const mine = open(binding, 2)
+      const before = await mine.read(a, (handle) => handle.row(backend))
+      await hub.asOwner((owner) => owner.query('select pg_terminate_backend($1)', [before?.pid]))
+      const seen: (number | undefined)[] = []
+      while (seen.length < 3) {
+        await mine
+          .read(a, (handle) => handle.row(backend))
+          .then(
+            (row) => seen.push(row?.pid),
+            (error) => assert.equal(error.code, 'unavailable'),
+          )
+      }
+      assert.ok(!seen.includes(before?.pid))
+      await mine.close()
+    })
+
+    test('closes only when everything came back', async () => {
+      const mine = open(binding, 2)
+      const work = mine.transaction(a, (tx) => tx.row(bound))
+      await Promise.all([work, mine.close()])
+      assert.equal(mine.inUse, 0)
+      await assert.rejects(
+        mine.read(a, (handle) => handle.rows(names)),
+        { code: 'unavailable' },
+      )
+    })
+
+    test('refuses a tenant that is no id', async () => {
+      await assert.rejects(database.read({ tenantId: "x'; drop table tenants; --" }, (handle) => handle.rows(names)))
+    })
+
+    async function add(tenant: TestTenant, name: string): Promise<string> {
+      const id = v7()
+      await database.transaction(tenant, (tx) => tx.run(insertGroup, id, name))
+      return id
+    }
+
+    async function list(tenant: TestTenant): Promise<string[]> {
+      return (await database.read(tenant, (handle) => handle.rows(names))).map(({ name }) => name)
+    }
+  })
+}
+
+test('a connection that is bound to the tenant already is preferred', async () => {
+  await using hub = await testHub()
+  const other = await hub.anotherTenant()
+  const server = { ...hub.database.server, binding: 'session' } as const
+  const database = new Database({ address: hub.database.app, server, connections: 4 })
+  const pidOf = async (tenant: TestTenant) => (await database.read(tenant, (handle) => handle.row(backend)))?.pid
+  const both = await Promise.all([pidOf(hub.tenant), pidOf(other)])
+  for (let round = 0; round < 5; round++) {
+    assert.equal(await pidOf(hub.tenant), both[0])
+    assert.equal(await pidOf(other), both[1])
+  }
+  await database.close()
+})
+
+test('a statement that takes too long is ended', async () => {
+  await using hub = await testHub()
+  const client = await openClient(hub.database.app)
+  await client.query('set statement_timeout = 50')
+  await assert.rejects(client.query(slow.text, ['x']), { code: '57014' })
+  await client.end()
+})
+
+/** Everybody waits until all have come. */
+function barrier(count: number): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let waiting = 0
+  return () => {
+    if (++waiting >= count) resolve()
+    return promise
+  }
+}

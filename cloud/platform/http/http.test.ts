@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { contracts } from '@millwright/api/contracts.ts'
+import { type ProblemDocument, problemCodes } from '@millwright/api/problem.ts'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import fc from 'fast-check'
+import { limits } from '../limits.ts'
+import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
+
+describe('the front door', () => {
+  let hub: TestHub
+  let admin: TestCaller
+
+  before(async () => {
+    hub = await testHub({ corsOrigins: ['https://console.example'], metricsToken: 'metrics-token' })
+    admin = await hub.as('administrator')
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  const signed = (headers: Record<string, string> = {}) => ({ authorization: `Bearer ${admin.token}`, ...headers })
+  const json = (headers: Record<string, string> = {}) => signed({ 'content-type': 'application/json', ...headers })
+  const problem = (body: unknown) => body as ProblemDocument
+
+  test('answers a problem document with place and trace id', async () => {
+    const answer = await hub.request({ method: 'GET', path: '/authorization/v1/roles/none?x=1', headers: signed() })
+    const { type, title, status, detail, code, instance, traceId } = problem(answer.body)
+    assert.deepEqual(
+      { type, status, code, instance },
+      {
+        type: '/docs/problems#unknown_parameter',
+        status: 400,
+        code: 'unknown_parameter',
+        instance: '/authorization/v1/roles/none',
+      },
+    )
+    assert.ok(title.length > 0 && detail.length > 0)
+    assert.equal(traceId, answer.headers.get('x-request-id'))
+  })
+
+  test('keeps a request id that the client gives, unless it is not one', async () => {
+    const kept = await hub.request({ method: 'GET', path: '/healthz', headers: { 'x-request-id': 'my-request-0001' } })
+    assert.equal(kept.headers.get('x-request-id'), 'my-request-0001')
+    const replaced = await hub.request({ method: 'GET', path: '/healthz', headers: { 'x-request-id': 'no\tgood' } })
+    assert.notEqual(replaced.headers.get('x-request-id'), 'no\tgood')
+  })
+
+  test('answers 404 where there is nothing and 405 where there are other methods', async () => {
+    assert.equal(
+      problem((await hub.request({ method: 'GET', path: '/nowhere', headers: signed() })).body).code,
+      'not_found',
+    )
+    const answer = await hub.request({ method: 'PUT', path: '/authorization/v1/roles', headers: json(), body: '{}' })
+    assert.equal(answer.status, 405)
+    assert.deepEqual(answer.headers.get('allow')?.split(', ').toSorted(), ['GET', 'POST'])
+  })
+
+  test('also answers below /v1', async () => {
+    const answer = await hub.request({ method: 'GET', path: '/v1/authorization/v1/rights', headers: signed() })
+    assert.equal(answer.status, 200)
+  })
+
+  test('reads + and %20 in a query as a space', async () => {
+    await admin.authorization.createAccessGroup({ body: { data: { name: 'line one' } } })
+    for (const query of ['name=line+one', 'name=line%20one']) {
+      const answer = await hub.request({
+        method: 'GET',
+        path: `/authorization/v1/access-groups?${query}`,
+        headers: signed(),
+      })
+      assert.equal((answer.body as { data: unknown[] }).data.length, 1, query)
+    }
+  })
+
+  test('refuses a limit of 101 instead of clamping it', async () => {
+    const answer = await hub.request({ method: 'GET', path: '/authorization/v1/roles?limit=101', headers: signed() })
+    assert.equal(problem(answer.body).code, 'invalid_query')
+    assert.deepEqual(
+      problem(answer.body).errors?.map(({ pointer }) => pointer),
+      ['/limit'],
+    )
+  })
+
+  test('names every field that is wrong, by pointer', async () => {
+    const body = JSON.stringify({ data: { name: 'x', permissions: ['no_such'], extra: 1 } })
+    const answer = await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: json(), body })
+    assert.deepEqual(
+      problem(answer.body)
+        .errors?.map(({ pointer, code }) => [pointer, code])
+        .toSorted(),
+      [
+        ['/data/extra', 'unknown'],
+        ['/data/permissions/0', 'enum'],
+      ],
+    )
+  })
+
+  test('names the limit of a body, and its type', async () => {
+    const body = JSON.stringify({ data: { name: 'x'.repeat(limits.bodyBytes) } })
+    const large = await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: json(), body })
+    assert.equal(large.status, 413)
+    assert.match(problem(large.body).detail, new RegExp(String(limits.bodyBytes)))
+    const form = signed({ 'content-type': 'application/x-www-form-urlencoded' })
+    const other = await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: form, body: 'a=b' })
+    assert.equal(other.status, 415)
+    const xml = signed({ 'content-type': 'application/xml' })
+    assert.equal(
+      (await hub.request({ method: 'POST', path: '/authorization/v1/roles', headers: xml, body: '<a/>' })).status,
+      415,
+    )
+  })
+
+  test('names the limit of a URL', async () => {
+    const path = `/authorization/v1/roles?x=${'a'.repeat(limits.urlBytes)}`
+    const answer = await hub.request({ method: 'GET', path, headers: signed() })
+    assert.equal(answer.status, 414)
+    assert.equal(problem(answer.body).code, 'url_too_long')
+    assert.match(problem(answer.body).detail, new RegExp(String(limits.urlBytes)))
+  })
+
+  test('over a real socket: long headers, a 100 kB token, a broken request line and broken encoding are answered by us', async () => {
+    const front = hub.clouds.at(-1)
+    const port = (await front?.listen({ host: '127.0.0.1', port: 0 })) ?? 0
+    const ask = (lines: string[]) => overSocket(port, lines)
+    const long = await ask(['GET /healthz HTTP/1.1', 'host: x', `x-long: ${'a'.repeat(limits.headerBytes)}`])
+    assert.match(long, /^HTTP\/1\.1 431 /)
+    assert.match(long, /headers_too_large/)
+    const token = await ask([
+      'GET /authorization/v1/rights HTTP/1.1',
+      'host: x',
+      `authorization: Bearer ${'a'.repeat(100_000)}`,
+    ])
+    assert.match(token, /^HTTP\/1\.1 401 /)
+    assert.match(token, /at most 8192 bytes/)
+    const enormous = await ask([
+      'GET /healthz HTTP/1.1',
+      'host: x',
+      `x-long: ${'a'.repeat(limits.parserHeaderBytes + 1000)}`,
+    ])
+    assert.match(enormous, /^HTTP\/1\.1 431 /)
+    assert.match(enormous, /application\/problem\+json/)
+    assert.match(await ask(['NONSENSE']), /^HTTP\/1\.1 400 [\s\S]*invalid_header/)
+    assert.match(await ask(['GET /iam/v1/users/%ff%fe HTTP/1.1', 'host: x']), /^HTTP\/1\.1 40[01] [\s\S]*problem\+json/)
+  })
+
+  test('sets safe headers on every answer', async () => {
+    for (const path of ['/healthz', '/openapi.json', '/nowhere', '/oauth/authorize']) {
+      const { headers } = await hub.request({ method: 'GET', path })
+      assert.equal(headers.get('x-content-type-options'), 'nosniff', path)
+      assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/, path)
+      assert.match(headers.get('referrer-policy') ?? '', /^(no-referrer|same-origin)$/, path)
+    }
+  })
+
+  test('lets only the configured origins call from a browser', async () => {
+    const preflight = (origin: string) =>
+      hub.request({
+        method: 'OPTIONS',
+        path: '/authorization/v1/roles',
+        headers: {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'authorization,content-type',
+        },
+      })
+    const allowed = await preflight('https://console.example')
+    assert.equal(allowed.headers.get('access-control-allow-origin'), 'https://console.example')
+    assert.equal(allowed.headers.get('access-control-allow-credentials'), null)
+    assert.notEqual(
+      (await preflight('https://evil.example')).headers.get('access-control-allow-origin'),
+      'https://evil.example',
+    )
+  })
+
+  test('answers 304 to If-None-Match and 412 to If-Match that is out of date', async () => {
+    const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'etag' } } })
+    const path = `/authorization/v1/access-groups/${group.id}`
+    const read = await hub.request({ method: 'GET', path, headers: signed() })
+    const etag = read.headers.get('etag') ?? ''
+    assert.match(etag, /^"/)
+    const again = await hub.request({ method: 'GET', path, headers: signed({ 'if-none-match': etag }) })
+    assert.deepEqual([again.status, again.text], [304, ''])
+    const rename = (name: string) =>
+      hub.request({
+        method: 'PATCH',
+        path,
+        headers: json({ 'if-match': etag }),
+        body: JSON.stringify({ data: { name } }),
+      })
+    assert.equal((await rename('first')).status, 200)
+    const late = await rename('second')
+    assert.equal(late.status, 412)
+    assert.equal(problem(late.body).code, 'precondition_failed')
+  })
+
+  test('/metrics is for this machine or who has its token', async () => {
+    const from = (address: string, headers = {}) =>
+      hub.request({ method: 'GET', path: '/metrics', from: address, headers })
+    assert.match((await from('127.0.0.1')).text, /millwright_http_request_duration_seconds/)
+    assert.equal((await from('10.1.2.3')).status, 404)
+    assert.equal((await from('127.0.0.1', { 'x-forwarded-for': '10.1.2.3' })).status, 404)
+    assert.equal((await from('10.1.2.3', { authorization: 'Bearer metrics-token' })).status, 200)
+    assert.equal((await from('10.1.2.3', { authorization: `Bearer ${admin.token}` })).status, 404)
+  })
+
+  test('/healthz, /readyz and /version answer without a token', async () => {
+    for (const path of ['/healthz', '/readyz', '/version'])
+      assert.equal((await hub.request({ method: 'GET', path })).status, 200, path)
+    const version = (await hub.request({ method: 'GET', path: '/version' })).body as {
+      product: string
+      services: object
+    }
+    assert.match(version.product, /^\d+\.\d+\.\d+/)
+    assert.deepEqual(Object.keys(version.services).toSorted(), Object.keys(contracts).toSorted())
+  })
+
+  test('the OpenAPI documents are valid and name every operation', async () => {
+    const prefixes = Object.values(contracts).map(({ prefix }) => `${prefix}/openapi.json`)
+    for (const path of ['/openapi.json', ...prefixes]) {
+      const answer = await hub.request({ method: 'GET', path })
+      const found = await new Validator().validate(answer.body as Record<string, unknown>)
+      assert.deepEqual(found.errors ?? [], [], path)
+    }
+    const whole = (await hub.request({ method: 'GET', path: '/openapi.json' })).body as {
+      paths: Record<string, object>
+    }
+    const documented = Object.values(whole.paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    )
+    const operations = Object.values(contracts).flatMap(({ name, operations }) =>
+      Object.keys(operations).map((key) => `${name}.${key}`),
+    )
+    assert.deepEqual(documented.toSorted(), operations.toSorted())
+  })
+
+  test('the page of problems has every code', async () => {
+    const { text } = await hub.request({ method: 'GET', path: '/docs/problems' })
+    for (const code of Object.keys(problemCodes)) assert.match(text, new RegExp(`id="${code}"`))
+  })
+
+  test('any path, method and query is answered, never with 5xx', async () => {
+    const method = fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS')
+    const segment = fc.oneof(
+      fc.constantFrom('iam', 'v1', 'authorization', 'users', 'roles', 'oauth', 'token', 'audit', 'entries'),
+      fc.string(),
+    )
+    const path = fc.array(segment, { maxLength: 5 }).map((parts) => `/${parts.map(encodeURIComponent).join('/')}`)
+    const query = fc
+      .dictionary(fc.string(), fc.string(), { maxKeys: 3 })
+      .map((pairs) => new URLSearchParams(pairs).toString())
+    const body = fc.oneof(fc.json(), fc.string())
+    await fc.assert(
+      fc.asyncProperty(method, path, query, body, async (verb, place, search, payload) => {
+        const request = { method: verb, path: search === '' ? place : `${place}?${search}`, headers: json() }
+        const answer = await hub.request(verb === 'GET' || verb === 'HEAD' ? request : { ...request, body: payload })
+        assert.ok(answer.status < 500, `${verb} ${place} answered ${answer.status}: ${answer.text}`)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+/** Sends a request as these bytes and answers all that comes back. */
+function overSocket(port: number, lines: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' }, () =>
+      socket.write([...lines, 'connection: close', '', ''].join('\r\n')),
+    )
+    let received = ''
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      received += text
+    })
+    socket.on('close', () => resolve(received))
+    socket.on('error', (error: NodeJS.ErrnoException) => (received === '' ? reject(error) : resolve(received)))
+  })
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { authorization } from '@millwright/api/authorization.ts'
+import { identity } from '@millwright/api/identity.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
+
+describe('a POST with an Idempotency-Key', () => {
+  let hub: TestHub
+  let admin: TestCaller
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  const create = (name: string, key: string, caller = admin) =>
+    caller.exchange(authorization, 'createAccessGroup', {
+      body: { data: { name } },
+      headers: { 'idempotency-key': key },
+    })
+
+  test('is done once and answered the same again', async () => {
+    const first = await create('once', 'a')
+    const second = await create('once', 'a')
+    assert.equal(first.status, 201)
+    assert.deepEqual([second.status, second.body], [first.status, first.body])
+  })
+
+  test('refuses another body with the same key', async () => {
+    await create('one thing', 'b')
+    const other = await create('another thing', 'b')
+    assert.equal(other.status, 409)
+    assert.equal((other.body as ProblemDocument).code, 'idempotency_key_reused')
+  })
+
+  test('does not mix up callers or tenants', async () => {
+    const colleague = await hub.as('administrator')
+    await create('of one', 'c')
+    assert.equal((await create('of another', 'c', colleague)).status, 201)
+  })
+
+  test('does not repeat a secret', async () => {
+    const send = () =>
+      admin.exchange(identity, 'createServerUser', {
+        body: { data: { name: 'robot' } },
+        headers: { 'idempotency-key': 'd' },
+      })
+    assert.equal((await send()).status, 201)
+    const again = await send()
+    assert.equal(again.status, 409)
+    assert.equal((again.body as ProblemDocument).code, 'already_answered')
+    const kept = await hub.asOwner((owner) =>
+      owner.query(`select body from idempotent_requests where key = 'd' and tenant_id = $1`, [hub.tenant.tenantId]),
+    )
+    assert.deepEqual(kept.rows, [{ body: null }])
+  })
+
+  test('that failed may be sent again', async () => {
+    await create('taken', 'e')
+    assert.equal((await create('taken', 'f')).status, 409)
+    const { data } = await admin.authorization.listAccessGroups({ query: { name: 'taken' } })
+    await admin.authorization.deleteAccessGroup({ params: { id: data[0]?.id ?? '' } })
+    assert.equal((await create('taken', 'f')).status, 201)
+  })
+
+  test('sent many times at once is done once', async () => {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => create('race', 'g')))
+    for (const { status, body } of answers) {
+      assert.ok(
+        status === 201 ||
+          (body as ProblemDocument).code === 'request_in_progress' ||
+          (body as ProblemDocument).code === 'already_exists',
+        String(status),
+      )
+    }
+    assert.equal((await admin.authorization.listAccessGroups({ query: { name: 'race' } })).data.length, 1)
+    const after = await create('race', 'g')
+    assert.equal(after.status, 201)
+  })
+
+  test('is forgotten after a day', async () => {
+    await create('yesterday', 'h')
+    await hub.asOwner((owner) =>
+      owner.query(
+        `update idempotent_requests set created_at = now() - interval '25 hours' where key = 'h' and tenant_id = $1`,
+        [hub.tenant.tenantId],
+      ),
+    )
+    assert.equal((await create('today', 'h')).status, 201)
+  })
+
+  test('refuses a key that is none', async () => {
+    assert.equal(((await create('x', 'k'.repeat(256))).body as ProblemDocument).code, 'invalid_header')
+  })
+})

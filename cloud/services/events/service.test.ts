@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { events } from '@millwright/api/events.ts'
+import type { Problem } from '@millwright/api/problem.ts'
+import { emit } from '../../platform/events/events.ts'
+import { type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+async function say(hub: TestHub, count: number, tenant = hub.tenant): Promise<void> {
+  await hub.context.database.transaction(tenant, async (tx) => {
+    for (let i = 1; i <= count; i++) await emit(tx, { type: 'test.thing.created', subject: `thing/${i}`, data: { i } })
+  })
+  await hub.settle(tenant.tenantId)
+}
+
+test('a change is told as a CloudEvent', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  await say(hub, 1)
+  const { data, meta } = await admin.events.listEvents({})
+  const [event] = data
+  assert.deepEqual(
+    { ...event, id: '', time: '' },
+    {
+      specversion: '1.0',
+      id: '',
+      source: `/tenants/${hub.tenant.name}`,
+      type: 'io.millwright.test.thing.created',
+      subject: 'thing/1',
+      time: '',
+      datacontenttype: 'application/json',
+      sequence: '0000000000000001',
+      data: { i: 1 },
+    },
+  )
+  assert.ok(Math.abs(Date.parse(event?.time ?? '') - Date.now()) < 60_000)
+  assert.deepEqual(meta, { elements: 1, lastPosition: 1, oldestPosition: 1, newestPosition: 1 })
+})
+
+test('reading on from the last position gives every event once, in order', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  assert.deepEqual(await admin.events.listEvents({}), {
+    data: [],
+    meta: { elements: 0, lastPosition: 0, oldestPosition: null, newestPosition: 0 },
+  })
+  await say(hub, 23)
+  const subjects: string[] = []
+  let after = 0
+  for (;;) {
+    const { data, meta } = await admin.events.listEvents({ query: { after, limit: 10 } })
+    assert.equal(meta.newestPosition, 23)
+    if (data.length === 0) break
+    subjects.push(...data.map((event) => event.subject))
+    after = meta.lastPosition
+  }
+  assert.equal(after, 23)
+  assert.deepEqual(
+    subjects,
+    Array.from({ length: 23 }, (_, index) => `thing/${index + 1}`),
+  )
+})
+
+test('the events of a tenant are its own', async () => {
+  await using hub = await testHub()
+  const other = await hub.anotherTenant()
+  await say(hub, 2, other)
+  const admin = await hub.as('administrator')
+  assert.deepEqual((await admin.events.listEvents({})).data, [])
+})
+
+test('events need the permission to read the audit trail, and a limit that is one', async () => {
+  await using hub = await testHub()
+  const viewer = await hub.as('viewer')
+  await assert.rejects(viewer.events.listEvents({}), (problem) => (problem as Problem).code === 'forbidden')
+  const admin = await hub.as('administrator')
+  for (const query of [{ limit: 0 }, { limit: 101 }, { after: -1 }, { after: 2 ** 60 }]) {
+    const { status } = await admin.exchange(events, 'listEvents', { query })
+    assert.equal(status, 400, JSON.stringify(query))
+  }
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Client, client, overHttp } from '@millwright/api/client.ts'
+import { contracts } from '@millwright/api/contracts.ts'
+import type { Access } from '@millwright/cloud/first-run.ts'
+import { type Ended, npmStart, type Program, type Surroundings } from './program.ts'
+
+/** How long anything may take before a test gives up on it; a busy machine is slow. */
+const patienceMs = 40_000
+
+/** A folder that is gone at the end; the database's user may pass through it. */
+export function temporaryFolder(name = 'home'): { path: string } & Disposable {
+  const folder = mkdtempSync(join(tmpdir(), `millwright-e2e-${name}-`))
+  chmodSync(folder, 0o711)
+  return { path: folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
+}
+
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  limitMs = patienceMs,
+): Promise<void> {
+  const deadline = performance.now() + limitMs
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadline, `${what}: not within ${limitMs} ms`)
+    await delay(20)
+  }
+}
+
+export type Platform = {
+  program: Program
+  home: string
+  baseUrl: string
+  /** Milliseconds until it was ready. */
+  readyAfterMs: number
+  access: Access
+  /** Sends SIGTERM and waits. */
+  stop(): Promise<Ended>
+} & AsyncDisposable
+
+/** Starts the platform and waits until it says how to get in. */
+export async function startPlatform(surroundings: Surroundings): Promise<Platform> {
+  return whenReady(npmStart(surroundings), surroundings.home)
+}
+
+export async function whenReady(program: Program, home: string): Promise<Platform> {
+  const startedAt = performance.now()
+  let isOver = false
+  program.ended.then(() => {
+    isOver = true
+  })
+  await until('the platform is ready', () => isOver || program.stdout().includes('Ctrl-C stops it.'))
+  assert.ok(!isOver, `it ended instead: ${program.stderr()}`)
+  const baseUrl = /Console +(http\S+)\//.exec(program.stdout())?.[1] ?? assert.fail('it told no address')
+  return {
+    program,
+    home,
+    baseUrl,
+    readyAfterMs: performance.now() - startedAt,
+    access: readAccess(home),
+    async stop() {
+      program.child.kill('SIGTERM')
+      return program.ended
+    },
+    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
+  }
+}
+
+export function readAccess(home: string): Access {
+  return JSON.parse(readFileSync(join(home, 'first-run.json'), 'utf8'))
+}
+
+type TokenAnswer = { access_token: string; token_type: string; expires_in: number }
+
+/** By client credentials, as a program does it. */
+export async function tokenOf(
+  baseUrl: string,
+  { clientId, clientSecret }: Pick<Access, 'clientId' | 'clientSecret'>,
+): Promise<string> {
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+  })
+  const response = await fetch(`${baseUrl}/oauth/token`, { method: 'POST', body })
+  assert.equal(response.status, 200, 'the token endpoint refused')
+  return ((await response.json()) as TokenAnswer).access_token
+}
+
+export type Caller = { [Name in keyof typeof contracts]: Client<(typeof contracts)[Name]> } & { token: string }
+
+/** Typed clients with a token: by default of the program that the first start made. */
+export async function callerOf(
+  { baseUrl, access }: Pick<Platform, 'baseUrl' | 'access'>,
+  given?: string,
+): Promise<Caller> {
+  const token = given ?? (await tokenOf(baseUrl, access))
+  const transport = overHttp({ baseUrl, token: () => token })
+  const clients = Object.entries(contracts).map(([name, contract]) => [name, client(contract, transport)])
+  return { ...Object.fromEntries(clients), token }
+}
+
+export function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` }
+}
