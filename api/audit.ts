@@ -28,8 +28,8 @@ const filters = {
   principal: Type.Optional(Uuid),
   target: Type.Optional(Type.String({ maxLength: 512 })),
   requestId: Type.Optional(Type.String({ maxLength: 128 })),
-  from: Type.Optional(Timestamp),
-  to: Type.Optional(Timestamp),
+  from: Type.Optional(Type.String({ ...Timestamp, description: 'This time and later' })),
+  to: Type.Optional(Type.String({ ...Timestamp, description: 'Before this time' })),
 }
 
 export const audit = contract({

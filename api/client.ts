@@ -1,4 +1,4 @@
-import { type AnswerOf, type Contract, type InputOf, isEmpty, isMedia, type Operation, pathOf } from './contract.ts'
+import { type Contract, type InputOf, isEmpty, isMedia, type Operation, pathOf, type ResultOf } from './contract.ts'
 import { problemFrom } from './problem.ts'
 
 /** One call as it went: for callers who need the status or a header besides the body. */
@@ -15,7 +15,7 @@ export type AnyInput = {
 export type Transport = (contract: Contract, operation: string, input: AnyInput) => Promise<Exchange>
 
 export type Client<C extends Contract> = {
-  [Name in keyof C['operations']]: (input: InputOf<C['operations'][Name]>) => Promise<AnswerOf<C['operations'][Name]>>
+  [Name in keyof C['operations']]: (input: InputOf<C['operations'][Name]>) => Promise<ResultOf<C['operations'][Name]>>
 }
 
 /** A typed client: one function per operation, answers with the body, throws the `Problem` the service answered. */

@@ -90,7 +90,12 @@ type BodyOf<A> = A extends TSchema
     ? string | AsyncIterable<string | Uint8Array>
     : undefined
 
-/** What an operation answers with. */
+/** What a call to an operation yields: its answers but for the refusals, which are thrown. */
+export type ResultOf<O extends Operation> = {
+  [S in keyof O['answers']]: `${S & number}` extends `4${string}` | `5${string}` ? never : BodyOf<O['answers'][S]>
+}[keyof O['answers']]
+
+/** What an operation may answer with. */
 export type AnswerOf<O extends Operation> = { [S in keyof O['answers']]: BodyOf<O['answers'][S]> }[keyof O['answers']]
 
 export function isMedia(answer: TSchema | Media | Empty): answer is Media {

@@ -21,6 +21,7 @@ export const Uuid = Type.String({
 
 /** RFC 3339, UTC, with milliseconds. */
 export const Timestamp = Type.String({
+  format: 'date-time',
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
   description: 'RFC 3339 time in UTC with milliseconds',
   examples: ['2026-01-31T08:30:00.000Z'],

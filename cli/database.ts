@@ -1,6 +1,5 @@
-import { distribute } from '@millwright/cloud/platform/database/distribute.ts'
+import { distributeTables } from '@millwright/cloud/prepare.ts'
 import type { Command } from 'commander'
-import { referenceTables } from '../architecture.ts'
 import { asOwner } from './owner.ts'
 
 export function addDatabaseCommands(program: Command): void {
@@ -14,7 +13,7 @@ export function addDatabaseCommands(program: Command): void {
       '\nDATABASE_URL must be the coordinator. Can be run again at any time; later versions do it by themselves.',
     )
     .action(async () => {
-      const done = await asOwner((owner) => distribute(owner, { referenceTables }))
+      const done = await asOwner((owner, { appRole }) => distributeTables(owner, appRole))
       const said = [
         ...done.distributed.map((name) => `${name}: by tenant`),
         ...done.reference.map((name) => `${name}: on every node`),

@@ -17,6 +17,7 @@ type Owner = Awaited<ReturnType<typeof openClient>>
 export type OwnerParts = {
   secrets: Secrets
   configuration: CloudConfiguration
+  appRole: string
   /** The database as the application sees it: within one tenant at a time. */
   openDatabase(): Promise<Database>
 }
@@ -41,7 +42,7 @@ export async function asOwner<Result>(work: (owner: Owner, parts: OwnerParts) =>
     const owner = await openClient(engine.address)
     const openDatabase = async () => new Database({ address: prepared.app, server: prepared.server, connections: 2 })
     try {
-      return await work(owner, { secrets, configuration, openDatabase })
+      return await work(owner, { secrets, configuration, appRole: prepared.appRole, openDatabase })
     } finally {
       await owner.end()
     }

@@ -93,8 +93,10 @@ function row(name: string, value: string): string {
   return `  ${styleText('dim', name.padEnd(10))}${value}`
 }
 
+/** For a shell of Unix; a path may hold anything. */
 function tokenCommand(baseUrl: string, file: string): string {
-  const read = (key: string) => `"$(node -p 'require("${isAbsolute(file) ? file : `./${file}`}").${key}')"`
+  const path = JSON.stringify(isAbsolute(file) ? file : `./${file}`).replaceAll("'", "'\\''")
+  const read = (key: string) => `"$(node -p 'require(${path}).${key}')"`
   return styleText(
     'dim',
     `  curl -s ${baseUrl}/oauth/token -d grant_type=client_credentials \\\n       -d client_id=${read('clientId')} -d client_secret=${read('clientSecret')}`,

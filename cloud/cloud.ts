@@ -16,6 +16,7 @@ import { eventJobs } from './platform/events/events.ts'
 import { createServer } from './platform/http/server.ts'
 import { createHub } from './platform/hub.ts'
 import { Jobs } from './platform/jobs/jobs.ts'
+import { pruningJobs } from './platform/jobs/pruning.ts'
 import { limits } from './platform/limits.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
@@ -71,7 +72,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
   })
   const jobs = new Jobs({ database, log })
-  jobs.define({ ...auditJobs({ database, secrets }), ...eventJobs({ database }) })
+  jobs.define({ ...auditJobs({ database, secrets }), ...eventJobs({ database }), ...pruningJobs({ database }) })
   const peerTokens = createPeerTokens(secrets)
   const here = localServices(options)
   const hub = createHub(

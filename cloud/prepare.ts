@@ -2,12 +2,14 @@ import { referenceTables } from '../architecture.ts'
 import { currentUser, ensureApplicationRole, requireHarmless } from './platform/database/application-role.ts'
 import { type Binding, inspectServer, type Server } from './platform/database/binding.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
-import { distribute, isDistributed } from './platform/database/distribute.ts'
-import { migrate } from './platform/database/migrations.ts'
+import { type Distribution, distribute, isDistributed } from './platform/database/distribute.ts'
+import { migrate, readMigrations } from './platform/database/migrations.ts'
 import { platformMigrations } from './platform/migrations.ts'
 import type { Secrets } from './platform/secrets/secrets.ts'
 import { StartError } from './platform/start-error.ts'
 import { services } from './services/services.ts'
+
+type Owner = Awaited<ReturnType<typeof openClient>>
 
 export const oldestPostgres = 15
 
@@ -25,13 +27,10 @@ type Options = {
   secrets: Secrets
 }
 
+export type Prepared = { app: Address; appRole: string; server: Server }
+
 /** Makes a database ready for this version, as its owner: tables, the application's role, what services start with. */
-export async function prepareDatabase({
-  owner: address,
-  app,
-  binding,
-  secrets,
-}: Options): Promise<{ app: Address; server: Server }> {
+export async function prepareDatabase({ owner: address, app, binding, secrets }: Options): Promise<Prepared> {
   const owner = await openClient(address).catch((error: Error) => {
     throw new StartError(
       `The database cannot be reached (${error.message}): check DATABASE_URL and that the server runs.`,
@@ -42,15 +41,20 @@ export async function prepareDatabase({
     const user = app ?? (await applicationAddress(owner, address, secrets))
     const appRole = await roleOf(user)
     await migrate(owner, { sources: migrationSources, appRole })
-    if (await isDistributed(owner)) await distribute(owner, { referenceTables })
+    if (await isDistributed(owner)) await distributeTables(owner, appRole)
     for (const service of services) await service.prepare?.(owner, secrets)
-    return { app: user, server: await inspect(user, binding) }
+    return { app: user, appRole, server: await inspect(user, binding) }
   } finally {
     await owner.end()
   }
 }
 
-async function requireVersion(owner: Awaited<ReturnType<typeof openClient>>): Promise<void> {
+/** Spreads all tables of the product over a Citus cluster. */
+export async function distributeTables(owner: Owner, appRole: string): Promise<Distribution> {
+  return distribute(owner, { referenceTables, migrations: await readMigrations(migrationSources), appRole })
+}
+
+async function requireVersion(owner: Owner): Promise<void> {
   const { rows } = await owner.query<{ number: string; name: string }>(
     `select current_setting('server_version_num') as number, current_setting('server_version') as name`,
   )
@@ -62,11 +66,7 @@ async function requireVersion(owner: Awaited<ReturnType<typeof openClient>>): Pr
 }
 
 /** The login role of this database: its password follows from the master key, so that every process can work it out. */
-async function applicationAddress(
-  owner: Awaited<ReturnType<typeof openClient>>,
-  address: Address,
-  secrets: Secrets,
-): Promise<Address> {
+async function applicationAddress(owner: Owner, address: Address, secrets: Secrets): Promise<Address> {
   const { rows } = await owner.query<{ name: string }>('select current_database() as name')
   const database = rows[0]?.name ?? ''
   const user = `${database}_app`

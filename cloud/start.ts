@@ -39,6 +39,7 @@ export function readCloudConfiguration(environment: Environment): CloudConfigura
 /** From the configuration to a platform that answers. */
 export async function startCloud(environment: Environment, onProgress: Progress = () => {}): Promise<RunningCloud> {
   const configuration = readCloudConfiguration(environment)
+  const remote = peersOf(configuration.peers)
   const log = createLog({ level: configuration.logLevel })
   const home = await makeHome(configuration.home)
   const secrets = createSecrets(await masterKey({ home, given: configuration.masterKey }))
@@ -60,7 +61,7 @@ export async function startCloud(environment: Environment, onProgress: Progress 
       secrets,
       log,
       local: configuration.services,
-      remote: peersOf(configuration.peers),
+      remote,
       baseUrl: configuration.baseUrl ?? originOf(configuration.host, configuration.port),
       tracing: await startTracing(environment),
       strict: false,

@@ -63,11 +63,14 @@ function refuseChanged(migrations: Migration[], applied: Map<string, string>): v
   }
 }
 
+/** Migrations write `:app_role` for the role that the application runs as. */
+export function forRole(owner: Client, text: string, appRole: string): string {
+  return text.replaceAll(':app_role', owner.escapeIdentifier(appRole))
+}
+
 async function apply(owner: Client, migration: Migration, appRole: string): Promise<void> {
   try {
-    await owner.query(
-      `begin; ${migration.text.replaceAll(':app_role', owner.escapeIdentifier(appRole))}; ${protectTenantTables}`,
-    )
+    await owner.query(`begin; ${forRole(owner, migration.text, appRole)}; ${protectTenantTables}`)
     await owner.query('insert into migrations (module, name, checksum) values ($1, $2, $3)', [
       migration.module,
       migration.name,

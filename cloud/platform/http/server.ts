@@ -149,7 +149,9 @@ function parseBodies(app: FastifyInstance): void {
     const form: Record<string, string | string[]> = Object.create(null)
     for (const [name, value] of new URLSearchParams(text as string)) {
       const before = form[name]
-      form[name] = before === undefined ? value : [before, value].flat()
+      if (before === undefined) form[name] = value
+      else if (Array.isArray(before)) before.push(value)
+      else form[name] = [before, value]
     }
     done(null, form)
   })
@@ -183,7 +185,8 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, options: Se
       requireType(request, operation)
       const headers: Record<string, string | undefined> = {}
       for (const name of headerNames) headers[name] = request.headers[name]?.toString()
-      const input = { params: request.params, query: request.query, body: request.body, headers }
+      const body = request.body ?? (operation.bodyType === undefined ? undefined : {})
+      const input = { params: request.params, query: request.query, body, headers }
       const answer = await local.invoke(input, request.caller as Caller)
       return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'] })
     },

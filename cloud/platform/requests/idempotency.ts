@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../access/caller.ts'
 import type { MigrationSource } from '../database/migrations.ts'
@@ -18,7 +17,10 @@ export const requestsMigrations: MigrationSource = {
  * `Idempotency-Key` on every POST: the effect and the remembered answer are one transaction, so that a request that is
  * sent again after a crash is either answered as before or done for the first time, never done twice.
  */
-export function idempotent(local: LocalOperation, { database }: Pick<Context, 'database'>): LocalOperation {
+export function idempotent(
+  local: LocalOperation,
+  { database, secrets }: Pick<Context, 'database' | 'secrets'>,
+): LocalOperation {
   if (local.operation.method !== 'POST' || local.operation.access === 'public') return local
   return {
     ...local,
@@ -27,7 +29,7 @@ export function idempotent(local: LocalOperation, { database }: Pick<Context, 'd
       if (key === undefined || !isCaller(caller)) return local.invoke(input, caller)
       requireKey(key)
       const place = { principalId: caller.principal.id, key, hours: limits.idempotencyHours }
-      const fingerprint = fingerprintOf(local, input)
+      const fingerprint = secrets.mac('idempotent requests', describe(local, input))
       const before = await database.read(caller, (handle) => findRequest(handle, place))
       if (before !== undefined) return repeated(before, fingerprint)
       return database.transaction(caller, async (tx) => {
@@ -53,9 +55,9 @@ function requireKey(key: string): void {
   )
 }
 
-function fingerprintOf(local: LocalOperation, { params, query, body }: RawInput): Buffer {
-  const request = JSON.stringify([local.contract.name, local.name, params, query, body])
-  return createHash('sha256').update(request).digest()
+/** What makes two requests the same. It may hold a password, so only a keyed hash of it is stored. */
+function describe(local: LocalOperation, { params, query, body }: RawInput): string {
+  return JSON.stringify([local.contract.name, local.name, params, query, body])
 }
 
 function kept(local: LocalOperation, answer: Answer, fingerprint: Buffer): KeptRequest {

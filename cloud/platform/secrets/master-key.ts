@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, open, readFile, rm } from 'node:fs/promises'
+import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { masterKeyBytes } from './secrets.ts'
@@ -19,21 +19,18 @@ export async function masterKey({ home, given }: { home: string; given: string |
 async function create(path: string): Promise<Buffer> {
   const key = randomBytes(masterKeyBytes)
   const draft = `${path}.${process.pid}.${key.readUInt32BE()}`
-  const file = await open(draft, 'wx', 0o600)
   try {
-    await file.writeFile(`${key.toString('base64')}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  try {
+    await writeFile(draft, `${key.toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true })
     await link(draft, path)
     return key
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    return decoded((await readFile(path, 'utf8')).trim(), path)
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return decoded((await readFile(path, 'utf8')).trim(), path)
+    throw new StartError(
+      `The master key ${path} cannot be written (${code}): check the owner of its folder and the space there, or set MILLWRIGHT_HOME to another.`,
+    )
   } finally {
-    await rm(draft)
+    await rm(draft, { force: true })
   }
 }
 

@@ -17,7 +17,8 @@ type PageOptions = { status: number; headers?: Record<string, string | string[]>
 
 export function signInPage(form: SignInForm, options: PageOptions): Answer<string> {
   const { name = '', error } = form
-  const invalid = error === undefined ? '' : ' aria-invalid="true" aria-describedby="error"'
+  const invalid = error === undefined ? '' : ' aria-invalid="true"'
+  const explained = error === undefined ? '' : ' error'
   const content = `
     <h1>Sign in</h1>
     <p class="lead">to continue to ${escaped(form.to)}</p>
@@ -26,11 +27,11 @@ export function signInPage(form: SignInForm, options: PageOptions): Answer<strin
       <input type="hidden" name="proof" value="${escaped(form.proof)}">
       <label for="name">Name</label>
       <input id="name" name="name" type="text" autocomplete="username" autocapitalize="none" spellcheck="false"
-        required maxlength="128" aria-describedby="hint"${invalid} value="${escaped(name)}"${name === '' ? ' autofocus' : ''}>
+        required maxlength="128" aria-describedby="hint${explained}"${invalid} value="${escaped(name)}"${name === '' ? ' autofocus' : ''}>
       <p class="hint" id="hint">name, or name@tenant</p>
       <label for="password">Password</label>
       <input id="password" name="password" type="password" autocomplete="current-password" required
-        maxlength="256"${invalid}${name === '' ? '' : ' autofocus'}>
+        maxlength="256"${error === undefined ? '' : ' aria-describedby="error"'}${invalid}${name === '' ? '' : ' autofocus'}>
       <button type="submit">Sign in</button>
     </form>`
   const title = error === undefined ? 'Sign in' : 'Error: sign in'
