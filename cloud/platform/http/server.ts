@@ -80,6 +80,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     reply.headers(options.headers).header('x-request-id', request.id)
     requireReasonableSize(request)
   })
+  closeAnsweredConnections(app)
   app.addHook('onResponse', async (request, reply) => {
     const answered = {
       requestId: request.id,
@@ -103,6 +104,18 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await pageRoutes(app, options.pages)
   answerUnknownPaths(app, [...options.operations, ...options.forwards.flatMap((forward) => forward.operations)])
   return app
+}
+
+/** While it stops, an answer is the last one on its connection: a kept one would hold the stop up. */
+function closeAnsweredConnections(app: FastifyInstance): void {
+  let stops = false
+  app.addHook('preClose', async () => {
+    stops = true
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (stops) reply.header('connection', 'close')
+    done()
+  })
 }
 
 /** Every prefix also answers below `/v1`, as existing clients call it. */
