@@ -284,7 +284,8 @@ export const identity = contract({
     updateServerUser: {
       method: 'PATCH',
       path: '/server-users/{id}',
-      summary: 'Rename, disable or enable a server user; disabling refuses its tokens at once',
+      summary:
+        'Rename, disable or enable a server user; disabling refuses its tokens within a second, in every process',
       access: 'glb_access_manage',
       params: byId,
       headers: ['if-match'],

@@ -7,9 +7,11 @@ export function addKeysCommands(program: Command): void {
 
   keys
     .command('rotate')
-    .description('sign tokens with a new key from now on; tokens of the old one stay valid until they expire')
+    .description('sign tokens with a new key; tokens of the old one stay valid until they expire')
     .action(async () => {
       await asOwner((owner, { secrets, configuration }) => rotateSigningKey(owner, secrets, configuration))
-      console.log('A new key signs from now on. Tokens signed with the old one stay valid until they expire.')
+      console.log(
+        'A new key is published and signs within a minute. Tokens signed with the old one stay valid until they expire.',
+      )
     })
 }

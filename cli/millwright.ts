@@ -7,6 +7,7 @@ import { addKeysCommands } from './keys.ts'
 import { exitCodes, reportAndExit } from './report.ts'
 import { addTenantsCommands } from './tenants.ts'
 import { runCloud } from './up.ts'
+import { addUsersCommands } from './users.ts'
 
 const program = new Command('millwright')
   .description('Open industrial asset management: find, keep and work on every device of a plant.')
@@ -40,7 +41,11 @@ program
   .option('--port <port>', 'port to listen on; 0 takes any free one')
   .addHelpText(
     'after',
-    '\nExample: two processes on one database\n  millwright cloud --services identity,authorization --port 9001\n  millwright cloud --services audit,events --peers identity=http://127.0.0.1:9001,authorization=http://127.0.0.1:9001',
+    `
+Example: two processes on one database, with the same key and the same address for clients
+  export DATABASE_URL=postgres://… MILLWRIGHT_MASTER_KEY=… MILLWRIGHT_BASE_URL=http://127.0.0.1:9001
+  millwright cloud --services identity,authorization --peers audit=http://127.0.0.1:9002,events=http://127.0.0.1:9002 --port 9001
+  millwright cloud --services audit,events --peers identity=http://127.0.0.1:9001,authorization=http://127.0.0.1:9001 --port 9002`,
   )
   .action((options: { services?: string; peers?: string; port?: string }) =>
     runCloud({
@@ -52,6 +57,7 @@ program
   )
 
 addTenantsCommands(program)
+addUsersCommands(program)
 addKeysCommands(program)
 addDatabaseCommands(program)
 addAuditCommands(program)

@@ -24,6 +24,7 @@ export function addTenantsCommands(program: Command): void {
     .option('--json', 'for programs')
     .action(async ({ json }: { json?: boolean }) => {
       const rows = await asOwner((owner) => listTenants(owner))
+      if (rows.length === 0 && !json) return console.log('There are no tenants yet.')
       console.log(
         json ? JSON.stringify(rows) : table(rows.map((row) => ({ ...row, applications: row.applications.join(',') }))),
       )
@@ -34,13 +35,14 @@ export function addTenantsCommands(program: Command): void {
     .description('make a tenant with an administrator; the password is printed once')
     .action(async (name: string) => {
       const made = await asOwner(async (owner, { openDatabase }) => {
+        await using database = await openDatabase()
         const { id } = await createTenant(owner, { name })
-        const database = await openDatabase()
-        try {
-          return await createAdministrator(database, { tenantId: id })
-        } finally {
-          await database.close()
-        }
+        return createAdministrator(database, { tenantId: id }).catch(async (error: unknown) => {
+          // Nobody could ever sign in to it, and its name would be taken.
+          await suspendTenant(owner, name)
+          await deleteTenant(owner, name)
+          throw error
+        })
       })
       console.log(`The tenant ${name} is there. Sign in as ${made.name}@${name} with the password ${made.password}`)
     })

@@ -8,7 +8,7 @@ const interactive = process.stdout.isTTY === true
 
 /** Starts the platform, says how to get in, and runs until it is told to stop. */
 export async function up(given: readonly string[], environment = process.env): Promise<void> {
-  if (given.length > 0 && !(given.length === 1 && given[0] === '--watch')) {
+  if (given.length > 0) {
     return reportAndExit(
       `npm start takes no arguments, but got ${given.join(' ')}: settings are variables, see npx millwright config`,
     )
@@ -72,14 +72,8 @@ function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): st
       row('Programs', `${access.clientId}, secret in ${file}`),
     )
   }
-  lines.push(
-    row('Data', shortest(home)),
-    '',
-    'Next: open the console and sign in, or get a token:',
-    tokenCommand(baseUrl, file),
-    '',
-    'Ctrl-C stops it.',
-  )
+  const program = access === undefined ? '.' : `, or get a token:\n${tokenCommand(baseUrl, file)}`
+  lines.push(row('Data', shortest(home)), '', `Next: open the console and sign in${program}`, '', 'Ctrl-C stops it.')
   return lines.join('\n')
 }
 

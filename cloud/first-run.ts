@@ -62,7 +62,7 @@ export async function createAdministrator(database: Database, tenant: Scope, pas
   return { name: adminUser, password }
 }
 
-function newPassword(): string {
+export function newPassword(): string {
   return randomBytes(15).toString('base64url')
 }
 

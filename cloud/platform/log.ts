@@ -14,7 +14,6 @@ const secretNames = [
   'client_secret',
   'access_token',
   'refresh_token',
-  'code',
   'code_verifier',
   'authorization',
   'cookie',

@@ -8,14 +8,19 @@ import { StartError } from '../start-error.ts'
  */
 export async function ensureApplicationRole(owner: Client, role: { name: string; password: string }): Promise<void> {
   const name = owner.escapeIdentifier(role.name)
-  const attributes = `login nosuperuser nobypassrls nocreatedb nocreaterole noinherit password ${owner.escapeLiteral(role.password)}`
+  const password = `password ${owner.escapeLiteral(role.password)}`
   const { rows } = await owner.query('select from pg_roles where rolname = $1', [role.name])
   try {
-    await owner.query(`${rows.length === 0 ? 'create' : 'alter'} role ${name} with ${attributes}`)
+    // Of a role that is there only the password is set: the rest is looked at, and only a superuser could say it again.
+    if (rows.length > 0) await owner.query(`alter role ${name} with ${password}`)
+    else
+      await owner.query(
+        `create role ${name} with login nosuperuser nobypassrls nocreatedb nocreaterole noinherit ${password}`,
+      )
   } catch (error) {
     if ((error as { code?: string }).code === '42710') return ensureApplicationRole(owner, role)
     throw new StartError(
-      `The database user of DATABASE_URL may not create the role ${role.name} (${(error as Error).message}): ` +
+      `The database user of DATABASE_URL may not make or change the role ${role.name} (${(error as Error).message}): ` +
         'create a login role yourself and give its URL as MILLWRIGHT_DATABASE_APP_URL.',
     )
   }

@@ -1,4 +1,4 @@
-import pg, { type ClientConfig } from 'pg'
+import pg, { type ClientConfig, type QueryResult } from 'pg'
 import type { Connection } from './pool.ts'
 
 /** Where a server is and who connects; a URL or the parts of one. */
@@ -21,7 +21,11 @@ const types = {
   },
 }
 
+const toTheMillisecond = '2026-01-31 12:00:00.123+00'.length
+
+/** Sessions run in UTC, so most texts need no arithmetic; milliseconds that end in 0 are printed shorter. */
 function rfc3339(text: string): string {
+  if (text.length === toTheMillisecond && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, -3)}Z`
   return new Date(`${text.slice(0, 10)}T${text.slice(11).replace('+00', 'Z')}`).toISOString()
 }
 
@@ -64,6 +68,16 @@ export async function openConnection(address: Address, { settings }: { settings:
   // Behind a pooler the session is not ours to set; `set local` in the transaction does it there.
   if (settings) await client.query(sessionSettings('set'))
   return connection
+}
+
+type Sent = { name: string | undefined; text: string; values: unknown[] }
+
+/** As `client.query` does, without its copy of the question and its second promise: half the price of a small one. */
+export function send(client: pg.Client, { name, text, values }: Sent): Promise<QueryResult> {
+  return new Promise((resolve, reject) => {
+    const query = new pg.Query(text, values, (error, result) => (error ? reject(error) : resolve(result)))
+    client.query(Object.assign(query, { name }))
+  })
 }
 
 export function sessionSettings(verb: 'set' | 'set local'): string {

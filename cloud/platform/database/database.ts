@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Server } from './binding.ts'
-import { type Address, openConnection, sessionSettings, timeouts } from './connection.ts'
+import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
 import { type Connection, Pool } from './pool.ts'
 import type { Statement } from './statement.ts'
 
@@ -135,6 +135,10 @@ export class Database {
     await this.#pool.close()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   async #attempt<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     const connection = await this.#pool.acquire(tenantId)
     const topics = new Set<string>()
@@ -202,7 +206,7 @@ export class Database {
 
   #query(connection: Connection, { name, text }: Statement, values: unknown[]) {
     this.#onStatement?.({ text, values, tenantId: connection.tenantId })
-    return connection.client.query(this.server.pooled ? { text, values } : { name, text, values })
+    return send(connection.client, { name: this.server.pooled ? undefined : name, text, values })
   }
 }
 

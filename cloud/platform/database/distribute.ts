@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { StartError } from '../start-error.ts'
-import { forRole, type Migration } from './migrations.ts'
+import { grantAll, type Migration } from './migrations.ts'
 
 export type Distribution = { distributed: string[]; reference: string[] }
 
@@ -36,7 +36,7 @@ export async function distribute(
     }
   }
   // What was granted on single columns before a table was distributed is not carried to its shards: say it again.
-  if (steps.length > 0) for (const grant of grantsIn(migrations)) await owner.query(forRole(owner, grant, appRole))
+  if (steps.length > 0) await grantAll(owner, migrations, appRole)
   const made = (how: Step['how']) => steps.filter((step) => step.how === how).map(({ table }) => table)
   return { distributed: made('distributed'), reference: made('reference') }
 }
@@ -52,10 +52,6 @@ export function distributionSteps(tables: readonly Table[], referenceTables: rea
     first ??= name
     return [{ table: name, how: 'distributed', beside }]
   })
-}
-
-function grantsIn(migrations: readonly Migration[]): string[] {
-  return migrations.flatMap(({ text }) => text.match(/^grant [^;]+/gm) ?? [])
 }
 
 /** True when `distribute` was run here before, so that tables of later migrations follow by themselves. */

@@ -43,6 +43,7 @@ export async function migrate(owner: Client, options: { sources: readonly Migrat
     refuseChanged(migrations, applied)
     const pending = migrations.filter((migration) => !applied.has(`${migration.module}/${migration.name}`))
     for (const migration of pending) await apply(owner, migration, options.appRole)
+    await grantAgain(owner, migrations, options.appRole)
     return pending.map((migration) => `${migration.module}/${migration.name}`)
   } finally {
     await owner.query('select pg_advisory_unlock($1)', [migrationLock])
@@ -63,8 +64,26 @@ function refuseChanged(migrations: Migration[], applied: Map<string, string>): v
   }
 }
 
+/** What the application's role may do is said by the migrations; another role than theirs is told the same. */
+async function grantAgain(owner: Client, migrations: readonly Migration[], appRole: string): Promise<void> {
+  const { rows } = await owner.query(
+    `select from pg_class c
+     join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+     where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace
+       and not has_table_privilege($1, c.oid, 'select') limit 1`,
+    [appRole],
+  )
+  if (rows.length > 0) await grantAll(owner, migrations, appRole)
+}
+
+export async function grantAll(owner: Client, migrations: readonly Migration[], appRole: string): Promise<void> {
+  for (const grant of migrations.flatMap(({ text }) => text.match(/^grant [^;]+/gm) ?? [])) {
+    await owner.query(forRole(owner, grant, appRole))
+  }
+}
+
 /** Migrations write `:app_role` for the role that the application runs as. */
-export function forRole(owner: Client, text: string, appRole: string): string {
+function forRole(owner: Client, text: string, appRole: string): string {
   return text.replaceAll(':app_role', owner.escapeIdentifier(appRole))
 }
 

@@ -9,7 +9,14 @@ export type Connection = {
   broken: boolean
 }
 
-type Waiter = { tenantId: string | undefined; resolve: (connection: Connection) => void; reject: (e: Error) => void }
+type Waiter = {
+  tenantId: string | undefined
+  since: number
+  resolve: (connection: Connection) => void
+  reject: (error: Error) => void
+}
+
+const preferredAmong = 4
 
 type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
 
@@ -23,6 +30,7 @@ export class Pool {
   readonly #waiting: Waiter[] = []
   #open = 0
   #closed = false
+  #patience: NodeJS.Timeout | undefined
   #drained: (() => void) | undefined
 
   constructor(options: Options) {
@@ -37,7 +45,8 @@ export class Pool {
     return this.#waiting.length
   }
 
-  async acquire(tenantId: string | undefined): Promise<Connection> {
+  /** A connection that is idle is given at once, without a promise: this is where every request passes. */
+  acquire(tenantId: string | undefined): Connection | Promise<Connection> {
     if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
     const idle = this.#takeIdle(tenantId)
     if (idle !== undefined) return idle
@@ -61,6 +70,7 @@ export class Pool {
   /** Waits for the connections in use to come back, then closes all. */
   async close(): Promise<void> {
     this.#closed = true
+    clearTimeout(this.#patience)
     for (const waiter of this.#waiting.splice(0))
       waiter.reject(new Problem('unavailable', 'The process is shutting down'))
     if (this.inUse > 0) {
@@ -99,29 +109,37 @@ export class Pool {
 
   #wait(tenantId: string | undefined): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>()
-    const timer = setTimeout(() => {
-      this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
-      reject(new Problem('overloaded', 'No database connection became free in time', { retryAfter: 1 }))
-    }, this.#options.waitMs)
-    const waiter: Waiter = {
-      tenantId,
-      resolve: (connection) => {
-        clearTimeout(timer)
-        resolve(connection)
-      },
-      reject: (error) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    }
-    this.#waiting.push(waiter)
+    this.#waiting.push({ tenantId, since: performance.now(), resolve, reject })
+    this.#watch()
     return promise
+  }
+
+  /** All wait equally long, so one timer for the first of them is enough. */
+  #watch(): void {
+    const first = this.#waiting[0]
+    if (first === undefined || this.#patience !== undefined) return
+    const left = first.since + this.#options.waitMs - performance.now()
+    this.#patience = setTimeout(() => {
+      this.#patience = undefined
+      this.#refuseLate()
+      this.#watch()
+    }, left)
+  }
+
+  #refuseLate(): void {
+    const latest = performance.now() - this.#options.waitMs
+    while (this.#waiting[0] !== undefined && this.#waiting[0].since <= latest) {
+      const problem = new Problem('overloaded', 'No database connection became free in time', { retryAfter: 1 })
+      this.#waiting.shift()?.reject(problem)
+    }
   }
 
   /** The oldest waiter of the same tenant among the first few, else the oldest: nobody starves. */
   #nextWaiter(tenantId: string | undefined): Waiter | undefined {
-    const same = this.#waiting.slice(0, 4).findIndex((waiter) => waiter.tenantId === tenantId)
-    return this.#waiting.splice(Math.max(same, 0), 1)[0]
+    for (let place = 0; place < preferredAmong; place++) {
+      if (this.#waiting[place]?.tenantId === tenantId) return this.#waiting.splice(place, 1)[0]
+    }
+    return this.#waiting.shift()
   }
 
   #discard(connection: Connection): void {

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import cors from '@fastify/cors'
 import { type Contract, isMedia, type Operation, pathOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { v7 } from 'uuid'
 import type { Caller } from '../access/caller.ts'
 import { limits } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -64,7 +64,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     rewriteUrl: ({ url = '/' }) => withoutAlias(url),
     genReqId: ({ headers }) => {
       const given = headers['x-request-id']
-      return typeof given === 'string' && requestIds.test(given) ? given : v7()
+      return typeof given === 'string' && requestIds.test(given) ? given : randomUUID()
     },
     frameworkErrors: (error, request, reply) => send(reply, problemOf(error), request),
     clientErrorHandler: answerUnreadable,
@@ -74,14 +74,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('trace', undefined)
   if (options.corsOrigins.length > 0) await app.register(cors, corsOptions(options.corsOrigins))
   parseBodies(app)
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     request.arrivedAt = performance.now()
     request.trace = options.tracing?.begin(arrivalOf(request))
     reply.headers(options.headers).header('x-request-id', request.id)
     requireReasonableSize(request)
+    done()
   })
   closeAnsweredConnections(app)
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const answered = {
       requestId: request.id,
       method: request.method,
@@ -92,6 +93,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     }
     request.trace?.end(answered)
     options.onAnswered(answered)
+    done()
   })
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error)

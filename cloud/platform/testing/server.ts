@@ -67,7 +67,10 @@ export async function freshDatabase(): Promise<TestDatabase> {
   const server = await serverAddress()
   const template = await ensureTemplate(server)
   const database = `test_${randomBytes(8).toString('hex')}`
-  await asOwner({ ...server, database: 'postgres' }, `create database ${database} template ${template.name} strategy file_copy`)
+  await asOwner(
+    { ...server, database: 'postgres' },
+    `create database ${database} template ${template.name} strategy file_copy`,
+  )
   return {
     owner: { ...server, database },
     app: { ...server, database, user: appRole.name, password: appRole.password },

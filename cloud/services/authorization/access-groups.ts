@@ -33,7 +33,8 @@ export function accessGroupHandlers({ database }: Context): Pick<Handlers<typeof
           detail: { name: group.name },
         })
         await tell(tx, 'created', group)
-        return answer(201, { data: showAccessGroup(group) }, { etag: etagOf(group.version) })
+        const location = `/authorization/v1/access-groups/${group.id}`
+        return answer(201, { data: showAccessGroup(group) }, { etag: etagOf(group.version), location })
       })
     },
 

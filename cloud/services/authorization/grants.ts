@@ -47,7 +47,8 @@ export function grantHandlers({ database }: Context): Pick<Handlers<typeof autho
           subject: `grant/${grant.id}`,
           data: { grant: showGrant(grant) },
         })
-        return answer(201, { data: showGrant(grant) }, { etag: etagOf(grant.version) })
+        const location = `/authorization/v1/grants/${grant.id}`
+        return answer(201, { data: showGrant(grant) }, { etag: etagOf(grant.version), location })
       })
     },
 

@@ -36,7 +36,8 @@ export function roleHandlers({ database }: Context): Pick<Handlers<typeof author
           detail: { title, permissions },
         })
         await emit(tx, { type: 'authorization.role.created', subject: `role/${name}`, data: { role: showOwn(row) } })
-        return answer(201, { data: showOwn(row) }, { etag: etagOf(row.version) })
+        const location = `/authorization/v1/roles/${row.name}`
+        return answer(201, { data: showOwn(row) }, { etag: etagOf(row.version), location })
       })
     },
 

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { openClient } from './platform/database/connection.ts'
+import { StartError } from './platform/start-error.ts'
+import { freshDatabase, testSecrets } from './platform/testing/server.ts'
+import { prepareDatabase } from './prepare.ts'
+
+const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'makes roles and databases of its own'
+
+describe('preparing a database', { skip }, () => {
+  test('works for an owner that may create roles and no more, at every start', async () => {
+    await using place = await ownDatabase('createrole')
+    for (let start = 1; start <= 2; start++) {
+      const { app, server } = await prepare(place.owner)
+      assert.equal('user' in app && app.user, `${place.database}_app`)
+      assert.equal(server.binding, 'session')
+    }
+  })
+
+  test('works by URL too, also by one that names a socket folder', async () => {
+    await using place = await ownDatabase('createrole')
+    const { host, user, database } = place.owner
+    const { app } = await prepare({ url: `postgres://${user}@/${database}?host=${encodeURIComponent(host)}` })
+    const client = await openClient(app)
+    assert.equal((await client.query('select from tenants')).rowCount, 0)
+    await client.end()
+  })
+
+  test('gives another application role the same rights', async () => {
+    await using place = await ownDatabase('createrole')
+    await prepare(place.owner)
+    await using other = await place.role('login')
+    const app = { ...place.owner, user: other.name }
+    await prepare(place.owner, app)
+    const client = await openClient(app)
+    assert.equal((await client.query('select from tenants')).rowCount, 0)
+    assert.equal((await client.query('select from audit_entries')).rowCount, 0)
+    await client.end()
+  })
+
+  test('refuses an application role that could see more than its tenant', async () => {
+    await using place = await ownDatabase('createrole')
+    await prepare(place.owner)
+    for (const [attributes, reason] of [
+      ['login superuser', /is a superuser/],
+      ['login bypassrls', /may bypass row-level security/],
+    ] as const) {
+      await using role = await place.role(attributes)
+      await assert.rejects(prepare(place.owner, { ...place.owner, user: role.name }), oneSentence(reason))
+    }
+    await assert.rejects(prepare(place.owner, place.owner), oneSentence(/owns the table/))
+  })
+
+  test('says what to do when the owner may not create roles, or nobody answers', async () => {
+    await using place = await ownDatabase('nocreaterole')
+    await assert.rejects(prepare(place.owner), oneSentence(/MILLWRIGHT_DATABASE_APP_URL/))
+    await assert.rejects(
+      prepare({ url: 'postgres://nobody@127.0.0.1:1/none' }),
+      oneSentence(/cannot be reached.*DATABASE_URL/),
+    )
+  })
+})
+
+function prepare(
+  owner: Parameters<typeof prepareDatabase>[0]['owner'],
+  app?: Parameters<typeof prepareDatabase>[0]['app'],
+) {
+  return prepareDatabase({ owner, app, binding: 'auto', secrets: testSecrets })
+}
+
+function oneSentence(pattern: RegExp) {
+  return (error: unknown) => error instanceof StartError && pattern.test(error.message) && !error.message.includes('\n')
+}
+
+/** An empty database whose owner is a role with these attributes, as an operator would make it. */
+async function ownDatabase(attributes: 'createrole' | 'nocreaterole') {
+  const clone = await freshDatabase()
+  if ('url' in clone.owner) throw new TypeError('This test needs the server of the test kit')
+  const server = { ...clone.owner, database: 'postgres' }
+  const superuser = await openClient(server)
+  const database = `own_${randomBytes(6).toString('hex')}`
+  const role = async (given: string) => {
+    const name = `role_${randomBytes(6).toString('hex')}`
+    await superuser.query(`create role ${name} ${given}`)
+    return {
+      name,
+      [Symbol.asyncDispose]: async () => {
+        await withDatabase((client) => client.query(`drop owned by ${name}`))
+        await superuser.query(`drop role ${name}`)
+      },
+    }
+  }
+  const withDatabase = async (work: (client: Awaited<ReturnType<typeof openClient>>) => Promise<unknown>) => {
+    const client = await openClient({ ...server, database })
+    await work(client)
+    await client.end()
+  }
+  const ownerRole = `owner_${randomBytes(6).toString('hex')}`
+  await superuser.query(`create role ${ownerRole} login ${attributes}`)
+  await superuser.query(`create database ${database} owner ${ownerRole}`)
+  return {
+    owner: { ...server, user: ownerRole, database },
+    database,
+    role,
+    async [Symbol.asyncDispose]() {
+      await superuser.query(`drop database ${database} with (force)`)
+      await superuser.query(`drop role if exists ${database}_app`)
+      await superuser.query(`drop role ${ownerRole}`)
+      await superuser.end()
+      await clone.drop()
+    },
+  }
+}
