@@ -254,7 +254,7 @@ export const authorization = contract({
       access: 'glb_access_manage',
       params: byId,
       answers: { 204: empty },
-      errors: ['not_found', 'last_administrator'],
+      errors: ['not_found', 'last_administrator', 'would_escalate'],
     },
     check: {
       method: 'GET',

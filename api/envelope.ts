@@ -40,7 +40,9 @@ export const pageQuery = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: pageLimits.maximum, default: pageLimits.default, description: 'Page size' }),
   ),
-  offset: Type.Optional(Type.Integer({ minimum: 0, default: 0, description: 'How many to skip' })),
+  offset: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'How many to skip' }),
+  ),
 }
 
 export const PageMeta = closed({

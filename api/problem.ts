@@ -25,6 +25,7 @@ export const problemCodes = {
   not_found: { status: 404, title: 'There is no such resource' },
   method_not_allowed: { status: 405, title: 'The resource does not support this method' },
   not_acceptable: { status: 406, title: 'The resource has no such form' },
+  request_timeout: { status: 408, title: 'The request was not sent in time' },
   conflict: { status: 409, title: 'The request conflicts with the current state' },
   already_exists: { status: 409, title: 'It exists already' },
   already_answered: { status: 409, title: 'This request was answered before, with a secret that is shown once' },

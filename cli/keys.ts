@@ -1,6 +1,7 @@
+import { listTenants } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { rotateSigningKey } from '@millwright/cloud/services/identity/signing-keys.ts'
 import type { Command } from 'commander'
-import { asOwner } from './owner.ts'
+import { asOwner, recordForTenants } from './owner.ts'
 
 export function addKeysCommands(program: Command): void {
   const keys = program.command('keys').description('the keys of this installation')
@@ -9,7 +10,11 @@ export function addKeysCommands(program: Command): void {
     .command('rotate')
     .description('sign tokens with a new key; tokens of the old one stay valid until they expire')
     .action(async () => {
-      await asOwner((owner, { secrets, configuration }) => rotateSigningKey(owner, secrets, configuration))
+      await asOwner(async (owner, parts) => {
+        await rotateSigningKey(owner, parts.secrets, parts.configuration)
+        const tenants = (await listTenants(owner)).map(({ id }) => id)
+        await recordForTenants(parts, tenants, { action: 'identity.rotateSigningKey' })
+      })
       console.log(
         'A new key is published and signs within a minute. Tokens signed with the old one stay valid until they expire.',
       )

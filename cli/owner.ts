@@ -1,3 +1,5 @@
+import { systemCaller } from '@millwright/cloud/platform/access/system.ts'
+import { type AuditRecord, recordOutside } from '@millwright/cloud/platform/audit/audit.ts'
 import { type Address, openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { Database } from '@millwright/cloud/platform/database/database.ts'
 import { attachPostgres, startPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
@@ -49,6 +51,16 @@ export async function asOwner<Result>(work: (owner: Owner, parts: OwnerParts) =>
   } finally {
     await engine.stop()
   }
+}
+
+/** Puts what the owner did to tenants on their audit trails. */
+export async function recordForTenants(
+  { openDatabase }: OwnerParts,
+  tenantIds: readonly string[],
+  entry: AuditRecord,
+): Promise<void> {
+  await using database = await openDatabase()
+  for (const tenantId of tenantIds) await recordOutside(database, { tenantId }, systemCaller(), entry)
 }
 
 type Engine = { address: Address; stop(): Promise<void> }

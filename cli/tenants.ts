@@ -2,14 +2,16 @@ import { createAdministrator } from '@millwright/cloud/first-run.ts'
 import {
   createTenant,
   deleteTenant,
+  findTenant,
   listTenants,
+  type Owner,
   provisionApplication,
   resumeTenant,
   suspendTenant,
   withdrawApplication,
 } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { Argument, type Command } from 'commander'
-import { asOwner } from './owner.ts'
+import { asOwner, recordForTenants } from './owner.ts'
 import { reportAndExit } from './report.ts'
 import { table } from './table.ts'
 
@@ -37,7 +39,8 @@ export function addTenantsCommands(program: Command): void {
       const made = await asOwner(async (owner, { openDatabase }) => {
         await using database = await openDatabase()
         const { id } = await createTenant(owner, { name })
-        return createAdministrator(database, { tenantId: id }).catch(async (error: unknown) => {
+        // Awaited here: the database is closed when this function returns.
+        return await createAdministrator(database, { tenantId: id }).catch(async (error: unknown) => {
           // Nobody could ever sign in to it, and its name would be taken.
           await suspendTenant(owner, name)
           await deleteTenant(owner, name)
@@ -50,12 +53,12 @@ export function addTenantsCommands(program: Command): void {
   tenants
     .command('suspend <name>')
     .description('refuse everything of a tenant; nothing is lost')
-    .action((name: string) => asOwner((owner) => suspendTenant(owner, name)))
+    .action((name: string) => changed(name, 'suspended', (owner) => suspendTenant(owner, name)))
 
   tenants
     .command('resume <name>')
     .description('let a suspended tenant work again')
-    .action((name: string) => asOwner((owner) => resumeTenant(owner, name)))
+    .action((name: string) => changed(name, 'resumed', (owner) => resumeTenant(owner, name)))
 
   tenants
     .command('delete <name>')
@@ -73,12 +76,26 @@ export function addTenantsCommands(program: Command): void {
     .description('give a tenant an application: api (programs and gateways) or ui (people in the console)')
     .argument('<name>')
     .addArgument(application())
-    .action((name: string, which: 'api' | 'ui') => asOwner((owner) => provisionApplication(owner, name, which)))
+    .action((name: string, which: 'api' | 'ui') =>
+      changed(name, `given ${which}`, (owner) => provisionApplication(owner, name, which)),
+    )
 
   tenants
     .command('withdraw')
     .description('take an application away')
     .argument('<name>')
     .addArgument(application())
-    .action((name: string, which: 'api' | 'ui') => asOwner((owner) => withdrawApplication(owner, name, which)))
+    .action((name: string, which: 'api' | 'ui') =>
+      changed(name, `${which} withdrawn`, (owner) => withdrawApplication(owner, name, which)),
+    )
+}
+
+/** Changes a tenant, and says so on its audit trail. */
+function changed(name: string, what: string, change: (owner: Owner) => Promise<void>): Promise<void> {
+  return asOwner(async (owner, parts) => {
+    await change(owner)
+    const tenant = await findTenant(owner, name)
+    if (tenant === undefined) return
+    await recordForTenants(parts, [tenant.id], { action: 'tenants.change', target: `tenant/${name}`, detail: { what } })
+  })
 }

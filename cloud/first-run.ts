@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Cloud } from './cloud.ts'
-import { listPrincipals } from './platform/access/store.ts'
+import { changeAccess, listPrincipals } from './platform/access/store.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
 import type { Database, Scope } from './platform/database/database.ts'
 import { createTenant, findTenant } from './platform/tenants/tenants.ts'
@@ -28,31 +28,41 @@ type Options = { cloud: Cloud; owner: Address; home: string; baseUrl: string; is
 const tenantName = 'default'
 const adminUser = 'admin'
 
-/**
- * A platform that nobody can enter yet gets a tenant, an administrator and a client for programs. What they sign in
- * with is written to a file before it is valid, so that a crash in between leaves nobody locked out: the next start
- * finds nobody and begins again.
- */
+/** A platform that nobody can enter yet gets a tenant, an administrator and a client for programs. */
 export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: Options): Promise<FirstRun> {
   const file = join(home, 'first-run.json')
   if (!isIdentityHere) return { file, access: await refreshed(file, baseUrl), isNew: false }
-  const tenant = await ensureTenant(owner)
-  const scope = { tenantId: tenant.id, tenantName: tenant.name }
-  const { database } = cloud.context
+  const access = await letIn(cloud.context.database, await ensureTenant(owner), { file, baseUrl })
+  return { file, access: access ?? (await refreshed(file, baseUrl)), isNew: access !== undefined }
+}
+
+/**
+ * Undefined when somebody can enter already. What they sign in with is written to a file before it is valid, and all
+ * of it becomes valid at once: after a crash the next start finds nobody and begins again, and of two processes that
+ * start at the same time one does it.
+ */
+export async function letIn(
+  database: Database,
+  { tenantId }: Scope,
+  { file, baseUrl }: { file: string; baseUrl: string },
+): Promise<Access | undefined> {
+  if (await hasPeople(database, { tenantId })) return undefined
+  return database.transaction({ tenantId }, async (tx) => {
+    await changeAccess(tx)
+    const scope = { tenantId, transaction: tx }
+    if (await hasPeople(database, scope)) return undefined
+    const secret = newServerUserSecret()
+    const access: Access = { baseUrl, ...secret, adminUser, adminPassword: newPassword() }
+    await write(file, access)
+    await createServerUser({ database }, scope, { name: 'first-run', secret, role: 'administrator' })
+    await createAdministrator(database, scope, access.adminPassword)
+    return access
+  })
+}
+
+async function hasPeople(database: Database, scope: Scope): Promise<boolean> {
   const people = await database.read(scope, (handle) => listPrincipals(handle, { kind: 'user', limit: 1, offset: 0 }))
-  if (people.total > 0) return { file, access: await refreshed(file, baseUrl), isNew: false }
-  const secret = newServerUserSecret()
-  const access: Access = {
-    baseUrl,
-    clientId: secret.clientId,
-    clientSecret: secret.clientSecret,
-    adminUser,
-    adminPassword: newPassword(),
-  }
-  await write(file, access)
-  await createServerUser(cloud.context, scope, { name: 'first-run', secret, role: 'administrator' })
-  await createAdministrator(database, scope, access.adminPassword)
-  return { file, access, isNew: true }
+  return people.total > 0
 }
 
 /** The first user of a tenant is its administrator. */
@@ -66,10 +76,18 @@ export function newPassword(): string {
   return randomBytes(15).toString('base64url')
 }
 
-async function ensureTenant(address: Address): Promise<{ id: string; name: string }> {
+async function ensureTenant(address: Address): Promise<Scope> {
   const owner = await openClient(address)
   try {
-    return (await findTenant(owner, tenantName)) ?? (await createTenant(owner, { name: tenantName }))
+    const found = await findTenant(owner, tenantName)
+    if (found !== undefined) return { tenantId: found.id }
+    // Another process may start at the same time: whose tenant it is does not matter.
+    const made = await createTenant(owner, { name: tenantName }).catch(async (error: unknown) => {
+      const other = await findTenant(owner, tenantName)
+      if (other === undefined) throw error
+      return other
+    })
+    return { tenantId: made.id }
   } finally {
     await owner.end()
   }

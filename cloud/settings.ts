@@ -1,6 +1,15 @@
+import { isIP } from 'node:net'
 import { checkExternalIssuers } from './front/external-issuer.ts'
-import { choice, integer, json, list, text, url } from './platform/configuration.ts'
+import { choice, integer, json, list, origin, originOf, text, url } from './platform/configuration.ts'
 import { logLevels } from './platform/log.ts'
+
+/** An address or a network, by its own numbers. */
+function networkOrUndefined(text: string): string | undefined {
+  const [address = '', bits, ...more] = text.split('/')
+  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= longest)
+  return longest > 0 && fits && more.length === 0 ? text : undefined
+}
 
 /** Everything about the cloud part that can be set, with its default. `millwright config` prints it. */
 export const cloudSettings = {
@@ -12,9 +21,8 @@ export const cloudSettings = {
     maximum: 65_535,
     help: 'Port to listen on; 0 takes any free one',
   }),
-  baseUrl: url('MILLWRIGHT_BASE_URL', {
+  baseUrl: origin('MILLWRIGHT_BASE_URL', {
     default: undefined,
-    protocols: ['http:', 'https:'],
     help: 'How clients reach the platform, when that is not host and port (a proxy, several processes); issuer of tokens',
   }),
   databaseUrl: url('DATABASE_URL', {
@@ -66,10 +74,14 @@ export const cloudSettings = {
   }),
   corsOrigins: list('MILLWRIGHT_CORS_ORIGINS', {
     default: [],
+    part: originOf,
+    like: 'https://pages.example',
     help: 'Origins of web pages that may call the API from a browser',
   }),
   trustedProxies: list('MILLWRIGHT_TRUSTED_PROXIES', {
     default: [],
+    part: networkOrUndefined,
+    like: '10.0.0.5 or 10.0.0.0/8',
     help: 'Addresses or networks of proxies whose X-Forwarded-For is believed',
   }),
   metricsToken: text('MILLWRIGHT_METRICS_TOKEN', {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { changeAccess, insertPrincipal } from '../platform/access/store.ts'
 import { type TestHub, type TestTenant, testHub } from '../platform/testing/hub.ts'
 import { checkExternalIssuers } from './external-issuer.ts'
 
@@ -73,6 +74,30 @@ describe('a token of a company identity provider', () => {
       const write = data.permissions.find(({ permission }) => permission === 'inventory_write_asset_data')
       assert.equal(write?.accessGroups.length, groups.length)
     }
+  })
+
+  test('gives a role no longer in an access group that the provider took away, though it leaves another', async () => {
+    const mayWriteIn = async (groups: string[]) => {
+      const answer = await rights({ email: 'omar@company.example', groups })
+      const { data } = answer.body as { data: { permissions: { permission: string; accessGroups: string[] }[] } }
+      return data.permissions.find(({ permission }) => permission === 'inventory_write_asset_data')?.accessGroups
+    }
+    const both = await mayWriteIn(['line-1', 'line-2'])
+    const one = await mayWriteIn(['line-2'])
+    assert.deepEqual([both?.length, one?.length], [2, 1])
+    assert.deepEqual(
+      await mayWriteIn(['line-1']),
+      both?.filter((group) => group !== one?.[0]),
+    )
+  })
+
+  test('is accepted although another provider calls somebody the same', async () => {
+    await hub.context.database.transaction(hub.tenant, async (tx) => {
+      await changeAccess(tx)
+      await insertPrincipal(tx, { kind: 'external', name: 'same@company.example' })
+    })
+    const answer = await rights({ email: 'same@company.example', groups: [] })
+    assert.equal((answer.body as { data: { name: string } }).data.name, `same@company.example (${issuer})`)
   })
 
   test('gives nothing beyond what it says now, although more was granted before', async () => {
@@ -146,8 +171,13 @@ test('a wrong configuration of an issuer is told in one sentence', () => {
   assert.throws(() => checkExternalIssuers({}), /must be a JSON array/)
   assert.throws(() => checkExternalIssuers([{ issuer }]), /has no audience/)
   assert.throws(
-    () => checkExternalIssuers([{ issuer, audience: 'a', jwksUri: 'x', tenant: 't', roles: { a: {} } }]),
+    () => checkExternalIssuers([{ issuer, audience: 'a', jwksUri: 'http://x/', tenant: 't', roles: { a: {} } }]),
     /names no role/,
+  )
+  assert.throws(() => checkExternalIssuers([{ issuer, audience: 'a', jwksUri: 'x', tenant: 't' }]), /jwksUri is not/)
+  assert.throws(
+    () => checkExternalIssuers([{ issuer, audience: 'a', jwksUri: 'http://x/', tenant: 't', roles: null }]),
+    /roles must be an object/,
   )
 })
 

@@ -1,9 +1,11 @@
 import { createRemoteJWKSet, type JWTPayload, jwtVerify } from 'jose'
 import { v5, v7 } from 'uuid'
+import type { GrantedRole } from '../platform/access/rights.ts'
 import {
   changeAccess,
   findAccess,
   findAccessGroupByName,
+  findPrincipalByName,
   insertGrant,
   insertPrincipal,
 } from '../platform/access/store.ts'
@@ -37,6 +39,10 @@ export function checkExternalIssuers(value: unknown): ExternalIssuer[] {
       }
     }
     const { subjectClaim = 'sub', rolesClaim = 'roles', roles = {} } = entry
+    if (!/^https?:/.test(entry.jwksUri ?? '') || !URL.canParse(entry.jwksUri ?? ''))
+      throw new StartError(`MILLWRIGHT_EXTERNAL_ISSUERS[${index}].jwksUri is not an http or https URL.`)
+    if (typeof roles !== 'object' || roles === null)
+      throw new StartError(`MILLWRIGHT_EXTERNAL_ISSUERS[${index}].roles must be an object.`)
     for (const [claim, target] of Object.entries(roles)) {
       if (typeof target?.role !== 'string')
         throw new StartError(`MILLWRIGHT_EXTERNAL_ISSUERS[${index}].roles.${claim} names no role.`)
@@ -50,7 +56,7 @@ type Parts = { database: Database; tenants: TenantDirectory }
 /**
  * Accepts the tokens of a company's own identity provider. Whoever comes with one for the first time becomes a
  * principal like any other, and the roles that the provider gives become grants: from there on one mechanism decides,
- * explains, revokes and audits. Effective are the token's roles only, so that what the provider takes away is gone.
+ * explains, revokes and audits. Effective is only what the token stands for, so that what the provider takes away is gone.
  */
 export function foreignIssuer(configured: ExternalIssuer, { database, tenants }: Parts): ForeignIssuer {
   const keys = createRemoteJWKSet(new URL(configured.jwksUri), { timeoutDuration: 5_000, cooldownDuration: 10_000 })
@@ -69,11 +75,18 @@ export function foreignIssuer(configured: ExternalIssuer, { database, tenants }:
       const subject = String(payload[configured.subjectClaim])
       const wanted = rolesIn(payload, configured)
       const principalId = v5(`${configured.issuer} ${subject}`, namespace)
-      await admitPrincipal(database, { tenantId: tenant.id, principalId, subject, wanted })
+      const grants = await admitPrincipal(database, {
+        tenantId: tenant.id,
+        principalId,
+        subject,
+        issuer: configured.issuer,
+        wanted,
+      })
       return {
         tenantId: tenant.id,
         principalId,
         roles: [...new Set(wanted.map(({ role }) => role))],
+        grants,
         expiresAt: (payload.exp ?? 0) * 1000,
         kid: protectedHeader.kid ?? '',
       }
@@ -92,23 +105,23 @@ export function rolesIn(
   return claimed.flatMap((name) => (Object.hasOwn(roles, name) ? [roles[name] as Wanted] : []))
 }
 
-type Admitted = { tenantId: string; principalId: string; subject: string; wanted: Wanted[] }
+type Admitted = { tenantId: string; principalId: string; subject: string; issuer: string; wanted: Wanted[] }
 
-async function admitPrincipal(database: Database, admitted: Admitted): Promise<void> {
-  const { tenantId, principalId, subject, wanted } = admitted
-  const looked = await database.read({ tenantId }, (handle) => missingOf(handle, principalId, wanted))
-  if (looked.known && looked.missing.length === 0) return
-  await database.transaction({ tenantId }, async (tx) => {
+/** Answers what the token stands for: roles, each in the whole tenant or in one access group. */
+async function admitPrincipal(database: Database, admitted: Admitted): Promise<GrantedRole[]> {
+  const { tenantId, principalId, subject, issuer, wanted } = admitted
+  const looked = await database.read({ tenantId }, (handle) => compare(handle, principalId, wanted))
+  if (looked.known && looked.missing.length === 0) return looked.granted
+  return database.transaction({ tenantId }, async (tx) => {
     await changeAccess(tx)
     // Somebody else may have brought the same token a moment ago: look again, now that nobody can come in between.
-    const { known, missing } = await missingOf(tx, principalId, wanted)
-    if (known && missing.length === 0) return
-    if (!known) await insertPrincipal(tx, { id: principalId, kind: 'external', name: subject })
-    for (const { role, accessGroupId } of missing) {
-      await insertGrant(tx, { principalId, role, ...(accessGroupId === null ? {} : { accessGroupId }) })
-    }
+    const { known, granted, missing } = await compare(tx, principalId, wanted)
+    if (known && missing.length === 0) return granted
+    const name = known ? subject : await freeName(tx, { subject, issuer })
+    if (!known) await insertPrincipal(tx, { id: principalId, kind: 'external', name })
+    for (const { role, accessGroupId } of missing) await insertGrant(tx, { principalId, role, accessGroupId })
     const who = {
-      principal: { id: principalId, kind: 'external', name: subject },
+      principal: { id: principalId, kind: 'external', name },
       request: { id: v7(), address: undefined },
     } as const
     await record(tx, who, {
@@ -116,19 +129,25 @@ async function admitPrincipal(database: Database, admitted: Admitted): Promise<v
       target: `principal/${principalId}`,
       detail: { granted: missing },
     })
+    return granted
   })
 }
 
-/** What the token stands for and is not granted yet. A group that the tenant does not have gives nothing. */
-async function missingOf(handle: Handle, principalId: string, wanted: Wanted[]) {
+/** Two providers may call two people the same. */
+async function freeName(handle: Handle, { subject, issuer }: { subject: string; issuer: string }): Promise<string> {
+  const taken = await findPrincipalByName(handle, { kind: 'external', name: subject })
+  return taken === undefined ? subject : `${subject} (${issuer})`
+}
+
+/** What the token stands for, and what of it is not granted yet. A group that the tenant does not have gives nothing. */
+async function compare(handle: Handle, principalId: string, wanted: Wanted[]) {
   const access = await findAccess(handle, principalId)
   const held = new Set(access?.held.map(({ role, accessGroupId }) => `${role} ${accessGroupId}`))
-  const missing: { role: string; accessGroupId: string | null }[] = []
+  const granted: GrantedRole[] = []
   for (const { role, accessGroup } of wanted) {
     const group = accessGroup === undefined ? null : await findAccessGroupByName(handle, accessGroup)
-    if (group === undefined) continue
-    const accessGroupId = group?.id ?? null
-    if (!held.has(`${role} ${accessGroupId}`)) missing.push({ role, accessGroupId })
+    if (group !== undefined) granted.push({ role, accessGroupId: group?.id ?? null })
   }
-  return { known: access !== undefined, missing }
+  const missing = granted.filter(({ role, accessGroupId }) => !held.has(`${role} ${accessGroupId}`))
+  return { known: access !== undefined, granted, missing }
 }

@@ -55,7 +55,7 @@ export class Front {
       if (writes(operation)) this.#options.onDenied(caller, `${contract.name}.${nameOf(contract, operation)}`)
       throw error
     }
-    return { caller, ...(headers === undefined ? {} : { headers }) }
+    return headers === undefined ? { caller } : { caller, headers }
   }
 
   async #authenticate(arrival: Arrival, request: Visitor['request']): Promise<Caller> {
@@ -82,7 +82,7 @@ export class Front {
       tenantName: tenant.name,
       principal: access.principal,
       roles: verified.roles,
-      rights: this.#options.access.effective(access, verified.roles),
+      rights: this.#options.access.effective(access, verified),
       request,
     }
   }

@@ -11,11 +11,13 @@ const remembered = 10_000
  */
 export class RateLimit {
   readonly #perSecond: number
+  readonly #policy: string
   readonly #buckets = new Map<string, Bucket>()
   readonly #now: () => number
 
   constructor({ perSecond, now = () => performance.now() }: { perSecond: number; now?: () => number }) {
     this.#perSecond = perSecond
+    this.#policy = `"default";q=${perSecond};w=1`
     this.#now = now
   }
 
@@ -54,9 +56,6 @@ export class RateLimit {
   }
 
   #headers(remaining: number, seconds: number): Record<string, string> {
-    return {
-      'ratelimit-policy': `"default";q=${this.#perSecond};w=1`,
-      ratelimit: `"default";r=${remaining};t=${seconds}`,
-    }
+    return { 'ratelimit-policy': this.#policy, ratelimit: `"default";r=${remaining};t=${seconds}` }
   }
 }

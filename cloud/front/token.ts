@@ -3,6 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { type TokenClaims, tokenAlgorithm, tokenAudience, tokenType } from '@millwright/api/token.ts'
 import { decodeJwt, type JWK, type JWTHeaderParameters, jwtVerify } from 'jose'
 import { validate as isUuid } from 'uuid'
+import type { GrantedRole } from '../platform/access/rights.ts'
 import { limits } from '../platform/limits.ts'
 import { KeyRing } from './key-ring.ts'
 
@@ -11,6 +12,8 @@ export type VerifiedToken = {
   tenantId: string
   principalId: string
   roles: readonly string[]
+  /** Where the roles count, for who says so; a token of ours counts wherever its roles are granted. */
+  grants?: readonly GrantedRole[]
   /** Milliseconds since 1970. */
   expiresAt: number
   kid: string

@@ -28,6 +28,19 @@ describe('the configuration', () => {
       { DATABASE_URL: 'mysql://x' },
       /DATABASE_URL must be a URL that starts with postgres:\/\//,
     ],
+    ['an address without a host', { MILLWRIGHT_BASE_URL: 'http://%%' }, /MILLWRIGHT_BASE_URL must be like https:/],
+    ['an address with a path', { MILLWRIGHT_BASE_URL: 'https://plant.example/app' }, /without a path/],
+    [
+      'an origin that is none',
+      { MILLWRIGHT_CORS_ORIGINS: 'https://a.example,b.example' },
+      /MILLWRIGHT_CORS_ORIGINS .*"b\.example"/,
+    ],
+    [
+      'a proxy without an address',
+      { MILLWRIGHT_TRUSTED_PROXIES: 'nonsense' },
+      /MILLWRIGHT_TRUSTED_PROXIES must be like/,
+    ],
+    ['a network that is too narrow', { MILLWRIGHT_TRUSTED_PROXIES: '10.0.0.0/33' }, /MILLWRIGHT_TRUSTED_PROXIES/],
     ['JSON that is none', { MILLWRIGHT_EXTERNAL_ISSUERS: '{' }, /must be JSON/],
   ]
   for (const [what, environment, sentence] of mistakes) {
@@ -39,12 +52,30 @@ describe('the configuration', () => {
     })
   }
 
+  test('takes addresses as browsers write them', () => {
+    const { baseUrl, corsOrigins, trustedProxies } = readCloudConfiguration({
+      MILLWRIGHT_BASE_URL: 'https://Plant.example:443/',
+      MILLWRIGHT_CORS_ORIGINS: 'https://a.example/, http://[::1]:3000',
+      MILLWRIGHT_TRUSTED_PROXIES: '10.0.0.5,10.0.0.0/8,fd00::/8',
+    })
+    assert.equal(baseUrl, 'https://plant.example')
+    assert.deepEqual(corsOrigins, ['https://a.example', 'http://[::1]:3000'])
+    assert.deepEqual(trustedProxies, ['10.0.0.5', '10.0.0.0/8', 'fd00::/8'])
+  })
+
+  test('tells a wrong address without the password in it', () => {
+    assert.throws(
+      () => readCloudConfiguration({ MILLWRIGHT_BASE_URL: 'https://name:very-private@plant.example' }),
+      (error) => error instanceof StartError && !error.message.includes('very-private'),
+    )
+  })
+
   test('is shown with secrets masked', () => {
     const shown = describeConfiguration(cloudSettings, {
       DATABASE_URL: 'postgres://owner:very-private@db/millwright',
       MILLWRIGHT_MASTER_KEY: 'very-private',
       MILLWRIGHT_METRICS_TOKEN: 'very-private',
-      MILLWRIGHT_BASE_URL: 'https://name:very-private@plant.example',
+      MILLWRIGHT_PEERS: 'audit=https://name:very-private@plant.example',
     })
     assert.ok(!JSON.stringify(shown).includes('very-private'))
     assert.ok(shown.every(({ help }) => help.length > 10))

@@ -66,16 +66,44 @@ export function url<D extends string | undefined>(
   }
 }
 
-/** Values separated by commas. */
-export function list(variable: string, description: Description<string[]>): Setting<string[]> {
+/** Where a program is reached, and nothing behind that: paths are added to it. */
+export function origin<D extends string | undefined>(
+  variable: string,
+  description: Description<D>,
+): Setting<string | D> {
+  return { variable, ...description, parse: (value) => originOf(value) ?? refuseOrigin(variable, value) }
+}
+
+/** The origin that a text is, as browsers write it; undefined when it is none or says more than that. */
+export function originOf(text: string): string | undefined {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return undefined
+  const { origin, href } = new URL(text)
+  return href === `${origin}/` ? origin : undefined
+}
+
+function refuseOrigin(variable: string, value: string): never {
+  throw new StartError(
+    `${variable} must be like https://plant.example or http://127.0.0.1:8080, without a path, but holds "${masked(value)}".`,
+  )
+}
+
+type Parts = Description<string[]> & { part?: (text: string) => string | undefined; like?: string }
+
+/** Values separated by commas; `part` says what each becomes, or undefined for one that is wrong. */
+export function list(variable: string, { part = (text) => text, like, ...description }: Parts): Setting<string[]> {
   return {
     variable,
     ...description,
     parse: (value) =>
       value
         .split(',')
-        .map((part) => part.trim())
-        .filter((part) => part !== ''),
+        .map((text) => text.trim())
+        .filter((text) => text !== '')
+        .map((text) => {
+          const parsed = part(text)
+          if (parsed !== undefined) return parsed
+          throw new StartError(`${variable} must be like ${like}, separated by commas, but holds "${masked(text)}".`)
+        }),
   }
 }
 
@@ -131,9 +159,13 @@ export function describeConfiguration(schema: Settings, environment: Environment
 function shown(setting: Setting<unknown>, value: unknown): string {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return ''
   if (setting.secret) return '***'
-  if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value.join(',')
+  if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value.map(masked).join(',')
   if (typeof value === 'object') return JSON.stringify(value)
-  return String(value).replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
+  return masked(String(value))
+}
+
+function masked(text: string): string {
+  return text.replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
 }
 
 function closest(name: string, known: readonly string[]): string {

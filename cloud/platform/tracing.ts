@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Arrival } from './http/arrival.ts'
 import type { Answered } from './http/server.ts'
 
@@ -5,6 +6,8 @@ import type { Answered } from './http/server.ts'
 export type RequestTrace = { headers: Record<string, string>; end(answered: Answered): void }
 
 export type Tracing = { begin(arrival: Arrival): RequestTrace; stop(): Promise<void> }
+
+const stopMs = 2_000
 
 /**
  * OpenTelemetry traces, when an exporter is configured by the usual variables (OTEL_EXPORTER_OTLP_ENDPOINT and its
@@ -48,7 +51,8 @@ export async function startTracing(environment: Record<string, string | undefine
         },
       }
     },
-    stop: () => provider.shutdown(),
+    /** What a collector does not take in time is lost: a stop neither fails nor hangs for want of one. */
+    stop: () => Promise.race([provider.shutdown().catch(() => {}), delay(stopMs, undefined, { ref: false })]),
   }
 }
 

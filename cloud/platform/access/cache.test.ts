@@ -233,10 +233,10 @@ test(
     })
     const held = await access.of(site.tenant.id, user.id)
     assert.ok(held)
-    assert.equal(access.effective(held, ['viewer', 'administrator']).everywhere.size, permissionNames.length)
-    assert.equal(access.effective(held, ['viewer', 'supervisor']).everywhere.has('glb_access_manage'), false)
-    assert.equal(access.effective(held, ['viewer']), access.effective(held, ['viewer']))
-    assert.equal(access.effective(held, []).everywhere.size, 0)
+    assert.equal(access.effective(held, { roles: ['viewer', 'administrator'] }).everywhere.size, permissionNames.length)
+    assert.equal(access.effective(held, { roles: ['viewer', 'supervisor'] }).everywhere.has('glb_access_manage'), false)
+    assert.equal(access.effective(held, { roles: ['viewer'] }), access.effective(held, { roles: ['viewer'] }))
+    assert.equal(access.effective(held, { roles: [] }).everywhere.size, 0)
 
     await database.transaction(site.scope, async (tx) => {
       await changeAccess(tx)
@@ -246,7 +246,7 @@ test(
     const disabled = await access.of(site.tenant.id, user.id)
     assert.ok(disabled?.principal.disabled)
     assert.equal(disabled.rights.everywhere.size, 0)
-    assert.equal(access.effective(disabled, ['administrator']).everywhere.size, 0)
+    assert.equal(access.effective(disabled, { roles: ['administrator'] }).everywhere.size, 0)
   },
 )
 

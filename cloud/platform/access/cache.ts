@@ -3,7 +3,7 @@ import type { Database, ReferenceHandle } from '../database/database.ts'
 import type { Log } from '../log.ts'
 import { TenantDirectory } from '../tenants/directory.ts'
 import { type Announcement, Announcements } from './announcements.ts'
-import { type HeldRole, noRights, type Rights, rightsOf } from './rights.ts'
+import { type GrantedRole, type HeldRole, noRights, type Rights, rightsOf } from './rights.ts'
 import { type FoundAccess, findAccess, listVersions } from './store.ts'
 
 /** What the cache knows of a principal. */
@@ -12,6 +12,9 @@ export type Access = FoundAccess & {
   /** Nothing while the principal is disabled. */
   readonly rights: Rights
 }
+
+/** As a token says: role names, or exactly where each of them counts. */
+export type TokenRoles = { roles: readonly string[]; grants?: readonly GrantedRole[] }
 
 type Options = {
   database: Database
@@ -96,14 +99,18 @@ export class AccessCache {
     return access
   }
 
-  /** What a token may do: the roles it was issued with, as far as they are still held. */
-  effective(access: Access, tokenRoles: readonly string[]): Rights {
+  /** What a token may do: the roles it was issued with, as far and as wide as they are still held. */
+  effective(access: Access, { roles, grants }: TokenRoles): Rights {
     if (access.principal.disabled) return noRights
-    const key = tokenRoles.join(' ')
+    const key = grants === undefined ? roles.join(' ') : JSON.stringify(grants)
     const narrowed = this.#narrowed.get(access) ?? new Map<string, Rights>()
     const before = narrowed.get(key)
     if (before !== undefined) return before
-    const held = access.held.filter(({ role }) => tokenRoles.includes(role))
+    const held = access.held.filter(({ role, accessGroupId }) =>
+      grants === undefined
+        ? roles.includes(role)
+        : grants.some((grant) => grant.role === role && grant.accessGroupId === accessGroupId),
+    )
     const rights = held.length === access.held.length ? access.rights : rightsOf(held)
     if (narrowed.size >= narrowedLimit) narrowed.clear()
     this.#narrowed.set(access, narrowed.set(key, rights))

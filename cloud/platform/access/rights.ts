@@ -1,11 +1,12 @@
 import { builtInRoles, isBuiltInRole, type Permission, permissions } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 
-/** A role held by a principal, in the whole tenant or in one access group. */
-export type HeldRole = {
+/** A role in the whole tenant or in one access group. */
+export type GrantedRole = { role: string; accessGroupId: string | null }
+
+/** A role held by a principal. */
+export type HeldRole = GrantedRole & {
   grantId: string
-  role: string
-  accessGroupId: string | null
   /** What the role contains; for built-in roles it comes from the program. */
   permissions: readonly string[]
 }

@@ -207,3 +207,24 @@ function barrier(count: number): () => Promise<void> {
     return promise
   }
 }
+
+test('a handle that is used after its work was over is refused', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  let stray: (() => Promise<unknown>) | undefined
+  await database.transaction(hub.tenant, async (tx) => {
+    stray = () => tx.rows(names)
+  })
+  await assert.rejects(async () => stray?.(), /after its work was over/)
+})
+
+test('a connection that was never given back does not hold up the end, and shows', async () => {
+  await using hub = await testHub()
+  const database = new Database({ address: hub.database.app, server: hub.database.server, connections: 2, waitMs: 100 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const forgotten = database.transaction(hub.tenant, () => promise)
+  await database.close()
+  assert.equal(database.inUse, 1)
+  resolve()
+  await forgotten
+})

@@ -149,6 +149,7 @@ export class Database {
         reference: this.#referenceHandle(connection),
         signal: (topic) => topics.add(topic),
       })
+      if (connection.broken) throw new Problem('unavailable', 'The transaction could not be begun', { retryAfter: 1 })
       const { command } = await connection.client.query('commit')
       if (command !== 'COMMIT')
         throw new Problem('internal', 'A transaction went on after one of its statements failed')
@@ -187,7 +188,9 @@ export class Database {
   }
 
   #handle(connection: Connection, tenantId: string): Handle {
-    const query = (statement: Statement, values: unknown[]) => this.#query(connection, statement, [tenantId, ...values])
+    const { lease } = connection
+    const query = (statement: Statement, values: unknown[]) =>
+      this.#query(connection, statement, { lease, values: [tenantId, ...values] })
     return {
       tenantId,
       rows: async (statement, ...values) => (await query(statement, values)).rows,
@@ -197,14 +200,18 @@ export class Database {
   }
 
   #referenceHandle(connection: Connection): ReferenceHandle {
+    const { lease } = connection
+    const query = (statement: Statement, values: unknown[]) => this.#query(connection, statement, { lease, values })
     return {
-      rows: async (statement, ...values) => (await this.#query(connection, statement, values)).rows,
-      row: async (statement, ...values) => (await this.#query(connection, statement, values)).rows[0],
-      run: async (statement, ...values) => (await this.#query(connection, statement, values)).rowCount ?? 0,
+      rows: async (statement, ...values) => (await query(statement, values)).rows,
+      row: async (statement, ...values) => (await query(statement, values)).rows[0],
+      run: async (statement, ...values) => (await query(statement, values)).rowCount ?? 0,
     } as ReferenceHandle
   }
 
-  #query(connection: Connection, { name, text }: Statement, values: unknown[]) {
+  #query(connection: Connection, { name, text }: Statement, { lease, values }: { lease: number; values: unknown[] }) {
+    // A branch that outlives its work must not write into the work of whoever has the connection now.
+    if (connection.lease !== lease) throw new Error('The handle was used after its work was over')
     this.#onStatement?.({ text, values, tenantId: connection.tenantId })
     return send(connection.client, { name: this.server.pooled ? undefined : name, text, values })
   }

@@ -5,6 +5,8 @@ export type Connection = {
   client: Client
   /** The tenant this session is bound to, where tenants are bound per session. */
   tenantId: string | undefined
+  /** Moves with every use, so that a handle of an earlier use is recognised. */
+  lease: number
   /** Set when its state is unknown (a failed rollback, a lost socket): it is closed instead of reused. */
   broken: boolean
 }
@@ -15,8 +17,6 @@ type Waiter = {
   resolve: (connection: Connection) => void
   reject: (error: Error) => void
 }
-
-const preferredAmong = 4
 
 type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
 
@@ -50,11 +50,12 @@ export class Pool {
     if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
     const idle = this.#takeIdle(tenantId)
     if (idle !== undefined) return idle
-    if (this.#open < this.#options.size) return this.#openOne()
+    if (this.#open < this.#options.size) return this.#openOne().catch((error) => this.#passOn(error))
     return this.#wait(tenantId)
   }
 
   release(connection: Connection): void {
+    connection.lease++
     if (connection.broken) {
       this.#discard(connection)
       return
@@ -74,9 +75,12 @@ export class Pool {
     for (const waiter of this.#waiting.splice(0))
       waiter.reject(new Problem('unavailable', 'The process is shutting down'))
     if (this.inUse > 0) {
+      // A connection that was never given back must not hold up the end for good; `inUse` then tells.
+      const patience = setTimeout(() => this.#drained?.(), this.#options.waitMs)
       await new Promise<void>((resolve) => {
         this.#drained = resolve
       })
+      clearTimeout(patience)
     }
     const idle = this.#idle.splice(0)
     this.#open -= idle.length
@@ -136,21 +140,32 @@ export class Pool {
 
   /** The oldest waiter of the same tenant among the first few, else the oldest: nobody starves. */
   #nextWaiter(tenantId: string | undefined): Waiter | undefined {
-    for (let place = 0; place < preferredAmong; place++) {
-      if (this.#waiting[place]?.tenantId === tenantId) return this.#waiting.splice(place, 1)[0]
-    }
-    return this.#waiting.shift()
+    const same = this.#waiting.slice(0, 4).findIndex((waiter) => waiter.tenantId === tenantId)
+    return this.#waiting.splice(Math.max(same, 0), 1)[0]
   }
 
   #discard(connection: Connection): void {
     this.#open--
     connection.client.end().catch(() => {})
     this.#settle()
-    if (this.#waiting.length === 0 || this.#closed) return
+    this.#openForWaiter()
+  }
+
+  /** Room that became free otherwise than by a connection that came back: nobody else would think of who waits. */
+  #openForWaiter(): void {
+    if (this.#waiting.length === 0 || this.#closed || this.#open >= this.#options.size) return
     this.#openOne().then(
       (opened) => this.release(opened),
-      (error: Error) => this.#waiting.shift()?.reject(error),
+      (error: Error) => {
+        this.#waiting.shift()?.reject(error)
+        this.#openForWaiter()
+      },
     )
+  }
+
+  #passOn(error: unknown): never {
+    this.#openForWaiter()
+    throw error
   }
 
   #settle(): void {

@@ -59,6 +59,17 @@ describe('the front door', () => {
   test('also answers below /v1', async () => {
     const answer = await hub.request({ method: 'GET', path: '/v1/authorization/v1/rights', headers: signed() })
     assert.equal(answer.status, 200)
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const token = await hub.request({ method: 'POST', path: '/v1/oauth/token', headers: form, body: 'grant_type=none' })
+    assert.deepEqual([token.status, (token.body as { error: string }).error], [400, 'unsupported_grant_type'])
+  })
+
+  test('refuses an offset that no number of ours can hold', async () => {
+    for (const offset of ['99999999999999999999', '1e300']) {
+      const path = `/authorization/v1/access-groups?offset=${offset}`
+      const answer = await hub.request({ method: 'GET', path, headers: signed() })
+      assert.equal(problem(answer.body).code, 'invalid_query', offset)
+    }
   })
 
   test('reads + and %20 in a query as a space', async () => {

@@ -10,7 +10,10 @@ export function problemOf(error: unknown): Problem {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new Problem('body_too_large', `A body has at most ${limits.bodyBytes} bytes`)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new Problem('unsupported_media_type', 'Send the body as application/json')
+      return new Problem(
+        'unsupported_media_type',
+        'Say what the body is in Content-Type: application/json, or application/x-www-form-urlencoded below /oauth',
+      )
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Problem('invalid_header', 'The body is not as long as Content-Length says')
     case 'FST_ERR_CTP_INVALID_JSON_BODY':

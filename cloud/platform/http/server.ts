@@ -122,7 +122,7 @@ function closeAnsweredConnections(app: FastifyInstance): void {
 
 /** Every prefix also answers below `/v1`, as existing clients call it. */
 function withoutAlias(url: string): string {
-  return /^\/v1\/[a-z-]+\/v\d/.test(url) ? url.slice(3) : url
+  return /^\/v1\/(?:[a-z-]+\/v\d|oauth\/token(?:$|\?))/.test(url) ? url.slice(3) : url
 }
 
 function corsOptions(origins: string[]) {
@@ -218,8 +218,7 @@ function requireType(request: FastifyRequest, operation: Operation): void {
 type Sent = { answer: Answer; operation: Operation; unless: string | undefined }
 
 function answerWith(reply: FastifyReply, { answer, operation, unless }: Sent): FastifyReply {
-  reply.code(answer.status)
-  for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value)
+  reply.code(answer.status).headers(answer.headers)
   const etag = answer.headers.etag
   if (operation.method === 'GET' && typeof etag === 'string' && isUnchanged(unless, etag)) return reply.code(304).send()
   const declared = operation.answers[answer.status]
@@ -266,7 +265,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: import('node:net
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new Problem('headers_too_large', `All headers together have at most ${limits.headerBytes} bytes`)
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new Problem('overloaded', `A request must be sent within ${limits.requestMs / 1000} seconds`)
+        ? new Problem('request_timeout', `A request must be sent within ${limits.requestMs / 1000} seconds`)
         : new Problem('invalid_header', 'The request is not valid HTTP')
   const body = JSON.stringify(problem.toDocument())
   socket.end(

@@ -42,6 +42,21 @@ describe('a POST with an Idempotency-Key', () => {
     assert.equal((await create('of another', 'c', colleague)).status, 201)
   })
 
+  test('refuses a body that is nested too deeply to be told from others', async () => {
+    const depth = 50_000
+    const answer = await hub.request({
+      method: 'POST',
+      path: '/authorization/v1/access-groups',
+      headers: {
+        authorization: `Bearer ${admin.token}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'deep',
+      },
+      body: `${'{"data":'.repeat(depth)}1${'}'.repeat(depth)}`,
+    })
+    assert.deepEqual([answer.status, (answer.body as ProblemDocument).code], [400, 'invalid_body'])
+  })
+
   test('does not repeat a secret', async () => {
     const send = () =>
       admin.exchange(identity, 'createServerUser', {

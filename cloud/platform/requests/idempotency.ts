@@ -57,7 +57,12 @@ function requireKey(key: string): void {
 
 /** What makes two requests the same. It may hold a password, so only a keyed hash of it is stored. */
 function describe(local: LocalOperation, { params, query, body }: RawInput): string {
-  return JSON.stringify([local.contract.name, local.name, params, query, body])
+  try {
+    return JSON.stringify([local.contract.name, local.name, params, query, body])
+  } catch {
+    // What was read as JSON can be written as JSON, except that writing gives up at a depth that reading does not.
+    throw new Problem('invalid_body', 'The body is nested too deeply')
+  }
 }
 
 function kept(local: LocalOperation, answer: Answer, fingerprint: Buffer): KeptRequest {

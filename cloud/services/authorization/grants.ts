@@ -61,6 +61,7 @@ export function grantHandlers({ database }: Context): Pick<Handlers<typeof autho
       return database.transaction(caller, async (tx) => {
         await store.changeAccess(tx)
         const grant = await getGrant(tx, id)
+        requireCovers(caller, (await findPermissions(tx, grant.role)) ?? [], grant.accessGroupId)
         await store.deleteGrant(tx, id)
         if (grant.role === 'administrator') await requireAdministrator(tx)
         await record(tx, caller, {

@@ -27,11 +27,14 @@ export async function locked(owner: Owner, work: () => Promise<void>): Promise<v
   })
 }
 
-export async function countKeys(owner: Owner): Promise<number> {
-  const { rows } = await owner.query<{ count: string }>(
-    'select count(*) as count from signing_keys where expires_at is null',
+export type SealedKey = Pick<StoredKey, 'kid' | 'sealedPrivateJwk'>
+
+/** Those that have not been replaced. */
+export async function listSealed(owner: Owner): Promise<SealedKey[]> {
+  const { rows } = await owner.query<SealedKey>(
+    'select kid, sealed_private_jwk as "sealedPrivateJwk" from signing_keys where expires_at is null',
   )
-  return Number(rows[0]?.count)
+  return rows
 }
 
 export async function pruneKeys(owner: Owner): Promise<void> {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { decodeProtectedHeader } from 'jose'
 import { statement } from '../../platform/database/statement.ts'
+import { createSecrets } from '../../platform/secrets/secrets.ts'
 import { type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { testSecrets } from '../../platform/testing/server.ts'
 import { createServerUser } from './accounts.ts'
@@ -138,4 +140,11 @@ test('the application reads keys and cannot write them, and the private half is 
     assert.ok(!sealed.toString('latin1').includes('"d"'))
     assert.ok(!('d' in jwk))
   }
+})
+
+test('another master key than the one that the keys were sealed with ends the start in one sentence', async () => {
+  await using hub = await testHub()
+  const other = createSecrets(randomBytes(32))
+  await hub.asOwner((owner) => assert.rejects(ensureSigningKey(owner, other), /The master key is not the one/))
+  await hub.asOwner((owner) => ensureSigningKey(owner, testSecrets))
 })

@@ -2,6 +2,7 @@ import { tokenAlgorithm } from '@millwright/api/token.ts'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { Database } from '../../platform/database/database.ts'
 import type { Secrets } from '../../platform/secrets/secrets.ts'
+import { StartError } from '../../platform/start-error.ts'
 import type { Owner } from '../../platform/tenants/tenants.ts'
 import * as store from './signing-key-store.ts'
 
@@ -17,8 +18,22 @@ export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<
   const key = await createKey(secrets)
   await store.locked(owner, async () => {
     await store.pruneKeys(owner)
-    if ((await store.countKeys(owner)) === 0) await store.insertKey(owner, { ...key, activeInSeconds: 0 })
+    const sealed = await store.listSealed(owner)
+    for (const existing of sealed) requireOpens(secrets, existing)
+    if (sealed.length === 0) await store.insertKey(owner, { ...key, activeInSeconds: 0 })
   })
+}
+
+/** With another master key everything would start, and nobody could be let in. */
+function requireOpens(secrets: Secrets, { kid, sealedPrivateJwk }: store.SealedKey): void {
+  try {
+    secrets.open(sealedPrivateJwk, sealedFor(kid))
+  } catch (error) {
+    throw new StartError(
+      'The master key is not the one that this database was used with: put master.key back into the home, or set MILLWRIGHT_MASTER_KEY to it.',
+      { cause: error },
+    )
+  }
 }
 
 /**

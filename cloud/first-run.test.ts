@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { type Access, letIn } from './first-run.ts'
+import { type TestHub, testHub } from './platform/testing/hub.ts'
+import { askForToken } from './services/identity/testing.ts'
+
+describe('a tenant that nobody can enter', () => {
+  let folder: string
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'millwright-first-'))
+  })
+
+  after(() => rm(folder, { recursive: true }))
+
+  const place = () => ({ file: join(folder, 'first-run.json'), baseUrl: 'http://127.0.0.1:1' })
+  const written = async (): Promise<Access> => JSON.parse(await readFile(place().file, 'utf8'))
+
+  const isValid = async (hub: TestHub, { clientId, clientSecret }: Access) => {
+    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+    return (await askForToken(hub, form)).status === 200
+  }
+
+  test('is opened by one of two processes that start at once, and the file says how', async () => {
+    await using hub = await testHub()
+    await using sibling = await hub.sibling()
+    const made = await Promise.all([hub, sibling].map(({ context }) => letIn(context.database, hub.tenant, place())))
+    assert.equal(made.filter((access) => access !== undefined).length, 1)
+    assert.deepEqual(
+      await written(),
+      made.find((access) => access !== undefined),
+    )
+    assert.ok(await isValid(hub, await written()))
+    assert.equal((await stat(place().file)).mode & 0o777, 0o600)
+    assert.deepEqual(await readdir(folder), ['first-run.json'])
+    assert.equal(await letIn(hub.context.database, hub.tenant, place()), undefined)
+  })
+
+  test('is opened by the next start when the first one ended half way', async () => {
+    await using hub = await testHub()
+    const { database } = hub.context
+    const unobserve = database.observe(({ values }) => {
+      if (values.includes('Administrator')) throw new Error('the process ended here')
+    })
+    await assert.rejects(letIn(database, hub.tenant, place()), /ended here/)
+    unobserve()
+    assert.equal(await isValid(hub, await written()), false)
+    assert.ok((await letIn(database, hub.tenant, place())) !== undefined)
+    assert.ok(await isValid(hub, await written()))
+  })
+})
