@@ -15,7 +15,12 @@ export function addConfigCommand(program: Command): void {
       console.log(
         json
           ? JSON.stringify(rows)
-          : table(rows.map(({ set, ...row }) => ({ ...row, value: set ? row.value : `${row.value} (default)` }))),
+          : table(
+              rows.map(({ set, ...row }) => ({
+                ...row,
+                value: set ? row.value : row.value === '' ? 'none' : `${row.value} (default)`,
+              })),
+            ),
       )
     })
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,11 +12,21 @@ import { type Ended, npmStart, type Program, type Surroundings } from './program
 /** How long anything may take before a test gives up on it; a busy machine is slow. */
 const patienceMs = 40_000
 
+const folders = new Set<string>()
+// A test that is left out or given up never comes to its end.
+process.once('exit', () => folders.forEach(remove))
+
 /** A folder that is gone at the end; the database's user may pass through it. */
 export function temporaryFolder(name = 'home'): { path: string } & Disposable {
   const folder = mkdtempSync(join(tmpdir(), `millwright-e2e-${name}-`))
   chmodSync(folder, 0o711)
-  return { path: folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
+  folders.add(folder)
+  return { path: folder, [Symbol.dispose]: () => remove(folder) }
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  folders.delete(folder)
 }
 
 export async function until(
@@ -36,14 +47,21 @@ export type Platform = {
   baseUrl: string
   /** Milliseconds until it was ready. */
   readyAfterMs: number
-  access: Access
+  /** How to get in, as it stands in the home now. */
+  readonly access: Access
   /** Sends SIGTERM and waits. */
   stop(): Promise<Ended>
 } & AsyncDisposable
 
 /** Starts the platform and waits until it says how to get in. */
 export async function startPlatform(surroundings: Surroundings): Promise<Platform> {
-  return whenReady(npmStart(surroundings), surroundings.home)
+  const program = npmStart(surroundings)
+  try {
+    return await whenReady(program, surroundings.home)
+  } catch (error) {
+    await program[Symbol.asyncDispose]()
+    throw error
+  }
 }
 
 export async function whenReady(program: Program, home: string): Promise<Platform> {
@@ -60,7 +78,9 @@ export async function whenReady(program: Program, home: string): Promise<Platfor
     home,
     baseUrl,
     readyAfterMs: performance.now() - startedAt,
-    access: readAccess(home),
+    get access() {
+      return readAccess(home)
+    },
     async stop() {
       program.child.kill('SIGTERM')
       return program.ended
@@ -105,4 +125,41 @@ export async function callerOf(
 
 export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` }
+}
+
+/** What came of typing a name and a password: a token, or what the page said instead. */
+export type SignIn = { token: string } | { status: number; page: string }
+
+/** Signs a person in as a browser does, without one. */
+export async function signIn(baseUrl: string, typed: { name: string; password: string }): Promise<SignIn> {
+  const verifier = randomBytes(32).toString('base64url')
+  const redirectUri = `${baseUrl}/auth/callback`
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: 'console',
+    redirect_uri: redirectUri,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  })
+  const url = `${baseUrl}/oauth/authorize?${query}`
+  const form = await fetch(url)
+  const cookie = form.headers.getSetCookie().map((line) => line.split(';')[0])
+  const proof = /name="proof" value="([^"]+)"/.exec(await form.text())?.[1] ?? assert.fail('there is no form')
+  const answer = await fetch(url, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: cookie.join('; '), origin: baseUrl },
+    body: new URLSearchParams({ ...typed, proof }),
+  })
+  if (answer.status !== 303) return { status: answer.status, page: await answer.text() }
+  const code = new URL(answer.headers.get('location') ?? '').searchParams.get('code') ?? ''
+  const exchange = {
+    grant_type: 'authorization_code',
+    client_id: 'console',
+    redirect_uri: redirectUri,
+    code,
+    code_verifier: verifier,
+  }
+  const tokens = await fetch(`${baseUrl}/oauth/token`, { method: 'POST', body: new URLSearchParams(exchange) })
+  return { token: ((await tokens.json()) as TokenAnswer).access_token }
 }

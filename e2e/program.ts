@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
+/** Nothing of the product lies there: it must not matter where it is started from. */
+export const startedIn = '/'
+
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string; ms: number }
 
 /** A program of the product as a person starts it. */
@@ -40,7 +43,7 @@ function start(file: string, given: readonly string[], surroundings: Surrounding
   const startedAt = performance.now()
   const child = spawn(node, [join(checkout, file), ...given], {
     ...owner,
-    cwd: '/',
+    cwd: startedIn,
     env: { ...ownEnvironment(), MILLWRIGHT_HOME: home, MILLWRIGHT_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -209,11 +209,13 @@ function copyable(name, value) {
       class: 'quiet small',
       'aria-label': `Copy the ${name.toLowerCase()}`,
       click: async () => {
-        await navigator.clipboard.writeText(value).then(
-          () => announce(`The ${name.toLowerCase()} is copied.`),
-          () => announce('The browser does not allow copying. Select the text instead.'),
-        )
-        copy.textContent = 'Copied'
+        try {
+          await navigator.clipboard.writeText(value)
+          copy.textContent = 'Copied'
+          announce(`The ${name.toLowerCase()} is copied.`)
+        } catch {
+          announce('The browser does not allow copying. Select the text instead.')
+        }
       },
     },
     'Copy',

@@ -17,6 +17,8 @@ const places = [
   { hash: '#/password', title: 'Password', view: password },
 ]
 
+const loopback = ['localhost', '127.0.0.1', '[::1]']
+
 const main = byId('main')
 const bar = byId('bar')
 
@@ -216,8 +218,6 @@ function firstTime() {
     ),
   )
 }
-
-const loopback = ['localhost', '127.0.0.1', '[::1]']
 
 /**
  * Signing in works at the platform's own address only, and only where the browser offers cryptography. `localhost` is

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { isRoot, nobody } from '@millwright/cloud/platform/postgres/testing.ts'
+import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
+import { temporaryFolder } from './platform.ts'
+import { type Ended, npmStart, postgresOf, type Surroundings } from './program.ts'
+
+const folder = temporaryFolder()
+after(() => folder[Symbol.dispose]())
+
+type Case = Partial<Surroundings> & { what: string; says: RegExp; given?: string[]; skip?: string | false }
+
+const cases: Case[] = [
+  {
+    what: 'a setting that does not exist',
+    environment: { MILLWRIGHT_PROT: '9000' },
+    says: /^There is no setting MILLWRIGHT_PROT\. Did you mean MILLWRIGHT_PORT\?$/,
+  },
+  {
+    what: 'a port in letters',
+    environment: { MILLWRIGHT_PORT: 'eighty' },
+    says: /^MILLWRIGHT_PORT must be a whole number from 0 to 65535, but is "eighty"\.$/,
+  },
+  {
+    what: 'a word that is no log level',
+    environment: { MILLWRIGHT_LOG_LEVEL: 'loud' },
+    says: /^MILLWRIGHT_LOG_LEVEL must be one of .*, but is "loud"\.$/,
+  },
+  {
+    what: 'a database of another kind',
+    environment: { DATABASE_URL: 'mysql://127.0.0.1/millwright' },
+    says: /^DATABASE_URL must be a URL that starts with postgres:\/\/ or postgresql:\/\/\.$/,
+  },
+  {
+    what: 'a database that nobody runs',
+    environment: { DATABASE_URL: `postgres://millwright:${plantedWord}@127.0.0.1:1/millwright` },
+    says: /^The database cannot be reached \(.*ECONNREFUSED.*\): check DATABASE_URL and that the server runs\.$/,
+  },
+  {
+    what: 'a peer without an address',
+    environment: { MILLWRIGHT_PEERS: 'identity' },
+    says: /^MILLWRIGHT_PEERS must be name=url, separated by commas, but holds "identity"\.$/,
+  },
+  {
+    what: 'a service that does not exist',
+    environment: { MILLWRIGHT_SERVICES: 'identity,weather' },
+    says: /^There is no service weather; there are identity, .*\.$/,
+  },
+  {
+    what: 'a master key that is none',
+    home: homeWith({ 'master.key': 'open sesame\n' }),
+    says: /^The master key in \S+master\.key is not 32 bytes in base64: put the right key back\.$/,
+  },
+  {
+    what: 'a home that is a file',
+    home: aFile('a-file'),
+    says: /^The folder \S+a-file cannot be made \(EEXIST\): set MILLWRIGHT_HOME to one that can\.$/,
+  },
+  {
+    what: 'a home below a file',
+    home: join(aFile('another-file'), 'home'),
+    says: /^The folder \S+ cannot be made \(ENOTDIR\): set MILLWRIGHT_HOME to one that can\.$/,
+  },
+  {
+    what: 'a home that only others may write to',
+    home: homeWith({}),
+    owner: nobody,
+    skip: !isRoot && 'needs root',
+    says: /^The (master key|home|folder) \S+ .*(EACCES|permission denied).*\.$/,
+  },
+  {
+    what: 'data of another PostgreSQL',
+    home: homeWith({ 'postgres/data/PG_VERSION': '15\n' }),
+    says: /^The data in \S+ is of PostgreSQL 15 and this is PostgreSQL \d+: .*\.$/,
+  },
+  {
+    what: 'an address of another machine',
+    environment: { MILLWRIGHT_HOST: '192.0.2.1' },
+    says: /^Cannot listen on 192\.0\.2\.1:0 \(EADDRNOTAVAIL\): check MILLWRIGHT_HOST and MILLWRIGHT_PORT\.$/,
+  },
+  {
+    what: 'arguments, of which there are none',
+    given: ['--port', '9000'],
+    says: /^npm start takes no arguments, but got --port 9000: settings are variables, see npx millwright config$/,
+  },
+]
+
+describe('one clear sentence and an exit code answer', { concurrency: 2 }, () => {
+  for (const { what, says, given = [], skip = false, home, ...surroundings } of cases) {
+    test(what, { skip }, async () => {
+      const place = home ?? homeWith({})
+      const ended = await npmStart({ home: place, ...surroundings }, given).ended
+      assertClear(ended, says)
+      assert.deepEqual(postgresOf(place), [], 'no database is left behind')
+    })
+  }
+
+  test('a port that is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const ended = await npmStart({ home: homeWith({}), environment: { MILLWRIGHT_PORT: String(port) } }).ended
+    other.close()
+    assertClear(ended, new RegExp(`^Port ${port} is taken: stop the other program, or set MILLWRIGHT_PORT .*\\.$`))
+  })
+})
+
+function assertClear({ code, signal, stdout, stderr }: Ended, says: RegExp): void {
+  assert.deepEqual({ signal, stdout }, { signal: null, stdout: '' })
+  assert.ok(code === 1 || code === 2, `the exit code is ${code}`)
+  assert.match(stderr.trim(), says)
+  assert.doesNotMatch(stderr, /\n +at /)
+  assert.ok(!stderr.includes(plantedWord), 'a password shows')
+}
+
+function homeWith(files: Record<string, string>): string {
+  const home = join(folder.path, `home-${Math.random().toString(36).slice(2)}`)
+  mkdirSync(home, { mode: 0o711 })
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(home, name)), { recursive: true })
+    writeFileSync(join(home, name), content)
+  }
+  chmodSync(home, 0o711)
+  return home
+}
+
+function aFile(name: string): string {
+  const file = join(folder.path, name)
+  writeFileSync(file, 'not a folder')
+  return file
+}

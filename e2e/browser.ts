@@ -1,0 +1,58 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import packaged from '@sparticuz/chromium'
+import { type Browser, chromium } from 'playwright-core'
+import { root } from './program.ts'
+
+const installed = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** Nothing that talks to anybody but the page under test; root may not have the sandbox. */
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** The browser of the machine where there is one, else the one of the packages. */
+export async function openBrowser(): Promise<{ browser: Browser; which: string }> {
+  const executablePath = installed.find((file) => existsSync(file)) ?? (await unpacked())
+  const browser = await chromium.launch({ executablePath, args: flags })
+  return { browser, which: `Chromium ${browser.version()}, ${executablePath}` }
+}
+
+/** Unpacked once per version, beside its place first: another test run may be unpacking it too. */
+async function unpacked(): Promise<string> {
+  const manifest = new URL('../package.json', import.meta.resolve('@sparticuz/chromium'))
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8'))
+  const cache = join(root, 'node_modules', '.cache')
+  const place = join(cache, `chromium-${version}`)
+  if (!existsSync(place)) {
+    mkdirSync(cache, { recursive: true })
+    const draft = mkdtempSync(join(cache, 'chromium-unpacking-'))
+    await unpackInto(draft)
+    try {
+      renameSync(draft, place)
+    } catch (error) {
+      rmSync(draft, { recursive: true, force: true })
+      if (!existsSync(place)) throw error
+    }
+  }
+  if (!existsSync('/etc/fonts')) process.env.FONTCONFIG_PATH = join(place, 'fonts')
+  return join(place, 'chromium')
+}
+
+/** The package unpacks to where temporary files go. */
+async function unpackInto(folder: string): Promise<void> {
+  const before = process.env.TMPDIR
+  process.env.TMPDIR = folder
+  try {
+    await packaged.executablePath()
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = before
+  }
+}

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
+import {
+  bearer,
+  type Caller,
+  callerOf,
+  type Platform,
+  type SignIn,
+  signIn,
+  startPlatform,
+  temporaryFolder,
+  tokenOf,
+  until,
+} from './platform.ts'
+import { type Ended, millwright, postgresOf } from './program.ts'
+
+const folder = temporaryFolder()
+const home = folder.path
+let platform: Platform
+let caller: Caller
+
+before(async () => {
+  platform = await startPlatform({ home })
+  caller = await callerOf(platform)
+})
+
+after(async () => {
+  await platform[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
+
+function run(...given: string[]): Promise<Ended> {
+  return millwright(given, { home }).ended
+}
+
+/** Runs a command that has to succeed and answers what it printed. */
+async function succeed(...given: string[]): Promise<string> {
+  const { code, stderr, stdout } = await run(...given)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, given.join(' '))
+  return stdout
+}
+
+async function refuse(says: RegExp, ...given: string[]): Promise<void> {
+  const { code, stderr, stdout } = await run(...given)
+  assert.ok(code === 1 || code === 2, given.join(' '))
+  assert.equal(stdout, '')
+  assert.match(stderr.trim(), says)
+  assert.doesNotMatch(stderr, /\n +at /)
+}
+
+/** Somebody who uses the API all the time, with the first token and with the newest. */
+function useContinually(): { failures: string[]; keys: Set<string>; calls: () => number; stop: () => Promise<void> } {
+  const failures: string[] = []
+  const keys = new Set<string>()
+  const first = caller.token
+  let calls = 0
+  let goesOn = true
+  const use = async () => {
+    while (goesOn) {
+      const newest = await tokenOf(platform.baseUrl, platform.access)
+      keys.add(keyOf(newest))
+      for (const token of [first, newest]) {
+        const { status } = await fetch(`${platform.baseUrl}/oauth/userinfo`, { headers: bearer(token) })
+        if (status !== 200) failures.push(`${status} with a token of ${keyOf(token)}`)
+        calls++
+      }
+      await delay(50)
+    }
+  }
+  const over = use()
+  return {
+    failures,
+    keys,
+    calls: () => calls,
+    async stop() {
+      goesOn = false
+      await over
+    },
+  }
+}
+
+function keyOf(token: string): string {
+  return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
+}
+
+describe('beside a running platform', () => {
+  let use: ReturnType<typeof useContinually>
+
+  before(() => {
+    use = useContinually()
+  })
+
+  after(() => use.stop())
+
+  test('keys rotate is announced at once', async () => {
+    assert.match(await succeed('keys', 'rotate'), /^A new key is published and signs within a minute\. /)
+    const response = await fetch(`${platform.baseUrl}/.well-known/jwks.json`)
+    assert.equal(response.status, 200)
+    await until('both keys are published', async () => (await caller.identity.keys({})).keys.length === 2)
+  })
+
+  test('--help says what there is, and a typing mistake is understood', async () => {
+    const help = await succeed('--help')
+    for (const command of ['up', 'cloud', 'tenants', 'keys', 'audit', 'config', 'Exit codes']) {
+      assert.ok(help.includes(command), command)
+    }
+    await refuse(/unknown command 'tennants'\n\(Did you mean tenants\?\)/, 'tennants')
+  })
+
+  test('config lists every setting with its value, secrets masked', async () => {
+    const environment = { MILLWRIGHT_METRICS_TOKEN: plantedWord, MILLWRIGHT_RATE_LIMIT: '77' }
+    const { code, stdout } = await millwright(['config'], { home, environment }).ended
+    assert.equal(code, 0)
+    assert.match(stdout, /^MILLWRIGHT_RATE_LIMIT +77 +Requests/m)
+    assert.match(stdout, /^MILLWRIGHT_METRICS_TOKEN +\*\*\* +Bearer/m)
+    assert.match(stdout, /^MILLWRIGHT_TOKEN_LIFETIME +3600 \(default\)/m)
+    assert.ok(!stdout.includes(plantedWord))
+  })
+
+  test('tenants are made, withheld, suspended, resumed and deleted', async () => {
+    const made = await succeed('tenants', 'create', 'plant-7')
+    const [, name = '', password = ''] = /Sign in as (\S+) with the password (\S+)/.exec(made) ?? []
+    assert.equal(name, 'admin@plant-7')
+    const enter = () => signIn(platform.baseUrl, { name, password })
+    const { token } = requireToken(await enter())
+    const inside = await callerOf(platform, token)
+    assert.equal((await inside.identity.userInfo({})).tenant_name, 'plant-7')
+    assert.equal(
+      (await inside.identity.listServerUsers({})).meta.totalElements,
+      0,
+      'it sees nothing of the other tenant',
+    )
+
+    await succeed('tenants', 'withdraw', 'plant-7', 'ui')
+    assert.match(pageOf(await enter()), /plant-7/)
+    await succeed('tenants', 'provision', 'plant-7', 'ui')
+    requireToken(await enter())
+
+    await refuse(/^The tenant plant-7 is active: suspend it first/, 'tenants', 'delete', 'plant-7', '--yes')
+    await succeed('tenants', 'suspend', 'plant-7')
+    assert.deepEqual((await tenants())['plant-7'], { state: 'suspended', applications: ['api', 'ui'] })
+    await until(
+      'its tokens are refused',
+      async () => (await inside.identity.userInfo({}).catch(codeOf)) === 'tenant_suspended',
+    )
+    assert.match(pageOf(await enter()), /suspended/)
+    await succeed('tenants', 'resume', 'plant-7')
+    await until(
+      'its tokens work again',
+      async () =>
+        await inside.identity.userInfo({}).then(
+          () => true,
+          () => false,
+        ),
+    )
+
+    await succeed('tenants', 'suspend', 'plant-7')
+    await refuse(/--yes$/, 'tenants', 'delete', 'plant-7')
+    await succeed('tenants', 'delete', 'plant-7', '--yes')
+    assert.deepEqual(Object.keys(await tenants()), ['default'])
+    assert.match(pageOf(await enter()), /The name or the password is not right/)
+  })
+
+  test('what cannot be done is told in one sentence', async () => {
+    await Promise.all([
+      refuse(/^There is a tenant named default already$/, 'tenants', 'create', 'default'),
+      refuse(/^"No Name" cannot be the name of a tenant: /, 'tenants', 'create', 'No Name'),
+      refuse(/^There is no tenant named nowhere$/, 'tenants', 'suspend', 'nowhere'),
+      refuse(/Allowed choices are api, ui\./, 'tenants', 'provision', 'default', 'web'),
+    ])
+  })
+
+  test('an exported audit trail is verified anywhere, and tampering shows', async () => {
+    const response = await fetch(`${platform.baseUrl}/audit/v1/export`, { headers: bearer(caller.token) })
+    const text = await response.text()
+    const count = text.trim().split('\n').length
+    assert.ok(count > 1)
+    const file = join(home, 'audit.ndjson')
+    writeFileSync(file, text)
+    assert.equal(await succeed('audit', 'verify', '--file', file), `Intact: ${count} entries.\n`)
+    const tampered = join(home, 'tampered.ndjson')
+    writeFileSync(tampered, text.replace('identity.', 'identitz.'))
+    await refuse(/^Not intact: entry 1: /, 'audit', 'verify', '--file', tampered)
+    await refuse(
+      /nothing\.ndjson cannot be read \(ENOENT\)$/,
+      'audit',
+      'verify',
+      '--file',
+      join(home, 'nothing.ndjson'),
+    )
+  })
+
+  test('after keys rotate tokens come from the new key, those of the old one work on, and nobody noticed', async () => {
+    await until('the new key signs', () => use.keys.size === 2, 60_000)
+    assert.equal((await caller.identity.userInfo({})).kind, 'server_user')
+    assert.ok(use.calls() > 20)
+    assert.deepEqual(use.failures, [])
+  })
+})
+
+test('without a running platform the same commands start the database themselves', async () => {
+  await platform.stop()
+  await succeed('tenants', 'create', 'plant-8')
+  assert.deepEqual(Object.keys(await tenants()).toSorted(), ['default', 'plant-8'])
+  assert.match(await succeed('keys', 'rotate'), /^A new key is published/)
+  assert.deepEqual(postgresOf(home), [], 'and end it')
+})
+
+async function tenants(): Promise<Record<string, { state: string; applications: string[] }>> {
+  type Row = { name: string; state: string; applications: string[] }
+  const rows: Row[] = JSON.parse(await succeed('tenants', 'list', '--json'))
+  return Object.fromEntries(rows.map(({ name, state, applications }) => [name, { state, applications }]))
+}
+
+function requireToken(outcome: SignIn): { token: string } {
+  if ('token' in outcome) return outcome
+  return assert.fail(`signing in was refused: ${outcome.status}`)
+}
+
+function pageOf(outcome: SignIn): string {
+  return 'page' in outcome ? outcome.page : assert.fail('it was let in')
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: string }).code)
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { bearer, type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { postgresOf } from './program.ts'
+
+/** One for all: what the first test leaves behind is no trouble to the next. */
+const home = temporaryFolder()
+after(() => home[Symbol.dispose]())
+
+const writers = 16
+const answersBeforeTheCrash = 200
+
+test('killed in a storm of writes, it keeps everything that it answered for', async () => {
+  const first = await startPlatform({ home: home.path })
+  const storm = startStorm(await callerOf(first))
+  await until('enough is written', () => storm.answered.size >= answersBeforeTheCrash)
+  first.program.child.kill('SIGKILL')
+  await first.program.ended
+  await storm.over
+  await until('no database process is left', () => postgresOf(home.path).length === 0)
+
+  await using second = await startPlatform({ home: home.path })
+  const caller = await callerOf(second)
+  const kept = await everything(caller)
+  assert.deepEqual(storm.answered.difference(kept), new Set(), 'answered for, but lost')
+  assert.ok(kept.size - storm.answered.size <= writers, 'more is there than was ever asked for')
+
+  await until('the audit trail is sealed', async () =>
+    (await audited(caller)).every(({ sequence }) => sequence !== null),
+  )
+  const targets = new Set((await audited(caller)).map(({ target }) => target))
+  assert.deepEqual(storm.answered.difference(targets), new Set(), 'done, but not in the audit trail')
+  const { data: verdict } = await caller.audit.verify({})
+  assert.deepEqual([verdict.intact, verdict.firstFault], [true, null])
+  assert.ok(verdict.checked >= storm.answered.size)
+})
+
+/** Many callers who write one thing after the other until nobody answers any more. */
+function startStorm(caller: Caller): { answered: Set<string>; over: Promise<unknown> } {
+  const answered = new Set<string>()
+  const write = async (writer: number) => {
+    for (let count = 0; ; count++) {
+      const body = { data: { name: `storm-${writer}-${count}` } }
+      try {
+        if (count % 2 === 0) {
+          const { data } = await caller.authorization.createAccessGroup({ body })
+          answered.add(`access-group/${data.id}`)
+        } else {
+          const { data } = await caller.identity.createServerUser({ body })
+          answered.add(`server-user/${data.id}`)
+        }
+      } catch (error) {
+        // A connection that broke; anything that was answered with a refusal is a fault.
+        if (error instanceof TypeError) return
+        throw error
+      }
+    }
+  }
+  return { answered, over: Promise.all(Array.from({ length: writers }, (_, writer) => write(writer))) }
+}
+
+/** The ids of all access groups and server users that the storm made. */
+async function everything(caller: Caller): Promise<Set<string>> {
+  const groups = await allPages((query) => caller.authorization.listAccessGroups({ query }))
+  const serverUsers = await allPages((query) => caller.identity.listServerUsers({ query }))
+  return new Set([
+    ...groups.filter(({ name }) => name.startsWith('storm-')).map(({ id }) => `access-group/${id}`),
+    ...serverUsers.filter(({ name }) => name.startsWith('storm-')).map(({ id }) => `server-user/${id}`),
+  ])
+}
+
+function audited(caller: Caller) {
+  return allPages((query) => caller.audit.listEntries({ query }))
+}
+
+type Page<Item> = { data: Item[]; meta: { totalElements?: number } }
+
+async function allPages<Item>(read: (query: { limit: number; offset: number }) => Promise<Page<Item>>) {
+  const items: Item[] = []
+  for (;;) {
+    const { data } = await read({ limit: 100, offset: items.length })
+    items.push(...data)
+    if (data.length < 100) return items
+  }
+}
+
+/** A platform manager waits about this long before it kills. */
+const stopLimitMs = 10_000
+
+test('told to stop, it answers what it has accepted, and waits for nobody for ever', async () => {
+  const platform = await startPlatform({ home: home.path })
+  const { token } = await callerOf(platform)
+  const accepted = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => beginWrite(platform, token, `last-${index}`)),
+  )
+  await using sleeper = await beginWrite(platform, token, 'never-finished')
+
+  const toldAt = performance.now()
+  platform.program.child.kill('SIGTERM')
+  await until('nobody new is let in', () => isRefused(platform.baseUrl))
+  const answers = await Promise.all(accepted.map((write) => write.finish()))
+  for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 201 /m)
+  assert.ok(performance.now() - toldAt < stopLimitMs / 2, 'whoever is answered is let go at once')
+  const { code, stderr } = await platform.program.ended
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  assert.ok(performance.now() - toldAt < stopLimitMs, 'it took too long')
+  assert.deepEqual(postgresOf(home.path), [])
+
+  await using second = await startPlatform({ home: home.path })
+  const { authorization } = await callerOf(second)
+  for (const { name } of [...accepted, sleeper]) {
+    const { meta } = await authorization.listAccessGroups({ query: { name } })
+    assert.equal(meta.totalElements, name === sleeper.name ? 0 : 1, name)
+  }
+})
+
+type Write = { name: string; finish(): Promise<string> } & AsyncDisposable
+
+/** A request whose head was accepted: the platform has said so and waits for the body. */
+async function beginWrite({ baseUrl }: Platform, token: string, name: string): Promise<Write> {
+  const { hostname, port } = new URL(baseUrl)
+  const body = JSON.stringify({ data: { name } })
+  const socket = connect(Number(port), hostname)
+  socket.setEncoding('utf8').on('error', () => {})
+  let received = ''
+  socket.on('data', (text: string) => {
+    received += text
+  })
+  const head = {
+    host: `${hostname}:${port}`,
+    ...bearer(token),
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+    expect: '100-continue',
+  }
+  const lines = Object.entries(head).map(([key, value]) => `${key}: ${value}`)
+  socket.write(`POST /authorization/v1/access-groups HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+  await until('the request is accepted', () => received.startsWith('HTTP/1.1 100 Continue'))
+  return {
+    name,
+    async finish() {
+      socket.write(body)
+      await closed(socket)
+      return received
+    },
+    async [Symbol.asyncDispose]() {
+      socket.destroy()
+      await closed(socket)
+    },
+  }
+}
+
+async function closed(socket: Socket): Promise<void> {
+  if (!socket.closed) await once(socket, 'close')
+}
+
+async function isRefused(baseUrl: string): Promise<boolean> {
+  return fetch(`${baseUrl}/healthz`).then(
+    () => false,
+    () => true,
+  )
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import { Problem } from '@millwright/api/problem.ts'
+import { openClient } from '@millwright/cloud/platform/database/connection.ts'
+import { type EmbeddedPostgres, startPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
+import { quick } from '@millwright/cloud/platform/postgres/testing.ts'
+import { bearer, callerOf, type Platform, temporaryFolder, tokenOf, until, whenReady } from './platform.ts'
+import { millwright, type Program } from './program.ts'
+
+/** Two processes on one database, each with half of the services, each the peer of the other. */
+describe('the services in two processes', () => {
+  const folder = temporaryFolder()
+  const home = join(folder.path, 'home')
+  const programs: Program[] = []
+  let postgres: EmbeddedPostgres
+  let environment: Record<string, string>
+  /** Runs identity and authorization. */
+  let people: Platform
+  /** Runs audit and events. */
+  let records: Platform
+
+  before(async () => {
+    postgres = await startPostgres({ home: join(folder.path, 'database'), settings: quick })
+    await createDatabase(postgres)
+    const [peoplePort, recordsPort] = await freePorts()
+    const peopleUrl = `http://127.0.0.1:${peoplePort}`
+    const recordsUrl = `http://127.0.0.1:${recordsPort}`
+    environment = {
+      DATABASE_URL: `postgres://millwright@/plant?host=${encodeURIComponent(postgres.connection.host)}`,
+      MILLWRIGHT_BASE_URL: peopleUrl,
+    }
+    const peersOf = (names: string[], url: string) => names.map((name) => `${name}=${url}`).join(',')
+    const begin = (given: string[]) => {
+      const program = millwright(['cloud', ...given], { home, environment })
+      programs.push(program)
+      return whenReady(program, home)
+    }
+    ;[people, records] = await Promise.all([
+      begin([
+        ...['--services', 'identity,authorization', '--port', `${peoplePort}`],
+        ...['--peers', peersOf(['audit', 'events'], recordsUrl)],
+      ]),
+      begin([
+        ...['--services', 'audit,events', '--port', `${recordsPort}`],
+        ...['--peers', peersOf(['identity', 'authorization'], peopleUrl)],
+      ]),
+    ])
+    people = { ...people, baseUrl: peopleUrl }
+    records = { ...records, baseUrl: recordsUrl }
+  })
+
+  after(async () => {
+    await Promise.all(programs.map((program) => program[Symbol.asyncDispose]()))
+    await postgres.stop()
+    folder[Symbol.dispose]()
+  })
+
+  test('answer the same whichever of them is asked', async () => {
+    for (const asked of [people, records]) {
+      const caller = await callerOf(asked)
+      const { name } = await caller.identity.userInfo({})
+      assert.equal(name, 'first-run')
+      const { data } = await caller.authorization.createAccessGroup({ body: { data: { name: `by ${asked.baseUrl}` } } })
+      const other = await callerOf(asked === people ? records : people, caller.token)
+      assert.deepEqual((await other.authorization.readAccessGroup({ params: { id: data.id } })).data, data)
+      const { data: entries } = await other.audit.listEntries({ query: { target: `access-group/${data.id}` } })
+      assert.deepEqual(
+        entries.map(({ action, outcome }) => ({ action, outcome })),
+        [{ action: 'authorization.createAccessGroup', outcome: 'done' }],
+      )
+    }
+  })
+
+  test('know where a client is, also behind the other process, and believe no client about it', async () => {
+    const token = await tokenOf(records.baseUrl, people.access)
+    const { status, body } = await postFrom('127.0.0.2', `${records.baseUrl}/authorization/v1/access-groups`, {
+      headers: { ...bearer(token), 'x-millwright-client': '203.0.113.9', 'x-forwarded-for': '203.0.113.9' },
+      data: { name: 'from afar' },
+    })
+    assert.equal(status, 201)
+    const target = `access-group/${JSON.parse(body).data.id}`
+    const { data } = await (await callerOf(people)).audit.listEntries({ query: { target } })
+    assert.deepEqual(
+      data.map(({ address }) => address),
+      ['127.0.0.2'],
+    )
+  })
+
+  test('share their rights: what is revoked through one is refused by the other within a second', async () => {
+    const admin = await callerOf(people)
+    const { data: made } = await admin.identity.createServerUser({ body: { data: { name: 'historian' } } })
+    await admin.authorization.createGrant({ body: { data: { principal: made.id, role: 'administrator' } } })
+    const historian = await callerOf(records, await tokenOf(records.baseUrl, made))
+    await until('it may read', () => isAllowed(() => historian.audit.listEntries({})))
+    await admin.identity.updateServerUser({ params: { id: made.id }, body: { data: { disabled: true } } })
+    await until('it is refused', async () => !(await isAllowed(() => historian.audit.listEntries({}))), 1_000)
+  })
+
+  test('the command line works on the same database', async () => {
+    const { code, stdout } = await millwright(['tenants', 'list', '--json'], { home, environment }).ended
+    assert.equal(code, 0)
+    assert.deepEqual(
+      JSON.parse(stdout).map(({ name }: { name: string }) => name),
+      ['default'],
+    )
+  })
+
+  test('one that is down is told as such, and the other works on', async () => {
+    const caller = await callerOf(records)
+    assert.equal((await people.stop()).code, 0)
+    const refused = await caller.authorization.listAccessGroups({}).catch((error: unknown) => error)
+    assert.ok(refused instanceof Problem)
+    assert.equal(refused.code, 'unavailable')
+    assert.ok((await caller.audit.listEntries({})).data.length > 0)
+  })
+})
+
+async function createDatabase({ connection }: EmbeddedPostgres): Promise<void> {
+  const client = await openClient(connection)
+  try {
+    await client.query('create database plant')
+  } finally {
+    await client.end()
+  }
+}
+
+/** Peers must know each other's port before they listen. */
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')] as const
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const [first, second] = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return [first ?? 0, second ?? 0]
+}
+
+async function isAllowed(attempt: () => Promise<unknown>): Promise<boolean> {
+  return attempt().then(
+    () => true,
+    () => false,
+  )
+}
+
+type Sent = { headers: Record<string, string>; data: unknown }
+
+/** A request that comes from another address of this machine. */
+async function postFrom(localAddress: string, url: string, { headers, data }: Sent) {
+  const sent = request(url, {
+    method: 'POST',
+    localAddress,
+    headers: { ...headers, 'content-type': 'application/json' },
+  })
+  sent.end(JSON.stringify({ data }))
+  const [response] = await once(sent, 'response')
+  return { status: response.statusCode as number, body: await text(response) }
+}
