@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { front } from './front.ts'
 import { print, type Report } from './report.ts'
+import { revocation } from './revocation.ts'
+import { start } from './start.ts'
 
 /** `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for the curious. */
 
@@ -10,7 +12,7 @@ export type Options = {
   profile: string | undefined
 }
 
-const benchmarks: Record<string, (options: Options) => Promise<Report>> = { front }
+const benchmarks: Record<string, (options: Options) => Promise<Report>> = { start, front, revocation }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -17,7 +17,14 @@ export type Load = {
  * Callers on keep-alive connections, written straight to the socket: the load must cost less than what it measures,
  * because both share this machine.
  */
-export async function measureLoad({ url, callers, ms, request, status, serverCpu }: Load): Promise<Round & { ownCpuMicros: number }> {
+export async function measureLoad({
+  url,
+  callers,
+  ms,
+  request,
+  status,
+  serverCpu,
+}: Load): Promise<Round & { ownCpuMicros: number }> {
   const { hostname, port } = new URL(url)
   const sockets = await Promise.all(Array.from({ length: callers }, () => open(hostname, Number(port))))
   const latencies: number[] = []
@@ -35,8 +42,16 @@ export async function measureLoad({ url, callers, ms, request, status, serverCpu
 }
 
 /** The text of a request without what every client adds. */
-export function requestText(method: string, path: string, { headers, body = '' }: { headers: Record<string, string>; body?: string }): string {
-  const all = { host: '127.0.0.1', ...headers, ...(body === '' ? {} : { 'content-length': `${Buffer.byteLength(body)}` }) }
+export function requestText(
+  method: string,
+  path: string,
+  { headers, body = '' }: { headers: Record<string, string>; body?: string },
+): string {
+  const all = {
+    host: '127.0.0.1',
+    ...headers,
+    ...(body === '' ? {} : { 'content-length': `${Buffer.byteLength(body)}` }),
+  }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
@@ -83,6 +98,7 @@ function isComplete(text: string): boolean {
   const head = text.indexOf('\r\n\r\n')
   if (head < 0) return false
   const at = text.indexOf(lengthHeader)
-  const length = at < 0 || at > head ? 0 : Number.parseInt(text.slice(at + lengthHeader.length, at + lengthHeader.length + 12), 10)
+  const length =
+    at < 0 || at > head ? 0 : Number.parseInt(text.slice(at + lengthHeader.length, at + lengthHeader.length + 12), 10)
   return text.length >= head + 4 + length
 }

@@ -5,13 +5,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Access } from '@millwright/cloud/first-run.ts'
 
+/** The query of one operation, without the operation. */
+export type QueryQuestion =
+  | { kind: 'query through the driver'; pipelined: boolean }
+  | { kind: 'query through the database layer' }
+
 type Calls = { callers: number; ms: number; groupId: string }
 
 /** What the process under test does when it is told. */
 export type Question =
   | { kind: 'cpu' }
   | { kind: 'make groups'; count: number }
-  | ({ kind: 'query through the driver' | 'query through the database layer' } & Calls)
+  | (QueryQuestion & Calls)
   | { kind: 'serve without the platform'; groupId: string }
 
 export type Asked = { id: number; question: Question }
@@ -28,11 +33,7 @@ export type PlatformProcess = {
 type Options = { home: string; environment?: Record<string, string>; nodeOptions?: string[] }
 
 /** A platform in a process of its own, on a home of its own, that answers questions about itself. */
-export async function startPlatform({
-  home,
-  environment = {},
-  nodeOptions = [],
-}: Options): Promise<PlatformProcess> {
+export async function startPlatform({ home, environment = {}, nodeOptions = [] }: Options): Promise<PlatformProcess> {
   const child = fork(fileURLToPath(new URL('./under-test.ts', import.meta.url)), {
     env: { ...ownEnvironment(home), ...environment },
     execArgv: nodeOptions,
@@ -98,7 +99,11 @@ function isFailure(answer: unknown): answer is { error: string } {
 /** A token of the client that the first start made: an administrator. */
 export async function tokenFor({ url, access }: Pick<PlatformProcess, 'url' | 'access'>): Promise<string> {
   const { clientId, clientSecret } = access
-  const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret })
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+  })
   const response = await fetch(`${url}/oauth/token`, { method: 'POST', body })
   if (!response.ok) throw new Error(`No token: ${await response.text()}`)
   return ((await response.json()) as { access_token: string }).access_token

@@ -18,7 +18,9 @@ function table(rows: readonly Row[]): string {
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)))
   const aligned = lines.map((line) =>
     line
-      .map((cell, index) => (isNumber(columns[index] ?? '') ? cell.padStart(widths[index] ?? 0) : cell.padEnd(widths[index] ?? 0)))
+      .map((cell, index) =>
+        isNumber(columns[index] ?? '') ? cell.padStart(widths[index] ?? 0) : cell.padEnd(widths[index] ?? 0),
+      )
       .join('   ')
       .trimEnd(),
   )
@@ -30,6 +32,6 @@ function shown(value: string | number | undefined): string {
   return rounded(value).toLocaleString('en', { maximumFractionDigits: 3 })
 }
 
-export function rounded(value: number): number {
+function rounded(value: number): number {
   return Number(value.toPrecision(3))
 }

@@ -17,6 +17,8 @@ const { database, tenants } = running.cloud.context
 const tenant = await tenants.byName('default')
 const scope = { tenantId: tenant?.id ?? '' }
 
+type Client = Awaited<ReturnType<typeof openClient>>
+
 let query: Promise<Query> | undefined
 
 process.on('message', async ({ id, question }: Asked) => {
@@ -37,8 +39,8 @@ async function answerTo(question: Question): Promise<unknown> {
       return makeGroups(question.count)
     case 'query through the driver': {
       query ??= openQuery(question.groupId)
-      const { run } = await query
-      return measureCalls({ ...question, call: run })
+      const { inTurn, pipelined } = await query
+      return measureCalls({ ...question, call: question.pipelined ? pipelined : inTurn })
     }
     case 'query through the database layer':
       return measureCalls({ ...question, call: () => readGroup(question.groupId) })
@@ -65,7 +67,13 @@ function readGroup(groupId: string) {
   return database.read(scope, (handle) => findAccessGroup(handle, groupId))
 }
 
-type Query = { run: (caller: number) => Promise<{ rows: unknown[] }> }
+type Result = { rows: unknown[] }
+type Query = {
+  /** One question at a time on a connection, as the platform's pool does it. */
+  inTurn: () => Promise<Result>
+  /** The next question without waiting for the answer to the last one: more than the driver does unasked. */
+  pipelined: (caller: number) => Promise<Result>
+}
 
 /** The very statement that the operation sends, on as many connections as the platform has, opened the same way. */
 async function openQuery(groupId: string): Promise<Query> {
@@ -83,8 +91,18 @@ async function openQuery(groupId: string): Promise<Query> {
       return client
     }),
   )
+  const idle = [...connections]
+  const waiting: ((connection: Client) => void)[] = []
   return {
-    run: (caller) => {
+    async inTurn() {
+      const connection = idle.pop() ?? (await new Promise<Client>((resolve) => waiting.push(resolve)))
+      const result = await connection.query(statement)
+      const next = waiting.shift()
+      if (next === undefined) idle.push(connection)
+      else next(connection)
+      return result
+    },
+    pipelined(caller) {
       const connection = connections[caller % connections.length]
       if (connection === undefined) throw new TypeError('There are no connections')
       return connection.query(statement)
@@ -105,10 +123,9 @@ function ownerAddress() {
 }
 
 /** What an answer over HTTP costs at least: Node's own server, the driver, JSON. No checks, no routes, no headers. */
-async function serveBarely({ run }: Query): Promise<string> {
-  let calls = 0
+async function serveBarely({ inTurn }: Query): Promise<string> {
   const server = createServer((_request, response) => {
-    run(calls++).then(({ rows }) => {
+    inTurn().then(({ rows }) => {
       const body = JSON.stringify({ data: rows[0] })
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
       response.end(body)

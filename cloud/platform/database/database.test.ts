@@ -37,9 +37,9 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       await hub[Symbol.asyncDispose]()
     })
 
-    function open(how: Binding, connections: number): Database {
+    function open(how: Binding, connections: number, waitMs = 10_000): Database {
       const server = { ...hub.database.server, binding: hub.database.server.citus ? 'transaction' : how } as const
-      return new Database({ address: hub.database.app, server, connections, waitMs: 200 })
+      return new Database({ address: hub.database.app, server, connections, waitMs })
     }
 
     test('shows each tenant its own rows, on whatever connection', async () => {
@@ -119,7 +119,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
     })
 
     test('answers `overloaded` when no connection becomes free in time, and recovers', async () => {
-      const small = open(binding, 1)
+      const small = open(binding, 1, 200)
       const { promise, resolve } = Promise.withResolvers<void>()
       const holding = small.transaction(a, () => promise)
       await assert.rejects(
