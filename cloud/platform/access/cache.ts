@@ -180,7 +180,7 @@ export class AccessCache {
   }
 
   async #look(known: Known, tenantId: string, principalId: string): Promise<Access | undefined> {
-    const found = await this.#database.read({ tenantId }, (handle) => findAccess(handle, principalId))
+    const found = await this.#database.glance({ tenantId }, (handle) => findAccess(handle, principalId))
     if (found === undefined) return undefined
     const access: Access = { ...found, rights: found.principal.disabled ? noRights : rightsOf(found.held) }
     this.#keep(known, tenantId, access)

@@ -58,7 +58,7 @@ export async function openClient(
 /** A connection for the pool: pipelined, so that `begin` or a change of tenant costs no round trip of its own. */
 export async function openConnection(address: Address, { settings }: { settings: boolean }): Promise<Connection> {
   const client = await openClient(address, { pipeline: true, query_timeout: timeouts.statementMs + timeouts.connectMs })
-  const connection: Connection = { client, tenantId: undefined, lease: 0, broken: false }
+  const connection: Connection = { client, tenantId: undefined, users: 1, lease: 0, broken: false }
   client.on('error', () => {
     connection.broken = true
   })

@@ -228,3 +228,29 @@ test('a connection that was never given back does not hold up the end, and shows
   resolve()
   await forgotten
 })
+
+test('glances share a connection when all are busy, see their own tenant, and fail by themselves', async () => {
+  await using hub = await testHub()
+  const other = await hub.anotherTenant()
+  const server = { ...hub.database.server, binding: 'session' } as const
+  const database = new Database({ address: hub.database.app, server, connections: 2 })
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  const holding = [1, 2].map(() => database.transaction(hub.tenant, () => gate))
+  const looks = Array.from({ length: 40 }, (_, i) => {
+    const tenant = i % 5 === 0 ? other : hub.tenant
+    if (i % 7 === 0)
+      return assert.rejects(
+        database.glance(tenant, (handle) => handle.run(broken)),
+        { code: '22012' },
+      )
+    const look =
+      i % 3 === 0
+        ? database.read(tenant, (handle) => handle.row(bound))
+        : database.glance(tenant, (handle) => handle.row(bound))
+    return look.then((row) => assert.deepEqual(row, { tenant: tenant.tenantId, asked: tenant.tenantId }))
+  })
+  open()
+  await Promise.all([...holding, ...looks])
+  assert.equal(database.inUse, 0)
+  await database.close()
+})

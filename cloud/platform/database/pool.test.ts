@@ -4,7 +4,13 @@ import type { Client } from 'pg'
 import { type Connection, Pool } from './pool.ts'
 
 function connection(): Connection {
-  return { client: { end: async () => {} } as unknown as Client, tenantId: undefined, lease: 0, broken: false }
+  return {
+    client: { end: async () => {} } as unknown as Client,
+    tenantId: undefined,
+    users: 1,
+    lease: 0,
+    broken: false,
+  }
 }
 
 /** Opens as told: a connection for `true`, a refusal for `false`, and connections once it is told nothing more. */

@@ -5,20 +5,27 @@ export type Connection = {
   client: Client
   /** The tenant this session is bound to, where tenants are bound per session. */
   tenantId: string | undefined
+  /** How many use it at once: one, or a few that only glance. */
+  users: number
   /** Moves with every use, so that a handle of an earlier use is recognised. */
   lease: number
   /** Set when its state is unknown (a failed rollback, a lost socket): it is closed instead of reused. */
   broken: boolean
 }
 
-type Waiter = {
-  tenantId: string | undefined
+/** `glance`: one quick look-up, which may share a connection with others of its kind. */
+type Wanted = { tenantId: string | undefined; glance: boolean }
+
+type Waiter = Wanted & {
   since: number
   resolve: (connection: Connection) => void
   reject: (error: Error) => void
 }
 
 type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
+
+/** How many glances go out on one connection together: few enough that one slow among them does little harm. */
+const glancesTogether = 4
 
 /**
  * A pool that prefers a connection already bound to the wanted tenant: rebinding is cheap, not rebinding is free.
@@ -46,26 +53,40 @@ export class Pool {
   }
 
   /** A connection that is idle is given at once, without a promise: this is where every request passes. */
-  acquire(tenantId: string | undefined): Connection | Promise<Connection> {
+  acquire(tenantId: string | undefined, { glance = false } = {}): Connection | Promise<Connection> {
     if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
     const idle = this.#takeIdle(tenantId)
     if (idle !== undefined) return idle
     if (this.#open < this.#options.size) return this.#openOne().catch((error) => this.#passOn(error))
-    return this.#wait(tenantId)
+    return this.#wait({ tenantId, glance })
   }
 
   release(connection: Connection): void {
+    if (--connection.users > 0) return
+    connection.users = 1
     connection.lease++
     if (connection.broken) {
       this.#discard(connection)
       return
     }
     const waiter = this.#nextWaiter(connection.tenantId)
-    if (waiter !== undefined) waiter.resolve(connection)
+    if (waiter !== undefined) this.#handOver(connection, waiter)
     else {
       this.#idle.push(connection)
       this.#settle()
     }
+  }
+
+  /** Who only glances is joined by others who wait to do the same: their questions travel together. */
+  #handOver(connection: Connection, first: Waiter): void {
+    const together = [first]
+    for (let i = 0; first.glance && i < this.#waiting.length && together.length < glancesTogether; i++) {
+      const next = this.#waiting[i]
+      if (!next?.glance || next.tenantId !== first.tenantId) continue
+      together.push(...this.#waiting.splice(i--, 1))
+    }
+    connection.users = together.length
+    for (const { resolve } of together) resolve(connection)
   }
 
   /** Waits for the connections in use to come back, then closes all. */
@@ -111,9 +132,9 @@ export class Pool {
     }
   }
 
-  #wait(tenantId: string | undefined): Promise<Connection> {
+  #wait(wanted: Wanted): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>()
-    this.#waiting.push({ tenantId, since: performance.now(), resolve, reject })
+    this.#waiting.push({ ...wanted, since: performance.now(), resolve, reject })
     this.#watch()
     return promise
   }

@@ -49,7 +49,7 @@ export function serverUserHandlers({ context }: Desk): Pick<Handlers<typeof iden
     },
 
     async readServerUser({ params }, caller) {
-      const row = await database.read(caller, (handle) => getServerUser(handle, params.id))
+      const row = await database.glance(caller, (handle) => getServerUser(handle, params.id))
       return answer(200, { data: serverUserOf(row) }, { etag: etagOf(row.version) })
     },
 

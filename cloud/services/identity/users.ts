@@ -38,7 +38,7 @@ export function userHandlers({ context: { database } }: Desk): Pick<Handlers<typ
     },
 
     async readUser({ params }, caller) {
-      const user = await database.read(caller, (handle) => getUser(handle, params.id))
+      const user = await database.glance(caller, (handle) => getUser(handle, params.id))
       return answer(200, { data: userOf(user) }, { etag: etagOf(user.version) })
     },
 
