@@ -1,0 +1,89 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { all, canonicalName, type Expression, either, filterLimits } from './expression.ts'
+
+/** One of the alternatives that a filter leaves, and which of the names it pins to values (`eq` or `in`, not negated). */
+export type Branch = { readonly anchors: ReadonlySet<string>; readonly expression: Expression }
+
+type Part = { readonly expression: Expression; readonly size: number }
+/** By the set of names that are pinned, a bit for each. */
+type Parts = Map<number, Part>
+
+/**
+ * The `or` branches of a filter as multiplying it out would give them, those that pin the same names taken together: at
+ * most one for each set of names. Joined by `or` they are the filter.
+ */
+export function branchesOf(expression: Expression, names: readonly string[]): Branch[] {
+  const bits = new Map(names.map((name, index) => [canonicalName(name), 1 << index]))
+  return [...split(expression, bits)].map(([mask, part]) => ({
+    anchors: new Set(names.filter((_, index) => mask & (1 << index))),
+    expression: part.expression,
+  }))
+}
+
+/** Whether every branch pins at least one of the names: then a filter cannot match nearly everything. */
+export function isNarrow(expression: Expression, names: readonly string[]): boolean {
+  const wanted = new Set(names.map(canonicalName))
+  const decide = (part: Expression): boolean => {
+    if (part.kind === 'and') return part.terms.some(decide)
+    if (part.kind === 'or') return part.terms.every(decide)
+    return wanted.has(pinned(part) ?? '')
+  }
+  return decide(expression)
+}
+
+function pinned(expression: Expression): string | undefined {
+  if (expression.kind === 'in') return expression.property.name
+  const isEquality = expression.kind === 'comparison' && expression.operator === 'eq'
+  return isEquality && expression.literal.kind !== 'null' ? expression.property.name : undefined
+}
+
+function split(expression: Expression, bits: ReadonlyMap<string, number>): Parts {
+  if (expression.kind === 'or') return union(expression.terms.map((term) => split(term, bits)))
+  if (expression.kind === 'and') return expression.terms.map((term) => split(term, bits)).reduce(product)
+  return new Map([[bits.get(pinned(expression) ?? '') ?? 0, { expression, size: sizeOf(expression) }]])
+}
+
+function union(alternatives: readonly Parts[]): Parts {
+  const gathered = Map.groupBy(
+    alternatives.flatMap((parts) => [...parts]),
+    ([mask]) => mask,
+  )
+  return new Map(
+    [...gathered].map(([mask, found]) => {
+      const parts = found.map(([, part]) => part)
+      return [mask, combined(either, parts)]
+    }),
+  )
+}
+
+/** Each with each; what leads to the same names stays together, so that nothing is multiplied that need not be. */
+function product(left: Parts, right: Parts): Parts {
+  const sums = [...left].map(([mask, part]) => {
+    const together = Map.groupBy(right, ([other]) => mask | other)
+    return new Map(
+      [...together].map(([names, found]) => {
+        const alternatives = found.map(([, other]) => other)
+        return [names, combined(all, [part, combined(either, alternatives)])] as const
+      }),
+    )
+  })
+  const result = union(sums)
+  const size = [...result.values()].reduce((sum, part) => sum + part.size, 0)
+  if (size > filterLimits.branchTerms)
+    throw new Problem('invalid_filter', 'The filter has too many alternatives; write fewer "or" inside "and"')
+  return result
+}
+
+function combined(join: (terms: Expression[]) => Expression, parts: readonly Part[]): Part {
+  return {
+    expression: join(parts.map(({ expression }) => expression)),
+    size: parts.reduce((sum, { size }) => sum + size, 0),
+  }
+}
+
+function sizeOf(expression: Expression): number {
+  if (expression.kind === 'and' || expression.kind === 'or')
+    return expression.terms.reduce((sum, term) => sum + sizeOf(term), 0)
+  if (expression.kind === 'not') return sizeOf(expression.term)
+  return 1 + (expression.kind === 'any' && expression.lambda ? sizeOf(expression.lambda.condition) : 0)
+}

@@ -1,0 +1,249 @@
+import type { AnyElement, Comparison, Condition, Expression, Literal, Path, TextLiteral } from './expression.ts'
+import { invalidFilter } from './parser.ts'
+import { afterPrefix } from './prefix.ts'
+import {
+  type ArrayProperty,
+  type PropertyTable,
+  type Rows,
+  type Scalar,
+  type ScalarKind,
+  timeOf,
+  unknownProperty,
+  uuidOf,
+} from './properties.ts'
+
+export type CompileOptions = {
+  /** Text is compared without regard to case; no index is used then. */
+  caseInsensitive?: boolean
+  /** The number of the first parameter: `$1` is the tenant. */
+  firstParameter?: number
+}
+
+/** A condition for a `where`, where null counts as false: never to be negated as it is. */
+export type CompiledFilter = { readonly sql: string; readonly values: readonly unknown[] }
+
+/** A condition, and whether it is never null: then it may be negated with `not`, which the planner knows best. */
+type Sql = { readonly text: string; readonly isSure: boolean; readonly isJoined?: boolean }
+
+type Scope = {
+  readonly table: PropertyTable
+  readonly itself?: Scalar | undefined
+  readonly caseInsensitive: boolean
+  readonly bind: (value: unknown) => string
+}
+
+const symbols = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' } as const satisfies Record<
+  Comparison,
+  string
+>
+const types = { text: 'text', number: 'numeric', boolean: 'boolean', time: 'timestamptz', uuid: 'uuid' } as const
+
+export function compileFilter(
+  expression: Expression,
+  table: PropertyTable,
+  { caseInsensitive = false, firstParameter = 2 }: CompileOptions = {},
+): CompiledFilter {
+  const values: unknown[] = []
+  const bind = (value: unknown) => `$${firstParameter + values.push(value) - 1}`
+  const { text, isJoined } = compile(expression, { table, caseInsensitive, bind })
+  return { sql: isJoined ? `(${text})` : text, values }
+}
+
+function compile(expression: Expression, scope: Scope): Sql {
+  switch (expression.kind) {
+    case 'and':
+    case 'or':
+      return join(
+        expression.kind,
+        expression.terms.map((term) => compile(term, scope)),
+      )
+    case 'not':
+      return negated(compile(expression.term, scope))
+    case 'any':
+      return compileAny(expression, scope)
+    default:
+      return compileCondition(expression, scope)
+  }
+}
+
+function join(word: 'and' | 'or', terms: readonly Sql[]): Sql {
+  const text = terms.map((term) => (term.isJoined ? `(${term.text})` : term.text)).join(` ${word} `)
+  return { text, isSure: terms.every(({ isSure }) => isSure), isJoined: true }
+}
+
+function negated({ text, isSure }: Sql): Sql {
+  return { text: isSure ? `not (${text})` : `((${text}) is not true)`, isSure: true }
+}
+
+function compileCondition(condition: Exclude<Condition, AnyElement>, scope: Scope): Sql {
+  const property = scalarAt(condition.property, scope)
+  if (property.row === undefined) return compileOn(property, condition, scope)
+  const isInverse =
+    condition.kind === 'comparison' && (condition.operator === 'ne') !== (condition.literal.kind === 'null')
+  // A row that is missing has a null there, so what is true of nulls is asked as the opposite of its opposite.
+  const asked = isInverse ? { ...condition, operator: opposite(condition.operator) } : condition
+  const found = exists(property.row, compileOn(property, asked, scope))
+  return isInverse ? negated(found) : found
+}
+
+function opposite(operator: Comparison): 'eq' | 'ne' {
+  return operator === 'ne' ? 'eq' : 'ne'
+}
+
+function exists({ from, where }: Rows, condition?: Sql): Sql {
+  const conditions = [where, condition?.text].filter((part) => part !== undefined).map((part) => `(${part})`)
+  const filtered = conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`
+  return { text: `exists (select from ${from}${filtered})`, isSure: true }
+}
+
+function compileAny({ property, lambda }: AnyElement, scope: Scope): Sql {
+  const { elements } = arrayAt(property, scope)
+  if (lambda === undefined) return exists(elements)
+  const inner = { ...scope, table: elements.properties, itself: elements.itself }
+  return exists(elements, compile(lambda.condition, inner))
+}
+
+function scalarAt({ name, at }: Path, scope: Scope): Scalar {
+  const property = name === '' ? scope.itself : scope.table.find(name)
+  if (property === undefined) throw unknownAt(name, at, scope)
+  if (property.kind === 'array')
+    throw invalidFilter(at, `"${name}" is an array, expected a condition on its elements: ${name}/any(i: …)`)
+  return property
+}
+
+function arrayAt({ name, at }: Path, scope: Scope): ArrayProperty {
+  const property = name === '' ? scope.itself : scope.table.find(name)
+  if (property === undefined) throw unknownAt(name, at, scope)
+  if (property.kind !== 'array') throw invalidFilter(at, `"${name}" is no array, expected an array before /any`)
+  return property
+}
+
+function unknownAt(name: string, at: number, { table }: Scope) {
+  if (name === '') return invalidFilter(at, `expected a property of the element: ${table.filterable.join(', ')}`)
+  return unknownProperty(name, { to: 'filter', known: table.filterable })
+}
+
+function compileOn(property: Scalar, condition: Exclude<Condition, AnyElement>, scope: Scope): Sql {
+  switch (condition.kind) {
+    case 'comparison':
+      return compileComparison(property, condition, scope)
+    case 'in':
+      return compileList(property, condition.literals, scope)
+    case 'text':
+      return compileTextFunction(property, condition, scope)
+  }
+}
+
+function compileComparison(
+  property: Scalar,
+  { operator, literal, at }: Extract<Condition, { kind: 'comparison' }>,
+  scope: Scope,
+): Sql {
+  const column = operand(property.column)
+  if (literal.kind === 'null') return { text: `${column} is ${operator === 'eq' ? '' : 'not '}null`, isSure: true }
+  const isEquality = operator === 'eq' || operator === 'ne'
+  if (property.kind === 'boolean' && !isEquality)
+    throw invalidFilter(at, `true and false have no order, expected eq or ne, found "${operator}"`)
+  const value = scope.bind(valueFor(property, literal, { isWhole: isEquality }))
+  const [left, right] = sides(property, value, { ...scope, isOrdered: !isEquality })
+  if (operator === 'ne' && property.nullable !== false)
+    return { text: `${left} is distinct from ${right}`, isSure: true }
+  return { text: `${left} ${symbols[operator]} ${right}`, isSure: property.nullable === false }
+}
+
+function compileList(property: Scalar, literals: readonly Literal[], scope: Scope): Sql {
+  const values = literals.map((literal) => valueFor(property, literal, { isWhole: true }))
+  const isSure = property.nullable === false
+  if (property.kind !== 'text' || !scope.caseInsensitive)
+    return { text: `${operand(property.column)} = any(${scope.bind(values)}::${types[property.kind]}[])`, isSure }
+  const items = values.map((value) => lowered(`${scope.bind(value)}::text`))
+  return { text: `${lowered(operand(property.column))} in (${items.join(', ')})`, isSure }
+}
+
+/**
+ * The column stays as it is, because only then is its index used. Order is that of code points, whatever the database's
+ * language; the collation stands at the parameter, so that the column's own index fits.
+ */
+function sides(
+  { kind, column }: Scalar,
+  parameter: string,
+  { caseInsensitive, isOrdered }: { caseInsensitive: boolean; isOrdered: boolean },
+): [string, string] {
+  const value = `${parameter}::${types[kind]}`
+  if (kind !== 'text') return [operand(column), value]
+  const order = isOrdered ? ' collate "C"' : ''
+  if (caseInsensitive) return [`${lowered(operand(column))}${order}`, `${lowered(value)}${order}`]
+  return [operand(column), `${value}${order}`]
+}
+
+function compileTextFunction(
+  property: Scalar,
+  { function: name, literal, at }: Extract<Condition, { kind: 'text' }>,
+  { bind, caseInsensitive }: Scope,
+): Sql {
+  if (property.kind !== 'text')
+    throw invalidFilter(at, `${name} is for text, expected eq or another comparison of a ${nounOf[property.kind]}`)
+  const isSure = property.nullable === false
+  const column = operand(property.column)
+  if (name === 'startswith' && !caseInsensitive) return { ...prefixRange(column, literal, bind), isSure }
+  const escaped = literal.value.replace(/[\\%_]/g, '\\$&')
+  const pattern = `${name === 'startswith' ? '' : '%'}${escaped}${name === 'endswith' ? '' : '%'}`
+  const parameter = `${bind(pattern)}::text`
+  const [left, right] = caseInsensitive ? [lowered(column), lowered(parameter)] : [column, parameter]
+  return { text: `${left} like ${right}`, isSure }
+}
+
+function prefixRange(column: string, { value }: TextLiteral, bind: Scope['bind']): Pick<Sql, 'text' | 'isJoined'> {
+  const from = `${column} >= ${bind(value)}::text collate "C"`
+  const end = afterPrefix(value)
+  if (end === undefined) return { text: from }
+  return { text: `${from} and ${column} < ${bind(end)}::text collate "C"`, isJoined: true }
+}
+
+/** Under the language of the database: columns with the collation "C" know the case of ASCII letters alone. */
+function lowered(text: string): string {
+  return `lower(${text} collate "default")`
+}
+
+/** A plain column as it is, any other expression in parentheses. */
+function operand(column: string): string {
+  return /^[\w.]+$/.test(column) ? column : `(${column})`
+}
+
+const nounOf: Record<ScalarKind, string> = {
+  text: 'text',
+  number: 'number',
+  boolean: 'truth value',
+  time: 'time',
+  uuid: 'UUID',
+}
+const wanted: Record<ScalarKind, string> = {
+  text: 'text in single quotes',
+  number: 'a number without quotes',
+  boolean: 'true or false',
+  time: `a time in single quotes, such as '2026-01-31T12:00:00Z'`,
+  uuid: 'a UUID in single quotes',
+}
+
+function valueFor(property: Scalar, literal: Literal, { isWhole }: { isWhole: boolean }): string | boolean {
+  const value = literal.kind === 'null' ? undefined : checked(property, literal, isWhole)
+  if (value === undefined) throw invalidFilter(literal.at, `expected ${wanted[property.kind]}, found ${shown(literal)}`)
+  return value
+}
+
+function checked(
+  { kind, normalise }: Scalar,
+  literal: Exclude<Literal, { kind: 'null' }>,
+  isWhole: boolean,
+): string | boolean | undefined {
+  if (kind === 'number' || kind === 'boolean') return literal.kind === kind ? literal.value : undefined
+  if (literal.kind !== 'text') return undefined
+  const text = isWhole && normalise !== undefined ? normalise(literal.value) : literal.value
+  if (kind === 'time') return timeOf(text)
+  return kind === 'uuid' ? uuidOf(text) : text
+}
+
+function shown(literal: Literal): string {
+  if (literal.kind === 'null') return 'null'
+  return literal.kind === 'text' ? `'${[...literal.value].slice(0, 40).join('')}'` : String(literal.value)
+}

@@ -1,0 +1,19 @@
+/** The filter language: text → expression → SQL. It knows nothing of what is filtered; services give property tables. */
+export { type Branch, branchesOf, isNarrow } from './branches.ts'
+export { type CompiledFilter, type CompileOptions, compileFilter } from './compiler.ts'
+export { type Condition, canonicalName, type Expression, filterLimits, type Literal, type Path } from './expression.ts'
+export { parseFilter } from './parser.ts'
+export { printFilter } from './printer.ts'
+export {
+  type ArrayProperty,
+  type Property,
+  type PropertyTable,
+  propertyTable,
+  type Resolver,
+  type Rows,
+  type Scalar,
+  type ScalarKind,
+  timeOf,
+  uuidOf,
+} from './properties.ts'
+export { parseSort, type SortKey } from './sorting.ts'

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Problem } from '@millwright/api/problem.ts'
+import { branchesOf, compileFilter, filterLimits, isNarrow, parseFilter, parseSort, printFilter } from './filter.ts'
+import { extraKey, things, withoutColumns } from './testing.ts'
+
+const count = Number(process.env.MILLWRIGHT_FUZZ ?? 200_000)
+const seed = Number(process.hrtime.bigint() % 2n ** 32n)
+
+// Most texts are refused, and writing down where in the program costs more than refusing.
+Error.stackTraceLimit = 0
+
+/** Small and quick (mulberry32), and the same again from the same seed. */
+function randomFrom(start: number): (below: number) => number {
+  let state = start
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+/** Everything that a request does with the text of a filter, but for the database. */
+function use(text: string): 'read' | 'refused' {
+  try {
+    const expression = parseFilter(text)
+    const { sql, values } = compileFilter(expression, things, { caseInsensitive: text.length % 2 === 0 })
+    assert.ok(!sql.includes('needle'), `a literal is in the SQL: ${sql}`)
+    for (let n = 0; n < values.length; n++) assert.ok(sql.includes(`$${n + 2}::`), sql)
+    branchesOf(expression, ['owner', 'name'])
+    isNarrow(expression, ['owner', 'name'])
+    const again = parseFilter(printFilter(expression))
+    assert.equal(JSON.stringify(withoutColumns(again)), JSON.stringify(withoutColumns(expression)))
+    return 'read'
+  } catch (error) {
+    if (error instanceof Problem && ['invalid_filter', 'unknown_property'].includes(error.code)) return 'refused'
+    throw new Error(`seed ${seed}, text ${JSON.stringify(text)}`, { cause: error })
+  }
+}
+
+test('no random bytes make the parser fail', () => {
+  const random = randomFrom(seed)
+  for (let run = 0; run < count / 2; run++) {
+    const bytes = Buffer.from(Array.from({ length: random(24) }, () => random(256)))
+    use(bytes.toString(run % 2 === 0 ? 'utf8' : 'utf16le'))
+  }
+})
+
+const words = [
+  ...[
+    'eq',
+    'ne',
+    'gt',
+    'ge',
+    'lt',
+    'le',
+    'in',
+    'and',
+    'or',
+    'not',
+    'NOT',
+    'And',
+    '(',
+    ')',
+    ',',
+    ':',
+    '/',
+    '.',
+    ' ',
+    `'`,
+  ],
+  ...[
+    'name',
+    'size',
+    'active',
+    'made',
+    'owner',
+    'maker.name',
+    'parts/any(p:',
+    'p/label',
+    'p.weight',
+    'tags/any()',
+    'p',
+  ],
+  ...[
+    `'needle'`,
+    `'it''s'`,
+    '5',
+    '-1.5',
+    '1e400',
+    'true',
+    'null',
+    `'2026-01-31'`,
+    `'${extraKey}'`,
+    extraKey,
+    '\0',
+    '😀',
+  ],
+  ...['contains(', 'startswith(', 'endswith(', `contains(name,'needle')`, `name eq 'needle'`, `extras/${extraKey}`],
+]
+const good = [
+  `name eq 'needle' and not (size gt 5 or active eq true)`,
+  `parts/any(p: p/label eq 'needle' and p/weight in (1, 2, 3)) or tags/any()`,
+  `owner in ('${extraKey}') and startswith(maker.name, 'needle%_\\') and made ge '2026-01-31T12:00:00Z'`,
+  `not tags/any(t: endswith(t, 'needle')) and extras/${extraKey} ne null`,
+]
+
+test('no mixture of words, and no mutation of a good filter, makes it fail', () => {
+  const random = randomFrom(seed)
+  const pick = (from: readonly string[]) => from[random(from.length)] ?? ''
+  let read = 0
+  for (let run = 0; run < count / 2; run++) {
+    const mixed = run % 2 === 0
+    const text = mixed
+      ? Array.from({ length: random(9) }, () => pick(words)).join(random(3) === 0 ? '' : ' ')
+      : mutated()
+    if (use(text) === 'read') read++
+  }
+  assert.ok(read > count / 200, `only ${read} could be read`)
+
+  function mutated(): string {
+    let text = pick(good)
+    for (let changes = random(3); changes >= 0; changes--) {
+      const at = random(text.length + 1)
+      text = text.slice(0, at) + (random(2) === 0 ? pick(words) : '') + text.slice(at + random(4))
+    }
+    return text
+  }
+})
+
+test('no sort makes it fail', () => {
+  const random = randomFrom(seed)
+  const pieces = [
+    'name',
+    'size',
+    '-',
+    ',',
+    ' ',
+    'parts',
+    'maker',
+    '.',
+    '/',
+    '__proto__',
+    extraKey,
+    'extras/',
+    '😀',
+    '\0',
+  ]
+  for (let run = 0; run < count / 20; run++) {
+    const text = Array.from({ length: random(8) }, () => pieces[random(pieces.length)]).join('')
+    try {
+      parseSort(text, things)
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 400) throw new Error(JSON.stringify(text), { cause: error })
+    }
+  }
+})
+
+test('the time to read a filter grows with its length, and ends at the limit', () => {
+  const pieces = [
+    `'`,
+    `''`,
+    '(',
+    'not ',
+    'a/',
+    'a.',
+    '1',
+    '-',
+    ' ',
+    'a ',
+    `a eq '`,
+    '\\',
+    '%',
+    '9e9',
+    '😀',
+    `name in ('a',`,
+  ]
+  for (const piece of [...pieces, `name eq 'x' or `, `parts/any(p:`, `x/any(x:x/`]) {
+    const longest = piece.repeat(Math.floor(filterLimits.bytes / Buffer.byteLength(piece)))
+    const started = performance.now()
+    for (let run = 0; run < 20; run++) use(longest)
+    use(piece.repeat(1_000_000))
+    const took = performance.now() - started
+    assert.ok(took < 500, `${JSON.stringify(piece)} took ${took} ms`)
+  }
+})

@@ -1,0 +1,88 @@
+import { storableText } from '../database/json.ts'
+import { filterLimits } from './expression.ts'
+
+export type Token = {
+  /** `wrong` is what cannot be read; its text says why. The parser tells when it gets there, so the first error wins. */
+  readonly kind: 'name' | 'text' | 'number' | '(' | ')' | ',' | ':' | 'end' | 'wrong'
+  readonly text: string
+  /** The column, from 1, in characters as people count them. */
+  readonly at: number
+}
+
+const blank = /[ \t\r\n]+/y
+/** Hyphens only after a separator: keys of custom properties have them, and `p eq-1` needs no blank. */
+const name = /[A-Za-z_@$][\w@$]*(?:[./][\w@$-]+)*/y
+/** All that could be meant as one, so that an unquoted UUID or time is told as what it is. */
+const numeric = /-?\d[\w.:+-]*/y
+const number = /^-?\d+(?:\.\d+)?(?:[eE](?<exponent>[+-]?\d+))?$/
+const astral = /[\u{10000}-\u{10ffff}]/gu
+
+/** The tokens of a filter; the last one is `end`. */
+export function tokensOf(text: string): Token[] {
+  const tokens: Token[] = []
+  let index = 0
+  let pairs = 0
+  while (index < text.length) {
+    const spaces = matchAt(blank, text, index)
+    if (spaces !== undefined) {
+      index += spaces.length
+      continue
+    }
+    const { length, ...token } = tokenAt(text, index)
+    tokens.push({ ...token, at: index - pairs + 1 })
+    if (token.kind === 'text') pairs += text.slice(index, index + length).match(astral)?.length ?? 0
+    index += length
+    if (token.kind === 'wrong') break
+  }
+  tokens.push({ kind: 'end', text: '', at: index - pairs + 1 })
+  return tokens
+}
+
+type Found = Pick<Token, 'kind' | 'text'> & { length: number }
+
+function tokenAt(text: string, index: number): Found {
+  const character = text.charAt(index)
+  if (character === '(' || character === ')' || character === ',' || character === ':')
+    return { kind: character, text: character, length: 1 }
+  if (character === `'`) return quoted(text, index)
+  const named = matchAt(name, text, index)
+  if (named !== undefined) return { kind: 'name', text: named, length: named.length }
+  const digits = matchAt(numeric, text, index)
+  if (digits !== undefined) return { ...readNumber(digits), length: digits.length }
+  const strange = String.fromCodePoint(text.codePointAt(index) ?? 0).toWellFormed()
+  const hint = character === '"' ? '; text goes in single quotes' : ''
+  return { kind: 'wrong', text: `${JSON.stringify(strange)} has no meaning here${hint}`, length: strange.length }
+}
+
+/** By hand: a regular expression would go back and take the first half of an escaped quote for the end. */
+function quoted(text: string, index: number): Found {
+  let from = index + 1
+  for (;;) {
+    const end = text.indexOf(`'`, from)
+    if (end === -1)
+      return { kind: 'wrong', text: 'the text that starts here has no closing quote', length: text.length - index }
+    if (text.charAt(end + 1) !== `'`) {
+      const value = text.slice(index + 1, end).replaceAll(`''`, `'`)
+      return { kind: 'text', text: storableText(value), length: end + 1 - index }
+    }
+    from = end + 2
+  }
+}
+
+function readNumber(digits: string): Pick<Token, 'kind' | 'text'> {
+  const found = number.exec(digits)
+  if (found === null)
+    return { kind: 'wrong', text: `"${digits.slice(0, 40)}" is not a number; UUIDs and times go in single quotes` }
+  const exponent = Math.abs(Number(found.groups?.exponent ?? 0))
+  if (digits.length > filterLimits.numberCharacters || exponent > filterLimits.numberExponent)
+    return {
+      kind: 'wrong',
+      text: `a number has at most ${filterLimits.numberCharacters} characters, and an exponent of at most ${filterLimits.numberExponent}`,
+    }
+  return { kind: 'number', text: digits }
+}
+
+function matchAt(pattern: RegExp, text: string, index: number): string | undefined {
+  pattern.lastIndex = index
+  return pattern.exec(text)?.[0]
+}

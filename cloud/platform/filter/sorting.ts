@@ -1,0 +1,41 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { canonicalName, filterLimits } from './expression.ts'
+import { isSortable, type PropertyTable, type Scalar, type ScalarKind, unknownProperty } from './properties.ts'
+
+export type SortKey = {
+  /** Its name with `/`. */
+  readonly property: string
+  /** An SQL expression. */
+  readonly column: string
+  readonly kind: ScalarKind
+  readonly nullable: boolean
+  readonly descending: boolean
+}
+
+/** Reads `name,-last_modified_timestamp`: the order of the keys, a minus for those that go down. */
+export function parseSort(text: string, table: PropertyTable): SortKey[] {
+  const parts = text.split(',', filterLimits.sortKeys + 1)
+  if (parts.length > filterLimits.sortKeys)
+    throw new Problem('invalid_query', `At most ${filterLimits.sortKeys} properties can be sorted by`)
+  const keys = parts.map((part) => sortKey(part.trim(), table))
+  const twice = keys.find(({ property }, index) => keys.findIndex((key) => key.property === property) < index)
+  if (twice !== undefined) throw new Problem('invalid_query', `sort names "${twice.property}" twice`)
+  return keys
+}
+
+function sortKey(text: string, table: PropertyTable): SortKey {
+  const descending = text.startsWith('-')
+  const name = canonicalName(descending ? text.slice(1) : text)
+  if (name === '') throw new Problem('invalid_query', 'sort is a list of properties, such as name,-created_timestamp')
+  const property = table.find(name)
+  if (property?.kind === 'array') throw new Problem('sort_on_array', `"${name}" is an array and has no order`)
+  if (property === undefined || !isSortable(property))
+    throw unknownProperty(name, { to: 'sort', known: table.sortable })
+  const nullable = property.row !== undefined || property.nullable !== false
+  return { property: name, column: columnOf(property), kind: property.kind, nullable, descending }
+}
+
+function columnOf({ column, row }: Scalar): string {
+  if (row === undefined) return column
+  return `(select ${column} from ${row.from}${row.where === undefined ? '' : ` where ${row.where}`})`
+}
