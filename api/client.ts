@@ -1,4 +1,13 @@
-import { type Contract, type InputOf, isEmpty, isMedia, type Operation, pathOf, type ResultOf } from './contract.ts'
+import {
+  type Contract,
+  type InputOf,
+  isEmpty,
+  isLasting,
+  isMedia,
+  type Operation,
+  pathOf,
+  type ResultOf,
+} from './contract.ts'
 import { problemFrom } from './problem.ts'
 
 /** One call as it went: for callers who need the status or a header besides the body. */
@@ -83,6 +92,7 @@ export function overHttp({ baseUrl, token, fetch: send = fetch }: HttpOptions): 
 async function bodyOf(operation: Operation, response: Response): Promise<unknown> {
   const answer = operation.answers[response.status]
   if (answer !== undefined && isEmpty(answer)) return undefined
+  if (isLasting(answer)) return response.body
   if (answer !== undefined && isMedia(answer)) return await response.text()
   const text = await response.text()
   if (text === '') return undefined

@@ -42,6 +42,9 @@ export type Access = 'public' | 'signed-in' | 'peer' | Permission
 /** An answer that is not JSON. */
 export type Media = { mediaType: string }
 
+/** The media type of server-sent events: an answer that ends when its reader or the server goes away. */
+export const eventStreamType = 'text/event-stream'
+
 /** An answer without a body. */
 export type Empty = { empty: true }
 
@@ -51,6 +54,9 @@ export function media(mediaType: string): Media {
   return { mediaType }
 }
 
+/** A prefix, since when something is deprecated and when it is gone: RFC 3339 dates. */
+export type Deprecated = { prefix: string; deprecatedOn: string; sunsetOn: string }
+
 export type Contract<Operations extends Record<string, Operation> = Record<string, Operation>> = {
   name: string
   title: string
@@ -58,6 +64,10 @@ export type Contract<Operations extends Record<string, Operation> = Record<strin
   version: string
   /** Where the operations live, e.g. `/iam/v1`. */
   prefix: string
+  /** Prefixes of before: the same operations answer there, and say that they have moved. */
+  formerPrefixes?: readonly Deprecated[]
+  /** The whole contract is on its way out: the prefix of the one that took its place. */
+  succeededBy?: Deprecated
   operations: Operations
 }
 
@@ -100,6 +110,11 @@ export type AnswerOf<O extends Operation> = { [S in keyof O['answers']]: BodyOf<
 
 export function isMedia(answer: TSchema | Media | Empty): answer is Media {
   return 'mediaType' in answer
+}
+
+/** True when the answer has no end of its own. */
+export function isLasting(answer: TSchema | Media | Empty | undefined): boolean {
+  return answer !== undefined && isMedia(answer) && answer.mediaType === eventStreamType
 }
 
 export function isEmpty(answer: TSchema | Media | Empty): answer is Empty {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { contract } from './contract.ts'
+import { contract, eventStreamType, media } from './contract.ts'
 import { closed, pageLimits, Timestamp, Uuid } from './envelope.ts'
 
 /** What the types of our events begin with, as CloudEvents recommends: a reversed domain. */
@@ -64,6 +64,40 @@ export const events = contract({
           }),
         }),
       },
+    },
+    streamEvents: {
+      method: 'GET',
+      path: '/stream',
+      summary: 'Events as they happen, as server-sent events',
+      description:
+        'One message per event that you may read: `id` is its position, `event` its type, `data` the CloudEvent. Begins ' +
+        'now, or after the position in `Last-Event-ID` or `after`: nothing is skipped and nothing comes twice. Messages ' +
+        'that are only an `id` say how far you are, and that the connection lives. A message `end` says, as a problem ' +
+        'document, why the stream ends: the token has expired, or your account may not read any more.',
+      access: 'signed-in',
+      headers: ['last-event-id'],
+      query: closed({
+        after: Type.Optional(
+          Type.Unsafe<number>({ ...Position, description: 'The last position seen; `Last-Event-ID` goes before it' }),
+        ),
+        types: Type.Optional(
+          Type.String({
+            maxLength: 2_000,
+            pattern: '^[a-z0-9_.-]+(?:,[a-z0-9_.-]+)*$',
+            description:
+              'beginnings of event types separated by commas, in whole words: `inventory.asset,inventory.relation.created`',
+          }),
+        ),
+        subject: Type.Optional(
+          Type.String({
+            maxLength: 500,
+            pattern: '^[^*]+\\*?$',
+            description: 'a subject, or its beginning followed by `*`: `asset/*`',
+          }),
+        ),
+      }),
+      answers: { 200: media(eventStreamType) },
+      errors: ['events_gone', 'invalid_cursor', 'invalid_header'],
     },
   },
 })

@@ -83,6 +83,10 @@ export class Front {
       principal: access.principal,
       roles: verified.roles,
       rights: this.#options.access.effective(access, verified),
+      token: {
+        expiresAt: verified.expiresAt,
+        ...(verified.grants === undefined ? {} : { grants: verified.grants }),
+      },
       request,
     }
   }

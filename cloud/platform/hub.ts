@@ -6,7 +6,7 @@ import { problemOf } from './http/problems.ts'
 import { authorize, type LocalOperation, localOperation } from './operation.ts'
 import { type PeerTokens, peerScheme } from './peer-token.ts'
 import { idempotent } from './requests/idempotency.ts'
-import type { Context, Peers, Service } from './service.ts'
+import { type Context, type Peers, plainBody, type Service } from './service.ts'
 
 type Options = {
   /** The services that run in this process. */
@@ -62,7 +62,7 @@ function inProcess(operations: ReadonlyMap<string, LocalOperation>, caller: Call
       // A peer's work commits by itself: it does not join the transaction of an idempotent request.
       const { transaction: _, ...plain } = caller
       const answer = await operation.invoke(structuredClone(input), plain)
-      return { status: answer.status, headers: new Headers(plainHeaders(answer.headers)), body: answer.body }
+      return { status: answer.status, headers: new Headers(plainHeaders(answer.headers)), body: plainBody(answer.body) }
     } catch (error) {
       if (error instanceof Problem) throw error
       throw problemOf(error)

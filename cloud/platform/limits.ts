@@ -15,6 +15,13 @@ export const limits = {
   idempotencyHours: 24,
   /** How long a client may take to send its request. */
   requestMs: 60_000,
+  /** Event streams that one principal, and all of them together, may have open in a process. */
+  streamsPerPrincipal: 20,
+  streams: 1_000,
+  /** Bytes of a streamed answer that wait for a slow reader; more is not asked for. */
+  streamBytes: 64 * 1024,
+  /** How long readers of streams have, once a shutdown has ended these, to fetch what was sent. */
+  streamDrainMs: 2_000,
   /** How long a shutdown waits for requests that were accepted. */
   drainMs: 8_000,
 } as const

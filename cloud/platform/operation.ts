@@ -3,7 +3,7 @@ import { permissions } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { may, maySomewhere } from './access/rights.ts'
-import { Answer, type Visitor } from './service.ts'
+import { Answer, plainBody, type Visitor } from './service.ts'
 import { answerValidator, inputValidator, type RawInput } from './validation.ts'
 
 export type AnyHandler = (request: never, caller: never) => Promise<unknown>
@@ -34,7 +34,7 @@ export function localOperation(contract: Contract, name: string, { handler, stri
       input.headers ??= {}
       const result = await handler(input as never, caller as never)
       const answer = result instanceof Answer ? result : new Answer(usualStatus, result)
-      checkAnswer?.(answer.status, answer.body)
+      checkAnswer?.(answer.status, plainBody(answer.body))
       return answer
     },
   }

@@ -21,6 +21,7 @@ type Claims = {
   everywhere: Permission[]
   inGroups: [Permission, string[]][]
   request: Caller['request']
+  token?: Caller['token']
 }
 
 export type PeerTokens = {
@@ -41,6 +42,7 @@ export function peerTokens(secrets: Secrets): PeerTokens {
         everywhere: [...caller.rights.everywhere],
         inGroups: [...caller.rights.inGroups].map(([permission, groups]) => [permission, [...groups]]),
         request: caller.request,
+        ...(caller.token === undefined ? {} : { token: caller.token }),
       }
       return new SignJWT(claims)
         .setProtectedHeader({ alg: 'HS256', typ: type })
@@ -60,6 +62,7 @@ export function peerTokens(secrets: Secrets): PeerTokens {
           inGroups: new Map(payload.inGroups.map(([permission, groups]) => [permission, new Set(groups)])),
         },
         request: payload.request,
+        ...(payload.token === undefined ? {} : { token: payload.token }),
       }
     },
   }

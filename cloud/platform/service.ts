@@ -52,10 +52,27 @@ export function answer<Body = undefined>(status: number, body?: Body, headers?: 
   return new Answer(status, body as Body, headers)
 }
 
+/**
+ * A body that is JSON text already: documents are stored as they are read, and not parsed only to be printed again.
+ * Its text is checked against the contract where answers are.
+ */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** A body as plain data, whichever way it was answered. */
+export function plainBody(body: unknown): unknown {
+  return body instanceof JsonText ? JSON.parse(body.text) : body
+}
+
 export type Handler<O extends Operation> = (
   request: RequestOf<O>,
   caller: O['access'] extends 'public' ? Visitor : Caller,
-) => Promise<AnswerOf<O> | Answer<AnswerOf<O>>>
+) => Promise<AnswerOf<O> | Answer<AnswerOf<O>> | JsonText | Answer<JsonText>>
 
 export type Handlers<C extends Contract> = { [Name in keyof C['operations']]: Handler<C['operations'][Name]> }
 

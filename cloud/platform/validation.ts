@@ -76,10 +76,7 @@ function refuseQuery(query: unknown): void {
 }
 
 function invalid(code: ProblemCode, errors: ErrorObject[]): Problem {
-  const told = errors
-    .filter((error) => error.keyword !== 'if')
-    .slice(0, errorsTold)
-    .map(fieldError)
+  const told = fieldErrors(errors)
   const unknown = code === 'invalid_query' && errors.every((error) => error.keyword === 'additionalProperties')
   const summary = told
     .map((error) => `${error.pointer === '' ? 'the body' : error.pointer} ${error.detail}`)
@@ -87,7 +84,14 @@ function invalid(code: ProblemCode, errors: ErrorObject[]): Problem {
   return new Problem(unknown ? 'unknown_parameter' : code, summary.join('; '), { errors: told })
 }
 
-/** One fault, by JSON pointer, in plain words. */
+/** Faults by JSON pointer, in plain words, no more than are of use. The validator must be verbose. */
+export function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
+  return errors
+    .filter((error) => error.keyword !== 'if')
+    .slice(0, errorsTold)
+    .map(fieldError)
+}
+
 function fieldError(error: ErrorObject): FieldError {
   const at = error.instancePath
   const parameters = error.params as Record<string, unknown>
@@ -100,6 +104,12 @@ function fieldError(error: ErrorObject): FieldError {
         code: 'unknown',
         detail: knownInstead(error),
       }
+    case 'unevaluatedProperties':
+      return {
+        pointer: `${at}/${escaped(parameters.unevaluatedProperty)}`,
+        code: 'unknown',
+        detail: 'is not known here',
+      }
     case 'type':
       return { pointer: at, code: 'type', detail: `must be ${[parameters.type].flat().join(' or ')}` }
     case 'enum':
@@ -108,6 +118,8 @@ function fieldError(error: ErrorObject): FieldError {
         code: 'enum',
         detail: `must be one of ${(parameters.allowedValues as unknown[]).join(', ')}`,
       }
+    case 'const':
+      return { pointer: at, code: 'const', detail: `must be ${JSON.stringify(parameters.allowedValue)}` }
     case 'pattern':
       return { pointer: at, code: 'pattern', detail: patternDetail(error) }
     default:

@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/database.ts'
-import type { Rights } from './rights.ts'
+import type { GrantedRole, Rights } from './rights.ts'
 
 export type PrincipalKind = 'user' | 'server_user' | 'gateway' | 'external' | 'system'
 
@@ -11,6 +11,8 @@ export type Caller = {
   /** The roles the token was issued with. */
   readonly roles: readonly string[]
   readonly rights: Rights
+  /** For what outlives a request: until when the token counts (in ms since 1970), and where its roles do, if it says so. */
+  readonly token?: { readonly expiresAt: number; readonly grants?: readonly GrantedRole[] }
   readonly request: { readonly id: string; readonly address: string | undefined }
   /** The transaction that the whole request runs in, when it came with an Idempotency-Key. */
   readonly transaction?: Transaction

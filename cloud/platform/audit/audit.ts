@@ -1,10 +1,9 @@
-import { v7 } from 'uuid'
 import type { Caller, PrincipalKind } from '../access/caller.ts'
 import type { Database, Scope, Transaction } from '../database/database.ts'
-import { timeOfId } from '../database/id.ts'
+import { newId, timeOfId } from '../database/id.ts'
 import { storableText } from '../database/json.ts'
 import type { MigrationSource } from '../database/migrations.ts'
-import { insert } from './store.ts'
+import { insert, insertAll } from './store.ts'
 
 export { auditJobs } from './sealing.ts'
 
@@ -33,9 +32,23 @@ export const auditTopic = 'audit'
 const longestName = 512
 
 /** Says in the transaction of the change who made it. */
-export async function record(tx: Transaction, { principal, request }: Actor, entry: AuditRecord): Promise<void> {
-  const id = v7()
-  await insert(tx, {
+export async function record(tx: Transaction, who: Actor, entry: AuditRecord): Promise<void> {
+  await insert(tx, entryOf(who, entry))
+  tx.signal(auditTopic)
+}
+
+/** The same for many changes that share a transaction, in one statement. */
+export async function recordAll(tx: Transaction, records: readonly (AuditRecord & { who: Actor })[]): Promise<void> {
+  await insertAll(
+    tx,
+    records.map(({ who, ...entry }) => entryOf(who, entry)),
+  )
+  tx.signal(auditTopic)
+}
+
+function entryOf({ principal, request }: Actor, entry: AuditRecord) {
+  const id = newId()
+  return {
     id,
     time: new Date(timeOfId(id)).toISOString(),
     action: entry.action,
@@ -47,8 +60,7 @@ export async function record(tx: Transaction, { principal, request }: Actor, ent
     requestId: request.id,
     address: request.address ?? null,
     detail: entry.detail ?? {},
-  })
-  tx.signal(auditTopic)
+  }
 }
 
 /** For what was refused: the transaction of the request is rolled back, the entry about it is not. */

@@ -16,6 +16,18 @@ export async function insert(tx: Transaction, entry: Omit<Content, 'tenant'>): P
   await tx.run(insertStatement, id, time, action, outcome, ...who, target, requestId, address, jsonText(detail))
 }
 
+const insertAllStatement = statement(
+  `insert into audit_entries (tenant_id, id, time, action, outcome, principal_id, principal_name, principal_kind,
+                              target, request_id, address, detail)
+   select $1, id, time, action, outcome, principal, "principalName", "principalKind", target, "requestId", address, detail
+   from json_to_recordset($2::json) as e (id uuid, time timestamptz, action text, outcome text, principal uuid,
+     "principalName" text, "principalKind" text, target text, "requestId" text, address text, detail jsonb)`,
+)
+
+export async function insertAll(tx: Transaction, entries: readonly Omit<Content, 'tenant'>[]): Promise<void> {
+  if (entries.length > 0) await tx.run(insertAllStatement, jsonText(entries))
+}
+
 /** The columns of an entry, under the names that it is hashed with. */
 export const contentColumns = `e.tenant_id as tenant, e.id, e.time, e.action, e.outcome, e.principal_id as principal,
   e.principal_name as "principalName", e.principal_kind as "principalKind", e.target, e.request_id as "requestId",

@@ -229,7 +229,7 @@ export class Database {
     // A branch that outlives its work must not write into the work of whoever has the connection now.
     if (connection.lease !== lease) throw new Error('The handle was used after its work was over')
     this.#onStatement?.({ text, values, tenantId: connection.tenantId })
-    return send(connection.client, { name: this.server.pooled ? undefined : name, text, values })
+    return send(connection.client, { name: this.server.pooled || name === '' ? undefined : name, text, values })
   }
 }
 

@@ -10,3 +10,8 @@ export type Statement<Row = unknown> = { readonly name: string; readonly text: s
 export function statement<Row = Record<string, never>>(text: string): Statement<Row> {
   return { name: `m${createHash('sha256').update(text).digest('base64url').slice(0, 20)}`, text }
 }
+
+/** A statement that is put together for one request (a filter): sent without a name, so that nothing remembers it. */
+export function dynamicStatement<Row = Record<string, never>>(text: string): Statement<Row> {
+  return { name: '', text }
+}

@@ -1,10 +1,9 @@
-import { v7 } from 'uuid'
 import type { Transaction } from '../database/database.ts'
-import { timeOfId } from '../database/id.ts'
+import { newId, timeOfId } from '../database/id.ts'
 import type { MigrationSource } from '../database/migrations.ts'
-import { insert } from './store.ts'
+import { insert, insertAll } from './store.ts'
 
-export { eventJobs } from './relay.ts'
+export { eventJobs, placedTopic } from './relay.ts'
 
 export const eventsMigrations: MigrationSource = {
   module: 'events',
@@ -27,8 +26,19 @@ export const eventsTopic = 'events'
  * Says in the transaction of a change that it happened; told to the world after the commit. Call it after the change:
  * then the events of one thing are in the order of its changes, because the second waits for the first one's lock.
  */
-export async function emit(tx: Transaction, { type, subject, data }: EventRecord): Promise<void> {
-  const id = v7()
-  await insert(tx, { id, time: new Date(timeOfId(id)).toISOString(), type, subject, data })
+export async function emit(tx: Transaction, event: EventRecord): Promise<void> {
+  await insert(tx, rowOf(event))
   tx.signal(eventsTopic)
+}
+
+/** The same for many changes that share a transaction, in one statement and in this order. */
+export async function emitAll(tx: Transaction, events: readonly EventRecord[]): Promise<void> {
+  if (events.length === 0) return
+  await insertAll(tx, events.map(rowOf))
+  tx.signal(eventsTopic)
+}
+
+function rowOf({ type, subject, data }: EventRecord) {
+  const id = newId()
+  return { id, time: new Date(timeOfId(id)).toISOString(), type, subject, data }
 }

@@ -4,6 +4,8 @@ import type { JobKinds } from '../jobs/job.ts'
 import * as store from './store.ts'
 
 const batch = 500
+/** The topic that is signalled when events got their positions: now they can be read. */
+export const placedTopic = 'events.placed'
 /** Then others of the same process have their turn. */
 const batchesAtOnce = 20
 const sweepMs = 15_000
@@ -52,5 +54,6 @@ export async function relayBatch(tx: Transaction): Promise<number> {
   const positions = ids.map((_, index) => last + 1 + index)
   if ((await store.place(tx, { ids, positions })) !== ids.length) throw new Error('Events were placed by somebody else')
   await store.movePosition(tx, last + ids.length)
+  tx.signal(placedTopic)
   return ids.length
 }

@@ -20,6 +20,16 @@ export async function insert(tx: Transaction, event: Omit<EventRow, 'position'>)
   await tx.run(insertStatement, id, time, type, storableText(subject), jsonText(data))
 }
 
+const insertAllStatement = statement(
+  `insert into events (tenant_id, id, time, type, subject, data)
+   select $1, id, time, type, subject, data
+   from json_to_recordset($2::json) as e (id uuid, time timestamptz, type text, subject text, data jsonb)`,
+)
+
+export async function insertAll(tx: Transaction, events: readonly Omit<EventRow, 'position'>[]): Promise<void> {
+  if (events.length > 0) await tx.run(insertAllStatement, jsonText(events))
+}
+
 const makePositionStatement = statement(
   `insert into event_positions (tenant_id, last) values ($1, 0) on conflict (tenant_id) do nothing`,
 )

@@ -1,9 +1,12 @@
+import type { Readable } from 'node:stream'
 import type { Contract, Operation } from '@millwright/api/contract.ts'
-import { pathOf } from '@millwright/api/contract.ts'
+import { isLasting, pathOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Pool } from 'undici'
+import { limits } from '../limits.ts'
 import { type Admit, arrivalOf, toRoute } from './arrival.ts'
+import type { LastingAnswers } from './lasting.ts'
 
 /** A service that runs in another process: its requests are admitted here and answered there. */
 export type Forward = {
@@ -22,11 +25,15 @@ const ownToConnection = new Set(
 
 export async function forwardRoutes(
   app: FastifyInstance,
-  options: { forwards: Forward[]; admit: Admit },
+  options: { forwards: Forward[]; admit: Admit; lasting: LastingAnswers },
 ): Promise<void> {
   for (const forward of options.forwards) {
-    const pool = new Pool(forward.url, { connections: 64, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
-    app.addHook('onClose', () => pool.close())
+    const pool = openPool(forward.url, 64)
+    // What lasts keeps its connection: it must not take those of what does not.
+    const lastingPool = openPool(forward.url, limits.streams)
+    app.addHook('onClose', async () => {
+      await Promise.all([pool.close(), lastingPool.destroy()])
+    })
     await app.register(async (inner) => {
       // The body is read where it is answered.
       inner.removeAllContentTypeParsers()
@@ -40,18 +47,27 @@ export async function forwardRoutes(
             request.caller = admission.caller
             if (admission.headers !== undefined) reply.headers(admission.headers)
           },
-          handler: (request, reply) => pass(pool, forward, { request, reply }),
+          handler: async (request, reply) => {
+            const lasts = Object.values(operation.answers).some(isLasting)
+            const body = await pass(lasts ? lastingPool : pool, forward, { request, reply })
+            return lasts && reply.statusCode < 300 ? options.lasting.send(reply, body) : reply.send(body)
+          },
         })
       }
     })
   }
 }
 
+function openPool(url: string, connections: number): Pool {
+  return new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
+}
+
+/** The other's answer: its status and headers are set, its body is for the caller to send. */
 async function pass(
   pool: Pool,
   forward: Forward,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-) {
+): Promise<Readable> {
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined && !ownToConnection.has(name)) headers[name] = value
@@ -80,5 +96,5 @@ async function pass(
   for (const [name, value] of Object.entries(response.headers)) {
     if (value !== undefined && !ownToConnection.has(name)) reply.header(name, value)
   }
-  return reply.send(response.body)
+  return response.body
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import type { Contract } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import { type ProblemDocument, problemCodes } from '@millwright/api/problem.ts'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -62,6 +63,24 @@ describe('the front door', () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const token = await hub.request({ method: 'POST', path: '/v1/oauth/token', headers: form, body: 'grant_type=none' })
     assert.deepEqual([token.status, (token.body as { error: string }).error], [400, 'unsupported_grant_type'])
+  })
+
+  test('answers under a former prefix as under its own, and says when that ends', async () => {
+    const ask = (path: string) => hub.request({ method: 'GET', path, headers: signed() })
+    const { headers: now, body } = await ask('/inventory/v2/schemas?limit=1')
+    assert.deepEqual([now.get('deprecation'), now.get('sunset'), now.get('link')], [null, null, null])
+    for (const below of ['', '/v1']) {
+      const answer = await ask(`${below}/inventory/v2-earlyaccess/schemas?limit=1`)
+      assert.equal(answer.status, 200)
+      assert.deepEqual(answer.body, body)
+      assert.match(answer.headers.get('deprecation') ?? '', /^@\d{10}$/)
+      assert.ok(Date.parse(answer.headers.get('sunset') ?? '') > Date.parse('2027-01-01'))
+      assert.equal(answer.headers.get('link'), '</inventory/v2/schemas>; rel="successor-version"')
+    }
+    const refused = await hub.request({ method: 'GET', path: '/inventory/v2-earlyaccess/assets' })
+    assert.equal(refused.status, 401)
+    assert.equal(refused.headers.get('link'), '</inventory/v2/assets>; rel="successor-version"')
+    assert.equal((await ask('/inventory/v2-earlyaccessible/assets')).status, 404)
   })
 
   test('refuses an offset that no number of ours can hold', async () => {
@@ -239,8 +258,8 @@ describe('the front door', () => {
     const documented = Object.values(whole.paths).flatMap((methods) =>
       Object.values(methods).map(({ operationId }) => operationId),
     )
-    const operations = Object.values(contracts).flatMap(({ name, operations }) =>
-      Object.keys(operations).map((key) => `${name}.${key}`),
+    const operations = Object.values(contracts as unknown as Record<string, Contract>).flatMap(({ name, operations }) =>
+      Object.entries(operations).flatMap(([key, { access }]) => (access === 'peer' ? [] : [`${name}.${key}`])),
     )
     assert.deepEqual(documented.toSorted(), operations.toSorted())
   })
@@ -270,6 +289,19 @@ describe('the front door', () => {
       { numRuns: 500 },
     )
   })
+})
+
+test('a former prefix of a service in another process says so too', async () => {
+  await using hub = await testHub({ arrangement: 'split' })
+  const admin = await hub.as('administrator')
+  const answer = await hub.request({
+    method: 'GET',
+    path: '/v1/inventory/v2-earlyaccess/assets?limit=1',
+    headers: { authorization: `Bearer ${admin.token}` },
+  })
+  assert.equal(answer.status, 200)
+  assert.match(answer.headers.get('deprecation') ?? '', /^@\d{10}$/)
+  assert.equal(answer.headers.get('link'), '</inventory/v2/assets>; rel="successor-version"')
 })
 
 /** Sends a request as these bytes and answers all that comes back. */

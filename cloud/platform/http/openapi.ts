@@ -100,6 +100,7 @@ function describe(contract: Contract, name: string, operation: Operation) {
     operationId: `${contract.name}.${name}`,
     tags: [contract.name],
     summary: operation.summary,
+    ...(contract.succeededBy === undefined ? {} : { deprecated: true }),
     description: [operation.description, access].filter((part) => part !== undefined).join('\n\n'),
     parameters: [
       ...parameters('path', operation.params),

@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import cors from '@fastify/cors'
-import { type Contract, isMedia, type Operation, pathOf } from '@millwright/api/contract.ts'
+import { type Contract, isLasting, isMedia, type Operation, pathOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import { limits } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { LocalOperation } from '../operation.ts'
-import type { Answer, Visitor } from '../service.ts'
+import { type Answer, JsonText, type Visitor } from '../service.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
 import { type Admit, arrivalOf, toRoute } from './arrival.ts'
+import { formerPrefixes } from './deprecation.ts'
 import { isUnchanged } from './etag.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
+import { LastingAnswers } from './lasting.ts'
 import { type Page, pageRoutes } from './pages.ts'
 import { problemOf, send } from './problems.ts'
 
@@ -53,6 +55,8 @@ const requestIds = /^[\w.:-]{8,64}$/
 
 /** The HTTP server. Nothing outside this folder knows which library it is made with. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const served = [...options.operations, ...options.forwards.flatMap((forward) => forward.operations)]
+  const former = formerPrefixes(served.map(({ contract }) => contract))
   const app = fastify({
     logger: false,
     bodyLimit: limits.bodyBytes,
@@ -61,7 +65,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     http: { maxHeaderSize: limits.parserHeaderBytes },
     routerOptions: { maxParamLength: 512 },
-    rewriteUrl: ({ url = '/' }) => withoutAlias(url),
+    rewriteUrl: ({ url = '/' }) => former.current(withoutAlias(url)),
     genReqId: ({ headers }) => {
       const given = headers['x-request-id']
       return typeof given === 'string' && requestIds.test(given) ? given : randomUUID()
@@ -78,6 +82,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     request.arrivedAt = performance.now()
     request.trace = options.tracing?.begin(arrivalOf(request))
     reply.headers(options.headers).header('x-request-id', request.id)
+    reply.headers(former.headersFor(withoutAlias(request.originalUrl)))
     requireReasonableSize(request)
     done()
   })
@@ -101,10 +106,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       options.log.error({ requestId: request.id, route: request.routeOptions.url, error }, 'failed')
     send(reply, problem, request)
   })
-  for (const operation of options.operations) operationRoute(app, operation, options)
-  await forwardRoutes(app, options)
+  const lasting = new LastingAnswers(app)
+  for (const operation of options.operations) operationRoute(app, operation, { admit: options.admit, lasting })
+  await forwardRoutes(app, { ...options, lasting })
   await pageRoutes(app, options.pages)
-  answerUnknownPaths(app, [...options.operations, ...options.forwards.flatMap((forward) => forward.operations)])
+  answerUnknownPaths(app, served)
   return app
 }
 
@@ -185,14 +191,16 @@ function requireReasonableSize(request: FastifyRequest): void {
   }
 }
 
-function operationRoute(app: FastifyInstance, local: LocalOperation, options: ServerOptions): void {
+type Served = { admit: Admit; lasting: LastingAnswers }
+
+function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, lasting }: Served): void {
   const { operation, contract } = local
   const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
   app.route({
     method: operation.method,
     url: toRoute(pathOf(contract, operation)),
     onRequest: async (request, reply) => {
-      const admission = await options.admit(arrivalOf(request), operation, contract)
+      const admission = await admit(arrivalOf(request), operation, contract)
       request.caller = admission.caller
       if (admission.headers !== undefined) reply.headers(admission.headers)
     },
@@ -203,7 +211,7 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, options: Se
       const body = request.body ?? (operation.bodyType === undefined ? undefined : {})
       const input = { params: request.params, query: request.query, body, headers }
       const answer = await local.invoke(input, request.caller as Caller)
-      return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'] })
+      return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], lasting })
     },
   })
 }
@@ -215,9 +223,9 @@ function requireType(request: FastifyRequest, operation: Operation): void {
   throw new Problem('unsupported_media_type', `Send the body as ${wanted}`)
 }
 
-type Sent = { answer: Answer; operation: Operation; unless: string | undefined }
+type Sent = { answer: Answer; operation: Operation; unless: string | undefined; lasting: LastingAnswers }
 
-function answerWith(reply: FastifyReply, { answer, operation, unless }: Sent): FastifyReply {
+function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }: Sent): FastifyReply {
   reply.code(answer.status).headers(answer.headers)
   const etag = answer.headers.etag
   if (operation.method === 'GET' && typeof etag === 'string' && isUnchanged(unless, etag)) return reply.code(304).send()
@@ -225,11 +233,22 @@ function answerWith(reply: FastifyReply, { answer, operation, unless }: Sent): F
   if (answer.body === undefined) return reply.send()
   if (declared !== undefined && isMedia(declared)) {
     reply.type(declared.mediaType)
-    return reply.send(
-      typeof answer.body === 'string' ? answer.body : Readable.from(answer.body as AsyncIterable<string>),
-    )
+    if (typeof answer.body === 'string') return reply.send(answer.body)
+    const source = streamOf(answer.body as AsyncIterable<string>)
+    if (reply.request.method === 'HEAD') {
+      source.destroy()
+      return reply.send()
+    }
+    return isLasting(declared) ? lasting.send(reply, source) : reply.send(source)
   }
-  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(answer.body))
+  return reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(answer.body instanceof JsonText ? answer.body.text : JSON.stringify(answer.body))
+}
+
+/** Bounded in bytes, and not in chunks of whatever size: a slow reader holds back whoever makes them. */
+function streamOf(chunks: AsyncIterable<string | Uint8Array>): Readable {
+  return Readable.from(chunks, { objectMode: false, highWaterMark: limits.streamBytes })
 }
 
 /** A path that exists with other methods says so; anything else is not there. */

@@ -1,7 +1,8 @@
 import { authorization } from '@millwright/api/authorization.ts'
 import { identity } from '@millwright/api/identity.ts'
+import { inventory } from '@millwright/api/inventory.ts'
 import { rightPassword, signedIn } from '../../services/identity/testing.ts'
-import type { TestHub } from './hub.ts'
+import type { TestCaller, TestHub } from './hub.ts'
 
 /** One resource of a tenant and a way to get at it that another tenant must not have. */
 export type Reach = { operation: string; method: string; path: string }
@@ -32,6 +33,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   await hub.context.database.transaction(hub.tenant, (tx) =>
     hub.context.jobs.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
   )
+  const asset = await useInventory(hub, admin)
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -40,7 +42,47 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(authorization.prefix, `/access-groups/${group.id}`, ['GET', 'PATCH', 'DELETE']),
     ...reaches(authorization.prefix, `/roles/${role.name}`, ['GET', 'DELETE']),
     ...reaches(authorization.prefix, `/grants/${grant.id}`, ['GET', 'DELETE']),
+    ...reaches(inventory.prefix, `/assets/${asset}`, ['GET']),
+    ...reaches(inventory.prefix, `/assets/${asset}/identifiers`, ['GET']),
+    ...reaches(inventory.prefix, `/assets/${asset}/history`, ['GET']),
+    ...reaches(inventory.prefix, `/assets/${asset}/graph`, ['GET']),
+    ...reaches(inventory.prefix, `/assets/${asset}/relations`, ['GET']),
   ]
+}
+
+/** Two devices that were related once and still are, with everything a device can have. */
+async function useInventory(_hub: TestHub, admin: TestCaller): Promise<string> {
+  const { data: property } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost centre' } } })
+  const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }
+  await admin.inventory.createSchema({ body: { data: { url: 'https://plant.example/schemas/any', schema } } })
+  const device = (name: string) => ({
+    functional_object_type: 'Device',
+    name,
+    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }],
+    connection_points: [{ connection_point_type: 'Ipv4Connectivity', ipv4_address: '192.0.2.1' }],
+  })
+  const done = async (accepted: { data: { statusId: string } }) =>
+    (await admin.inventory.readStatus({ params: { id: accepted.data.statusId }, query: { wait: 30 } })).data.detail
+      .result
+  const assets = [device('pump'), device('motor'), device('spare')]
+  const made = (await done(await admin.inventory.createAssets({ body: { data: { assets } } }))) as { assetId: string }[]
+  const [pump = '', motor = '', spare = ''] = made.map(({ assetId }) => assetId)
+  const tags = ['pump', 'motor'].flatMap((name) => device(name).asset_identifiers)
+  await done(
+    await admin.inventory.createAsset({ body: { data: { asset: { ...device('both'), asset_identifiers: tags } } } }),
+  )
+  await done(await admin.inventory.mergeAsset({ params: { id: pump }, body: { data: { other: spare } } }))
+  const value = { asset_id: pump, key: property.key, value: '4711' }
+  await done(await admin.inventory.setPropertyValues({ body: { data: [value] } }))
+  const relation = {
+    subject: { type: 'asset', id: motor },
+    predicate: 'drives',
+    object: { type: 'asset', id: pump },
+  } as const
+  const stated = await admin.inventory.createRelation({ body: { data: relation } })
+  await admin.inventory.deleteRelations({ body: { data: { ids: stated.data.map(({ id }) => id) } } })
+  await admin.inventory.createRelation({ body: { data: relation } })
+  return pump
 }
 
 function reaches(prefix: string, path: string, methods: string[]): Reach[] {

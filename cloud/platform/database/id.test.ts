@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { validate, version } from 'uuid'
+import { newId, timeOfId } from './id.ts'
+
+test('ids are made of the time, in the order of their making, each once', () => {
+  const before = Date.now()
+  const ids = Array.from({ length: 20_000 }, newId)
+  assert.deepEqual(ids.toSorted(), ids)
+  assert.equal(new Set(ids).size, ids.length)
+  assert.ok(ids.every((id) => validate(id) && version(id) === 7))
+  assert.ok(timeOfId(ids[0] ?? '') >= before && timeOfId(ids.at(-1) ?? '') <= Date.now())
+})

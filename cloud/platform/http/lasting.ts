@@ -1,0 +1,39 @@
+import { PassThrough, type Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { limits } from '../limits.ts'
+
+/** Answers without an end of their own: they end with their reader, or when the server stops. */
+export class LastingAnswers {
+  readonly #ends = new Set<() => void>()
+  #stops = false
+
+  constructor(app: FastifyInstance) {
+    app.addHook('preClose', async () => {
+      this.#stops = true
+      for (const end of this.#ends) end()
+    })
+  }
+
+  send(reply: FastifyReply, source: Readable): FastifyReply {
+    const sent = new PassThrough({ highWaterMark: limits.streamBytes })
+    let patience: NodeJS.Timeout | undefined
+    const end = () => {
+      source.unpipe(sent)
+      sent.end()
+      // Whoever does not read what was sent cannot hold the stop up.
+      patience ??= setTimeout(() => reply.raw.destroy(), limits.streamDrainMs).unref()
+    }
+    this.#ends.add(end)
+    source.on('error', (error) => sent.destroy(error))
+    sent.on('close', () => source.destroy())
+    reply.raw.on('close', () => {
+      clearTimeout(patience)
+      this.#ends.delete(end)
+      sent.destroy()
+    })
+    if (reply.raw.destroyed) sent.destroy()
+    source.pipe(sent)
+    if (this.#stops) end()
+    return reply.send(sent)
+  }
+}

@@ -1,0 +1,480 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { inventory } from '@millwright/api/inventory.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { changeAccess, insertAccessGroup, insertGrant } from '../../platform/access/store.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { Database } from '../../platform/database/database.ts'
+import { emit, emitAll } from '../../platform/events/events.ts'
+import { extent } from '../../platform/events/store.ts'
+import { limits } from '../../platform/limits.ts'
+import { type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { Feed } from './feed.ts'
+import { openStream } from './stream.ts'
+import { EventReader, listening, say, sayOfAsset } from './testing.ts'
+
+function numbered(count: number, from = 1): string[] {
+  return Array.from({ length: count }, (_, index) => `thing/${index + from}`)
+}
+
+async function takeSubjects(reader: EventReader, count: number): Promise<string[]> {
+  return (await reader.take(count)).map(({ subject }) => subject)
+}
+
+async function problemOf(reader: EventReader): Promise<ProblemDocument> {
+  return (await reader.response.json()) as ProblemDocument
+}
+
+async function givenGroup(hub: TestHub, name: string): Promise<string> {
+  return hub.context.database.transaction(hub.tenant, async (tx) => {
+    await changeAccess(tx)
+    return (await insertAccessGroup(tx, name))?.id ?? ''
+  })
+}
+
+test('a stream tells what happens from now on, in order, with positions as ids', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  await say(hub, ['thing/before'])
+  await hub.settle()
+  using reader = await EventReader.open(base, { token })
+  assert.equal(reader.response.headers.get('content-type')?.split(';')[0], 'text/event-stream')
+  for (let index = 1; index <= 30; index += 3) await say(hub, numbered(3, index))
+  assert.deepEqual(await takeSubjects(reader, 30), numbered(30))
+  assert.equal(reader.lastEventId, '31')
+})
+
+test('who was away comes back with the last id and gets every event once, also from many pages ago', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  using first = await EventReader.open(base, { token })
+  await say(hub, numbered(3))
+  await takeSubjects(first, 2)
+  first.close()
+  await say(hub, numbered(997, 4))
+  await hub.settle()
+  using second = await EventReader.open(base, { token, lastEventId: first.lastEventId, query: { after: '500' } })
+  await say(hub, numbered(10, 1001))
+  assert.deepEqual(await takeSubjects(second, 1008), numbered(1008, 3))
+  using third = await EventReader.open(base, { token, query: { after: '1000' } })
+  assert.deepEqual(await takeSubjects(third, 10), numbered(10, 1001))
+})
+
+test('who is cut off before the first event resumes where the stream began', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  await say(hub, numbered(5))
+  await hub.settle()
+  using reader = await EventReader.open(base, { token, query: { types: 'test.other' } })
+  await say(hub, ['thing/6'])
+  await say(hub, ['thing/7'], 'test.other')
+  await reader.take(1)
+  using early = await EventReader.open(base, { token, query: { after: '5' } })
+  assert.deepEqual(await takeSubjects(early, 2), ['thing/6', 'thing/7'])
+})
+
+test('a stream can be narrowed to types and subjects', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  using typed = await EventReader.open(base, { token, query: { types: 'test.pump,io.millwright.test.valve.opened' } })
+  using exact = await EventReader.open(base, { token, query: { subject: 'pump/2' } })
+  using begun = await EventReader.open(base, { token, query: { subject: 'pump/*', types: 'test' } })
+  await say(hub, ['pump/1', 'pump/2'], 'test.pump.started')
+  await say(hub, ['valve/1'], 'test.valve.opened')
+  await say(hub, ['valve/2'], 'test.valve.closed')
+  await say(hub, ['pump/3'], 'test.pumps.counted')
+  await say(hub, ['pump/2'], 'test.pump.stopped')
+  assert.deepEqual(await takeSubjects(typed, 4), ['pump/1', 'pump/2', 'valve/1', 'pump/2'])
+  assert.deepEqual(await takeSubjects(exact, 2), ['pump/2', 'pump/2'])
+  assert.deepEqual(await takeSubjects(begun, 4), ['pump/1', 'pump/2', 'pump/3', 'pump/2'])
+  for (const query of [{ types: '' }, { types: 'a,,b' }, { subject: '*' }, { subject: 'a*b' }, { after: '-1' }]) {
+    const { response } = await EventReader.open(base, { token, query: query as Record<string, string> })
+    assert.equal(response.status, 400, JSON.stringify(query))
+    await response.body?.cancel()
+  }
+})
+
+test('a caller is told about the assets of the groups it may read, and of nothing else', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const [line1, line2] = [await givenGroup(hub, 'line-1'), await givenGroup(hub, 'line-2')]
+  const inLine1 = await hub.as('viewer', { accessGroupId: line1 })
+  const viewer = await hub.as('viewer')
+  const nobody = await hub.as(undefined)
+  using some = await EventReader.open(base, inLine1)
+  using all = await EventReader.open(base, viewer)
+  using none = await EventReader.open(base, nobody)
+  await sayOfAsset(hub, 'asset/in-2', line2)
+  await say(hub, ['relation/1'], 'inventory.relation.created')
+  await say(hub, ['user/1'], 'identity.user.created')
+  await sayOfAsset(hub, 'asset/in-1', line1)
+  await say(hub, ['relation/2'], 'inventory.relation.deleted')
+  await sayOfAsset(hub, 'asset/also-in-1', line1)
+  assert.deepEqual(await takeSubjects(some, 2), ['asset/in-1', 'asset/also-in-1'])
+  assert.deepEqual(await takeSubjects(all, 5), [
+    'asset/in-2',
+    'relation/1',
+    'asset/in-1',
+    'relation/2',
+    'asset/also-in-1',
+  ])
+  await hub.clouds.at(-1)?.close()
+  assert.equal(await none.next(), undefined)
+})
+
+test('what happens to assets and their relations is told, to each asset in order', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const operator = await hub.as('operator')
+  using reader = await EventReader.open(base, operator)
+  const ids: string[] = []
+  for (const name of ['pump', 'motor']) {
+    const identifier = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }
+    const asset = { functional_object_type: 'Device', name, asset_identifiers: [identifier] }
+    await operator.exchange(inventory, 'createAsset', { body: { data: { asset } } })
+    const [created] = await reader.take(1)
+    assert.equal(created?.type, 'io.millwright.inventory.asset.created')
+    assert.equal(created?.data.name, name)
+    ids.push(String(created?.data.id))
+  }
+  const [pump = '', motor = ''] = ids
+  const triple = {
+    subject: { type: 'asset', id: motor },
+    predicate: 'is_module_of',
+    object: { type: 'asset', id: pump },
+  }
+  await operator.exchange(inventory, 'createRelation', { body: { data: triple } })
+  await operator.exchange(inventory, 'deleteAssets', { body: { data: { ids: [motor] } } })
+  const told = await reader.take(3)
+  assert.equal(told[0]?.type, 'io.millwright.inventory.relation.created')
+  const ends = told.slice(1).map(({ type }) => type)
+  assert.deepEqual(ends.toSorted(), [
+    'io.millwright.inventory.asset.deleted',
+    'io.millwright.inventory.relation.deleted',
+  ])
+  assert.equal(told.find(({ subject }) => subject === `asset/${motor}`)?.data.version, 2)
+})
+
+test('rights that are taken away narrow a stream while it runs, and given ones widen it', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const [line1, line2] = [await givenGroup(hub, 'line-1'), await givenGroup(hub, 'line-2')]
+  const admin = await hub.as('administrator')
+  const viewer = await hub.as('viewer', { accessGroupId: line1 })
+  using reader = await EventReader.open(base, { ...viewer, query: { types: 'inventory' } })
+  await sayOfAsset(hub, 'asset/1', line1)
+  assert.deepEqual(await takeSubjects(reader, 1), ['asset/1'])
+  const { data: grants } = await admin.authorization.listGrants({ query: { principal: viewer.principalId } })
+  await admin.authorization.deleteGrant({ params: { id: grants[0]?.id ?? '' } })
+  await hub.contextOf('events').access.poll()
+  await sayOfAsset(hub, 'asset/2', line1)
+  await hub.settle()
+  await hub.context.database.transaction(hub.tenant, async (tx) => {
+    await changeAccess(tx)
+    await insertGrant(tx, { principalId: viewer.principalId, role: 'viewer', accessGroupId: line2 })
+  })
+  await hub.contextOf('events').access.poll()
+  await sayOfAsset(hub, 'asset/3', line1)
+  await sayOfAsset(hub, 'asset/4', line2)
+  const [next] = await reader.take(1)
+  assert.notEqual(next?.subject, 'asset/2')
+  assert.equal(next?.subject, 'asset/4')
+})
+
+test('the stream of somebody who is disabled ends within a second or so, and says why', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const admin = await hub.as('administrator')
+  const viewer = await hub.as('viewer')
+  using reader = await EventReader.open(base, viewer)
+  await admin.identity.updateUser({ params: { id: viewer.principalId }, body: { data: { disabled: true } } })
+  const end = await reader.next()
+  assert.equal(end?.event, 'end')
+  assert.equal((JSON.parse(end?.data ?? '') as ProblemDocument).code, 'unauthenticated')
+  assert.equal(await reader.next(), undefined)
+})
+
+test('a stream ends with its token, and says so last', async () => {
+  await using hub = await testHub({ tokenLifetimeSeconds: 2 })
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  using reader = await EventReader.open(base, { token, query: { types: 'none' } })
+  const end = await reader.next()
+  assert.equal(end?.event, 'end')
+  assert.match((JSON.parse(end?.data ?? '') as ProblemDocument).detail, /expired/)
+  assert.equal(await reader.next(), undefined)
+})
+
+test('what another process writes and relays is told here', async () => {
+  await using hub = await testHub()
+  await using sibling = await hub.sibling()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  using reader = await EventReader.open(base, { token })
+  for (let index = 1; index <= 20; index++) {
+    await say(index % 2 === 0 ? hub : sibling, [`thing/${index}`])
+    await (index % 3 === 0 ? hub : sibling).settle()
+  }
+  assert.deepEqual(await takeSubjects(reader, 20), numbered(20))
+})
+
+test('what a process said before it died is told by the next, once', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  using reader = await EventReader.open(base, { token })
+  const dying = new Database({ address: hub.database.app, server: hub.database.server, connections: 1 })
+  await dying.transaction(hub.tenant, (tx) => emit(tx, { type: 'test.last', subject: 'last words', data: {} }))
+  await dying.close()
+  await hub.settle()
+  await say(hub, ['life goes on'])
+  assert.deepEqual(await takeSubjects(reader, 2), ['last words', 'life goes on'])
+})
+
+test('many writers at once: every reader gets every event once and in order', async () => {
+  await using hub = await testHub()
+  await using sibling = await hub.sibling()
+  const bases = [await listening(hub), await listening(sibling)]
+  const { token } = await hub.as('administrator')
+  const readers = await Promise.all(
+    Array.from({ length: 6 }, (_, index) => EventReader.open(bases[index % 2] ?? '', { token, query: { after: '0' } })),
+  )
+  const writing = Array.from({ length: 60 }, async (_, index) => {
+    for (const step of 'abcde') await say(index % 2 === 0 ? hub : sibling, [`${index}${step}`])
+  })
+  const [events] = await Promise.all([Promise.all(readers.map((reader) => reader.take(300))), ...writing])
+  for (const seen of events) {
+    assert.deepEqual(
+      seen.map(({ sequence }) => Number(sequence)),
+      Array.from({ length: 300 }, (_, index) => index + 1),
+    )
+    assert.deepEqual(
+      seen.filter(({ subject }) => Number.parseInt(subject, 10) === 7).map(({ subject }) => subject),
+      ['7a', '7b', '7c', '7d', '7e'],
+    )
+  }
+  for (const reader of readers) reader.close()
+})
+
+test('a position whose events are gone is refused, as is one that was never given', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  await say(hub, numbered(5))
+  await hub.settle()
+  await hub.asOwner((owner) =>
+    owner.query('delete from events where tenant_id = $1 and position < 3', [hub.tenant.tenantId]),
+  )
+  for (const [lastEventId, status, code] of [
+    [1, 410, 'events_gone'],
+    [6, 400, 'invalid_cursor'],
+    ['six', 400, 'invalid_header'],
+  ] as const) {
+    const reader = await EventReader.open(base, { token, lastEventId })
+    assert.equal(reader.response.status, status)
+    assert.equal((await problemOf(reader)).code, code)
+  }
+  using reader = await EventReader.open(base, { token, lastEventId: 2 })
+  assert.deepEqual(await takeSubjects(reader, 3), numbered(3, 3))
+})
+
+/** Of some of these there is more than the system keeps for a socket. */
+async function sayMuch(hub: TestHub, subjects: readonly string[]): Promise<void> {
+  const data = { text: 'x'.repeat(100_000) }
+  await hub.context.database.transaction(hub.tenant, (tx) =>
+    emitAll(
+      tx,
+      subjects.map((subject) => ({ type: 'test.large', subject, data })),
+    ),
+  )
+}
+
+/** A reader that asks and then takes nothing from its socket. */
+async function idleReader(base: string, token: string) {
+  const { hostname, port } = new URL(base)
+  const socket = connect({ host: hostname, port: Number(port) })
+  socket.write(`GET /events/v1/stream HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\n\r\n`)
+  await new Promise((resolve) => socket.once('readable', resolve))
+  socket.pause()
+  return socket
+}
+
+test('a reader that does not read holds back nobody, and gets everything when it does', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  const slow = await idleReader(base, token)
+  using quick = await EventReader.open(base, { token })
+  const [rounds, each] = [6, 40]
+  for (let round = 0; round < rounds; round++) {
+    const subjects = numbered(each, round * each + 1)
+    await sayMuch(hub, subjects)
+    assert.deepEqual(await takeSubjects(quick, each), subjects)
+  }
+  const received: string[] = []
+  slow.setEncoding('utf8').on('data', (chunk: string) => received.push(chunk))
+  slow.resume()
+  while (
+    !received
+      .slice(-2)
+      .join('')
+      .includes(`thing/${rounds * each}"`)
+  )
+    await new Promise((resolve) => slow.once('data', resolve))
+  const ids = [...received.join('').matchAll(/\nid: (\d+)\nevent/g)].map(([, id]) => Number(id))
+  assert.deepEqual(
+    ids,
+    Array.from({ length: rounds * each }, (_, index) => index + 1),
+  )
+  slow.destroy()
+})
+
+test('streams end when the process stops, without waiting for those who do not read', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  const idle = await idleReader(base, token)
+  using reader = await EventReader.open(base, { token, query: { types: 'test.thing' } })
+  await sayMuch(hub, numbered(240))
+  await say(hub, numbered(3))
+  assert.deepEqual(await takeSubjects(reader, 3), numbered(3))
+  const begun = performance.now()
+  await hub.clouds.at(-1)?.close()
+  assert.ok(performance.now() - begun < limits.drainMs / 2)
+  assert.equal(await reader.next(), undefined)
+  idle.destroy()
+})
+
+test('a principal has so many streams, and each one that is closed makes room', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const admin = await hub.as('administrator')
+  const other = await hub.as('administrator')
+  const open = () => EventReader.open(base, admin)
+  const readers = await Promise.all(Array.from({ length: limits.streamsPerPrincipal }, open))
+  const refused = await open()
+  assert.equal(refused.response.status, 429)
+  assert.equal((await problemOf(refused)).code, 'too_many_requests')
+  using another = await EventReader.open(base, other)
+  assert.equal(another.response.status, 200)
+  readers.pop()?.close()
+  for (;;) {
+    const again = await open()
+    if (again.response.status === 200) {
+      readers.push(again)
+      break
+    }
+    await again.response.body?.cancel()
+  }
+  for (const reader of readers) reader.close()
+})
+
+test('who goes away before the answer, or asks for the headers only, leaves nothing behind', async () => {
+  await using hub = await testHub()
+  const base = await listening(hub)
+  const { token } = await hub.as('administrator')
+  const headers = { authorization: `Bearer ${token}` }
+  for (let index = 0; index < limits.streamsPerPrincipal * 2; index++) {
+    const abort = new AbortController()
+    const asked = fetch(`${base}/events/v1/stream`, { headers, signal: abort.signal }).catch(() => undefined)
+    setTimeout(() => abort.abort(), index % 8)
+    await asked
+    const head = await fetch(`${base}/events/v1/stream`, { method: 'HEAD', headers })
+    assert.equal(head.status, 200)
+  }
+  const readers = await Promise.all(
+    Array.from({ length: limits.streamsPerPrincipal }, () => EventReader.open(base, { token })),
+  )
+  assert.deepEqual(
+    readers.map(({ response }) => response.status).filter((status) => status !== 200),
+    [],
+  )
+  for (const reader of readers) reader.close()
+})
+
+test('other processes are looked after while there are streams, and only then', async (t) => {
+  await using hub = await testHub()
+  const { database, log } = hub.context
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+  const stream = await openStream(hub.context, new Feed({ database, log }), {
+    caller,
+    after: undefined,
+    selects: () => true,
+  })
+  await stream.next()
+  const looks = async () => {
+    const sent = await hub.statements(async () => {
+      for (let half = 0; half < 4; half++) {
+        t.mock.timers.tick(500)
+        await database.read(hub.tenant, extent)
+      }
+    })
+    return sent.filter(({ text }) => text.includes('position > $2')).length
+  }
+  assert.notEqual(await looks(), 0)
+  await stream.return?.()
+  assert.equal(await looks(), 0)
+})
+
+test('in silence a stream says how far it is, and ends at once when nobody wants it any more', async () => {
+  await using hub = await testHub()
+  const { database, log } = hub.context
+  const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+  const wish = { caller, after: undefined, selects: () => false, heartbeatMs: 1 }
+  const stream = await openStream(hub.context, new Feed({ database, log }), wish)
+  assert.equal((await stream.next()).value, 'retry: 1000\nid: 0\n\n')
+  await say(hub, numbered(3))
+  while ((await stream.next()).value !== ': still here\nid: 3\n\n');
+  const idle = await openStream(hub.context, new Feed({ database, log }), { ...wish, heartbeatMs: 3_600_000 })
+  await idle.next()
+  const pending = idle.next()
+  await Promise.all([idle.return?.(), stream.return?.()])
+  assert.equal((await pending).done, true)
+})
+
+test('a stream that is further behind than what is remembered reads the table until it has caught up', async () => {
+  await using hub = await testHub()
+  const { database, log } = hub.context
+  const feed = new Feed({ database, log })
+  const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+  const open = () => openStream(hub.context, feed, { caller, after: undefined, selects: () => true })
+  const [slow, quick] = [await open(), await open()]
+  await slow.next()
+  const subjects = numbered(2_500)
+  await database.transaction(hub.tenant, (tx) =>
+    emitAll(
+      tx,
+      subjects.map((subject) => ({ type: 'test.thing.changed', subject, data: {} })),
+    ),
+  )
+  const readAll = async (stream: AsyncIterableIterator<string>) => {
+    let text = ''
+    while (!text.includes('"thing/2500"')) text += (await stream.next()).value
+    return [...text.matchAll(/"subject":"([^"]+)"/g)].map(([, subject]) => subject)
+  }
+  const reads = (sent: { text: string; values: readonly unknown[] }[]) =>
+    sent.filter(({ text, values }) => text.includes('position > $2') && Number(values[1]) < subjects.length).length
+  assert.deepEqual(await readAll(quick), subjects)
+  const caughtUp = await hub.statements(async () => assert.deepEqual(await readAll(slow), subjects))
+  assert.ok(reads(caughtUp) >= 5 && reads(caughtUp) < 10, String(reads(caughtUp)))
+  await Promise.all([slow.return?.(), quick.return?.()])
+})
+
+test('without a socket a stream is one, too', async () => {
+  await using hub = await testHub()
+  const { token } = await hub.as('administrator')
+  const response = await hub.clouds.at(-1)?.inject({
+    url: '/events/v1/stream',
+    headers: { authorization: `Bearer ${token}` },
+    payloadAsStream: true,
+  })
+  assert.equal(response?.statusCode, 200)
+  await say(hub, ['thing/1'])
+  for await (const chunk of response?.stream() ?? []) if (String(chunk).includes('thing/1')) break
+})

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Permission, permissionNames } from '@millwright/api/permission.ts'
+import { maySee } from './visibility.ts'
+
+function everywhere(...names: Permission[]) {
+  return { rights: { everywhere: new Set(names), inGroups: new Map() } }
+}
+
+const inLine1 = {
+  rights: {
+    everywhere: new Set<Permission>(),
+    inGroups: new Map([['inventory_read_asset_data', new Set(['line-1'])]]),
+  },
+} as Parameters<typeof maySee>[0]
+
+/** What each kind of event needs, in the whole tenant. */
+const needed: [string, Permission[]][] = [
+  ['inventory.asset.created', ['inventory_read_asset_data']],
+  ['inventory.relation.deleted', ['glb_inventory_read_relation_data']],
+  ['inventory.custom-property.created', ['inventory_read_asset_data']],
+  ['inventory.schema.created', ['inventory_read_asset_data']],
+  ['authorization.grant.created', ['glb_access_manage', 'glb_audit_read']],
+  ['identity.user.updated', ['glb_access_manage', 'glb_audit_read']],
+  ['inventory.assets.created', ['glb_audit_read']],
+  ['inventory.something.new', ['glb_audit_read']],
+  ['authorizations.grant.created', ['glb_audit_read']],
+  ['constructor', ['glb_audit_read']],
+]
+
+for (const [type, permissions] of needed) {
+  test(`${type} is shown to whoever holds ${permissions.join(' or ')}, and to nobody else`, () => {
+    const event = { type, data: { accessGroupId: 'line-1' } }
+    const enough = permissionNames.filter((name) => maySee(everywhere(name), event))
+    assert.deepEqual(enough.toSorted(), permissions.toSorted())
+    assert.equal(maySee(everywhere(), event), false)
+  })
+}
+
+test('an event about an asset is shown in the groups in which assets may be read', () => {
+  const event = (accessGroupId: unknown) => ({ type: 'inventory.asset.updated', data: { accessGroupId } })
+  assert.equal(maySee(inLine1, event('line-1')), true)
+  for (const other of ['line-2', '', undefined, null, ['line-1']]) assert.equal(maySee(inLine1, event(other)), false)
+  assert.equal(maySee(inLine1, { type: 'inventory.schema.created', data: {} }), true)
+})
