@@ -24,6 +24,8 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/services/authorization',
       'cloud/services/events',
       'cloud/services/identity',
+      'cloud/services/inventory',
+      'cloud/services/inventory-v1',
     ],
   },
   'cloud/services/audit': { holds: 'Who did what: list, export, verify', mayImport: ['api', 'cloud/platform'] },
@@ -33,6 +35,14 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   'cloud/services/events': { holds: 'What changed, in order', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/identity': { holds: 'Users, server users, sign-in, tokens', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/inventory': {
+    holds: 'Assets, their identifiers, and how they hang together',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/inventory-v1': {
+    holds: 'The inventory as clients of its version 1 know it',
+    mayImport: ['api', 'cloud/platform'],
+  },
   cloud: {
     holds: 'Brings the cloud part together: settings, database, services, front',
     mayImport: ['api', 'architecture', 'cloud/front', 'cloud/platform', 'cloud/services', 'cloud/services/identity'],
@@ -40,11 +50,27 @@ export const rooms: Readonly<Record<string, Room>> = {
   web: { holds: 'The console; reaches the cloud only through the API', mayImport: ['api'] },
   cli: {
     holds: 'The command line',
-    mayImport: ['api', 'architecture', 'cloud', 'cloud/platform', 'cloud/services/identity', 'tools'],
+    mayImport: [
+      'api',
+      'architecture',
+      'cloud',
+      'cloud/platform',
+      'cloud/services/identity',
+      'cloud/services/inventory',
+      'tools',
+    ],
   },
   bench: {
     holds: 'Figures: what the hot paths cost',
-    mayImport: ['tools', 'api', 'cloud', 'cloud/platform', 'cloud/platform/testing', 'cloud/services/identity'],
+    mayImport: [
+      'tools',
+      'api',
+      'cloud',
+      'cloud/platform',
+      'cloud/platform/testing',
+      'cloud/services/identity',
+      'cloud/services/inventory',
+    ],
   },
   e2e: { holds: 'The product as a user meets it', mayImport: ['api', 'cloud', 'cloud/platform'] },
   tools: {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Client } from 'pg'
 import { v7 } from 'uuid'
 import { openClient } from './platform/database/connection.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
@@ -27,7 +28,7 @@ const wasted = 500
 describe('every hot statement uses an index', () => {
   let hub: TestHub
   let admin: TestCaller
-  let ids: { group: string; user: string; grant: string; entry: string; clientId: string; clientSecret: string }
+  let ids: Awaited<ReturnType<typeof fill>>
 
   before(async () => {
     hub = await testHub()
@@ -63,6 +64,37 @@ describe('every hot statement uses an index', () => {
         body: { data: { name: 'again' } },
         headers: { 'idempotency-key': 'again' },
       }),
+    'reading one asset': () => admin.inventory.readAsset({ params: { id: ids.asset } }),
+    'finding assets by name': () => admin.inventory.listAssets({ query: { filter: "name eq 'asset-7'" } }),
+    'finding assets by the beginning of their name': () =>
+      admin.inventory.listAssets({ query: { filter: "startswith(name,'asset-77')", sort: 'name' } }),
+    'finding assets by serial number': () =>
+      admin.inventory.listAssets({ query: { filter: "product_instance_information/serial_number eq 'S7'" } }),
+    'finding assets by identifier': () =>
+      admin.inventory.listAssets({ query: { filter: "asset_identifiers/any(i: i/value eq 'tag-7')", count: false } }),
+    'the assets of one gateway': () =>
+      admin.inventory.listAssets({
+        query: { relationsFilter: `object.id eq '${ids.asset}' and predicate eq 'found_by_gateway'` },
+      }),
+    'a page of assets by cursor': async () => {
+      const first = await admin.inventory.listAssets({ query: { limit: 50, count: false } })
+      await admin.inventory.listAssets({ query: { limit: 50, count: false, cursor: first.meta.nextCursor ?? '' } })
+    },
+    'what hangs on an asset': () => admin.inventory.readGraph({ params: { id: ids.otherAsset } }),
+    'relating two assets': () =>
+      admin.inventory.createRelation({
+        body: {
+          data: {
+            subject: { type: 'asset', id: ids.asset },
+            predicate: 'is_connected_to',
+            object: { type: 'asset', id: ids.otherAsset },
+          },
+        },
+      }),
+    'accepting and applying a write of an asset': async () => {
+      await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
+      await hub.settle()
+    },
     'background work: sealing, relaying, looking for what is due': () => hub.settle(),
   }
 
@@ -147,6 +179,7 @@ describe('every hot statement uses an index', () => {
           [tenantId, many],
         )
       }
+      await fillInventory(owner, hub.tenant.tenantId)
       await owner.query('analyze')
       const one = async (text: string) =>
         (await owner.query<{ id: string }>(text, [hub.tenant.tenantId])).rows[0]?.id ?? ''
@@ -155,9 +188,36 @@ describe('every hot statement uses an index', () => {
         user: await one(`select id from principals where tenant_id = $1 and name = 'user-7'`),
         grant: await one('select id from grants where tenant_id = $1 limit 1'),
         entry: await one('select id from audit_entries where tenant_id = $1 limit 1'),
+        asset: await one(`select id from assets where tenant_id = $1 and name = 'asset-7'`),
+        otherAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-508'`),
         clientId: made.data.clientId,
         clientSecret: made.data.clientSecret,
       }
     })
   }
 })
+
+/** Many assets with an identifier each, all found by one of a hundred gateways. */
+async function fillInventory(owner: Client, tenantId: string): Promise<void> {
+  await owner.query(
+    `insert into assets (tenant_id, id, access_group_id, type, schema_url, document, name, serial_number, management_state,
+                         reachability_state, responsible, search, created_at, modified_at)
+     select $1, gen_random_uuid(), (select id from access_groups where tenant_id = $1 and name = 'default'), 'Device', 'x',
+            '{"functional_object_type":"Device","custom_properties":[],"responsible":"x"}', 'asset-' || n, 'S' || n,
+            'unknown', 'unknown', 'x', 'asset-' || n, now(), now()
+     from generate_series(1, $2::int) n`,
+    [tenantId, many],
+  )
+  await owner.query(
+    `insert into asset_identifiers (tenant_id, key, asset_id, uncertainty, type, name, value, identifier, created_at)
+     select $1, name, id, 1006, 'CustomIdentifier', 'tag', replace(name, 'asset', 'tag'), '{}', now() from assets where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type, created_at, modified_at)
+     select $1, gen_random_uuid(), 'asset', a.id, 'found_by_gateway', 'asset', g.id, 'discovery', now(), now()
+     from assets a join assets g on g.tenant_id = $1 and g.serial_number = 'S' || (1 + substring(a.serial_number from 2)::int % 100)
+     where a.tenant_id = $1`,
+    [tenantId],
+  )
+}

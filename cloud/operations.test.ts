@@ -16,7 +16,8 @@ type Row = { contract: Contract; name: string; operation: Operation }
 const operations: Row[] = Object.values(contracts as unknown as Record<string, Contract>).flatMap((contract) =>
   Object.entries(contract.operations).map(([name, operation]) => ({ contract, name, operation })),
 )
-const guarded = operations.filter(({ operation }) => operation.access !== 'public')
+const guarded = operations.filter(({ operation: { access } }) => access !== 'public' && access !== 'peer')
+const forPeers = operations.filter(({ operation: { access } }) => access === 'peer')
 const permitted = guarded.filter(({ operation }) => permissionNames.includes(operation.access as Permission))
 const withBody = guarded.filter(({ operation }) => operation.body !== undefined)
 
@@ -51,6 +52,13 @@ describe('every operation', () => {
       assert.equal((answer.body as ProblemDocument).code, 'unauthenticated')
       assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/)
       assert.equal(answer.headers.get('content-type'), 'application/problem+json')
+    })
+  }
+
+  for (const row of forPeers) {
+    test(`${row.contract.name}.${row.name} is not there for anybody but our own services`, async () => {
+      assert.equal((await send(hub, row, undefined)).status, 401)
+      assert.equal((await send(hub, row, everybody.token)).status, 404)
     })
   }
 

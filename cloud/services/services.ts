@@ -3,6 +3,8 @@ import { auditService } from './audit/service.ts'
 import { authorizationService } from './authorization/service.ts'
 import { eventsService } from './events/service.ts'
 import { identityService } from './identity/service.ts'
+import { inventoryService } from './inventory/service.ts'
+import { inventoryV1Service } from './inventory-v1/service.ts'
 
 /** Every service there is. Adding one here is what makes it run, documented and tested. */
 export const services: readonly Service[] = [
@@ -10,4 +12,6 @@ export const services: readonly Service[] = [
   authorizationService,
   auditService,
   eventsService,
+  inventoryService,
+  inventoryV1Service,
 ] as unknown as readonly Service[]

@@ -1,0 +1,110 @@
+import { type Static, Type } from 'typebox'
+import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { accepted, byId, Document, inventoryLimits } from './inventory-shapes.ts'
+
+/** Which assets are one and the same: suspected twins, and joining and parting them by hand. */
+
+/** Identifiers that came together in one write, and which asset each of them belongs to. */
+const Evidence = closed({
+  identifiers: Type.Array(closed({ assetId: Uuid, identifier: Document })),
+  source: closed({ type: Type.String(), value: Type.Optional(Type.String()) }),
+})
+
+const Twin = closed({ id: Uuid, name: Type.Union([Type.String(), Type.Null()]) })
+
+export const Duplicate = closed({
+  asset: Twin,
+  other: Twin,
+  evidence: Evidence,
+  firstSeenTimestamp: Timestamp,
+  lastSeenTimestamp: Timestamp,
+  dismissedTimestamp: Type.Union([Timestamp, Type.Null()]),
+})
+export type Duplicate = Static<typeof Duplicate>
+
+export const Merge = closed({
+  id: Uuid,
+  assetId: Uuid,
+  otherId: Uuid,
+  otherName: Type.Union([Type.String(), Type.Null()]),
+  identifiers: Type.Integer({ minimum: 0, description: 'How many identifiers came over' }),
+  principalName: Type.String(),
+  mergedTimestamp: Timestamp,
+  undoneTimestamp: Type.Union([Timestamp, Type.Null()]),
+})
+export type Merge = Static<typeof Merge>
+
+export const identityOperations = {
+  listDuplicates: {
+    method: 'GET',
+    path: '/duplicates',
+    summary: 'Pairs of assets that may be one, with the evidence; the latest first',
+    access: 'inventory_read_asset_data',
+    query: closed({
+      ...pageQuery,
+      asset: Type.Optional(Uuid),
+      dismissed: Type.Optional(Type.Boolean({ default: false, description: 'Those that were said to be no twins' })),
+    }),
+    answers: { 200: page(Duplicate) },
+  },
+  dismissDuplicate: {
+    method: 'POST',
+    path: '/duplicates/dismiss',
+    summary: 'Say that two assets are not one, or take that back',
+    access: 'inventory_write_asset_data',
+    body: data(closed({ asset: Uuid, other: Uuid, dismissed: Type.Optional(Type.Boolean({ default: true })) })),
+    answers: { 200: data(Duplicate) },
+    errors: ['asset_not_found', 'not_found', 'forbidden'],
+  },
+  mergeAsset: accepted({
+    method: 'POST',
+    path: '/assets/{id}/merge',
+    summary: 'Make another asset part of this one: identifiers, fields, property values and relations',
+    params: byId,
+    body: data(
+      closed({
+        other: Uuid,
+        prefer: Type.Optional(
+          Type.Unsafe<'this' | 'other'>(
+            Type.String({
+              enum: ['this', 'other'],
+              default: 'this',
+              description: 'Whose fields win where both have one',
+            }),
+          ),
+        ),
+      }),
+    ),
+    errors: ['conflict', 'forbidden'],
+  }),
+  listMerges: {
+    method: 'GET',
+    path: '/assets/{id}/merges',
+    summary: 'What was merged into an asset, the latest first',
+    access: 'inventory_read_asset_data',
+    params: byId,
+    query: closed(pageQuery),
+    answers: { 200: page(Merge) },
+    errors: ['not_found'],
+  },
+  undoMerge: accepted({
+    method: 'POST',
+    path: '/assets/{id}/merges/{mergeId}/undo',
+    summary: 'Take a merge back: the other asset is there again under its old id, with what it brought',
+    params: closed({ id: Uuid, mergeId: Uuid }),
+    errors: ['conflict', 'forbidden'],
+  }),
+  splitAsset: accepted({
+    method: 'POST',
+    path: '/assets/{id}/split',
+    summary: 'Make an asset of its own from some identifiers; merging it back undoes that',
+    params: byId,
+    body: data(
+      closed({
+        identifiers: Type.Array(Document, { minItems: 1, maxItems: inventoryLimits.splitIdentifiers }),
+        name: Type.Optional(Name),
+      }),
+    ),
+    errors: ['conflict', 'forbidden'],
+  }),
+} as const

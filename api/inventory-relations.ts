@@ -1,0 +1,101 @@
+import { type Static, Type } from 'typebox'
+import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { byId, caseInsensitive, filterText, inventoryLimits, oneOf, sourceTypes } from './inventory-shapes.ts'
+
+/** Relations between assets, and between them and the nodes of hierarchies. */
+
+export const entityTypes = ['asset', 'node'] as const
+const Entity = closed({ type: oneOf(entityTypes), id: Uuid })
+export type Entity = Static<typeof Entity>
+
+export const Relation = closed({
+  id: Uuid,
+  subject: Entity,
+  predicate: Type.String(),
+  object: Entity,
+  source: closed({ type: oneOf(sourceTypes), value: Type.Optional(Type.String()) }),
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+})
+export type Relation = Static<typeof Relation>
+
+/** One line of free text: what a predicate may be. */
+export const Predicate = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]+$' })
+
+export const relationOperations = {
+  listRelations: {
+    method: 'GET',
+    path: '/relations',
+    summary: 'All relations of the tenant that match',
+    access: 'glb_inventory_read_relation_data',
+    query: closed({
+      ...pageQuery,
+      filter: Type.Optional(filterText),
+      caseInsensitive,
+      sort: Type.Optional(Type.String({ maxLength: 256 })),
+    }),
+    answers: { 200: page(Relation) },
+    errors: ['invalid_filter', 'unknown_property', 'sort_on_array'],
+  },
+  createRelation: {
+    method: 'POST',
+    path: '/relations',
+    summary: 'Relate two things; stating it again moves its timestamp',
+    access: 'glb_inventory_write_relation_data',
+    body: data(
+      closed({
+        subject: Entity,
+        predicate: Predicate,
+        object: Entity,
+        isBidirectional: Type.Optional(Type.Boolean()),
+        source: Type.Optional(
+          closed({
+            type: Type.Optional(Type.Literal('manual')),
+            value: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+          }),
+        ),
+      }),
+    ),
+    answers: { 201: data(Type.Array(Relation)), 200: data(Type.Array(Relation)) },
+    errors: ['asset_not_found', 'forbidden', 'system_managed_predicate'],
+  },
+  deleteRelations: {
+    method: 'DELETE',
+    path: '/relations',
+    summary: 'Delete relations by id',
+    access: 'glb_inventory_write_relation_data',
+    body: data(
+      closed({
+        ids: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.relationsDeletedById, uniqueItems: true }),
+      }),
+    ),
+    answers: { 200: data(closed({ deleted: Type.Integer(), notFound: Type.Array(Uuid) })) },
+    errors: ['forbidden'],
+  },
+  deleteRelationsByFilter: {
+    method: 'DELETE',
+    path: '/relations/query-results',
+    summary: 'Delete relations that match a narrow filter, a hundred at a time',
+    access: 'glb_inventory_write_relation_data',
+    query: closed({ relationsFilter: filterText, caseInsensitive }),
+    answers: { 200: data(closed({ deletable: Type.Integer(), deleted: Type.Integer() })) },
+    errors: ['forbidden', 'invalid_filter', 'unknown_property', 'filter_not_narrow'],
+  },
+  listPredicates: {
+    method: 'GET',
+    path: '/relations/predicates',
+    summary: 'Predicates in use, with counts',
+    access: 'glb_inventory_read_relation_data',
+    answers: { 200: data(Type.Array(closed({ predicate: Type.String(), count: Type.Integer() }))) },
+  },
+  listAssetRelations: {
+    method: 'GET',
+    path: '/assets/{id}/relations',
+    summary: 'Relations of an asset, in and out; those to assets the caller may not read are not there',
+    access: 'inventory_read_asset_data',
+    params: byId,
+    query: closed(pageQuery),
+    answers: { 200: page(Relation) },
+    errors: ['not_found'],
+  },
+} as const

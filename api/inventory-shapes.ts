@@ -1,0 +1,62 @@
+import { Type } from 'typebox'
+import type { Operation } from './contract.ts'
+import { closed, data, Uuid } from './envelope.ts'
+
+/** Shapes that the parts of the inventory contract share. */
+
+/** An asset as it is written: checked against the schema it names, not here. */
+export type AssetDocument = { [field: string]: unknown }
+
+export const Document = Type.Unsafe<AssetDocument>(Type.Object({}, { additionalProperties: true }))
+
+/** How many things one request may name. */
+export const inventoryLimits = {
+  batch: 1000,
+  bulk: 100,
+  relationsDeletedById: 50,
+  relationsDeletedByFilter: 100,
+  filterBytes: 4096,
+  filterTerms: 64,
+  graphDepth: 10,
+  graphNodes: 2000,
+  statusWaitSeconds: 30,
+  statusDays: 7,
+  splitIdentifiers: 100,
+} as const
+
+export const sourceTypes = ['discovery', 'assetlinkdiscovery', 'manual'] as const
+export type SourceType = (typeof sourceTypes)[number]
+
+export function oneOf<const Values extends readonly string[]>(values: Values) {
+  return Type.Unsafe<Values[number]>(Type.String({ enum: [...values] }))
+}
+
+const Accepted = data(
+  closed({
+    statusId: Uuid,
+    state: Type.Optional(Type.String()),
+    detail: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  }),
+)
+
+export const filterText = Type.String({ maxLength: inventoryLimits.filterBytes })
+export const caseInsensitive = Type.Optional(
+  Type.Boolean({ default: false, description: 'Compare text without regard to case' }),
+)
+
+export const byId = closed({ id: Uuid })
+
+const wait = ['prefer', 'if-match'] as const
+
+/** A write of one asset that is accepted now and applied in order. */
+export function accepted<const O extends Pick<Operation, 'method' | 'path' | 'summary'> & Partial<Operation>>(
+  operation: O,
+) {
+  return {
+    access: 'inventory_write_asset_data',
+    headers: wait,
+    answers: { 202: Accepted },
+    ...operation,
+    errors: ['not_found', 'asset_not_found', ...(operation.errors ?? [])],
+  } as const
+}

@@ -1,0 +1,56 @@
+import { Type } from 'typebox'
+import { closed, data, Uuid } from './envelope.ts'
+import { inventoryLimits } from './inventory-shapes.ts'
+
+/** What the system itself saw, told by the services that saw it. Telling it again changes nothing but timestamps. */
+
+const source = Type.String({ minLength: 1, maxLength: 256, description: 'Which instance saw it: source.value' })
+
+const LinkEvent = data(closed({ assetLink: Uuid, gateway: Uuid, source: Type.Optional(source) }))
+
+const Stated = data(closed({ created: Type.Integer({ minimum: 0 }), refreshed: Type.Integer({ minimum: 0 }) }))
+
+export const systemEventOperations = {
+  recordFound: {
+    method: 'POST',
+    path: '/system-events/found',
+    summary: 'A gateway, an asset link or both found assets',
+    access: 'peer',
+    body: data(
+      closed({
+        gateway: Type.Optional(Uuid),
+        assetLink: Type.Optional(Uuid),
+        assets: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.batch }),
+        source,
+      }),
+    ),
+    answers: { 200: Stated },
+    errors: ['asset_not_found'],
+  },
+  recordLinkInstalled: {
+    method: 'POST',
+    path: '/system-events/link-installed',
+    summary: 'An asset link is installed on a gateway',
+    access: 'peer',
+    body: LinkEvent,
+    answers: { 200: Stated },
+    errors: ['asset_not_found'],
+  },
+  recordLinkRunning: {
+    method: 'POST',
+    path: '/system-events/link-running',
+    summary: 'An asset link runs on a gateway',
+    access: 'peer',
+    body: LinkEvent,
+    answers: { 200: Stated },
+    errors: ['asset_not_found'],
+  },
+  recordLinkStopped: {
+    method: 'POST',
+    path: '/system-events/link-stopped',
+    summary: 'An asset link no longer runs on a gateway; it stays installed',
+    access: 'peer',
+    body: data(closed({ assetLink: Uuid, gateway: Uuid })),
+    answers: { 200: data(closed({ deleted: Type.Integer({ minimum: 0 }) })) },
+  },
+} as const

@@ -1,0 +1,83 @@
+import { Type } from 'typebox'
+import { contract, empty, media } from './contract.ts'
+import { inventory } from './inventory.ts'
+import { type AssetDocument, byId, Document } from './inventory-shapes.ts'
+import type { ProblemCode } from './problem.ts'
+
+/** An asset as version 1 knows it: what becomes of it in terms of version 2 is checked there. */
+const AssetOfV1 = Type.Unsafe<AssetDocument>(
+  Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      minProperties: 1,
+      propertyNames: { pattern: '^(?!data$)', description: 'fields of an asset, without data around them' },
+    },
+  ),
+)
+
+const refusedWrites = [
+  'invalid_asset',
+  'schema_not_found',
+  'access_group_not_found',
+  'property_not_found',
+  'asset_not_found',
+  'identity_taken',
+  'ambiguous_identity',
+] as const satisfies readonly ProblemCode[]
+
+export const inventoryV1 = contract({
+  name: 'inventory-v1',
+  title: 'Inventory, version 1',
+  description:
+    'Assets as clients of version 1 know them: bare documents, all of them in one list, changed at once by merge patch. Identifiers are added and never removed; `gateway` is told by discoveries and only read here.',
+  version: '1.0.0',
+  prefix: '/inventory/v1-earlyaccess',
+  succeededBy: { prefix: inventory.prefix, deprecatedOn: '2026-11-01', sunsetOn: '2028-12-31' },
+  operations: {
+    listAssets: {
+      method: 'GET',
+      path: '/assets',
+      summary: 'All assets that the caller may read, as one list',
+      access: 'inventory_read_asset_data',
+      answers: { 200: media('application/json') },
+    },
+    readAsset: {
+      method: 'GET',
+      path: '/assets/{id}',
+      summary: 'One asset',
+      access: 'inventory_read_asset_data',
+      params: byId,
+      answers: { 200: Document },
+      errors: ['not_found'],
+    },
+    createAsset: {
+      method: 'POST',
+      path: '/assets',
+      summary: 'Create an asset, or update the one that has its identifiers',
+      access: 'inventory_write_asset_data',
+      body: AssetOfV1,
+      answers: { 201: Document, 200: Document },
+      errors: refusedWrites,
+    },
+    updateAsset: {
+      method: 'PATCH',
+      path: '/assets/{id}',
+      summary: 'Change an asset by a merge patch (RFC 7396)',
+      access: 'inventory_write_asset_data',
+      params: byId,
+      body: AssetOfV1,
+      answers: { 200: Document },
+      errors: ['not_found', 'system_managed_predicate', ...refusedWrites],
+    },
+    deleteAsset: {
+      method: 'DELETE',
+      path: '/assets/{id}',
+      summary: 'Delete an asset and all its relations',
+      access: 'inventory_write_asset_data',
+      params: byId,
+      answers: { 204: empty },
+      errors: ['not_found'],
+    },
+  },
+})

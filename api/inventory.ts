@@ -1,0 +1,415 @@
+import { type Static, type TProperties, Type } from 'typebox'
+import { contract } from './contract.ts'
+import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { identityOperations } from './inventory-identity.ts'
+import { entityTypes, Relation, relationOperations } from './inventory-relations.ts'
+import {
+  accepted,
+  byId,
+  caseInsensitive,
+  Document,
+  filterText,
+  inventoryLimits,
+  oneOf,
+  sourceTypes,
+} from './inventory-shapes.ts'
+import { systemEventOperations } from './inventory-system-events.ts'
+
+export { type Entity, entityTypes, Predicate, Relation } from './inventory-relations.ts'
+export { type AssetDocument, inventoryLimits, type SourceType, sourceTypes } from './inventory-shapes.ts'
+
+export const managementStates = ['regarded', 'ignored', 'unknown'] as const
+export const reachabilityStates = ['reached', 'failed', 'unknown'] as const
+export const trustStates = ['trusted', 'pending', 'failed'] as const
+
+/** Where a write comes from. A bare text is the value of a discovery. */
+const Source = Type.Union([
+  Type.String({ minLength: 1, maxLength: 256 }),
+  closed({
+    type: Type.Optional(oneOf(sourceTypes)),
+    value: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+  }),
+])
+export type Source = Static<typeof Source>
+
+const Meta = closed({ source: Type.Optional(Source) })
+
+export const operationStates = ['queued', 'finished', 'failed'] as const
+
+export const OperationStatus = closed({
+  id: Uuid,
+  state: oneOf(operationStates),
+  detail: closed({ result: Type.Unknown() }),
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+})
+export type OperationStatus = Static<typeof OperationStatus>
+
+function stateOf<const Values extends readonly string[]>(values: Values) {
+  return closed({ state_value: oneOf(values) })
+}
+
+function bulk<Properties extends TProperties>(properties: Properties) {
+  return data(Type.Array(closed({ asset_id: Uuid, ...properties }), { minItems: 1, maxItems: inventoryLimits.bulk }))
+}
+
+const accessGroup = Type.String({ minLength: 1, maxLength: 128, description: 'Name or id of an access group' })
+const responsible = Type.String({ minLength: 1, maxLength: 256 })
+
+export const propertyTypes = ['text', 'number', 'boolean', 'date', 'url'] as const
+
+export const CustomProperty = closed({
+  key: Uuid,
+  name: Name,
+  data_type: oneOf(propertyTypes),
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+})
+export type CustomProperty = Static<typeof CustomProperty>
+
+const propertyValue = Type.Union([Type.String({ maxLength: 512 }), Type.Number(), Type.Boolean()])
+
+const HistoryEntry = closed({
+  version: Type.Integer({ minimum: 1 }),
+  time: Timestamp,
+  change: oneOf(['created', 'updated', 'deleted'] as const),
+  principal: Type.Union([Uuid, Type.Null()]),
+  principalName: Type.String(),
+  source: closed({ type: Type.String(), value: Type.Optional(Type.String()) }),
+  before: Type.Union([Document, Type.Null()]),
+  after: Type.Union([Document, Type.Null()]),
+})
+
+const pathQuery = {
+  direction: Type.Optional(
+    Type.Unsafe<'out' | 'in' | 'both'>(Type.String({ enum: ['out', 'in', 'both'], default: 'both' })),
+  ),
+  predicates: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 2048, description: 'Only these, separated by commas' }),
+  ),
+  at: Type.Optional(Type.String({ format: 'date-time', description: 'The graph as it was at this time' })),
+}
+
+const graphQuery = {
+  ...pathQuery,
+  depth: Type.Optional(Type.Integer({ minimum: 1, maximum: inventoryLimits.graphDepth, default: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: inventoryLimits.graphNodes, default: 500 })),
+}
+
+const GraphNode = closed({
+  type: oneOf(entityTypes),
+  id: Uuid,
+  name: Type.Optional(Type.String()),
+  functional_object_type: Type.Optional(Type.String()),
+  depth: Type.Integer({ minimum: 0 }),
+})
+
+const Graph = closed({ nodes: Type.Array(GraphNode), edges: Type.Array(Relation), truncated: Type.Boolean() })
+
+const Path = closed({
+  found: Type.Boolean(),
+  nodes: Type.Array(GraphNode),
+  edges: Type.Array(Relation),
+  truncated: Type.Boolean({ description: 'The search was given up: there may be a way that was not found' }),
+})
+
+export const inventory = contract({
+  name: 'inventory',
+  title: 'Inventory',
+  description: 'Assets, their identifiers and the relations between them.',
+  version: '2.0.0',
+  prefix: '/inventory/v2',
+  formerPrefixes: [{ prefix: '/inventory/v2-earlyaccess', deprecatedOn: '2026-11-01', sunsetOn: '2028-12-31' }],
+  operations: {
+    listAssets: {
+      method: 'GET',
+      path: '/assets',
+      summary: 'Assets that match, of those the caller may read',
+      access: 'inventory_read_asset_data',
+      query: closed({
+        ...pageQuery,
+        cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+        count: Type.Optional(Type.Boolean({ default: true, description: 'false spares the total' })),
+        filter: Type.Optional(filterText),
+        relationsFilter: Type.Optional(filterText),
+        caseInsensitive,
+        sort: Type.Optional(Type.String({ maxLength: 1024, examples: ['name,-last_modified_timestamp'] })),
+        q: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Free text' })),
+        fields: Type.Optional(Type.String({ maxLength: 1024, description: 'Only these fields, separated by commas' })),
+      }),
+      answers: { 200: page(Document) },
+      errors: ['invalid_filter', 'unknown_property', 'sort_on_array', 'invalid_cursor'],
+    },
+    createAsset: accepted({
+      method: 'POST',
+      path: '/assets',
+      summary: 'Create an asset, or update the one that has its identifiers',
+      query: closed({
+        strict: Type.Optional(
+          Type.Boolean({ default: false, description: 'Fail when identifiers point at two assets' }),
+        ),
+      }),
+      body: data(closed({ asset: Document, meta: Type.Optional(Meta) })),
+      errors: ['invalid_asset', 'schema_not_found', 'access_group_not_found', 'property_not_found', 'forbidden'],
+    }),
+    createAssets: accepted({
+      method: 'POST',
+      path: '/assets/batch',
+      summary: 'Create or update many assets with one status and one result each',
+      query: closed({ strict: Type.Optional(Type.Boolean({ default: false })) }),
+      body: data(
+        closed({
+          assets: Type.Array(Document, { minItems: 1, maxItems: inventoryLimits.batch }),
+          meta: Type.Optional(Meta),
+        }),
+      ),
+      errors: ['invalid_asset', 'schema_not_found', 'access_group_not_found', 'property_not_found', 'forbidden'],
+    }),
+    deleteAssets: accepted({
+      method: 'DELETE',
+      path: '/assets',
+      summary: 'Delete assets and all their relations',
+      body: data(closed({ ids: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.bulk, uniqueItems: true }) })),
+    }),
+    readFacets: {
+      method: 'GET',
+      path: '/assets/facets',
+      summary: 'How many assets have which value of a property',
+      access: 'inventory_read_asset_data',
+      query: closed({
+        by: Type.String({ maxLength: 128, examples: ['functional_object_type'] }),
+        filter: Type.Optional(filterText),
+        caseInsensitive,
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
+      }),
+      answers: {
+        200: data(Type.Array(closed({ value: Type.Union([Type.String(), Type.Null()]), count: Type.Integer() }))),
+      },
+      errors: ['invalid_filter', 'unknown_property'],
+    },
+    readAsset: {
+      method: 'GET',
+      path: '/assets/{id}',
+      summary: 'One asset, now or as it was',
+      access: 'inventory_read_asset_data',
+      params: byId,
+      query: closed({
+        fields: Type.Optional(Type.String({ maxLength: 1024 })),
+        at: Type.Optional(Type.String({ format: 'date-time', description: 'As it was at this time' })),
+      }),
+      answers: { 200: data(Document) },
+      errors: ['not_found', 'unknown_property'],
+    },
+    readIdentifiers: {
+      method: 'GET',
+      path: '/assets/{id}/identifiers',
+      summary: 'The identifiers of an asset, the most certain first',
+      access: 'inventory_read_asset_data',
+      params: byId,
+      answers: { 200: data(Type.Array(Document)) },
+      errors: ['not_found'],
+    },
+    readHistory: {
+      method: 'GET',
+      path: '/assets/{id}/history',
+      summary: 'Who changed what, when, before and after; newest first',
+      access: 'inventory_read_asset_data',
+      params: byId,
+      query: closed(pageQuery),
+      answers: { 200: page(HistoryEntry) },
+      errors: ['not_found'],
+    },
+    readGraph: {
+      method: 'GET',
+      path: '/assets/{id}/graph',
+      summary: 'What hangs on an asset: checked at every hop, safe with cycles, bounded',
+      access: 'inventory_read_asset_data',
+      params: byId,
+      query: closed(graphQuery),
+      answers: { 200: data(Graph) },
+      errors: ['not_found'],
+    },
+    readPath: {
+      method: 'GET',
+      path: '/assets/{id}/path',
+      summary: 'A shortest way from one asset to another, over what the caller may read',
+      access: 'inventory_read_asset_data',
+      params: byId,
+      query: closed({
+        ...pathQuery,
+        depth: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: inventoryLimits.graphDepth, default: inventoryLimits.graphDepth }),
+        ),
+        to: Uuid,
+      }),
+      answers: { 200: data(Path) },
+      errors: ['not_found', 'asset_not_found'],
+    },
+    setManagementState: accepted({
+      method: 'PATCH',
+      path: '/assets/{id}/management-state',
+      summary: 'Onboard, ignore or put back an asset',
+      params: byId,
+      body: data(stateOf(managementStates)),
+    }),
+    setReachabilityState: accepted({
+      method: 'PATCH',
+      path: '/assets/{id}/reachability-state',
+      summary: 'Say whether an asset was reached',
+      params: byId,
+      body: data(stateOf(reachabilityStates)),
+    }),
+    setTrustState: accepted({
+      method: 'PATCH',
+      path: '/assets/{id}/trust-state',
+      summary: 'Say whether an asset is trusted',
+      params: byId,
+      body: data(stateOf(trustStates)),
+    }),
+    setFirmwareVersion: accepted({
+      method: 'PATCH',
+      path: '/assets/{id}/firmware-version',
+      summary: 'Say which firmware an asset runs',
+      params: byId,
+      body: data(
+        closed({
+          name: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+          version: Type.String({ minLength: 1, maxLength: 256 }),
+        }),
+      ),
+    }),
+    setAccessGroup: accepted({
+      method: 'PATCH',
+      path: '/assets/{id}/access-group',
+      summary: 'Move an asset to another access group; needs write in both',
+      params: byId,
+      body: data(closed({ access_group: accessGroup })),
+      errors: ['access_group_not_found', 'forbidden'],
+    }),
+    setResponsible: accepted({
+      method: 'PATCH',
+      path: '/assets/{id}/responsible',
+      summary: 'Say who is responsible for an asset',
+      params: byId,
+      body: data(closed({ responsible })),
+    }),
+    setGatewayVersion: accepted({
+      method: 'PATCH',
+      path: '/gateways/{id}/version',
+      summary: 'Say which version a gateway runs',
+      params: byId,
+      body: data(closed({ version: Type.String({ minLength: 1, maxLength: 256 }) })),
+    }),
+    setPropertyValues: accepted({
+      method: 'PATCH',
+      path: '/asset-property-values',
+      summary: 'Set values of custom properties of many assets',
+      body: data(
+        Type.Array(closed({ asset_id: Uuid, key: Uuid, value: propertyValue }), {
+          minItems: 1,
+          maxItems: inventoryLimits.bulk,
+        }),
+      ),
+      errors: ['property_not_found', 'invalid_asset'],
+    }),
+    deletePropertyValues: accepted({
+      method: 'DELETE',
+      path: '/asset-property-values',
+      summary: 'Remove values of custom properties from many assets',
+      body: data(Type.Array(closed({ asset_id: Uuid, key: Uuid }), { minItems: 1, maxItems: inventoryLimits.bulk })),
+    }),
+    setResponsibles: accepted({
+      method: 'PATCH',
+      path: '/asset-responsible',
+      summary: 'Say who is responsible for many assets',
+      body: bulk({ responsible }),
+    }),
+    setManagementStates: accepted({
+      method: 'PATCH',
+      path: '/management-states',
+      summary: 'Onboard, ignore or put back many assets',
+      body: bulk({ state_value: oneOf(managementStates) }),
+    }),
+    setAccessGroups: accepted({
+      method: 'PATCH',
+      path: '/asset-access-groups',
+      summary: 'Move many assets to other access groups',
+      body: bulk({ access_group: accessGroup }),
+      errors: ['access_group_not_found', 'forbidden'],
+    }),
+    ...identityOperations,
+    ...systemEventOperations,
+    readStatus: {
+      method: 'GET',
+      path: '/status/{id}',
+      summary: 'What became of an accepted write',
+      access: 'signed-in',
+      params: byId,
+      query: closed({
+        wait: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: inventoryLimits.statusWaitSeconds,
+            description: 'Seconds to wait for the final state',
+          }),
+        ),
+      }),
+      answers: { 200: data(OperationStatus) },
+      errors: ['not_found'],
+    },
+    ...relationOperations,
+    listCustomProperties: {
+      method: 'GET',
+      path: '/custom-properties',
+      summary: 'Custom properties of the tenant, by name',
+      access: 'inventory_read_asset_data',
+      query: closed(pageQuery),
+      answers: { 200: page(CustomProperty) },
+    },
+    createCustomProperty: {
+      method: 'POST',
+      path: '/custom-properties',
+      summary: 'Define a custom property',
+      access: 'glb_schema_write',
+      body: data(closed({ name: Name, data_type: Type.Optional(oneOf(propertyTypes)) })),
+      answers: { 201: data(CustomProperty) },
+    },
+    readCustomProperty: {
+      method: 'GET',
+      path: '/custom-properties/{key}',
+      summary: 'One custom property',
+      access: 'inventory_read_asset_data',
+      params: closed({ key: Uuid }),
+      answers: { 200: data(CustomProperty) },
+      errors: ['not_found'],
+    },
+    updateCustomProperty: {
+      method: 'PATCH',
+      path: '/custom-properties/{key}',
+      summary: 'Rename a custom property',
+      access: 'glb_schema_write',
+      params: closed({ key: Uuid }),
+      headers: ['if-match'],
+      body: data(closed({ name: Name })),
+      answers: { 200: data(CustomProperty) },
+      errors: ['not_found', 'precondition_failed'],
+    },
+    listSchemas: {
+      method: 'GET',
+      path: '/schemas',
+      summary: 'Asset schemas, the built-in ones first',
+      access: 'inventory_read_asset_data',
+      query: closed(pageQuery),
+      answers: { 200: page(closed({ url: Type.String(), title: Type.String(), builtIn: Type.Boolean() })) },
+    },
+    createSchema: {
+      method: 'POST',
+      path: '/schemas',
+      summary: 'Add an asset schema (JSON Schema 2019-09 or 2020-12); nothing is ever fetched from its URL',
+      access: 'glb_schema_write',
+      body: data(closed({ url: Type.String({ minLength: 1, maxLength: 512, format: 'uri' }), schema: Document })),
+      answers: { 201: data(closed({ url: Type.String(), title: Type.String(), builtIn: Type.Boolean() })) },
+      errors: ['already_exists', 'invalid_schema', 'built_in'],
+    },
+  },
+})

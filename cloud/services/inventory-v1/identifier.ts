@@ -1,0 +1,70 @@
+import { type Document, isObject, type PlainObject, textOf } from '../../platform/plain-object.ts'
+
+/** Identifiers as version 1 of the interface names them. */
+
+export type Identifier = PlainObject
+
+const namesInV1: Readonly<Record<string, string>> = {
+  IdLinkIdentifier: 'IdLink',
+  CertificateIdentifier: 'GatewayIdentifier',
+  ProductInstanceIdentifier: 'ProductSerialIdentifier',
+}
+
+const namesFromV1: Readonly<Record<string, string>> = {
+  IdLink: 'IdLinkIdentifier',
+  SiemensIdLink: 'IdLinkIdentifier',
+  GatewayIdentifier: 'CertificateIdentifier',
+}
+
+/** What we have no type for became an identifier with a name and a value. */
+const valuesFromV1: Readonly<Record<string, string>> = {
+  Ipv4Identifier: 'ipv4_address',
+  Ipv6Identifier: 'ipv6_address',
+  ArtifactChecksum: 'checksum',
+}
+
+export function identifierToV1(identifier: PlainObject): Document {
+  const type = String(identifier.asset_identifier_type)
+  if (type === 'CustomIdentifier') return customToV1(identifier)
+  const named = { ...identifier, asset_identifier_type: namesInV1[type] ?? type }
+  if (type !== 'ProductInstanceIdentifier') return named
+  const { vendor, article_number: article, ...rest } = named as PlainObject
+  return { ...rest, manufacturer_product: { product_id: article, manufacturer: { name: vendor } } }
+}
+
+function customToV1(identifier: PlainObject): Document {
+  const { name, value, ...rest } = identifier
+  const [type] = Object.entries(valuesFromV1).find(([, field]) => field === name) ?? []
+  return type === undefined ? { ...identifier } : { ...rest, asset_identifier_type: type, [String(name)]: value }
+}
+
+/** Each once. Whether two that differ are the same after all is for the inventory to say. */
+export function unitedIdentifiers(identifiers: readonly Identifier[]): Identifier[] {
+  const byText = new Map(identifiers.map((one) => [textOfMembers(one), one]))
+  return [...byText.values()]
+}
+
+function textOfMembers(identifier: Identifier): string {
+  return JSON.stringify(Object.entries(identifier).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** None when it says nothing that could identify anything. */
+export function identifierFromV1(identifier: PlainObject): Document[] {
+  const type = String(identifier.asset_identifier_type)
+  if (type === 'AssetIdentifier') return []
+  const field = valuesFromV1[type]
+  if (field !== undefined) {
+    const { [field]: value, ...rest } = identifier
+    return textOf(value) === null ? [] : [{ ...rest, asset_identifier_type: 'CustomIdentifier', name: field, value }]
+  }
+  if (type === 'ProductSerialIdentifier') return serialFromV1(identifier)
+  return [{ ...identifier, asset_identifier_type: namesFromV1[type] ?? type }]
+}
+
+function serialFromV1({ manufacturer_product: product, ...rest }: PlainObject): Document[] {
+  const { product_id: article, manufacturer } = isObject(product) ? product : {}
+  const vendor = isObject(manufacturer) ? textOf(manufacturer.name) : null
+  if (!textOf(rest.serial_number)) return []
+  const type = 'ProductInstanceIdentifier'
+  return [{ ...rest, asset_identifier_type: type, vendor: vendor ?? '', article_number: textOf(article) ?? '' }]
+}

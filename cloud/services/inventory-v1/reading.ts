@@ -1,0 +1,83 @@
+import type { Client } from '@millwright/api/client.ts'
+import { pageLimits } from '@millwright/api/envelope.ts'
+import type { inventory, Relation } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Document, PlainObject } from '../../platform/plain-object.ts'
+import { parentPredicates, placesOf, toV1 } from './asset.ts'
+
+export type Inventory = Client<typeof inventory>
+
+/** An asset as version 1 shows it, and the relations that it was made from. */
+export type Shown = { document: Document; relations: readonly Relation[] }
+
+type Labels = ReadonlyMap<string, string>
+
+/** How many assets of a page are put together at once. */
+const atOnce = 8
+
+const predicates = ['found_by_gateway', ...parentPredicates].join(',')
+
+export async function readShown(peer: Inventory, id: string): Promise<Shown> {
+  const { data } = await peer.readAsset({ params: { id } })
+  return shown(peer, data, await readLabels(peer))
+}
+
+/** Nothing when it is not there, or not for this caller. */
+export async function findShown(peer: Inventory, id: string): Promise<Shown | undefined> {
+  return readShown(peer, id).catch(unlessHidden)
+}
+
+async function shown(peer: Inventory, asset: PlainObject, labels: Labels): Promise<Shown> {
+  const id = String(asset.id)
+  const [identifiers, graph] = await Promise.all([
+    peer.readIdentifiers({ params: { id } }),
+    peer.readGraph({ params: { id }, query: { depth: 1, direction: 'out', predicates } }),
+  ])
+  const relations = graph.data.edges
+  return { document: toV1({ asset, identifiers: identifiers.data, labels, ...placesOf(id, relations) }), relations }
+}
+
+function unlessHidden(error: unknown): undefined {
+  if (error instanceof Problem && (error.code === 'not_found' || error.code === 'forbidden')) return undefined
+  throw error
+}
+
+/** Names of custom properties by their keys. */
+async function readLabels(peer: Inventory): Promise<Labels> {
+  const labels = new Map<string, string>()
+  for (let offset = 0; ; offset += pageLimits.maximum) {
+    const { data } = await peer.listCustomProperties({ query: { limit: pageLimits.maximum, offset } })
+    for (const { key, name } of data) labels.set(key, name)
+    if (data.length < pageLimits.maximum) return labels
+  }
+}
+
+/** All assets as one JSON list, page by page. The first page is read before anything is said. */
+export async function readAll(peer: Inventory): Promise<AsyncIterable<string>> {
+  const labels = await readLabels(peer)
+  return listText(peer, { labels, first: await readPage(peer, undefined) })
+}
+
+type Page = Awaited<ReturnType<Inventory['listAssets']>>
+
+function readPage(peer: Inventory, cursor: string | undefined): Promise<Page> {
+  const from = cursor === undefined ? {} : { cursor }
+  return peer.listAssets({ query: { limit: pageLimits.maximum, count: false, ...from } })
+}
+
+async function* listText(peer: Inventory, { labels, first }: { labels: Labels; first: Page }): AsyncGenerator<string> {
+  let before = '['
+  for (let page = first; ; page = await readPage(peer, page.meta.nextCursor)) {
+    for (let index = 0; index < page.data.length; index += atOnce) {
+      const assets = page.data.slice(index, index + atOnce)
+      const found = await Promise.all(assets.map((asset) => shown(peer, asset, labels).catch(unlessHidden)))
+      for (const one of found) {
+        if (one === undefined) continue
+        yield before + JSON.stringify(one.document)
+        before = ','
+      }
+    }
+    if (page.meta.nextCursor === undefined) break
+  }
+  yield before === '[' ? '[]' : ']'
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { inventoryV1 } from '@millwright/api/inventory-v1.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+type Asset = Record<string, unknown> & { id: string }
+
+describe('version 1 of the inventory', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let serial = 0
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  const device = (more: object = {}) => {
+    serial += 1
+    const mac = `00:1b:1b:00:00:${serial.toString(16).padStart(2, '0')}`
+    return {
+      '@type': 'Device',
+      asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: mac }],
+      ...more,
+    }
+  }
+  const call = async (name: string, input: object, caller = admin) => {
+    const { status, headers, body } = await caller.exchange(inventoryV1, name, input)
+    return { status, headers, body: body as Asset, problem: body as unknown as ProblemDocument }
+  }
+  const create = async (more: object = {}) => (await call('createAsset', { body: device(more) })).body
+  const patch = (id: string, body: object) => call('updateAsset', { params: { id }, body })
+
+  test('creates at once, and updates what has the same identifiers', async () => {
+    const sent = device({
+      name: 'press',
+      zone: 'default',
+      management_state: { state_value: 'regarded' },
+      product_instance_identifier: { serial_number: 'S1', manufacturer_product: { name: 'P', product_id: 'A1' } },
+      mounting_location: { slot_number: 3 },
+    })
+    const made = await call('createAsset', { body: sent })
+    assert.equal(made.status, 201)
+    assert.equal(made.headers.get('location'), `/inventory/v1-earlyaccess/assets/${made.body.id}`)
+    assert.equal((made.body.management_state as { state_value: string }).state_value, 'regarded')
+    assert.deepEqual([made.body['@type'], made.body.zone], ['Device', 'default'])
+    assert.deepEqual(made.body.asset_identifiers, sent.asset_identifiers)
+    assert.deepEqual(made.body.mounting_location, { slot_number: 3 })
+    const current = await admin.inventory.readAsset({ params: { id: made.body.id } })
+    assert.equal((current.data.product_instance_information as { serial_number: string }).serial_number, 'S1')
+    const again = await call('createAsset', { body: { ...sent, name: 'press 2' } })
+    assert.deepEqual([again.status, again.body.id, again.body.name], [200, made.body.id, 'press 2'])
+    assert.deepEqual((await call('readAsset', { params: { id: made.body.id } })).body, again.body)
+  })
+
+  test('answers a repeated request as before', async () => {
+    const input = { body: device({ name: 'once' }), headers: { 'idempotency-key': 'v1-once' } }
+    const first = await call('createAsset', input)
+    const second = await call('createAsset', input)
+    assert.deepEqual([first.status, second.status, second.body], [201, 201, first.body])
+  })
+
+  test('what it shows can be sent back, and changes nothing', async () => {
+    const made = await create({ name: 'same', description: 'as it is' })
+    assert.deepEqual((await call('createAsset', { body: made })).body, made)
+    assert.deepEqual((await patch(made.id, made)).body, made)
+  })
+
+  test('changes by merge patch what is sent, and clears what is null', async () => {
+    const made = await create({ name: 'pump', description: 'old', mounting_location: { slot_number: 1 } })
+    const { status, body } = await patch(made.id, {
+      description: null,
+      mounting_location: { slot_number: 2 },
+      trust_established_state: { state_value: 'trusted' },
+      responsible: 'jane',
+    })
+    assert.equal(status, 200)
+    assert.deepEqual([body.name, body.description, body.responsible], ['pump', undefined, 'jane'])
+    assert.deepEqual(body.mounting_location, { slot_number: 2 })
+    assert.equal((body.trust_established_state as { state_value: string }).state_value, 'trusted')
+  })
+
+  test('moves an asset by its zone', async () => {
+    await admin.authorization.createAccessGroup({ body: { data: { name: 'line-v1' } } })
+    const made = await create()
+    assert.equal((await patch(made.id, { zone: 'line-v1' })).body.zone, 'line-v1')
+    assert.equal((await patch(made.id, { zone: 'nowhere' })).problem.code, 'access_group_not_found')
+  })
+
+  test('sets and removes custom properties, and shows their names', async () => {
+    const { data } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost centre' } } })
+    const made = await create({ custom_ui_properties: [{ key: data.key, value: '4711' }] })
+    assert.deepEqual(made.custom_ui_properties, [{ key: data.key, label: 'cost centre', value: '4711' }])
+    assert.deepEqual((await patch(made.id, { custom_ui_properties: null })).body.custom_ui_properties, [])
+  })
+
+  test('an asset has one parent, which can be changed and removed; its gateway cannot', async () => {
+    const [first, second] = [await create(), await create()]
+    const made = await create({ parent: { id: first.id } })
+    assert.deepEqual(made.parent, { id: first.id })
+    assert.deepEqual((await patch(made.id, { parent: { id: second.id } })).body.parent, { id: second.id })
+    const { data } = await admin.inventory.listAssetRelations({ params: { id: made.id } })
+    assert.equal(data.length, 1)
+    assert.equal((await patch(made.id, { parent: null })).body.parent, undefined)
+    const refused = await patch(made.id, { gateway: { id: first.id } })
+    assert.equal(refused.problem.code, 'system_managed_predicate')
+  })
+
+  test('says what is wrong by the field that was sent, and writes nothing', async () => {
+    const wrong = await call('createAsset', { body: device({ no_such_field: 1 }) })
+    assert.equal(wrong.problem.code, 'invalid_asset')
+    assert.deepEqual(
+      wrong.problem.errors?.map(({ pointer }) => pointer),
+      ['/no_such_field'],
+    )
+    const state = await call('createAsset', {
+      body: device({ name: 'never', trust_established_state: { state_value: 'x' } }),
+    })
+    assert.deepEqual(
+      state.problem.errors?.map(({ pointer }) => pointer),
+      ['/trust_established_state/state_value'],
+    )
+    const { data } = await admin.inventory.listAssets({ query: { filter: "name eq 'never'" } })
+    assert.deepEqual(data, [])
+    assert.equal((await call('createAsset', { body: { data: device() } })).problem.code, 'invalid_body')
+  })
+
+  test('refuses a document that is nested without end', async () => {
+    const made = await create()
+    const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
+    const body = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+    for (const [method, path] of [
+      ['POST', '/assets'],
+      ['PATCH', `/assets/${made.id}`],
+    ] as const) {
+      const answer = await hub.request({ method, path: `/inventory/v1-earlyaccess${path}`, headers, body })
+      assert.equal((answer.body as ProblemDocument).code, 'invalid_asset', method)
+    }
+  })
+
+  test('does not let a patch reach another asset by its identifiers', async () => {
+    const [one, two] = [await create({ name: 'one' }), await create({ name: 'two' })]
+    const refused = await patch(one.id, { name: 'stolen', asset_identifiers: two.asset_identifiers })
+    assert.equal(refused.problem.code, 'ambiguous_identity')
+    assert.equal((await call('readAsset', { params: { id: two.id } })).body.name, 'two')
+  })
+
+  test('deletes, and then there is nothing', async () => {
+    const made = await create()
+    assert.equal((await call('deleteAsset', { params: { id: made.id } })).status, 204)
+    for (const [name, input] of [
+      ['readAsset', {}],
+      ['deleteAsset', {}],
+      ['updateAsset', { body: { name: 'x' } }],
+    ] as const) {
+      assert.equal((await call(name, { params: { id: made.id }, ...input })).status, 404, name)
+    }
+  })
+
+  test('who may write but not read is told the id alone', async () => {
+    const role = { name: 'writer-only', permissions: ['inventory_write_asset_data' as const] }
+    await admin.authorization.createRole({ body: { data: role } })
+    const made = await call('createAsset', { body: device({ responsible: 'joe' }) }, await hub.as('writer-only'))
+    assert.deepEqual([made.status, Object.keys(made.body)], [201, ['id']])
+    assert.equal((await call('readAsset', { params: { id: made.body.id } })).body.responsible, 'joe')
+  })
+
+  test('says which path took its place', async () => {
+    const headers = { authorization: `Bearer ${admin.token}` }
+    const answer = await hub.request({ method: 'GET', path: '/v1/inventory/v1-earlyaccess/assets', headers })
+    assert.equal(answer.status, 200)
+    assert.match(answer.headers.get('deprecation') ?? '', /^@\d{10}$/)
+    assert.ok(Date.parse(answer.headers.get('sunset') ?? '') > 0)
+    assert.equal(answer.headers.get('link'), '</inventory/v2/assets>; rel="successor-version"')
+  })
+})
+
+test('all assets that the caller may read are one bare list, however many pages they fill', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const list = async (caller: TestCaller) => {
+    const headers = { authorization: `Bearer ${caller.token}` }
+    const answer = await hub.request({ method: 'GET', path: '/inventory/v1-earlyaccess/assets', headers })
+    assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+    return JSON.parse(answer.text) as Asset[]
+  }
+  assert.deepEqual(await list(admin), [])
+  const assets = Array.from({ length: 230 }, (_, index) => ({
+    functional_object_type: 'Device',
+    name: `device ${index}`,
+    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'number', value: String(index) }],
+  }))
+  await admin.inventory.createAssets({ body: { data: { assets } }, headers: { prefer: 'wait=30' } })
+  const found = (await list(admin)) as (Asset & { asset_identifiers: unknown[] })[]
+  assert.deepEqual(
+    new Set(found.map(({ asset_identifiers: [own] }) => (own as { value: string }).value)),
+    new Set(assets.map((_, index) => String(index))),
+  )
+  assert.equal(found.length, assets.length)
+})

@@ -1,0 +1,123 @@
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { recordAll } from '../../platform/audit/audit.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { newId } from '../../platform/database/id.ts'
+import { insertOperations, queueLength } from './operation-store.ts'
+
+/** A write to be applied later: what it is, and what it says. */
+export type Wanted = { kind: string; action: string; target?: string; payload: unknown }
+
+type Waiting = Wanted & { id: string; caller: Caller; resolve: () => void; reject: (error: unknown) => void }
+
+/** One commit for as many requests as came meanwhile; two at a time keep the disk busy without making anybody wait. */
+const limits = { batch: 256, inFlight: 2, queued: 50_000, lengthFreshMs: 1_000 } as const
+
+/** The topic that wakes the applier. */
+export const operationsTopic = 'operations'
+
+/**
+ * Accepts writes: durable before anybody is told so. Requests that arrive while a commit is under way share the next
+ * one, so that a thousand callers cost a few commits; one caller alone waits for nobody.
+ */
+export class Acceptance {
+  readonly #database: Database
+  readonly #tenants = new Map<string, { waiting: Waiting[]; inFlight: number; length: number; lengthAt: number }>()
+
+  constructor({ database }: { database: Database }) {
+    this.#database = database
+  }
+
+  /** Answers the id under which its outcome can be asked for. */
+  async accept(caller: Caller, wanted: Wanted): Promise<string> {
+    const id = newId()
+    if (caller.transaction !== undefined) {
+      await store(caller.transaction, [{ ...wanted, id, caller }])
+      return id
+    }
+    const line = this.#line(caller.tenantId)
+    if (line.waiting.length + line.length >= limits.queued) throw tooLong()
+    await new Promise<void>((resolve, reject) => {
+      line.waiting.push({ ...wanted, id, caller, resolve, reject })
+      this.#flush(caller.tenantId)
+    })
+    return id
+  }
+
+  #line(tenantId: string) {
+    const known = this.#tenants.get(tenantId)
+    if (known !== undefined) return known
+    const made = { waiting: [], inFlight: 0, length: 0, lengthAt: Number.NEGATIVE_INFINITY }
+    this.#tenants.set(tenantId, made)
+    return made
+  }
+
+  #flush(tenantId: string): void {
+    const line = this.#line(tenantId)
+    if (line.inFlight >= limits.inFlight || line.waiting.length === 0) return
+    const batch = line.waiting.splice(0, limits.batch)
+    line.inFlight++
+    this.#commit(tenantId, batch)
+      .then(
+        () => batch.forEach(({ resolve }) => void resolve()),
+        (error: unknown) => batch.forEach(({ reject }) => void reject(error)),
+      )
+      .finally(() => {
+        line.inFlight--
+        if (line.waiting.length === 0 && line.inFlight === 0) this.#tenants.delete(tenantId)
+        else this.#flush(tenantId)
+      })
+  }
+
+  async #commit(tenantId: string, batch: readonly Waiting[]): Promise<void> {
+    const line = this.#line(tenantId)
+    await this.#database.transaction({ tenantId }, async (tx) => {
+      if (performance.now() - line.lengthAt > limits.lengthFreshMs) {
+        line.length = await queueLength(tx, limits.queued)
+        line.lengthAt = performance.now()
+        if (line.length >= limits.queued) throw tooLong()
+      }
+      await store(tx, batch)
+    })
+  }
+}
+
+function tooLong(): Problem {
+  return new Problem('overloaded', `${limits.queued} accepted writes wait to be applied: send more later`, {
+    retryAfter: 5,
+  })
+}
+
+type Stored = Wanted & { id: string; caller: Caller }
+
+async function store(tx: Transaction, batch: readonly Stored[]): Promise<void> {
+  await insertOperations(
+    tx,
+    batch.map(({ id, kind, payload, caller }) => ({
+      id,
+      kind,
+      payload,
+      items: itemsIn(payload),
+      principalId: caller.principal.id,
+      principalKind: caller.principal.kind,
+      principalName: caller.principal.name,
+      roles: [...caller.roles],
+      requestId: caller.request.id,
+    })),
+  )
+  await recordAll(
+    tx,
+    batch.map(({ id, caller, action, target }) => ({
+      who: caller,
+      action,
+      target: target ?? `operation/${id}`,
+      detail: { statusId: id },
+    })),
+  )
+  tx.signal(operationsTopic)
+}
+
+function itemsIn(payload: unknown): number {
+  const { items, ids } = payload as { items?: unknown[]; ids?: unknown[] }
+  return items?.length ?? ids?.length ?? 1
+}

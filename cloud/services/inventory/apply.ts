@@ -1,0 +1,132 @@
+import { Problem } from '@millwright/api/problem.ts'
+import type { AccessCache } from '../../platform/access/cache.ts'
+import { noRights, type Rights } from '../../platform/access/rights.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { emitAll } from '../../platform/events/events.ts'
+import { problemOf } from '../../platform/http/problems.ts'
+import type { ApplierParts, Applying } from './applying.ts'
+import { applyMerge, applySplit, applyUndo } from './merges.ts'
+import { type Batch, finishOperations, lockQueue, type Outcome, type QueuedOperation } from './operation-store.ts'
+import { applyPatch, isPatch } from './patches.ts'
+import { isReshaping, type MergePayload, type SplitPayload, type UndoPayload } from './payload.ts'
+import { applyDelete, applyPut, type DeletePayload, type PutPayload } from './puts.ts'
+import { loadWorkspace, saveWorkspace } from './workspace.ts'
+
+/** How many accepted writes share a transaction, and how many assets they may be about. */
+const batch = { operations: 500, items: 2_000 } as const
+const alone = { operations: 1, items: 0 } as const
+
+/**
+ * Applies accepted writes in the order of their acceptance, many in one transaction: what they need is loaded at once,
+ * decided in memory, and written at once. One that fails in an unforeseen way must not take its neighbours with it, so
+ * the batch is then applied one by one, and only the culprit fails.
+ */
+export async function applyQueued(parts: ApplierParts, tenantId: string, signal: AbortSignal): Promise<number> {
+  let applied = 0
+  while (!signal.aborted) {
+    const outcomes = await applyBatch(parts, tenantId, batch).catch(async (error: unknown) => {
+      if (error instanceof Problem && (error.code === 'unavailable' || error.code === 'overloaded')) throw error
+      parts.log.warn({ tenantId, error }, 'a batch of writes failed and is applied one by one')
+      return applyOneByOne(parts, tenantId)
+    })
+    parts.waiters.tell(outcomes.map(({ id }) => id))
+    applied += outcomes.length
+    if (outcomes.length === 0) return applied
+  }
+  return applied
+}
+
+async function applyOneByOne(parts: ApplierParts, tenantId: string): Promise<Outcome[]> {
+  const done: Outcome[] = []
+  for (let i = 0; i < batch.operations; i++) {
+    const outcomes = await applyBatch(parts, tenantId, alone).catch((error: unknown) =>
+      failFirst(parts, tenantId, error),
+    )
+    if (outcomes.length === 0) break
+    done.push(...outcomes)
+  }
+  return done
+}
+
+/** The one at the head of the queue cannot be applied: it fails, and the queue moves on. */
+async function failFirst({ database, log }: ApplierParts, tenantId: string, error: unknown): Promise<Outcome[]> {
+  if (error instanceof Problem && (error.code === 'unavailable' || error.code === 'overloaded')) throw error
+  return database.transaction({ tenantId }, async (tx) => {
+    const [first] = await lockQueue(tx, alone)
+    if (first === undefined) return []
+    log.error({ tenantId, operation: first.id, kind: first.kind, error }, 'a write could not be applied')
+    const outcome: Outcome = {
+      id: first.id,
+      state: 'failed',
+      result: problemOf(error).toDocument({ traceId: first.id }),
+    }
+    await finishOperations(tx, [outcome])
+    return [outcome]
+  })
+}
+
+async function applyBatch(parts: ApplierParts, tenantId: string, size: Batch): Promise<Outcome[]> {
+  return parts.database.transaction({ tenantId }, async (tx) => {
+    const operations = togetherOf(await lockQueue(tx, size))
+    if (operations.length === 0) return []
+    const workspace = await loadWorkspace(tx, operations)
+    const outcomes: Outcome[] = []
+    for (const operation of operations) {
+      const rights = await rightsOf(parts.access, tx, operation)
+      outcomes.push(await applyOne(parts, { tx, workspace, operation, rights }))
+    }
+    await saveWorkspace(tx, workspace)
+    await emitAll(tx, workspace.events)
+    await finishOperations(tx, outcomes)
+    return outcomes
+  })
+}
+
+/** Those at the head of the queue that can share a transaction. */
+function togetherOf(queued: readonly QueuedOperation[]): readonly QueuedOperation[] {
+  const first = queued.findIndex(isReshaping)
+  return first < 0 ? queued : queued.slice(0, Math.max(first, 1))
+}
+
+async function applyOne(parts: ApplierParts, applying: Applying): Promise<Outcome> {
+  const { operation, workspace } = applying
+  const mark = workspace.mark()
+  try {
+    const results = await resultsOf(parts, applying)
+    const single = !Array.isArray(results)
+    const failed = single ? isFailure(results) : results.every(isFailure)
+    return { id: operation.id, state: failed ? 'failed' : 'finished', result: results }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    workspace.undoTo(mark)
+    return { id: operation.id, state: 'failed', result: error.toDocument({ traceId: operation.id }) }
+  }
+}
+
+async function resultsOf(parts: ApplierParts, applying: Applying): Promise<unknown> {
+  const { operation } = applying
+  if (operation.kind === 'put') {
+    const [only] = await applyPut(parts, applying, operation.payload as PutPayload)
+    return only
+  }
+  if (operation.kind === 'put-many') return applyPut(parts, applying, operation.payload as PutPayload)
+  if (operation.kind === 'delete') return applyDelete(applying, operation.payload as DeletePayload)
+  if (operation.kind === 'merge') return applyMerge(parts, applying, operation.payload as MergePayload)
+  if (operation.kind === 'undo-merge') return applyUndo(parts, applying, operation.payload as UndoPayload)
+  if (operation.kind === 'split') return applySplit(parts, applying, operation.payload as SplitPayload)
+  if (isPatch(operation)) return applyPatch(parts, applying, operation)
+  throw new Problem('internal', `There is no kind of write ${operation.kind}`)
+}
+
+function isFailure(result: unknown): boolean {
+  return typeof result === 'object' && result !== null && 'code' in result && 'status' in result
+}
+
+/** What the sender may do now, with the roles that the token had then. */
+async function rightsOf(access: AccessCache, tx: Transaction, operation: QueuedOperation): Promise<Rights> {
+  if (operation.principalKind === 'system') return systemCaller().rights
+  const found = await access.of(tx.tenantId, operation.principalId)
+  if (found === undefined || found.principal.disabled) return noRights
+  return access.effective(found, { roles: operation.roles })
+}

@@ -1,0 +1,24 @@
+import type { AccessCache } from '../../platform/access/cache.ts'
+import { mayIn, type Rights } from '../../platform/access/rights.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { Log } from '../../platform/log.ts'
+import type { QueuedOperation } from './operation-store.ts'
+import type { SchemaRegistry } from './schema.ts'
+import type { StatusWaiters } from './statuses.ts'
+import type { Workspace } from './workspace.ts'
+
+/** What the applier works with. */
+export type ApplierParts = {
+  database: Database
+  access: AccessCache
+  schemas: SchemaRegistry
+  waiters: StatusWaiters
+  log: Log
+}
+
+/** One accepted write while it is applied. */
+export type Applying = { tx: Transaction; workspace: Workspace; operation: QueuedOperation; rights: Rights }
+
+export function mayWrite(rights: Rights, accessGroupId: string): boolean {
+  return mayIn({ rights }, 'inventory_write_asset_data', accessGroupId)
+}

@@ -1,0 +1,253 @@
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { jsonText } from '../../platform/database/json.ts'
+import { statement } from '../../platform/database/statement.ts'
+
+/** An asset as it is stored. `document` is the read shape without id and access group, as text. */
+export type StoredAsset = {
+  id: string
+  accessGroupId: string
+  version: number
+  createdAt: string
+  document: string
+}
+
+export type KnownIdentifier = { key: string; assetId: string; createdAt: string }
+
+const identifiersByKey = statement<KnownIdentifier>(
+  `select i.key, i.asset_id as "assetId", a.created_at as "createdAt"
+   from asset_identifiers i join assets a on a.tenant_id = $1 and a.id = i.asset_id
+   where i.tenant_id = $1 and i.key = any($2)`,
+)
+
+export function findByKeys(handle: Handle, keys: readonly string[]): Promise<KnownIdentifier[]> {
+  return keys.length === 0 ? Promise.resolve([]) : handle.rows(identifiersByKey, keys)
+}
+
+const columns = `id, access_group_id as "accessGroupId", version, created_at as "createdAt", document::text as document`
+
+const assetsForUpdate = statement<StoredAsset>(
+  `select ${columns} from assets where tenant_id = $1 and id = any($2) order by id for update`,
+)
+
+/** Held until the end of the transaction, in an order that everybody keeps to. */
+export function lockAssets(tx: Transaction, ids: readonly string[]): Promise<StoredAsset[]> {
+  return ids.length === 0 ? Promise.resolve([]) : tx.rows(assetsForUpdate, ids)
+}
+
+const groupsOfAssets = statement<{ id: string; accessGroupId: string }>(
+  `select id, access_group_id as "accessGroupId" from assets where tenant_id = $1 and id = any($2)`,
+)
+
+/** In which access group each of these is; those that do not exist are missing. */
+export async function findGroups(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await handle.rows(groupsOfAssets, ids)
+  return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
+}
+
+/** What is filtered and sorted by, beside the document. */
+export type AssetColumns = {
+  type: string
+  schema_url: string
+  name: string | null
+  description: string | null
+  serial_number: string | null
+  product_id: string | null
+  product_version: string | null
+  product_name: string | null
+  product_family: string | null
+  manufacturer: string | null
+  firmware_version: string | null
+  operating_mode: string | null
+  management_state: string
+  management_state_at: string | null
+  reachability_state: string
+  reachability_state_at: string | null
+  trust_state: string | null
+  trust_state_at: string | null
+  responsible: string
+}
+
+export type AssetRow = AssetColumns & {
+  id: string
+  access_group_id: string
+  document: string
+  search: string
+  version: number
+  created_at: string
+  modified_at: string
+}
+
+const fields = {
+  id: 'uuid',
+  access_group_id: 'uuid',
+  type: 'text',
+  schema_url: 'text',
+  document: 'json',
+  name: 'text',
+  description: 'text',
+  serial_number: 'text',
+  product_id: 'text',
+  product_version: 'text',
+  product_name: 'text',
+  product_family: 'text',
+  manufacturer: 'text',
+  firmware_version: 'text',
+  operating_mode: 'text',
+  management_state: 'text',
+  management_state_at: 'timestamptz',
+  reachability_state: 'text',
+  reachability_state_at: 'timestamptz',
+  trust_state: 'text',
+  trust_state_at: 'timestamptz',
+  responsible: 'text',
+  search: 'text',
+  version: 'bigint',
+  created_at: 'timestamptz',
+  modified_at: 'timestamptz',
+} satisfies Record<keyof AssetRow, string>
+
+const names = Object.keys(fields)
+const recordset = (of: Record<string, string>) =>
+  Object.entries(of)
+    .map(([name, type]) => `"${name}" ${type}`)
+    .join(', ')
+const changes = names
+  .filter((name) => name !== 'id' && name !== 'created_at')
+  .map((name) => `${name} = excluded.${name}`)
+  .join(', ')
+
+/** Rows as JSON, with their documents as the JSON they are: as text inside JSON they would be printed and read twice. */
+function withDocuments(rows: readonly { document: string | null }[]): string {
+  const printed = rows.map(({ document, ...row }) => `${jsonText(row).slice(0, -1)},"document":${document}}`)
+  return `[${printed.join(',')}]`
+}
+
+const putStatement = statement(
+  `insert into assets (tenant_id, ${names.join(', ')})
+   select $1, ${names.join(', ')} from json_to_recordset($2::json) as r (${recordset(fields)})
+   on conflict (tenant_id, id) do update set ${changes}`,
+)
+
+export async function putAssets(tx: Transaction, rows: readonly AssetRow[]): Promise<void> {
+  if (rows.length > 0) await tx.run(putStatement, withDocuments(rows))
+}
+
+const deleteStatement = statement('delete from assets where tenant_id = $1 and id = any($2)')
+
+/** Identifiers, addresses and property values go with it; relations are ended by who calls this. */
+export async function deleteAssets(tx: Transaction, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await tx.run(deleteStatement, ids)
+}
+
+export type IdentifierRow = {
+  key: string
+  assetId: string
+  uncertainty: number
+  type: string
+  name: string | null
+  value: string
+  identifier: Record<string, unknown>
+  createdAt: string
+}
+
+const identifiersStatement = statement(
+  `insert into asset_identifiers (tenant_id, key, asset_id, uncertainty, type, name, value, identifier, created_at)
+   select $1, key, "assetId", uncertainty, type, name, value, identifier, "createdAt"
+   from json_to_recordset($2::json) as r (key text, "assetId" uuid, uncertainty integer, type text, name text, value text,
+     identifier jsonb, "createdAt" timestamptz)`,
+)
+
+export async function insertIdentifiers(tx: Transaction, rows: readonly IdentifierRow[]): Promise<void> {
+  if (rows.length > 0) await tx.run(identifiersStatement, jsonText(rows))
+}
+
+const identifiersOfStatement = statement<{ assetId: string; identifier: Record<string, unknown> }>(
+  `select asset_id as "assetId", identifier from asset_identifiers
+   where tenant_id = $1 and asset_id = any($2) order by uncertainty, key`,
+)
+
+/** The identifiers of these assets, the most certain first. */
+export async function identifiersOf(
+  handle: Handle,
+  ids: readonly string[],
+): Promise<Map<string, Record<string, unknown>[]>> {
+  const found = new Map<string, Record<string, unknown>[]>()
+  if (ids.length === 0) return found
+  for (const { assetId, identifier } of await handle.rows(identifiersOfStatement, ids)) {
+    found.set(assetId, [...(found.get(assetId) ?? []), identifier])
+  }
+  return found
+}
+
+export type AddressRow = { assetId: string; kind: string; address: string }
+
+const lessAddresses = statement('delete from asset_addresses where tenant_id = $1 and asset_id = any($2)')
+const addressesStatement = statement(
+  `insert into asset_addresses (tenant_id, asset_id, kind, address)
+   select $1, "assetId", kind, address from json_to_recordset($2::json) as r ("assetId" uuid, kind text, address text)
+   on conflict do nothing`,
+)
+
+/** Of assets that were there before, what they had is replaced. */
+export async function replaceAddresses(
+  tx: Transaction,
+  { known, rows }: { known: readonly string[]; rows: readonly AddressRow[] },
+) {
+  if (known.length > 0) await tx.run(lessAddresses, known)
+  if (rows.length > 0) await tx.run(addressesStatement, jsonText(rows))
+}
+
+export type PropertyRow = { assetId: string; key: string; value: string }
+
+const lessProperties = statement('delete from asset_property_values where tenant_id = $1 and asset_id = any($2)')
+const propertiesStatement = statement(
+  `insert into asset_property_values (tenant_id, asset_id, key, value)
+   select $1, "assetId", key, value from json_to_recordset($2::json) as r ("assetId" uuid, key uuid, value text)`,
+)
+
+export async function replacePropertyValues(
+  tx: Transaction,
+  { known, rows }: { known: readonly string[]; rows: readonly PropertyRow[] },
+) {
+  if (known.length > 0) await tx.run(lessProperties, known)
+  if (rows.length > 0) await tx.run(propertiesStatement, jsonText(rows))
+}
+
+export type HistoryRow = {
+  assetId: string
+  version: number
+  time: string
+  change: 'created' | 'updated' | 'deleted'
+  accessGroupId: string
+  principalId: string
+  principalName: string
+  sourceType: string
+  sourceValue: string | null
+  document: string | null
+}
+
+const historyStatement = statement(
+  `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_id, principal_name,
+                              source_type, source_value, document)
+   select $1, "assetId", version, time, change, "accessGroupId", "principalId", "principalName", "sourceType", "sourceValue",
+          document
+   from json_to_recordset($2::json) as r ("assetId" uuid, version bigint, time timestamptz, change text, "accessGroupId" uuid,
+     "principalId" uuid, "principalName" text, "sourceType" text, "sourceValue" text, document json)`,
+)
+
+export async function insertHistory(tx: Transaction, rows: readonly HistoryRow[]): Promise<void> {
+  if (rows.length > 0) await tx.run(historyStatement, withDocuments(rows))
+}
+
+const countsStatement = statement(
+  `insert into asset_counts (tenant_id, access_group_id, assets)
+   select $1, "accessGroupId", change from json_to_recordset($2::json) as r ("accessGroupId" uuid, change bigint)
+   on conflict (tenant_id, access_group_id) do update set assets = asset_counts.assets + excluded.assets`,
+)
+
+export async function changeCounts(tx: Transaction, changes: ReadonlyMap<string, number>): Promise<void> {
+  const rows = [...changes]
+    .filter(([, change]) => change !== 0)
+    .map(([accessGroupId, change]) => ({ accessGroupId, change }))
+  if (rows.length > 0) await tx.run(countsStatement, jsonText(rows))
+}

@@ -1,0 +1,375 @@
+import type { AssetDocument, inventory, Source } from '@millwright/api/inventory.ts'
+import { type FieldError, Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { may, mayIn } from '../../platform/access/rights.ts'
+import { type AccessGroupRow, findAccessGroup, findAccessGroupByName } from '../../platform/access/store.ts'
+import type { Database, Handle } from '../../platform/database/database.ts'
+import type { Handlers } from '../../platform/service.ts'
+import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
+import { normaliseAsset } from './asset.ts'
+import { findGroups } from './asset-store.ts'
+import { keyOf, normalise, storedIdentifier, uncertaintyOf } from './identifier.ts'
+import type { PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
+import { propertyText } from './property.ts'
+import { findProperties } from './property-store.ts'
+import type { Desk } from './service.ts'
+import { acceptedAnswer } from './statuses.ts'
+
+type Identifier = Record<string, unknown>
+type AssetRelation = {
+  predicate: string
+  related_asset: { asset_identifiers: Identifier[] }
+  relational_role_of_related_asset: 'subject' | 'object'
+  is_bidirectional?: boolean | null
+}
+
+type Writes = Pick<
+  Handlers<typeof inventory>,
+  | 'createAsset'
+  | 'createAssets'
+  | 'deleteAssets'
+  | 'setManagementState'
+  | 'setReachabilityState'
+  | 'setTrustState'
+  | 'setFirmwareVersion'
+  | 'setAccessGroup'
+  | 'setResponsible'
+  | 'setGatewayVersion'
+  | 'setPropertyValues'
+  | 'deletePropertyValues'
+  | 'setResponsibles'
+  | 'setManagementStates'
+  | 'setAccessGroups'
+>
+
+/** What is wrong with a write is said before it is accepted, as far as it can be known then. */
+export function assetWriteHandlers(desk: Desk): Writes {
+  const { context, acceptance } = desk
+  const read = <Result>(caller: Caller, work: (handle: Handle) => Promise<Result>) =>
+    context.database.read(caller, work)
+
+  const put = async (
+    caller: Caller,
+    wanted: {
+      assets: AssetDocument[]
+      source: Source | undefined
+      strict: boolean
+      single: boolean
+      prefer: string | undefined
+    },
+  ) => {
+    const payload = await putPayload(desk, eachByItself(context.database, caller), { caller, ...wanted })
+    const [kind, action] = wanted.single ? ['put', 'inventory.createAsset'] : ['put-many', 'inventory.createAssets']
+    const id = await acceptance.accept(caller, { kind, action, payload })
+    return acceptedAnswer(desk, caller, { id, prefer: wanted.prefer })
+  }
+
+  /** Changes of assets that must be there and writable. In a path a missing one is 404, in a body 422. */
+  const patch = async (
+    caller: Caller,
+    wanted: { action: string; items: PatchItem[]; single: boolean; headers: Record<string, string | undefined> },
+  ) => {
+    const { items, single, headers, action } = wanted
+    await read(caller, (handle) =>
+      requireWritable(handle, caller, { ids: items.map(({ assetId }) => assetId), inPath: single }),
+    )
+    const ifMatch = headers['if-match']
+    const payload = { items, single, ...(ifMatch === undefined ? {} : { ifMatch }) }
+    const target = single ? `asset/${items[0]?.assetId}` : undefined
+    const id = await acceptance.accept(caller, {
+      kind: 'patch',
+      action: `inventory.${action}`,
+      payload,
+      ...(target === undefined ? {} : { target }),
+    })
+    return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
+  }
+
+  return {
+    createAsset: ({ body: { data }, query: { strict = false }, headers }, caller) =>
+      put(caller, { assets: [data.asset], source: data.meta?.source, strict, single: true, prefer: headers.prefer }),
+    createAssets: ({ body: { data }, query: { strict = false }, headers }, caller) =>
+      put(caller, { assets: data.assets, source: data.meta?.source, strict, single: false, prefer: headers.prefer }),
+
+    async deleteAssets({ body: { data }, headers }, caller) {
+      await read(caller, (handle) => requireWritable(handle, caller, { ids: data.ids, inPath: false }))
+      const id = await acceptance.accept(caller, {
+        kind: 'delete',
+        action: 'inventory.deleteAssets',
+        payload: { ids: data.ids },
+      })
+      return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
+    },
+
+    setManagementState: ({ params, body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setManagementState',
+        items: [{ assetId: params.id, change: 'management_state', value: data.state_value }],
+        single: true,
+        headers,
+      }),
+    setReachabilityState: ({ params, body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setReachabilityState',
+        items: [{ assetId: params.id, change: 'reachability_state', value: data.state_value }],
+        single: true,
+        headers,
+      }),
+    setTrustState: ({ params, body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setTrustState',
+        items: [{ assetId: params.id, change: 'trust_state', value: data.state_value }],
+        single: true,
+        headers,
+      }),
+    setFirmwareVersion: ({ params, body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setFirmwareVersion',
+        items: [{ assetId: params.id, change: 'firmware', ...data }],
+        single: true,
+        headers,
+      }),
+    setResponsible: ({ params, body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setResponsible',
+        items: [{ assetId: params.id, change: 'responsible', ...data }],
+        single: true,
+        headers,
+      }),
+    setGatewayVersion: ({ params, body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setGatewayVersion',
+        items: [{ assetId: params.id, change: 'gateway_version', ...data }],
+        single: true,
+        headers,
+      }),
+
+    async setAccessGroup({ params, body: { data }, headers }, caller) {
+      const accessGroupId = await read(caller, (handle) =>
+        writableGroup(handle, caller, { group: data.access_group, pointer: '/data/access_group' }),
+      )
+      return patch(caller, {
+        action: 'setAccessGroup',
+        items: [{ assetId: params.id, change: 'access_group', accessGroupId }],
+        single: true,
+        headers,
+      })
+    },
+
+    setResponsibles: ({ body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setResponsibles',
+        items: data.map(({ asset_id, responsible }) => ({ assetId: asset_id, change: 'responsible', responsible })),
+        single: false,
+        headers,
+      }),
+    setManagementStates: ({ body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setManagementStates',
+        items: data.map(({ asset_id, state_value }) => ({
+          assetId: asset_id,
+          change: 'management_state',
+          value: state_value,
+        })),
+        single: false,
+        headers,
+      }),
+
+    async setAccessGroups({ body: { data }, headers }, caller) {
+      const items = await read(caller, async (handle) => {
+        const moves: PatchItem[] = []
+        const groups: FoundGroups = new Map()
+        for (const [index, { asset_id, access_group }] of data.entries()) {
+          const accessGroupId = await writableGroup(handle, caller, {
+            group: access_group,
+            pointer: `/data/${index}/access_group`,
+            groups,
+          })
+          moves.push({ assetId: asset_id, change: 'access_group', accessGroupId })
+        }
+        return moves
+      })
+      return patch(caller, { action: 'setAccessGroups', items, single: false, headers })
+    },
+
+    async setPropertyValues({ body: { data }, headers }, caller) {
+      const definitions = await read(caller, (handle) =>
+        findProperties(
+          handle,
+          data.map(({ key }) => key),
+        ),
+      )
+      const items = data.map(({ asset_id, key, value }, index): PatchItem => {
+        const definition = definitions.get(key)
+        if (definition === undefined)
+          throw at('property_not_found', `/data/${index}/key`, 'is not a custom property of this tenant')
+        return {
+          assetId: asset_id,
+          change: 'property',
+          key,
+          value: propertyText(definition, value, `/data/${index}/value`),
+        }
+      })
+      return patch(caller, { action: 'setPropertyValues', items, single: false, headers })
+    },
+
+    deletePropertyValues: ({ body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'deletePropertyValues',
+        items: data.map(({ asset_id, key }) => ({ assetId: asset_id, change: 'no_property', key })),
+        single: false,
+        headers,
+      }),
+  }
+}
+
+type Putting = { caller: Caller; assets: AssetDocument[]; source: Source | undefined; strict: boolean; single: boolean }
+
+/** Checks and normalises assets, so that what is queued needs no second look but at what is there by then. */
+async function putPayload(
+  desk: Desk,
+  handle: Handle,
+  { caller, assets, source, strict, single }: Putting,
+): Promise<PutPayload> {
+  const defaultGroupId = await defaultGroupOf(desk, handle)
+  const groups: FoundGroups = new Map()
+  const items: PutItem[] = []
+  for (const [index, asset] of assets.entries()) {
+    const pointer = single ? '/data/asset' : `/data/assets/${index}`
+    items.push(await putItem(desk, handle, { caller, asset, pointer, defaultGroupId, groups }))
+  }
+  const mayRelate = may(caller, 'glb_inventory_write_relation_data')
+  return { items, source: sourceOf(source), strict, mayRelate, defaultGroupId }
+}
+
+/** Statements that each borrow a connection for themselves: most writes need none. */
+function eachByItself(database: Database, caller: Caller): Handle {
+  return {
+    tenantId: caller.tenantId,
+    rows: (statement, ...values) => database.read(caller, (handle) => handle.rows(statement, ...values)),
+    row: (statement, ...values) => database.read(caller, (handle) => handle.row(statement, ...values)),
+    run: (statement, ...values) => database.read(caller, (handle) => handle.run(statement, ...values)),
+  }
+}
+
+/** It can be neither renamed nor deleted, so it is asked for once. */
+async function defaultGroupOf({ defaultGroups }: Desk, handle: Handle): Promise<string> {
+  const known = defaultGroups.get(handle.tenantId)
+  if (known !== undefined) return known
+  const id = (await findAccessGroupByName(handle, defaultAccessGroup))?.id ?? ''
+  defaultGroups.set(handle.tenantId, id)
+  return id
+}
+
+type FoundGroups = Map<string, AccessGroupRow | undefined>
+type Item = { caller: Caller; asset: AssetDocument; pointer: string; defaultGroupId: string; groups: FoundGroups }
+
+async function putItem(
+  desk: Desk,
+  handle: Handle,
+  { caller, asset, pointer, defaultGroupId, groups }: Item,
+): Promise<PutItem> {
+  const { access_group: wantedGroup, ...rest } = asset
+  const { document, faults } = normaliseAsset(rest)
+  const wrong = [...faults, ...(await desk.schemas.faultsOfWrite(handle, document))]
+  if (wrong.length > 0) throw invalid(wrong, pointer)
+  const accessGroupId =
+    wantedGroup === undefined || wantedGroup === null
+      ? undefined
+      : await writableGroup(handle, caller, { group: String(wantedGroup), pointer: `${pointer}/access_group`, groups })
+  if (accessGroupId === undefined && !maySomewhereWrite(caller, defaultGroupId)) throw forbidden()
+  const { asset_identifiers: identifiers = [], asset_relations: relations = [], ...fields } = document
+  return {
+    asset: fields,
+    identifiers: unique((identifiers as Identifier[]).map(storedIdentifier)),
+    relations: ((relations ?? []) as AssetRelation[]).map((relation) => ({
+      predicate: relation.predicate,
+      related: relation.related_asset.asset_identifiers.map((identifier) => {
+        const normal = normalise(identifier)
+        return { key: keyOf(normal), uncertainty: uncertaintyOf(normal) }
+      }),
+      role: relation.relational_role_of_related_asset,
+      bidirectional: relation.is_bidirectional === true,
+    })),
+    ...(accessGroupId === undefined ? {} : { accessGroupId }),
+  }
+}
+
+/** Without a group named, an asset that is there stays where it is: writing anywhere is enough to be accepted. */
+function maySomewhereWrite(caller: Caller, defaultGroupId: string): boolean {
+  return (
+    mayIn(caller, 'inventory_write_asset_data', defaultGroupId) ||
+    caller.rights.inGroups.has('inventory_write_asset_data')
+  )
+}
+
+function unique(identifiers: StoredIdentifier[]): StoredIdentifier[] {
+  return [...new Map(identifiers.map((identifier) => [identifier.key, identifier])).values()]
+}
+
+/** A bare text is a discovery; an object without a type too; nothing at all is by hand. */
+function sourceOf(source: Source | undefined): WriteSource {
+  if (source === undefined) return { type: 'manual' }
+  if (typeof source === 'string') return { type: 'discovery', value: source }
+  return { type: source.type ?? 'discovery', ...(source.value === undefined ? {} : { value: source.value }) }
+}
+
+async function writableGroup(
+  handle: Handle,
+  caller: Caller,
+  { group, pointer, groups = new Map() }: { group: string; pointer: string; groups?: FoundGroups },
+): Promise<string> {
+  const found = groups.has(group) ? groups.get(group) : await findGroup(handle, group)
+  groups.set(group, found)
+  const visible =
+    found !== undefined &&
+    (mayIn(caller, 'inventory_read_asset_data', found.id) || mayIn(caller, 'inventory_write_asset_data', found.id))
+  if (!visible || found === undefined)
+    throw at('access_group_not_found', pointer, 'is not an access group that you can see')
+  if (!mayIn(caller, 'inventory_write_asset_data', found.id)) throw forbidden()
+  return found.id
+}
+
+async function findGroup(handle: Handle, group: string): Promise<AccessGroupRow | undefined> {
+  const isId = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(group)
+  const named = await findAccessGroupByName(handle, group)
+  return named ?? (isId ? await findAccessGroup(handle, group.toLowerCase()) : undefined)
+}
+
+type Named = { ids: readonly string[]; inPath: boolean }
+
+/** Missing and hidden alike; what can be read but not written is refused as such. */
+async function requireWritable(handle: Handle, caller: Caller, { ids, inPath }: Named): Promise<void> {
+  const groups = await findGroups(handle, [...new Set(ids)])
+  for (const [index, id] of ids.entries()) {
+    const group = groups.get(id)
+    const readable = group !== undefined && mayIn(caller, 'inventory_read_asset_data', group)
+    const writable = group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)
+    if (writable) continue
+    if (readable) throw forbidden()
+    if (inPath) throw new Problem('not_found', 'There is no such asset')
+    throw at('asset_not_found', `/data/${index}`, `${id} is not an asset that you can see`)
+  }
+}
+
+function forbidden(): Problem {
+  return new Problem(
+    'forbidden',
+    'This needs the permission inventory_write_asset_data in the access group of the asset',
+  )
+}
+
+function at(
+  code: 'asset_not_found' | 'access_group_not_found' | 'property_not_found',
+  pointer: string,
+  detail: string,
+): Problem {
+  return new Problem(code, `${pointer} ${detail}`, { errors: [{ pointer, code, detail }] })
+}
+
+function invalid(faults: readonly FieldError[], below: string): Problem {
+  const errors = faults.map((fault) => ({ ...fault, pointer: below + fault.pointer }))
+  const unknownSchema = errors.find(({ code }) => code === 'schema_not_found')
+  const told = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)
+  return new Problem(unknownSchema === undefined ? 'invalid_asset' : 'schema_not_found', told.join('; '), { errors })
+}

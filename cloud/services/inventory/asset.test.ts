@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import {
+  canonical,
+  columnsOf,
+  createdDocument,
+  isSame,
+  mergeAsset,
+  normaliseAsset,
+  removePropertyValue,
+  setFirmware,
+  setGatewayVersion,
+  setPropertyValue,
+  setState,
+  writeShape,
+} from './asset.ts'
+
+const now = '2026-01-01T00:00:00.000Z'
+const later = '2026-02-01T00:00:00.000Z'
+
+const value = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.jsonValue({ maxDepth: 2 }))
+const fields = fc.dictionary(
+  fc.constantFrom('name', 'description', 'operating_mode', 'location', 'software_components', 'power_kw', 'aaa', 'zzz'),
+  fc.option(value),
+)
+const sent = fc
+  .tuple(fc.constantFrom('Asset', 'Device', 'Gateway'), fields)
+  .map(([type, more]) => ({ functional_object_type: type, ...more }))
+const stored = sent.map((document) => createdDocument(document, { responsible: 'me', now }))
+
+describe('merging', () => {
+  test('twice is merging once', () => {
+    fc.assert(
+      fc.property(stored, sent, (before, update) => {
+        const once = mergeAsset(before, update)
+        assert.deepEqual(mergeAsset(once, update), once)
+      }),
+    )
+  })
+
+  test('replaces what is sent, clears what is null, leaves the rest', () => {
+    fc.assert(
+      fc.property(stored, fields, (before, update) => {
+        const after = mergeAsset(before, update)
+        for (const name of new Set([...Object.keys(before), ...Object.keys(update)])) {
+          const expected = Object.hasOwn(update, name) ? (update[name] ?? undefined) : before[name]
+          assert.deepEqual(JSON.stringify(canonical({ x: after[name] })), JSON.stringify(canonical({ x: expected })))
+        }
+      }),
+    )
+  })
+
+  test('one after the other is merging both, the later one over the earlier', () => {
+    fc.assert(
+      fc.property(stored, fields, fields, (before, first, second) => {
+        assert.deepEqual(mergeAsset(mergeAsset(before, first), second), mergeAsset(before, { ...first, ...second }))
+      }),
+    )
+  })
+
+  test('never touches what is written in other ways', () => {
+    const before = createdDocument({ functional_object_type: 'Device' }, { responsible: 'me', now })
+    const after = mergeAsset(before, { responsible: 'you', management_state: null, id: 'x', asset_identifiers: [] })
+    assert.deepEqual(after, before)
+  })
+})
+
+describe('a document', () => {
+  test('prints alike whatever the order in which it was sent', () => {
+    fc.assert(
+      fc.property(stored, (document) => {
+        const turned = Object.fromEntries(Object.entries(document).reverse())
+        assert.equal(JSON.stringify(canonical(turned)), JSON.stringify(document))
+        assert.equal(JSON.stringify(canonical(document)), JSON.stringify(document))
+      }),
+    )
+  })
+
+  test('begins with what it is and ends with when it changed', () => {
+    const document = createdDocument(
+      { zone: 1, name: 'x', functional_object_type: 'Gateway' },
+      { responsible: 'me', now },
+    )
+    assert.deepEqual(Object.keys(document), [
+      'functional_object_type',
+      'functional_object_schema_url',
+      'name',
+      'zone',
+      'custom_properties',
+      'management_state',
+      'reachability_state',
+      'trust_state',
+      'responsible',
+      'created_timestamp',
+      'last_modified_timestamp',
+    ])
+    assert.deepEqual(document.management_state, { state_value: 'unknown', state_timestamp: now })
+    assert.deepEqual(document.trust_state, { state_value: 'pending', state_timestamp: now })
+  })
+
+  test('of something else than a gateway has no trust until it is told', () => {
+    const document = createdDocument({ functional_object_type: 'Device' }, { responsible: 'me', now })
+    assert.equal('trust_state' in document, false)
+  })
+
+  test('is the same as one that differs in its times only', () => {
+    fc.assert(
+      fc.property(sent, (given) => {
+        const a = createdDocument(given, { responsible: 'me', now })
+        const b = createdDocument(given, { responsible: 'me', now: later })
+        assert.equal(isSame(a, b), true)
+        assert.equal(isSame(a, setState(a, { state: 'reachability_state', value: 'unknown', now: later })), true)
+        assert.equal(isSame(a, setState(a, { state: 'reachability_state', value: 'reached', now })), false)
+        assert.equal(isSame(a, { ...a, name: 'another name' }), false)
+      }),
+    )
+  })
+
+  test('is shown to its schema as it was sent', () => {
+    const given = { functional_object_type: 'Device', functional_object_schema_url: 'u', name: 'x', power_kw: 1 }
+    assert.deepEqual(writeShape(createdDocument(given, { responsible: 'me', now })), given)
+  })
+})
+
+describe('what is sent', () => {
+  test('is normalised: types, identifiers, locations, nothing said by null but what to clear', () => {
+    const { document, faults } = normaliseAsset({
+      functional_object_type: 'software_artifact',
+      name: null,
+      asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: '00-1B-1B-00-00-01' }],
+      product_instance_information: { serial_number: null, manufacturer_product: { product_id: 'a\0b' } },
+      software_components: [
+        { software_component_type: 'SoftwareArtifactComponent', artifact: { functional_object_type: 'gateway' } },
+      ],
+      location: [
+        { plant_designation: '+P1' },
+        { latitude: 1 },
+        {},
+        { location_type: 'Okz', location_identifier: '=A' },
+      ],
+    })
+    assert.deepEqual(faults, [])
+    assert.deepEqual(document, {
+      functional_object_type: 'SoftwareArtifact',
+      name: null,
+      asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: '00:1b:1b:00:00:01' }],
+      product_instance_information: { manufacturer_product: { product_id: 'a\ufffdb' } },
+      software_components: [
+        { software_component_type: 'SoftwareArtifactComponent', artifact: { functional_object_type: 'Gateway' } },
+      ],
+      location: [
+        { location_type: 'Akz', plant_designation: '+P1' },
+        { location_type: 'GeoLocation', latitude: 1 },
+        { location_type: 'AssetLocation' },
+        { location_type: 'Okz', location_identifier: '=A' },
+      ],
+    })
+  })
+
+  test('stays as it is when it is normalised again', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (given) => {
+        const { document } = normaliseAsset(given)
+        assert.deepEqual(normaliseAsset(document).document, document)
+      }),
+    )
+  })
+
+  test('cannot contain what is written in other ways', () => {
+    const { document, faults } = normaliseAsset({ name: 'x', management_state: {}, custom_properties: [], id: '1' })
+    assert.deepEqual(document, { name: 'x' })
+    assert.deepEqual(
+      faults.map(({ pointer, code }) => [pointer, code]),
+      [
+        ['/management_state', 'unknown'],
+        ['/custom_properties', 'unknown'],
+        ['/id', 'unknown'],
+      ],
+    )
+    assert.match(faults[0]?.detail ?? '', /PATCH \/assets\/\{id\}\/management-state/)
+  })
+
+  test('is refused when it is made to exhaust us', () => {
+    const deep = JSON.parse(`${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`)
+    const wide = Array.from({ length: 1001 }, () => 1)
+    const { document, faults } = normaliseAsset({ name: 'x', 'a/b': deep, location: [{ wide }] })
+    assert.deepEqual(document, { name: 'x' })
+    assert.deepEqual(
+      faults.map(({ pointer, detail }) => [pointer.slice(0, 18), detail]),
+      [
+        ['/a~1b/0/a/0/a/0/a/', 'is nested deeper than 16 levels'],
+        ['/location/0/wide', 'has 1001 entries, more than 1000'],
+      ],
+    )
+  })
+
+  test('may have any names without changing what objects are', () => {
+    const { document } = normaliseAsset(JSON.parse('{"__proto__":{"polluted":true},"x":{"__proto__":1}}'))
+    assert.equal(Object.getPrototypeOf(document), Object.prototype)
+    assert.deepEqual(Object.keys(document), ['__proto__', 'x'])
+    const merged = mergeAsset({}, document)
+    assert.equal(Object.getPrototypeOf(merged), Object.prototype)
+    assert.equal(({} as Record<string, unknown>).polluted, undefined)
+  })
+})
+
+describe('changes', () => {
+  const device = createdDocument({ functional_object_type: 'Device' }, { responsible: 'me', now })
+  const firmware = (name: string, version: string) => ({
+    software_component_type: 'RunningSoftwareComponent',
+    artifact: {
+      functional_object_type: 'SoftwareArtifact',
+      asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name, version }],
+      is_firmware: true,
+    },
+  })
+
+  test('of the firmware add a component when there is none', () => {
+    const changed = setFirmware(device, { version: '1.2' })
+    assert.equal(columnsOf(changed).firmware_version, '1.2')
+    assert.equal(columnsOf(setFirmware(changed, { version: '1.3' })).firmware_version, '1.3')
+    assert.deepEqual(setFirmware(changed, { version: '1.2' }), changed)
+  })
+
+  test('of the firmware change the component of that name, else the first', () => {
+    const two = { ...device, software_components: [firmware('boot', '1'), firmware('main', '1')] }
+    const versions = (document: Record<string, unknown>) =>
+      (document.software_components as ReturnType<typeof firmware>[]).map(
+        ({ artifact }) => `${artifact.asset_identifiers[0]?.name} ${artifact.asset_identifiers[0]?.version}`,
+      )
+    assert.deepEqual(versions(setFirmware(two, { name: 'main', version: '2' })), ['boot 1', 'main 2'])
+    assert.deepEqual(versions(setFirmware(two, { version: '2' })), ['boot 2', 'main 1'])
+    assert.deepEqual(versions(setFirmware(two, { name: 'other', version: '2' })), ['other 2', 'main 1'])
+  })
+
+  test('of property values keep one value of a key, in order', () => {
+    const set = setPropertyValue(setPropertyValue(device, { key: 'b', value: '1' }), { key: 'a', value: '2' })
+    assert.deepEqual(setPropertyValue(set, { key: 'b', value: '3' }).custom_properties, [
+      { key: 'a', value: '2' },
+      { key: 'b', value: '3' },
+    ])
+    assert.deepEqual(removePropertyValue(removePropertyValue(set, 'a'), 'b'), device)
+    assert.deepEqual(removePropertyValue(device, 'x'), device)
+  })
+
+  test('of the version of a gateway leave the rest of its product alone', () => {
+    const gateway = {
+      ...device,
+      product_instance_information: { serial_number: 's', manufacturer_product: { product_id: 'p' } },
+    }
+    assert.deepEqual(setGatewayVersion(gateway, '1.0.1').product_instance_information, {
+      manufacturer_product: { product_id: 'p', product_version: '1.0.1' },
+      serial_number: 's',
+    })
+  })
+
+  test('leave the document that they change as it was', () => {
+    const before = JSON.stringify(device)
+    setFirmware(device, { version: '1' })
+    setPropertyValue(device, { key: 'a', value: '1' })
+    setState(device, { state: 'trust_state', value: 'trusted', now })
+    assert.equal(JSON.stringify(device), before)
+  })
+})
+
+test('columns are what the document says, and null where it says nothing', () => {
+  const document = createdDocument(
+    {
+      functional_object_type: 'Device',
+      name: 'Drive',
+      product_instance_information: {
+        serial_number: 'S',
+        manufacturer_product: { product_id: 'P', product_version: '3', manufacturer: { name: 'Works' } },
+      },
+      operating_mode: { mode_name: 'run' },
+    },
+    { responsible: 'me', now },
+  )
+  assert.deepEqual(columnsOf(document), {
+    type: 'Device',
+    schema_url: document.functional_object_schema_url,
+    name: 'Drive',
+    description: null,
+    serial_number: 'S',
+    product_id: 'P',
+    product_version: '3',
+    product_name: null,
+    product_family: null,
+    manufacturer: 'Works',
+    firmware_version: null,
+    operating_mode: 'run',
+    management_state: 'unknown',
+    management_state_at: now,
+    reachability_state: 'unknown',
+    reachability_state_at: now,
+    trust_state: null,
+    trust_state_at: null,
+    responsible: 'me',
+  })
+})
+
+test('whatever a document is, its columns and changes are there', () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(
+        fc.constantFrom(
+          'product_instance_information',
+          'software_components',
+          'custom_properties',
+          'operating_mode',
+          'trust_state',
+        ),
+        fc.jsonValue(),
+      ),
+      (odd) => {
+        columnsOf(odd)
+        assert.equal(columnsOf(setFirmware(odd, { version: 'v' })).firmware_version, 'v')
+        assert.equal(columnsOf(setGatewayVersion(odd, 'v')).product_version, 'v')
+      },
+    ),
+  )
+})

@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { inventory } from '@millwright/api/inventory.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+type Result = {
+  assetId: string
+  outcome: string
+  relations: { predicate: string; outcome: string; reason?: string }[]
+  code?: string
+}
+
+const custom = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
+const mac = (address: string) => ({ asset_identifier_type: 'MacIdentifier', mac_address: address })
+const device = (name: string, ...identifiers: object[]) => ({
+  functional_object_type: 'Device',
+  name,
+  asset_identifiers: identifiers.length === 0 ? [custom(name)] : identifiers,
+})
+
+describe('assets', () => {
+  let hub: TestHub
+  let operator: TestCaller
+  let admin: TestCaller
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    operator = await hub.as('operator')
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  async function finish(
+    caller: TestCaller,
+    operation: string,
+    input: object,
+  ): Promise<{ state: string; result: Result }> {
+    const exchange = await caller.exchange(inventory, operation, { headers: { prefer: 'wait=10' }, ...input })
+    assert.equal(exchange.status, 202, JSON.stringify(exchange.body))
+    const { data } = exchange.body as { data: { statusId: string; state?: string; detail?: { result: Result } } }
+    assert.match(exchange.headers.get('location') ?? '', new RegExp(`/inventory/v2/status/${data.statusId}$`))
+    assert.ok(data.state !== undefined, 'it was not applied in time')
+    return { state: data.state, result: data.detail?.result as Result }
+  }
+
+  const put = (asset: object, more: object = {}, caller = operator) =>
+    finish(caller, 'createAsset', { body: { data: { asset, ...more } } })
+
+  test('POST returns 202 with a status id, and the status tells the outcome', async () => {
+    const { data } = await operator.inventory.createAsset({ body: { data: { asset: device('press') } } })
+    const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 10 } })
+    assert.equal(status.data.state, 'finished')
+    const result = status.data.detail.result as Result
+    assert.equal(result.outcome, 'created')
+    const asset = (await operator.inventory.readAsset({ params: { id: result.assetId } })).data
+    assert.equal(asset.name, 'press')
+    assert.equal(asset.functional_object_type, 'Device')
+    assert.equal(asset.access_group, 'default')
+    assert.deepEqual((asset.management_state as { state_value: string }).state_value, 'unknown')
+    assert.equal('asset_identifiers' in asset, false)
+  })
+
+  test('the same identifiers update: sent fields are replaced, others stay, null clears', async () => {
+    const first = await put({ ...device('pump'), description: 'old', instance_annotations: [{ key: 'a', value: 'b' }] })
+    const second = await put({ ...device('pump'), name: 'pump 2', description: null })
+    assert.deepEqual([second.result.assetId, second.result.outcome], [first.result.assetId, 'updated'])
+    const asset = (await operator.inventory.readAsset({ params: { id: first.result.assetId } })).data
+    assert.equal(asset.name, 'pump 2')
+    assert.equal(asset.description ?? null, null)
+    assert.deepEqual(asset.instance_annotations, [{ key: 'a', value: 'b' }])
+    assert.equal((await put({ ...device('pump'), name: 'pump 2' })).result.outcome, 'unchanged')
+  })
+
+  test('an asset that does not fit its schema is refused before it is accepted, by pointer', async () => {
+    const exchange = await operator.exchange(inventory, 'createAsset', {
+      body: { data: { asset: { ...device('bad'), nonsense: 1, name: 5 } } },
+    })
+    assert.equal(exchange.status, 400)
+    const problem = exchange.body as ProblemDocument
+    assert.equal(problem.code, 'invalid_asset')
+    assert.ok(problem.errors?.some(({ pointer }) => pointer === '/data/asset/nonsense'))
+    assert.ok(problem.errors?.some(({ pointer }) => pointer === '/data/asset/name'))
+  })
+
+  test('the dedicated PATCH endpoints change what they are for', async () => {
+    const { result } = await put(device('drive'))
+    const params = { id: result.assetId }
+    await finish(operator, 'setManagementState', { params, body: { data: { state_value: 'regarded' } } })
+    await finish(operator, 'setReachabilityState', { params, body: { data: { state_value: 'reached' } } })
+    await finish(operator, 'setTrustState', { params, body: { data: { state_value: 'trusted' } } })
+    await finish(operator, 'setFirmwareVersion', { params, body: { data: { version: 'V4.1' } } })
+    await finish(operator, 'setResponsible', { params, body: { data: { responsible: 'jane' } } })
+    const { data } = await operator.inventory.readAsset({ params })
+    assert.equal((data.management_state as { state_value: string }).state_value, 'regarded')
+    assert.equal((data.reachability_state as { state_value: string }).state_value, 'reached')
+    assert.equal((data.trust_state as { state_value: string }).state_value, 'trusted')
+    assert.equal(data.responsible, 'jane')
+    const found = await operator.inventory.listAssets({ query: { filter: "firmware_version eq 'V4.1'" } })
+    assert.deepEqual(
+      found.data.map(({ id }) => id),
+      [result.assetId],
+    )
+  })
+
+  test('asset_relations relate to assets that exist, and skip with a reason those that do not', async () => {
+    await put(device('rack'))
+    const relation = (tag: string, predicate = 'is_module_of') => ({
+      predicate,
+      related_asset: { asset_identifiers: [custom(tag)] },
+      relational_role_of_related_asset: 'object',
+    })
+    const { result } = await put({
+      ...device('module'),
+      asset_relations: [relation('rack'), relation('nowhere'), relation('rack', 'found_by_gateway')],
+    })
+    assert.deepEqual(
+      result.relations.map(({ outcome, reason }) => [outcome, reason]),
+      [
+        ['created', undefined],
+        ['skipped', 'asset_not_found'],
+        ['skipped', 'system_managed_predicate'],
+      ],
+    )
+    const { data } = await operator.inventory.listRelations({ query: { filter: `subject.id eq '${result.assetId}'` } })
+    assert.deepEqual(
+      data.map(({ predicate }) => predicate),
+      ['is_module_of'],
+    )
+  })
+
+  test('deleting an asset deletes its relations, also those from nodes', async () => {
+    const { result } = await put(device('scrap'))
+    const node = '01980000-0000-7000-8000-00000000abcd'
+    await operator.inventory.createRelation({
+      body: {
+        data: {
+          subject: { type: 'node', id: node },
+          predicate: 'holds',
+          object: { type: 'asset', id: result.assetId },
+        },
+      },
+    })
+    const deleted = await finish(operator, 'deleteAssets', { body: { data: { ids: [result.assetId] } } })
+    assert.equal(deleted.state, 'finished')
+    assert.equal((await operator.exchange(inventory, 'readAsset', { params: { id: result.assetId } })).status, 404)
+    assert.deepEqual(
+      (await operator.inventory.listRelations({ query: { filter: `object.id eq '${result.assetId}'` } })).data,
+      [],
+    )
+    const history = await operator.inventory.readHistory({ params: { id: result.assetId } })
+    assert.deepEqual(
+      history.data.map(({ change }) => change),
+      ['deleted', 'created'],
+    )
+  })
+
+  test('a batch gives one result each, and one bad item does not fail its neighbours', async () => {
+    const other = await admin.authorization.createAccessGroup({ body: { data: { name: 'elsewhere' } } })
+    await put({ ...device('theirs'), access_group: 'elsewhere' }, {}, admin)
+    const local = await hub.as('operator', {
+      accessGroupId: (await admin.authorization.listAccessGroups({ query: { name: 'default' } })).data[0]?.id ?? '',
+    })
+    const { state, result } = await finish(local, 'createAssets', {
+      body: { data: { assets: [device('one'), device('theirs'), device('two')] } },
+    })
+    const results = result as unknown as Result[]
+    assert.equal(state, 'finished')
+    assert.deepEqual(
+      results.map(({ outcome, code }) => outcome ?? code),
+      ['created', 'identity_taken', 'created'],
+    )
+    assert.doesNotMatch(JSON.stringify(results[1]), new RegExp(other.data.id))
+  })
+
+  test('many concurrent creates of the same identifiers make one asset', async () => {
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => put(device(`twin ${i}`, mac('00:1B:1B:00:00:01'), custom('twin')))),
+    )
+    assert.equal(new Set(results.map(({ result }) => result.assetId)).size, 1)
+  })
+
+  test('operations on one asset apply in the order they were accepted', async () => {
+    const { result } = await put(device('counter'))
+    const ids: string[] = []
+    for (let i = 0; i < 30; i++) {
+      const { data } = await operator.inventory.setResponsible({
+        params: { id: result.assetId },
+        body: { data: { responsible: `person ${i}` } },
+      })
+      ids.push(data.statusId)
+    }
+    for (const id of ids) await operator.inventory.readStatus({ params: { id }, query: { wait: 10 } })
+    const history = await operator.inventory.readHistory({ params: { id: result.assetId }, query: { limit: 100 } })
+    const seen = history.data.toReversed().map(({ after }) => after?.responsible)
+    assert.deepEqual(
+      seen.slice(1),
+      Array.from({ length: 30 }, (_, i) => `person ${i}`),
+    )
+  })
+
+  test('lists filter, sort, page by cursor and count', async () => {
+    const assets = Array.from({ length: 25 }, (_, i) => ({
+      ...device(`list-${String(i).padStart(2, '0')}`),
+      description: i % 2 === 0 ? 'even' : null,
+    }))
+    await finish(operator, 'createAssets', { body: { data: { assets } } })
+    const filter = "startswith(name,'list-')"
+    for (const sort of ['name', '-name', 'description,name', '-description,-name', undefined]) {
+      const seen: unknown[] = []
+      let cursor: string | undefined
+      do {
+        const page = await operator.inventory.listAssets({
+          query: {
+            filter,
+            limit: 7,
+            ...(sort === undefined ? {} : { sort }),
+            ...(cursor === undefined ? {} : { cursor }),
+          },
+        })
+        assert.equal(page.meta.totalElements, 25)
+        seen.push(...page.data.map(({ name }) => name))
+        cursor = page.meta.nextCursor
+      } while (cursor !== undefined)
+      const whole = await operator.inventory.listAssets({
+        query: { filter, limit: 100, ...(sort === undefined ? {} : { sort }) },
+      })
+      assert.deepEqual(
+        seen,
+        whole.data.map(({ name }) => name),
+        sort,
+      )
+      assert.equal(new Set(seen).size, 25)
+    }
+    const wrong = await operator.exchange(inventory, 'listAssets', { query: { cursor: 'nonsense' } })
+    assert.equal((wrong.body as ProblemDocument).code, 'invalid_cursor')
+  })
+
+  test('a caller sees exactly the assets of the groups it may read, in lists, totals, facets and search', async () => {
+    const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'secret line' } } })
+    const { result } = await put({ ...device('hidden'), access_group: 'secret line' }, {}, admin)
+    const outsider = await hub.as('operator', {
+      accessGroupId: (await admin.authorization.listAccessGroups({ query: { name: 'default' } })).data[0]?.id ?? '',
+    })
+    const insider = await hub.as('viewer', { accessGroupId: group.id })
+    assert.equal((await outsider.exchange(inventory, 'readAsset', { params: { id: result.assetId } })).status, 404)
+    assert.equal((await insider.inventory.listAssets({})).meta.totalElements, 1)
+    assert.deepEqual((await insider.inventory.readFacets({ query: { by: 'access_group' } })).data, [
+      { value: 'secret line', count: 1 },
+    ])
+    assert.equal((await outsider.inventory.listAssets({ query: { q: 'hidden' } })).data.length, 0)
+    assert.equal((await insider.inventory.listAssets({ query: { q: 'HIDDEN' } })).data.length, 1)
+    const missing = await outsider.exchange(inventory, 'setResponsible', {
+      params: { id: result.assetId },
+      body: { data: { responsible: 'x' } },
+    })
+    assert.equal(missing.status, 404)
+  })
+
+  test('custom properties are defined, set, filtered by and removed', async () => {
+    const { result } = await put(device('custom'))
+    const { data: property } = await admin.inventory.createCustomProperty({
+      body: { data: { name: 'cost centre', data_type: 'number' } },
+    })
+    const value = { asset_id: result.assetId, key: property.key, value: 4711 }
+    await finish(operator, 'setPropertyValues', { body: { data: [value] } })
+    const found = await operator.inventory.listAssets({
+      query: { filter: `custom_properties/${property.key} eq '4711'` },
+    })
+    assert.deepEqual(
+      found.data.map(({ custom_properties }) => custom_properties),
+      [[{ key: property.key, value: '4711' }]],
+    )
+    const bad = await operator.exchange(inventory, 'setPropertyValues', {
+      body: { data: [{ ...value, value: 'much' }] },
+    })
+    assert.equal((bad.body as ProblemDocument).errors?.[0]?.pointer, '/data/0/value')
+    await finish(operator, 'deletePropertyValues', {
+      body: { data: [{ asset_id: result.assetId, key: property.key }] },
+    })
+    assert.deepEqual(
+      (await operator.inventory.listAssets({ query: { filter: `custom_properties/${property.key} ne null` } })).data,
+      [],
+    )
+  })
+
+  test('an asset can be read as it was', async () => {
+    const { result } = await put(device('past'))
+    const before = (await operator.inventory.readAsset({ params: { id: result.assetId } })).data
+    await put({ ...device('past'), name: 'present' })
+    const then = await operator.inventory.readAsset({
+      params: { id: result.assetId },
+      query: { at: String(before.last_modified_timestamp) },
+    })
+    assert.equal(then.data.name, 'past')
+  })
+
+  test('If-Match is checked when the write is applied', async () => {
+    const { result } = await put(device('matched'))
+    const read = await operator.exchange(inventory, 'readAsset', { params: { id: result.assetId } })
+    const headers = { prefer: 'wait=10', 'if-match': read.headers.get('etag') ?? '' }
+    const change = (responsible: string) =>
+      finish(operator, 'setResponsible', { params: { id: result.assetId }, body: { data: { responsible } }, headers })
+    assert.equal((await change('a')).state, 'finished')
+    const late = await change('b')
+    assert.deepEqual([late.state, late.result.code], ['failed', 'precondition_failed'])
+  })
+
+  test('the totals without a filter are those of the groups', async () => {
+    const counted = await admin.inventory.listAssets({ query: { filter: 'id ne null', limit: 1 } })
+    const kept = await admin.inventory.listAssets({ query: { limit: 1 } })
+    assert.equal(kept.meta.totalElements, counted.meta.totalElements)
+  })
+})

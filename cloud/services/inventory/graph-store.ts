@@ -1,0 +1,134 @@
+import type { Entity } from '@millwright/api/inventory.ts'
+import type { Handle } from '../../platform/database/database.ts'
+import { type Statement, statement } from '../../platform/database/statement.ts'
+import type { Direction } from './graph.ts'
+import type { RelationRow } from './relation.ts'
+import { columnsOf, type Groups } from './relation-store.ts'
+
+type Way = Exclude<Direction, 'both'>
+
+type Shape = { direction: Direction; someTime: boolean; somePredicates: boolean }
+
+/**
+ * The group of the asset at the other end, to be compared with those that may be seen; of an asset that is gone by now,
+ * the last it was in. A sub-select and not `exists`, which the planner may turn into a hash over all assets.
+ */
+function groupOf(asset: string, someTime: boolean): string {
+  const now = `(select a.access_group_id from assets a where a.tenant_id = $1 and a.id = ${asset})`
+  if (!someTime) return now
+  const last = `(select h.access_group_id from asset_history h where h.tenant_id = $1 and h.asset_id = ${asset}
+                 order by h.version desc limit 1)`
+  return `coalesce(${now}, ${last})`
+}
+
+/** The relations of one table that leave the frontier one way. Limited by itself, so that it knows when it was cut. */
+function hop(table: 'relations' | 'ended_relations', way: Way, { someTime, somePredicates }: Shape): string {
+  const [near, far] = way === 'out' ? ['subject', 'object'] : ['object', 'subject']
+  const alive = table === 'relations' ? 'and r.created_at <= $7' : 'and r.created_at <= $7 and r.ended_at > $7'
+  return `(select '${table} ${way}' as branch, ${columnsOf('r')}
+     from unnest($2::text[], $3::uuid[]) as f (type, id)
+     join ${table} r on r.tenant_id = $1 and r.${near}_id = f.id and r.${near}_type = f.type
+     where ($4::uuid[] is null or r.${far}_type = 'node' or ${groupOf(`r.${far}_id`, someTime)} = any($4))
+       and ${somePredicates ? 'r.predicate = any($6::text[])' : '$6::text[] is null'}
+       ${someTime ? alive : ''}
+     limit $5)`
+}
+
+function hopStatement(shape: Shape): Statement<RelationRow & { branch: string }> {
+  const ways: Way[] = shape.direction === 'both' ? ['out', 'in'] : [shape.direction]
+  const tables = shape.someTime ? (['relations', 'ended_relations'] as const) : (['relations'] as const)
+  return statement(ways.flatMap((way) => tables.map((table) => hop(table, way, shape))).join(' union all '))
+}
+
+const both = [true, false]
+const hopStatements = new Map(
+  (['out', 'in', 'both'] as const).flatMap((direction) =>
+    both.flatMap((someTime) =>
+      both.map((somePredicates) => {
+        const shape = { direction, someTime, somePredicates }
+        return [nameOf(shape), hopStatement(shape)] as const
+      }),
+    ),
+  ),
+)
+
+function nameOf({ direction, someTime, somePredicates }: Shape): string {
+  return `${direction} ${someTime} ${somePredicates}`
+}
+
+/** What may be seen of the graph, and when. */
+export type View = {
+  groups: Groups
+  direction: Direction
+  predicates: readonly string[] | undefined
+  /** Absent: now. */
+  at: string | undefined
+}
+
+export type Found = { rows: RelationRow[]; cut: boolean }
+
+/** One step from all of the frontier at once. Never more than the limit each way; `cut` says that there were more. */
+export async function findHops(
+  handle: Handle,
+  frontier: readonly Entity[],
+  { groups, direction, predicates, at, limit }: View & { limit: number },
+): Promise<Found> {
+  const shape = { direction, someTime: at !== undefined, somePredicates: predicates !== undefined }
+  const hops = hopStatements.get(nameOf(shape))
+  if (hops === undefined || frontier.length === 0) return { rows: [], cut: false }
+  const types = frontier.map(({ type }) => type)
+  const ids = frontier.map(({ id }) => id)
+  const values = [types, ids, groups, limit + 1, predicates ?? null]
+  const rows = await handle.rows(hops, ...values, ...(at === undefined ? [] : [at]))
+  const counts = new Map<string, number>()
+  for (const { branch } of rows) counts.set(branch, (counts.get(branch) ?? 0) + 1)
+  return { rows, cut: [...counts.values()].some((count) => count > limit) }
+}
+
+const readableAtStatement = statement<{ id: string }>(
+  `select a.id from assets a
+   where a.tenant_id = $1 and a.id = $2 and ($3::uuid[] is null or a.access_group_id = any($3)) and a.created_at <= $4
+   union all
+   select d.asset_id from asset_history d
+   where d.tenant_id = $1 and d.asset_id = $2 and ($3::uuid[] is null or d.access_group_id = any($3))
+     and d.change = 'deleted' and d.time > $4
+     and exists (select from asset_history e where e.tenant_id = $1 and e.asset_id = $2 and e.time <= $4)
+     and not exists (select from assets a where a.tenant_id = $1 and a.id = $2)
+   limit 1`,
+)
+
+/** Whether an asset was there at a time, for somebody who sees these groups now. */
+export async function wasReadable(
+  handle: Handle,
+  { id, groups, at }: { id: string; groups: Groups; at: string },
+): Promise<boolean> {
+  return (await handle.row(readableAtStatement, id, groups, at)) !== undefined
+}
+
+export type Description = { id: string; name: string | null; type: string | null }
+
+const describeStatement = statement<Description>(
+  `select id, name, type from assets
+   where tenant_id = $1 and id = any($2::uuid[]) and ($3::uuid[] is null or access_group_id = any($3))`,
+)
+const describeAtStatement = statement<Description>(
+  `select f.id, h.document ->> 'name' as name, h.document ->> 'functional_object_type' as type
+   from unnest($2::uuid[]) as f (id)
+   cross join lateral (
+     select e.document from asset_history e where e.tenant_id = $1 and e.asset_id = f.id and e.time <= $4
+     order by e.time desc, e.version desc limit 1) as h
+   where $3::uuid[] is null or ${groupOf('f.id', true)} = any($3)`,
+)
+
+/** What assets are called, or were called at a time. */
+export async function describeAssets(
+  handle: Handle,
+  ids: readonly string[],
+  { groups, at }: Pick<View, 'groups' | 'at'>,
+): Promise<Map<string, Description>> {
+  const rows =
+    at === undefined
+      ? await handle.rows(describeStatement, ids, groups)
+      : await handle.rows(describeAtStatement, ids, groups, at)
+  return new Map(rows.map((row) => [row.id, row]))
+}

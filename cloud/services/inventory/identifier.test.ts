@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import {
+  type Claim,
+  choose,
+  type Identifier,
+  keyOf,
+  nameOf,
+  normalise,
+  uncertaintyOf,
+  valueTextOf,
+} from './identifier.ts'
+
+const short = fc.oneof(fc.constantFrom('', 'a', 'b', 'A', ' a', '","', '"', '\\', '/', '\0', '\ud800'), fc.string())
+const long = fc.string({ minLength: 190, maxLength: 400 })
+const text = fc.oneof({ weight: 5, arbitrary: short }, { weight: 1, arbitrary: long })
+const mac = fc
+  .tuple(fc.integer({ min: 0, max: 3 }), fc.constantFrom(':', '-'), fc.boolean())
+  .map(([last, between, upper]) => {
+    const address = ['00', '1b', '1b', 'aa', 'ff', `0${last}`].join(between)
+    return upper ? address.toUpperCase() : address
+  })
+const annotations = {
+  identifier_type: fc.constantFrom(undefined, null, 'x'),
+  identifier_uncertainty: fc.constantFrom(undefined, null, 1),
+}
+const simple = fc.oneof(
+  fc.record({ asset_identifier_type: fc.constant('MacIdentifier'), mac_address: mac, ...annotations }),
+  fc.record({
+    asset_identifier_type: fc.constant('IdLinkIdentifier'),
+    id_link: fc.constantFrom('https://A.io/x', 'HTTPS://a.io/x', 'https://a.io/X', 'https://a.io/x?Y', 'nonsense'),
+    ...annotations,
+  }),
+  fc.record({
+    asset_identifier_type: fc.constant('ProductInstanceIdentifier'),
+    vendor: text,
+    article_number: text,
+    serial_number: text,
+  }),
+)
+const identifier: fc.Arbitrary<Identifier> = fc.oneof(
+  simple,
+  fc.record({ asset_identifier_type: fc.constant('CustomIdentifier'), name: text, value: text, ...annotations }),
+  fc.record({ asset_identifier_type: fc.constant('SoftwareIdentifier'), name: text, version: text }),
+  fc.record({ asset_identifier_type: fc.constant('CertificateIdentifier'), certificate_id: text }),
+  fc.record({
+    asset_identifier_type: fc.constant('HostBasedSoftwareIdentifier'),
+    host_identifier: text,
+    name: text,
+    version: text,
+    instance_identifier: fc.option(text),
+  }),
+  fc.record({
+    asset_identifier_type: fc.constant('ParentRelativeIdentifier'),
+    parent_identifier: simple,
+    slot: fc.constantFrom(0, -0, 1),
+    subslot: fc.constantFrom(0, 1),
+  }),
+  fc.record({ asset_identifier_type: fc.constantFrom('Other', 'Another'), name: text, value: text }),
+)
+
+/** What makes a normalised identifier what it is: all but its annotations. */
+function essence(given: unknown): unknown {
+  if (typeof given !== 'object' || given === null) return given
+  const { identifier_type: _, identifier_uncertainty: __, ...rest } = given as Record<string, unknown>
+  return Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, essence(value)]))
+}
+
+describe('the key of an identifier', () => {
+  test('is the same for the same identifier, and another for another', () => {
+    fc.assert(
+      fc.property(identifier, identifier, (a, b) => {
+        const same = isDeepStrictEqual(essence(normalise(a)), essence(normalise(b)))
+        assert.equal(keyOf(a) === keyOf(b), same)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('does not depend on the order of fields, nor on having been normalised', () => {
+    fc.assert(
+      fc.property(identifier, (given) => {
+        assert.equal(keyOf(normalise(given)), keyOf(given))
+        assert.equal(keyOf(Object.fromEntries(Object.entries(given).reverse())), keyOf(given))
+        assert.deepEqual(normalise(normalise(given)), normalise(given))
+      }),
+    )
+  })
+
+  test('is short, whatever the identifier', () => {
+    fc.assert(
+      fc.property(identifier, (given) => keyOf(given).length <= 200 && Buffer.byteLength(valueTextOf(given)) <= 2000),
+    )
+  })
+})
+
+describe('an identifier', () => {
+  test('is written in one way', () => {
+    const upper = { asset_identifier_type: 'MacIdentifier', mac_address: ' 00-1B-1B-AA-FF-01 ', identifier_type: null }
+    assert.deepEqual(normalise(upper), { asset_identifier_type: 'MacIdentifier', mac_address: '00:1b:1b:aa:ff:01' })
+    const link = { asset_identifier_type: 'IdLinkIdentifier', id_link: 'HTTPS://I.Example.COM:8443/1P+S?Q=A' }
+    assert.equal(normalise(link).id_link, 'https://i.example.com:8443/1P+S?Q=A')
+    const module = { asset_identifier_type: 'ParentRelativeIdentifier', parent_identifier: upper, slot: 1, subslot: 2 }
+    assert.deepEqual(normalise(module).parent_identifier, normalise(upper))
+  })
+
+  test('is as uncertain as it says, else as its type is', () => {
+    assert.equal(uncertaintyOf({ asset_identifier_type: 'IdLinkIdentifier' }), 1000)
+    assert.equal(uncertaintyOf({ asset_identifier_type: 'MacIdentifier', identifier_uncertainty: 1 }), 1)
+    assert.equal(uncertaintyOf({ asset_identifier_type: 'MacIdentifier', identifier_uncertainty: null }), 1002)
+    assert.equal(uncertaintyOf({ asset_identifier_type: 'Other' }), 2000)
+  })
+
+  test('has a name and a value that people look for', () => {
+    const mac = { asset_identifier_type: 'MacIdentifier', mac_address: 'aa' }
+    assert.deepEqual([nameOf(mac), valueTextOf(mac)], [null, 'aa'])
+    const custom = { asset_identifier_type: 'CustomIdentifier', name: 'n', value: 'v' }
+    assert.deepEqual([nameOf(custom), valueTextOf(custom)], ['n', 'v'])
+    const product = {
+      asset_identifier_type: 'ProductInstanceIdentifier',
+      vendor: 'V',
+      article_number: 'A',
+      serial_number: 'S',
+    }
+    assert.deepEqual([nameOf(product), valueTextOf(product)], ['V A', 'S'])
+    const module = { asset_identifier_type: 'ParentRelativeIdentifier', parent_identifier: mac, slot: 1, subslot: 2 }
+    assert.deepEqual([nameOf(module), valueTextOf(module)], [null, 'aa/1/2'])
+  })
+})
+
+describe('the identity of an asset', () => {
+  const at = (key: string, uncertainty: number, assetId: string, createdAt = '2026-01-01T00:00:00.000Z'): Claim => ({
+    key,
+    uncertainty,
+    assetId,
+    createdAt,
+  })
+
+  test('is new when nobody has its identifiers', () => {
+    assert.deepEqual(choose([]), { matchedBy: [], conflicts: [] })
+  })
+
+  test('is decided by the least uncertain identifier, however many others disagree', () => {
+    assert.deepEqual(choose([at('m1', 1002, 'b'), at('m2', 1002, 'b'), at('link', 1000, 'a')]), {
+      match: 'a',
+      matchedBy: ['link'],
+      conflicts: [{ assetId: 'b', by: ['m1', 'm2'] }],
+    })
+  })
+
+  test('goes to who has most identifiers among equals, then to the oldest', () => {
+    assert.equal(choose([at('1', 5, 'a'), at('2', 5, 'b'), at('3', 9, 'b')]).match, 'b')
+    assert.equal(choose([at('1', 5, 'a', '2026-01-02T00:00:00.000Z'), at('2', 5, 'b')]).match, 'b')
+  })
+
+  const claims = fc.uniqueArray(
+    fc.record({
+      key: fc.constantFrom('k1', 'k2', 'k3', 'k4', 'k5', 'k6'),
+      uncertainty: fc.integer({ min: 1, max: 3 }),
+      assetId: fc.constantFrom('a', 'b', 'c'),
+    }),
+    { selector: ({ key }) => key },
+  )
+  const ages = fc.record({ a: fc.constantFrom('1', '2'), b: fc.constantFrom('1', '2'), c: fc.constantFrom('1', '2') })
+
+  test('is what the rules say, read one after the other', () => {
+    fc.assert(
+      fc.property(claims, ages, (wanted, created) => {
+        const given = wanted.map((claim) => ({ ...claim, createdAt: created[claim.assetId] }))
+        const decided = choose(given)
+        let left = [...new Set(given.map(({ assetId }) => assetId))]
+        const of = (id: string) => given.filter(({ assetId }) => assetId === id)
+        const best = (id: string) => Math.min(...of(id).map(({ uncertainty }) => uncertainty))
+        const least = Math.min(...left.map(best))
+        left = left.filter((id) => best(id) === least)
+        const most = Math.max(...left.map((id) => of(id).length))
+        left = left.filter((id) => of(id).length === most)
+        const oldest = left.map((id) => created[id as 'a']).sort()[0]
+        left = left.filter((id) => created[id as 'a'] === oldest)
+        assert.equal(decided.match, left.sort()[0])
+        const told = [...decided.matchedBy, ...decided.conflicts.flatMap(({ by }) => by)]
+        assert.deepEqual(told.sort(), given.map(({ key }) => key).sort())
+      }),
+    )
+  })
+
+  test('does not depend on the order of the identifiers', () => {
+    fc.assert(
+      fc.property(claims, (wanted) => {
+        const given = wanted.map((claim) => ({ ...claim, createdAt: '1' }))
+        assert.deepEqual(choose(given.toReversed()), choose(given))
+      }),
+    )
+  })
+})

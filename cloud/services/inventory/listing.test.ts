@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testHub } from '../../platform/testing/hub.ts'
+
+const asset = (tag: number, fields: object) => ({
+  functional_object_type: 'Device',
+  asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: `t${tag}` }],
+  ...fields,
+})
+
+test('pages by cursor are the list cut into pieces, whatever it is sorted by and whatever is missing', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const names = ['b', 'a', undefined, 'b', 'c', undefined, 'a', 'b']
+  const descriptions = ['x', undefined, 'y', 'x', undefined, undefined, 'y', 'z']
+  const assets = names.map((name, tag) => {
+    const description = descriptions[tag]
+    return asset(tag, { ...(name && { name }), ...(description && { description }) })
+  })
+  await admin.inventory.createAssets({ body: { data: { assets } }, query: {}, headers: { prefer: 'wait=10' } })
+  for (const sort of [undefined, 'name', '-name', 'name,-description', '-name,description', '-created_timestamp']) {
+    const sorted = sort === undefined ? {} : { sort }
+    const whole = await admin.inventory.listAssets({ query: { ...sorted, limit: 100 } })
+    const paged: unknown[] = []
+    for (let cursor: string | undefined, more = true; more; ) {
+      const query = { ...sorted, limit: 3, ...(cursor === undefined ? {} : { cursor }) }
+      const { data, meta } = await admin.inventory.listAssets({ query })
+      paged.push(...data.map(({ id }) => id))
+      cursor = (meta as { nextCursor?: string }).nextCursor
+      more = cursor !== undefined
+    }
+    assert.equal(whole.data.length, names.length)
+    assert.deepEqual(
+      paged,
+      whole.data.map(({ id }) => id),
+      sort,
+    )
+  }
+})

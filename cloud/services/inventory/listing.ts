@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto'
+import { Problem } from '@millwright/api/problem.ts'
+
+/** What a list is sorted by. The id comes last by itself, so that the order is always whole. */
+export type SortKey = {
+  column: string
+  descending: boolean
+  nullable: boolean
+  /** How a parameter is read. */
+  cast: string
+}
+
+export type Fragment = { sql: string; values: unknown[] }
+
+/** The id follows the direction of the key before it, so that one index serves both directions. */
+export function orderBy(keys: readonly SortKey[]): string {
+  const direction = keys.at(-1)?.descending === true ? ' desc' : ''
+  return [...keys.map(({ column, descending }) => `${column}${descending ? ' desc' : ''}`), `a.id${direction}`].join(
+    ', ',
+  )
+}
+
+/** Conditions of which each is one stretch of an index, in the order of the list; their parameters are numbered on. */
+export type Stretches = { conditions: string[]; values: unknown[] }
+
+export const everything: Stretches = { conditions: ['true'], values: [] }
+
+/**
+ * Everything after a row, in the order of the keys: first what is equal but for the last key, then what is equal but for
+ * the last two, and so on. As one condition with `or` it would be true of the same rows, and no index could find them.
+ */
+export function after(keys: readonly SortKey[], last: readonly (string | null)[], firstParameter: number): Stretches {
+  const descending = keys.at(-1)?.descending === true
+  const all: SortKey[] = [...keys, { column: 'a.id', descending, nullable: false, cast: 'uuid' }]
+  const values: unknown[] = []
+  const parameter = (value: string, cast: string) => `$${firstParameter + values.push(value) - 1}::${cast}`
+  const conditions = all.flatMap((key, index) => {
+    const further = beyond(key, last[index] ?? null, parameter)
+    // A parameter that no condition uses has no type, and is refused.
+    if (further.length === 0) return []
+    const same = all.slice(0, index).map((before, place) => equal(before, last[place] ?? null, parameter))
+    return further.map((next) => [...same, next].join(' and '))
+  })
+  return { conditions, values }
+}
+
+type Parameter = (value: string, cast: string) => string
+
+function equal({ column, cast }: SortKey, value: string | null, parameter: Parameter): string {
+  return value === null ? `${column} is null` : `${column} = ${parameter(value, cast)}`
+}
+
+/** PostgreSQL puts nulls last, and first when descending: a null is larger than every value. */
+function beyond({ column, descending, nullable, cast }: SortKey, value: string | null, parameter: Parameter): string[] {
+  if (value === null) return descending ? [`${column} is not null`] : []
+  if (descending) return [`${column} < ${parameter(value, cast)}`]
+  return [`${column} > ${parameter(value, cast)}`, ...(nullable ? [`${column} is null`] : [])]
+}
+
+/** A cursor is of one query only: with another filter or order it would skip and repeat. */
+export function writeCursor(query: string, last: readonly (string | null)[]): string {
+  return Buffer.from(JSON.stringify([fingerprint(query), ...last])).toString('base64url')
+}
+
+export function readCursor(cursor: string, query: string, length: number): (string | null)[] {
+  const [of, ...last] = parsed(cursor)
+  const whole = last.length === length && last.every((value) => value === null || typeof value === 'string')
+  if (of === fingerprint(query) && whole) return last as (string | null)[]
+  throw new Problem('invalid_cursor', 'Take the cursor from meta.nextCursor of the page before, with the same query')
+}
+
+function parsed(cursor: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(value) ? value : []
+  } catch {
+    return []
+  }
+}
+
+function fingerprint(query: string): string {
+  return hash('sha256', query, 'base64url').slice(0, 12)
+}

@@ -1,0 +1,189 @@
+import { type FieldError, Problem } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import { findAccessGroup } from '../../platform/access/store.ts'
+import { etagOf } from '../../platform/http/etag.ts'
+import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
+import { createdDocument, writeShape } from './asset.ts'
+import { findGroups } from './asset-store.ts'
+import { mergedDocument, partedRelations, revertedDocument, takenRelations } from './merge.ts'
+import * as store from './merge-store.ts'
+import type { MergePayload, SplitPayload, UndoPayload } from './payload.ts'
+import type { RelationRow } from './relation.ts'
+import type { Change, WorkingAsset } from './workspace.ts'
+
+/** The other asset becomes part of this one and is no more. */
+export async function applyMerge(parts: ApplierParts, applying: Applying, payload: MergePayload): Promise<unknown> {
+  const { tx, workspace, operation } = applying
+  const asset = writableAsset(applying, payload.assetId)
+  const other = writableAsset(applying, payload.otherId)
+  requireVersion(asset, payload.ifMatch)
+  const document = mergedDocument(asset.document, other.document, payload.prefer)
+  await requireValid(parts, applying, document)
+  const identifiers = await store.identifiersWithKeys(tx, other.id)
+  const relations = await store.lockRelationsOf(tx, [asset.id, other.id])
+  const { restate, united } = takenRelations(relations, payload)
+  const time = new Date().toISOString()
+
+  workspace.put(next(asset, document, time), changeBy(operation, { time, type: 'merge', value: other.id }))
+  for (const identifier of identifiers) workspace.move({ ...identifier, to: asset.id })
+  workspace.restate(restate, time)
+  workspace.remove(other, changeBy(operation, { time, type: 'merge', value: asset.id }))
+  const mergeId = v7()
+  workspace.merged({
+    id: mergeId,
+    assetId: asset.id,
+    otherId: other.id,
+    mergedAt: time,
+    principalId: operation.principalId,
+    principalName: operation.principalName,
+    otherName: typeof other.document.name === 'string' ? other.document.name : null,
+    otherAccessGroupId: other.accessGroupId,
+    otherVersion: other.version,
+    otherCreatedAt: other.createdAt,
+    otherDocument: other.document,
+    keys: identifiers.map(({ key }) => key),
+    united,
+    documentBefore: asset.document,
+    documentAfter: document,
+  })
+  const counts = { identifiers: identifiers.length, relations: restate.length }
+  return { assetId: asset.id, outcome: 'merged', mergeId, otherId: other.id, ...counts }
+}
+
+/** The other asset is there again, with those of its things that are still here. */
+export async function applyUndo(parts: ApplierParts, applying: Applying, payload: UndoPayload): Promise<unknown> {
+  const { tx, workspace, operation, rights } = applying
+  const asset = writableAsset(applying, payload.assetId)
+  requireVersion(asset, payload.ifMatch)
+  const merge = await store.findMerge(tx, payload)
+  if (merge === undefined) throw new Problem('not_found', 'There is no such merge into this asset')
+  requireUndoable(merge)
+  const { otherId, mergedAt, united } = merge
+  const identifiers = (await store.identifiersWithKeys(tx, asset.id)).filter(({ key }) => merge.keys.includes(key))
+  if (merge.keys.length > 0 && identifiers.length === 0) throw nothingLeft()
+  // Its group may have been deleted since, for it was not in it any more.
+  const group = (await findAccessGroup(tx, merge.otherAccessGroupId))?.id ?? asset.accessGroupId
+  if (!mayWrite(rights, group)) throw forbidden()
+  const document = revertedDocument(asset.document, { before: merge.documentBefore, after: merge.documentAfter })
+  await requireValid(parts, applying, document)
+
+  const ended = await store.relationsEndedAt(tx, { assetId: otherId, at: mergedAt })
+  const current = await store.lockRelationsOf(tx, [asset.id])
+  const there = await findGroups(tx, assetEnds(ended))
+  const isThere = (id: string) => there.has(id)
+  const { end, restate } = partedRelations({ assetId: asset.id, otherId, ended, united, current, isThere })
+  const time = new Date().toISOString()
+  const change = changeBy(operation, { time, type: 'merge_undone', value: otherId })
+  workspace.put(next(asset, document, time), change)
+  workspace.put(
+    {
+      id: otherId,
+      accessGroupId: group,
+      // Its deletion was a version too.
+      version: merge.otherVersion + 2,
+      createdAt: merge.otherCreatedAt,
+      document: { ...merge.otherDocument, last_modified_timestamp: time },
+    },
+    changeBy(operation, { time, type: 'merge_undone', value: asset.id }),
+  )
+  for (const identifier of identifiers) workspace.move({ ...identifier, to: otherId })
+  workspace.end(end, change)
+  workspace.restate(restate, time)
+  workspace.undoMerge(merge.id, time)
+  const counts = { identifiers: identifiers.length, relations: restate.length }
+  return { assetId: asset.id, outcome: 'undone', mergeId: merge.id, otherId, ...counts }
+}
+
+/** Some identifiers become an asset of their own, of the same type and in the same access group. Relations stay. */
+export async function applySplit(parts: ApplierParts, applying: Applying, payload: SplitPayload): Promise<unknown> {
+  const { tx, workspace, operation } = applying
+  const asset = writableAsset(applying, payload.assetId)
+  requireVersion(asset, payload.ifMatch)
+  const own = await store.identifiersWithKeys(tx, asset.id)
+  const leaving = own.filter(({ key }) => payload.keys.includes(key))
+  requireOwn(payload.keys, leaving)
+  if (leaving.length === own.length)
+    throw new Problem('conflict', 'At least one identifier must stay: without any, nothing would be left of the asset')
+  const time = new Date().toISOString()
+  const document = await splitDocument(parts, applying, { asset, name: payload.name, time })
+  const id = v7()
+  workspace.put(next(asset, asset.document, time), changeBy(operation, { time, type: 'split', value: id }))
+  workspace.put(
+    { id, accessGroupId: asset.accessGroupId, version: 1, createdAt: time, document },
+    changeBy(operation, { time, type: 'split', value: asset.id }),
+  )
+  for (const identifier of leaving) workspace.move({ ...identifier, to: id })
+  return { assetId: asset.id, outcome: 'split', createdAssetId: id, identifiers: leaving.length }
+}
+
+type Splitting = { asset: WorkingAsset; name: string | undefined; time: string }
+
+/** Nobody knows which fields are whose, so only the kind of thing is taken over, unless its schema wants more. */
+async function splitDocument({ schemas }: ApplierParts, { tx, operation }: Applying, { asset, name, time }: Splitting) {
+  const whole = writeShape(asset.document)
+  const { functional_object_type, functional_object_schema_url } = whole
+  const named = { name: name ?? whole.name }
+  const made = { responsible: operation.principalName, now: time }
+  const bare = createdDocument({ functional_object_type, functional_object_schema_url, ...named }, made)
+  const faults = await schemas.faultsOf(tx, bare)
+  return faults.length === 0 ? bare : createdDocument({ ...whole, ...named }, made)
+}
+
+function writableAsset({ workspace, rights }: Applying, id: string): WorkingAsset {
+  const asset = workspace.asset(id)
+  if (asset !== undefined && mayWrite(rights, asset.accessGroupId)) return asset
+  throw new Problem('asset_not_found', `There is no asset ${id}`)
+}
+
+function requireVersion(asset: WorkingAsset, ifMatch: string | undefined): void {
+  if (ifMatch === undefined || ifMatch === etagOf(asset.version)) return
+  throw new Problem('precondition_failed', 'It was changed since you read it: read it again')
+}
+
+async function requireValid({ schemas }: ApplierParts, { tx }: Applying, document: Record<string, unknown>) {
+  const errors: FieldError[] = await schemas.faultsOf(tx, document)
+  if (errors.length === 0) return
+  const told = `${errors[0]?.pointer} ${errors[0]?.detail}`
+  throw new Problem('invalid_asset', `The resulting asset does not fit its schema: ${told}`, { errors })
+}
+
+export function requireUndoable({ undoneAt }: { undoneAt: string | null }): void {
+  if (undoneAt !== null) throw new Problem('conflict', `The merge was undone at ${undoneAt}`)
+}
+
+function requireOwn(keys: readonly string[], own: readonly { key: string }[]): void {
+  const known = new Set(own.map(({ key }) => key))
+  const errors = keys.flatMap((key, index): FieldError[] =>
+    known.has(key)
+      ? []
+      : [{ pointer: `/data/identifiers/${index}`, code: 'conflict', detail: 'is not an identifier of this asset' }],
+  )
+  if (errors[0] !== undefined) throw new Problem('conflict', `${errors[0].pointer} ${errors[0].detail}`, { errors })
+}
+
+function nothingLeft(): Problem {
+  return new Problem('conflict', 'None of the identifiers that came over is an identifier of this asset any more')
+}
+
+export function forbidden(): Problem {
+  return new Problem('forbidden', 'This needs inventory_write_asset_data in the access groups of both assets')
+}
+
+function next(asset: WorkingAsset, document: Record<string, unknown>, time: string): WorkingAsset {
+  return { ...asset, version: asset.version + 1, document: { ...document, last_modified_timestamp: time } }
+}
+
+function changeBy(
+  actor: Change['actor'],
+  { time, type, value }: { time: string; type: string; value: string },
+): Change {
+  return { actor, source: { type, value }, time }
+}
+
+function assetEnds(relations: readonly RelationRow[]): string[] {
+  const ends = relations.flatMap(({ subjectType, subjectId, objectType, objectId }) => [
+    ...(subjectType === 'asset' ? [subjectId] : []),
+    ...(objectType === 'asset' ? [objectId] : []),
+  ])
+  return [...new Set(ends)]
+}

@@ -1,0 +1,83 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { etagOf } from '../../platform/http/etag.ts'
+import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
+import { isSame, removePropertyValue, setFirmware, setGatewayVersion, setPropertyValue, setState } from './asset.ts'
+import type { QueuedOperation } from './operation-store.ts'
+import type { PatchItem, PatchPayload } from './payload.ts'
+import type { WorkingAsset } from './workspace.ts'
+
+type PatchOperation = QueuedOperation & { payload: PatchPayload }
+
+export function isPatch(operation: QueuedOperation): operation is PatchOperation {
+  return operation.kind === 'patch'
+}
+
+export async function applyPatch(
+  parts: ApplierParts,
+  applying: Applying,
+  { payload }: PatchOperation,
+): Promise<unknown> {
+  const results: unknown[] = []
+  for (const item of payload.items) {
+    try {
+      results.push(await patchOne(parts, applying, { item, ifMatch: payload.ifMatch }))
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      results.push(error.toDocument({ traceId: applying.operation.id }))
+    }
+  }
+  return payload.single ? results[0] : results
+}
+
+type One = { item: PatchItem; ifMatch: string | undefined }
+
+async function patchOne(parts: ApplierParts, applying: Applying, { item, ifMatch }: One) {
+  const { workspace, rights, operation, tx } = applying
+  const asset = workspace.asset(item.assetId)
+  if (asset === undefined || !mayWrite(rights, asset.accessGroupId)) {
+    throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
+  }
+  if (ifMatch !== undefined && ifMatch !== etagOf(asset.version)) {
+    throw new Problem('precondition_failed', 'It was changed since you read it: read it again')
+  }
+  if (item.change === 'access_group' && !mayWrite(rights, item.accessGroupId)) {
+    throw new Problem('forbidden', 'This needs inventory_write_asset_data in both access groups')
+  }
+  const now = new Date().toISOString()
+  const document = changed(asset, item, now)
+  const accessGroupId = item.change === 'access_group' ? item.accessGroupId : asset.accessGroupId
+  if (accessGroupId === asset.accessGroupId && isSame(asset.document, document))
+    return { assetId: asset.id, outcome: 'unchanged' }
+  const faults = await parts.schemas.faultsOf(tx, document)
+  if (faults.length > 0)
+    throw new Problem('invalid_asset', 'The resulting asset does not fit its schema', { errors: faults })
+  const next = {
+    ...asset,
+    accessGroupId,
+    version: asset.version + 1,
+    document: { ...document, last_modified_timestamp: now },
+  }
+  workspace.put(next, { actor: operation, source: { type: 'manual' }, time: now })
+  return { assetId: asset.id, outcome: 'updated' }
+}
+
+function changed({ document }: WorkingAsset, item: PatchItem, now: string): Record<string, unknown> {
+  switch (item.change) {
+    case 'management_state':
+    case 'reachability_state':
+    case 'trust_state':
+      return setState(document, { state: item.change, value: item.value, now })
+    case 'firmware':
+      return setFirmware(document, { version: item.version, ...(item.name === undefined ? {} : { name: item.name }) })
+    case 'gateway_version':
+      return setGatewayVersion(document, item.version)
+    case 'responsible':
+      return { ...document, responsible: item.responsible }
+    case 'property':
+      return setPropertyValue(document, { key: item.key, value: item.value })
+    case 'no_property':
+      return removePropertyValue(document, item.key)
+    case 'access_group':
+      return document
+  }
+}

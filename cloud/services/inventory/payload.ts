@@ -1,0 +1,86 @@
+import type { QueuedOperation } from './operation-store.ts'
+
+/** What accepted writes say, as it is stored between acceptance and application. */
+
+export type StoredIdentifier = {
+  key: string
+  uncertainty: number
+  type: string
+  name: string | null
+  value: string
+  identifier: Record<string, unknown>
+}
+
+export type WantedRelation = {
+  predicate: string
+  /** Keys of the identifiers of the other asset. */
+  related: { key: string; uncertainty: number }[]
+  role: 'subject' | 'object'
+  bidirectional: boolean
+}
+
+export type PutItem = {
+  /** The write shape without identifiers, relations and access group. */
+  asset: Record<string, unknown>
+  identifiers: StoredIdentifier[]
+  relations: WantedRelation[]
+  accessGroupId?: string
+}
+
+export type WriteSource = { type: 'discovery' | 'assetlinkdiscovery' | 'manual'; value?: string }
+
+export type PutPayload = {
+  items: PutItem[]
+  source: WriteSource
+  strict: boolean
+  mayRelate: boolean
+  defaultGroupId: string
+}
+
+export type DeletePayload = { ids: string[] }
+
+/** One change of one asset. */
+export type PatchItem = { assetId: string } & (
+  | { change: 'management_state' | 'reachability_state' | 'trust_state'; value: string }
+  | { change: 'firmware'; name?: string; version: string }
+  | { change: 'gateway_version'; version: string }
+  | { change: 'access_group'; accessGroupId: string }
+  | { change: 'responsible'; responsible: string }
+  | { change: 'property'; key: string; value: string }
+  | { change: 'no_property'; key: string }
+)
+
+export type PatchPayload = {
+  items: PatchItem[] /** One asset in the path: its result stands alone. */
+  single: boolean
+  ifMatch?: string
+}
+
+export type MergePayload = { assetId: string; otherId: string; prefer: 'this' | 'other'; ifMatch?: string }
+
+export type UndoPayload = { assetId: string; mergeId: string; ifMatch?: string }
+
+export type SplitPayload = { assetId: string; keys: string[]; name?: string; ifMatch?: string }
+
+/** Moves identifiers between assets, so it is applied alone: nothing that waits beside it may rely on whose they were. */
+export function isReshaping({ kind }: QueuedOperation): boolean {
+  return kind === 'merge' || kind === 'undo-merge' || kind === 'split'
+}
+
+/** The identifiers whose owners an operation must know. */
+export function keysIn({ kind, payload }: QueuedOperation): string[] {
+  if (kind !== 'put' && kind !== 'put-many') return []
+  return (payload as PutPayload).items.flatMap(({ identifiers, relations }) => [
+    ...identifiers.map(({ key }) => key),
+    ...relations.flatMap(({ related }) => related.map(({ key }) => key)),
+  ])
+}
+
+/** The assets that an operation names itself. */
+export function idsIn({ kind, payload }: QueuedOperation): string[] {
+  if (kind === 'delete') return (payload as DeletePayload).ids
+  if (kind === 'patch') return (payload as PatchPayload).items.map(({ assetId }) => assetId)
+  if (kind === 'merge') return [(payload as MergePayload).assetId, (payload as MergePayload).otherId]
+  if (kind === 'undo-merge' || kind === 'split') return [(payload as UndoPayload | SplitPayload).assetId]
+  return []
+}

@@ -1,0 +1,288 @@
+import { createHash } from 'node:crypto'
+import type { AssetDocument, Entity } from '@millwright/api/inventory.ts'
+import { areas, catalogue, cell, type Kind, type Product, sites } from './plant-catalogue.ts'
+
+/** What a plant is: the same numbers always make the same plant, and a larger one begins with the smaller one. */
+export type PlantSize = {
+  assets: number
+  seed: number
+  /** How many relations an asset has, 5 at most. */
+  relations: number
+}
+
+/** A relation of an asset, as its subject. Other assets are named by their place in the plant and an identifier. */
+export type PlantRelation = { predicate: string } & (
+  | { place: number; identifier: AssetDocument }
+  | { node: Entity & { type: 'node' } }
+)
+
+export type PlantAsset = {
+  /** Which one it is, from 0. */
+  place: number
+  accessGroup: string
+  /** As it is sent, without its access group and relations. */
+  asset: AssetDocument
+  relations: PlantRelation[]
+  managementState: 'regarded' | 'ignored' | 'unknown'
+  costCentre: string
+}
+
+export const costCentreProperty = 'cost centre'
+
+const cellsPerLine = 8
+const linesPerArea = 6
+
+type Random = () => number
+
+type Made = { place: number; identifier: AssetDocument }
+
+/** Where in the plant, and what the assets of a cell hang on. */
+type Place = {
+  seed: number
+  random: Random
+  code: string
+  accessGroup: string
+  costCentre: string
+  nodes: { cell: string; line: string }
+  gateway: Made | undefined
+  lineSwitch: Made | undefined
+}
+
+/** Cell by cell, one asset after the other: memory does not grow with the plant. */
+export function* plantAssets({ assets, seed, relations }: PlantSize): Generator<PlantAsset> {
+  let place = 0
+  let line: { number: number; gateway: Made | undefined; lineSwitch: Made | undefined } | undefined
+  for (let number = 0; place < assets; number++) {
+    const lineNumber = Math.floor(number / cellsPerLine)
+    if (line?.number !== lineNumber) line = { number: lineNumber, gateway: undefined, lineSwitch: undefined }
+    const where = placeOf(number, seed)
+    const members: readonly { kind: Kind; count: number }[] =
+      number % cellsPerLine === 0 ? [{ kind: 'gateway', count: 1 }, ...cell] : cell
+    const made = new Map<Kind, Made>()
+    for (const { kind, count } of members) {
+      for (let one = 1; one <= count && place < assets; one++) {
+        const { gateway, lineSwitch } = line
+        const asset = assetOf({ ...where, gateway, lineSwitch }, { kind, one, place, made })
+        yield { ...asset, relations: asset.relations.slice(0, relations) }
+        const [identifier = {}] = asset.asset.asset_identifiers as AssetDocument[]
+        if (!made.has(kind)) made.set(kind, { place, identifier })
+        if (kind === 'gateway') line.gateway ??= { place, identifier }
+        if (kind === 'switch') line.lineSwitch ??= { place, identifier }
+        place++
+      }
+    }
+  }
+}
+
+function placeOf(number: number, seed: number): Omit<Place, 'gateway' | 'lineSwitch'> {
+  const lineNumber = Math.floor(number / cellsPerLine)
+  const areaNumber = Math.floor(lineNumber / linesPerArea)
+  const siteNumber = Math.floor(areaNumber / areas.length)
+  const site = sites[siteNumber % sites.length] ?? ''
+  const area = areas[areaNumber % areas.length] ?? ''
+  const round = Math.floor(siteNumber / sites.length)
+  const siteCode = `${site.slice(0, 3).toUpperCase()}${round === 0 ? '' : round + 1}`
+  const lineCode = `L${padded((lineNumber % linesPerArea) + 1, 2)}`
+  return {
+    seed,
+    random: randomOf(seed, number),
+    code: `${siteCode}-${area.slice(0, 4).toUpperCase()}-${lineCode}-C${padded((number % cellsPerLine) + 1, 2)}`,
+    accessGroup: `${site}${round === 0 ? '' : ` ${round + 1}`} ${area}`,
+    costCentre: `${4000 + (areaNumber % 900)}`,
+    nodes: { cell: nodeId(seed, `cell ${number}`), line: nodeId(seed, `line ${lineNumber}`) },
+  }
+}
+
+type Member = { kind: Kind; one: number; place: number; made: ReadonlyMap<Kind, Made> }
+
+function assetOf(where: Place, member: Member): PlantAsset {
+  const { kind, one, place } = member
+  const { random } = where
+  const product = pick<Product>(catalogue[kind], random)
+  // Most are up to date, and some never were.
+  const version = product.firmware[Math.floor(Math.sqrt(random()) * product.firmware.length)] ?? ''
+  const name = `${where.code}-${shortNames[kind]}${padded(one, 2)}`
+  const described = { product, version, name, serial: serialOf(where.seed, place) }
+  return {
+    place,
+    accessGroup: where.accessGroup,
+    asset: {
+      functional_object_type: types[kind],
+      name,
+      description: `${product.name} of ${where.accessGroup}`,
+      asset_identifiers: identifiersOf(where, member, described),
+      product_instance_information: {
+        serial_number: described.serial,
+        manufacturer_product: {
+          manufacturer: { name: product.maker },
+          product_id: product.id,
+          product_version: `${1 + Math.floor(random() * 4)}`,
+          product_name: product.name,
+          product_family: product.family,
+        },
+      },
+      ...(isNetworked(kind) ? { connection_points: connectionsOf(where.seed, place) } : {}),
+      ...(types[kind] === 'Device' ? { software_components: [firmwareOf(described)] } : {}),
+      ...(kind === 'controller' ? { operating_mode: { mode_name: random() < 0.95 ? 'run' : 'stop' } } : {}),
+      location: [{ location_type: 'Okz', location_identifier: where.code }],
+    },
+    relations: relationsOf(where, member),
+    managementState: stateBy(random()),
+    costCentre: where.costCentre,
+  }
+}
+
+const shortNames = {
+  gateway: 'GW',
+  switch: 'SW',
+  controller: 'PLC',
+  module: 'IO',
+  drive: 'DRV',
+  sensor: 'SEN',
+  panel: 'HMI',
+  software: 'APP',
+} as const satisfies Record<Kind, string>
+
+const types = {
+  gateway: 'Gateway',
+  switch: 'Device',
+  controller: 'Device',
+  module: 'Device',
+  drive: 'Device',
+  sensor: 'Device',
+  panel: 'Device',
+  software: 'SoftwareArtifact',
+} as const satisfies Record<Kind, string>
+
+function isNetworked(kind: Kind): boolean {
+  return kind !== 'module' && kind !== 'software'
+}
+
+function stateBy(chance: number): PlantAsset['managementState'] {
+  if (chance < 0.85) return 'regarded'
+  return chance < 0.97 ? 'unknown' : 'ignored'
+}
+
+type Described = { product: Product; version: string; name: string; serial: string }
+
+function identifiersOf(where: Place, { kind, one, place, made }: Member, described: Described): AssetDocument[] {
+  const { product, version, name, serial } = described
+  if (kind === 'gateway')
+    return [{ asset_identifier_type: 'CertificateIdentifier', certificate_id: `gateway-${serial}` }]
+  if (kind === 'software') {
+    const host = String(made.get('panel')?.identifier.serial_number ?? name)
+    return [
+      {
+        asset_identifier_type: 'HostBasedSoftwareIdentifier',
+        host_identifier: host,
+        name: product.name,
+        version,
+        instance_identifier: serial,
+      },
+    ]
+  }
+  const own = {
+    asset_identifier_type: 'ProductInstanceIdentifier',
+    vendor: product.maker,
+    article_number: product.id,
+    serial_number: serial,
+  }
+  const parent = kind === 'module' ? made.get('controller')?.identifier : undefined
+  if (parent === undefined)
+    return [own, { asset_identifier_type: 'MacIdentifier', mac_address: macOf(where.seed, place) }]
+  return [
+    own,
+    { asset_identifier_type: 'ParentRelativeIdentifier', parent_identifier: parent, slot: one + 1, subslot: 0 },
+  ]
+}
+
+function connectionsOf(seed: number, place: number): AssetDocument[] {
+  const address = `10.${(place >>> 16) & 255}.${(place >>> 8) & 255}.${place & 255}`
+  return [
+    { connection_point_type: 'EthernetPort', id: 'x1', mac_address: macOf(seed, place) },
+    {
+      connection_point_type: 'Ipv4Connectivity',
+      id: 'ip1',
+      ipv4_address: address,
+      network_mask: '255.255.0.0',
+      related_connection_points: [{ connection_point_id: 'x1', custom_relationship: 'relies on' }],
+    },
+  ]
+}
+
+function firmwareOf({ product, version }: Described): AssetDocument {
+  const name = `${product.name} firmware`
+  return {
+    software_component_type: 'SoftwareArtifactComponent',
+    artifact: {
+      functional_object_type: 'SoftwareArtifact',
+      name,
+      is_firmware: true,
+      asset_identifiers: [{ asset_identifier_type: 'SoftwareIdentifier', name, version }],
+    },
+  }
+}
+
+/** What tells most about an asset first: where it hangs, where it stands, what it belongs to. */
+function relationsOf({ nodes, gateway, lineSwitch }: Place, { kind, made }: Member): PlantRelation[] {
+  const to = (predicate: string, other: Made | undefined): PlantRelation[] =>
+    other === undefined ? [] : [{ predicate, ...other }]
+  const at = (id: string): PlantRelation => ({ predicate: 'is_assigned_to_node', node: { type: 'node', id } })
+  const hangs: Record<Kind, () => PlantRelation[]> = {
+    gateway: () => [],
+    switch: () => to('is_connected_to', lineSwitch ?? gateway),
+    controller: () => to('is_connected_to', made.get('switch')),
+    module: () => to('is_module_of', made.get('controller')),
+    drive: () => to('is_connected_to', made.get('switch')),
+    sensor: () => to('is_connected_to', made.get('switch')),
+    panel: () => to('is_connected_to', made.get('switch')),
+    software: () => to('is_installed_on', made.get('panel')),
+  }
+  const head = kind === 'controller' || kind === 'switch' ? undefined : made.get('controller')
+  return [
+    ...hangs[kind](),
+    at(nodes.cell),
+    ...to('is_part_of', head),
+    at(nodes.line),
+    ...(kind === 'gateway' ? [] : to('is_watched_by', gateway)),
+  ]
+}
+
+/** Another number for each place, that does not look like counting. */
+function scrambled(place: number): number {
+  return Math.imul(place + 1, 0x9e37_79b1) >>> 0
+}
+
+function serialOf(seed: number, place: number): string {
+  return `${padded(seed % 1000, 3)}${scrambled(place).toString(36).toUpperCase().padStart(7, '0')}`
+}
+
+/** Of those that nobody sells. */
+function macOf(seed: number, place: number): string {
+  const digits = `02${(seed & 255).toString(16).padStart(2, '0')}${scrambled(place).toString(16).padStart(8, '0')}`
+  return (digits.match(/../g) ?? []).join(':')
+}
+
+function nodeId(seed: number, name: string): string {
+  const digits = createHash('sha256').update(`${seed} ${name}`).digest('hex')
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-8${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20, 32)}`
+}
+
+function padded(value: number, digits: number): string {
+  return String(value).padStart(digits, '0')
+}
+
+function pick<Value>(values: readonly Value[], random: Random): Value {
+  return values[Math.floor(random() * values.length)] as Value
+}
+
+/** Mulberry32: small, quick, the same everywhere. */
+function randomOf(seed: number, cell: number): Random {
+  let state = (Math.imul(seed, 0x85eb_ca6b) ^ Math.imul(cell + 1, 0xc2b2_ae35)) | 0
+  return () => {
+    state = (state + 0x6d2b_79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -1,0 +1,161 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { may } from '../../platform/access/rights.ts'
+import { newId } from '../../platform/database/id.ts'
+import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
+import { createdDocument, isSame, mergeAsset } from './asset.ts'
+import { suspicionsOf } from './duplicate.ts'
+import { choose } from './identifier.ts'
+import type { DeletePayload, PutItem, PutPayload, WantedRelation } from './payload.ts'
+import { isReserved } from './relation.ts'
+import type { WorkingAsset } from './workspace.ts'
+
+type Conflict = { assetId: string; by: string[] }
+
+export type PutResult = {
+  assetId: string
+  outcome: 'created' | 'updated' | 'unchanged'
+  matchedBy?: Record<string, unknown>[]
+  conflicts?: Conflict[]
+  relations: RelationResult[]
+}
+
+export type RelationResult = { predicate: string; outcome: 'created' | 'refreshed' | 'skipped'; reason?: string }
+
+/** All assets first, then their relations: a child may come before its parent. */
+export async function applyPut(parts: ApplierParts, applying: Applying, payload: PutPayload): Promise<unknown[]> {
+  const results: unknown[] = []
+  for (const item of payload.items) {
+    const mark = applying.workspace.mark()
+    try {
+      results.push(await putOne(parts, applying, { item, payload }))
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      applying.workspace.undoTo(mark)
+      results.push(error.toDocument({ traceId: applying.operation.id }))
+    }
+  }
+  payload.items.forEach((item, index) => {
+    const result = results[index] as PutResult
+    if ('assetId' in result) for (const relation of item.relations) relateOne(applying, { relation, result, payload })
+  })
+  return results
+}
+
+type One = { item: PutItem; payload: PutPayload }
+
+async function putOne(parts: ApplierParts, applying: Applying, { item, payload }: One): Promise<PutResult> {
+  const { workspace, rights, operation } = applying
+  const owners = item.identifiers.flatMap(({ key, uncertainty }) => {
+    const owner = workspace.ownerOf(key)
+    return owner === undefined ? [] : [{ key, uncertainty, ...owner }]
+  })
+  const decision = choose(owners)
+  if (payload.strict && decision.conflicts.length > 0) {
+    throw new Problem(
+      'ambiguous_identity',
+      'The identifiers belong to several assets: say which one is meant, or merge them',
+    )
+  }
+  const known = decision.match === undefined ? undefined : workspace.asset(decision.match)
+  if (known !== undefined && !mayWrite(rights, known.accessGroupId)) throw identityTaken()
+  const now = new Date().toISOString()
+  const accessGroupId = item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
+  if (!mayWrite(rights, accessGroupId))
+    throw new Problem('forbidden', 'This needs inventory_write_asset_data in the access group')
+
+  const content =
+    known === undefined
+      ? createdDocument(item.asset, { responsible: operation.principalName, now })
+      : mergeAsset(known.document, item.asset)
+  const faults = await parts.schemas.faultsOf(applying.tx, content)
+  if (faults.length > 0) {
+    throw new Problem(
+      'invalid_asset',
+      `The resulting asset does not fit its schema: ${faults[0]?.pointer} ${faults[0]?.detail}`,
+      { errors: faults },
+    )
+  }
+  for (const suspicion of suspicionsOf(decision, { ...item, source: payload.source, time: now }))
+    workspace.suspect(suspicion)
+  const fresh = item.identifiers.filter(({ key }) => workspace.ownerOf(key) === undefined)
+  const change = { actor: operation, source: payload.source, time: now }
+  const result = (asset: WorkingAsset, outcome: PutResult['outcome']): PutResult => ({
+    assetId: asset.id,
+    outcome,
+    ...(decision.matchedBy.length === 0 ? {} : { matchedBy: described(item, decision.matchedBy) }),
+    ...(decision.conflicts.length === 0 ? {} : { conflicts: visible(applying, decision.conflicts) }),
+    relations: [],
+  })
+  if (
+    known !== undefined &&
+    fresh.length === 0 &&
+    known.accessGroupId === accessGroupId &&
+    isSame(known.document, content)
+  ) {
+    return result(known, 'unchanged')
+  }
+  const asset: WorkingAsset = {
+    id: known?.id ?? newId(),
+    accessGroupId,
+    version: (known?.version ?? 0) + 1,
+    createdAt: known?.createdAt ?? now,
+    document: { ...content, last_modified_timestamp: now },
+  }
+  workspace.put(asset, change)
+  for (const identifier of fresh)
+    workspace.identify({ ...identifier, assetId: asset.id, createdAt: now }, asset.createdAt)
+  return result(asset, known === undefined ? 'created' : 'updated')
+}
+
+function identityTaken(): Problem {
+  return new Problem('identity_taken', 'An identifier belongs to an asset in an access group that you may not change')
+}
+
+function described({ identifiers }: PutItem, keys: readonly string[]): Record<string, unknown>[] {
+  return identifiers.filter(({ key }) => keys.includes(key)).map(({ identifier }) => identifier)
+}
+
+/** Who the others are is told only as far as the caller may see them. */
+function visible({ workspace, rights }: Applying, conflicts: readonly Conflict[]): Conflict[] {
+  return conflicts.filter(({ assetId }) => {
+    const asset = workspace.asset(assetId)
+    return asset !== undefined && mayWrite(rights, asset.accessGroupId)
+  })
+}
+
+type Relating = { relation: WantedRelation; result: PutResult; payload: PutPayload }
+
+/** An entry that cannot be followed is skipped with a reason; the asset is written all the same. */
+function relateOne({ workspace, rights }: Applying, { relation, result, payload }: Relating): void {
+  const { predicate } = relation
+  const skip = (reason: string) => result.relations.push({ predicate, outcome: 'skipped', reason })
+  if (isReserved(predicate)) return void skip('system_managed_predicate')
+  if (!payload.mayRelate || !may({ rights }, 'glb_inventory_write_relation_data')) return void skip('forbidden')
+  const owners = relation.related.flatMap(({ key, uncertainty }) => {
+    const owner = workspace.ownerOf(key)
+    return owner === undefined ? [] : [{ key, uncertainty, ...owner }]
+  })
+  const { match } = choose(owners)
+  const other = match === undefined ? undefined : workspace.asset(match)
+  if (other === undefined || !mayWrite(rights, other.accessGroupId)) return void skip('asset_not_found')
+  const report: RelationResult = { predicate, outcome: 'created' }
+  result.relations.push(report)
+  const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]
+  workspace.relate({ subject, predicate, object, source: payload.source }, report)
+  if (relation.bidirectional && subject !== object)
+    workspace.relate({ subject: object, predicate, object: subject, source: payload.source }, { ...report })
+}
+
+export function applyDelete({ workspace, rights, operation }: Applying, { ids }: DeletePayload): unknown[] {
+  const time = new Date().toISOString()
+  return ids.map((assetId) => {
+    const asset = workspace.asset(assetId)
+    if (asset === undefined) return new Problem('asset_not_found', `There is no asset ${assetId}`).toDocument()
+    if (!mayWrite(rights, asset.accessGroupId))
+      return new Problem('asset_not_found', `There is no asset ${assetId}`).toDocument()
+    workspace.remove(asset, { actor: operation, source: { type: 'manual' }, time })
+    return { assetId, outcome: 'deleted' }
+  })
+}
+
+export type { DeletePayload, PutPayload }

@@ -1,0 +1,296 @@
+import { randomInt } from 'node:crypto'
+import { v7 } from 'uuid'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { jsonText, storableText } from '../../platform/database/json.ts'
+import { dynamicStatement, statement } from '../../platform/database/statement.ts'
+import type { Ending, RelationRow, StatedRelation } from './relation.ts'
+
+/** The access groups whose assets may be seen; null is all of them. */
+export type Groups = readonly string[] | null
+
+export type Listed<Row> = { rows: Row[]; total: number }
+
+/** A condition on `relations r` with its values, which follow the tenant. */
+export type Condition = { sql: string; values: readonly unknown[] }
+
+type Paging = { limit: number; offset: number }
+
+/** The columns of a relation. */
+export function columnsOf(table: string): string {
+  return `${table}.id, ${table}.subject_type as "subjectType", ${table}.subject_id as "subjectId", ${table}.predicate,
+    ${table}.object_type as "objectType", ${table}.object_id as "objectId", ${table}.source_type as "sourceType",
+    ${table}.source_value as "sourceValue", ${table}.created_at as "createdAt", ${table}.modified_at as "modifiedAt"`
+}
+
+const lockAssetsStatement = statement<{ id: string; accessGroupId: string }>(
+  `select id, access_group_id as "accessGroupId" from assets
+   where tenant_id = $1 and id = any($2::uuid[]) and ($3::uuid[] is null or access_group_id = any($3))
+   order by id for key share`,
+)
+
+/**
+ * The assets that are there and may be seen, with their groups. They stay until the end of the transaction: whoever
+ * deletes one waits, and then finds the relations that were made meanwhile.
+ */
+export async function lockAssets(
+  tx: Transaction,
+  ids: readonly string[],
+  groups: Groups,
+): Promise<Map<string, string>> {
+  const rows = ids.length === 0 ? [] : await tx.rows(lockAssetsStatement, ids, groups)
+  return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
+}
+
+const putStatement = statement<RelationRow>(
+  `insert into relations as r (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
+                               source_value, created_at, modified_at)
+   select $1, p.id, p.subject_type, p.subject_id, p.predicate, p.object_type, p.object_id, p.source_type, p.source_value,
+          $10::timestamptz, $10::timestamptz
+   from unnest($2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::text[])
+     as p (id, subject_type, subject_id, predicate, object_type, object_id, source_type, source_value)
+   on conflict (tenant_id, subject_id, predicate, object_id, source_type, subject_type, object_type) do update
+   set modified_at = greatest(r.modified_at, excluded.modified_at),
+       source_value = coalesce(excluded.source_value, r.source_value)
+   returning ${columnsOf('r')}`,
+)
+
+export type PutRelation = { relation: RelationRow; outcome: 'created' | 'refreshed' }
+
+/**
+ * States relations, as many as there are in one statement. One that exists already keeps its id: that tells what was
+ * made from what was refreshed. The answers are in the order given.
+ */
+export async function putRelations(
+  tx: Transaction,
+  stated: readonly StatedRelation[],
+  now = new Date().toISOString(),
+): Promise<PutRelation[]> {
+  if (stated.length === 0) return []
+  const wanted = distinct(stated)
+  const ids = idsAt(now, wanted.size)
+  // In the order of their keys, so that two who state the same relations do not wait for each other crosswise.
+  const rows = [...wanted].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, relation]) => relation)
+  const put = await tx.rows(
+    putStatement,
+    ids,
+    rows.map(({ subject }) => subject.type),
+    rows.map(({ subject }) => subject.id),
+    rows.map(({ predicate }) => predicate),
+    rows.map(({ object }) => object.type),
+    rows.map(({ object }) => object.id),
+    rows.map(({ source }) => source.type),
+    rows.map(({ source }) => source.value ?? null),
+    now,
+  )
+  const byKey = new Map(put.map((row) => [keyOfRow(row), row]))
+  const made = new Set(ids)
+  return stated.map((relation) => {
+    const row = byKey.get(keyOf(storable(relation)))
+    if (row === undefined) throw new TypeError('A relation that was stated did not come back')
+    // The second of two equal ones in a set is a refresh of the first.
+    return { relation: row, outcome: made.delete(row.id) ? 'created' : 'refreshed' }
+  })
+}
+
+/** Each once; a later one brings its source along. */
+function distinct(stated: readonly StatedRelation[]): Map<string, StatedRelation> {
+  const wanted = new Map<string, StatedRelation>()
+  for (const relation of stated.map(storable)) {
+    const key = keyOf(relation)
+    const before = wanted.get(key)
+    wanted.set(key, before === undefined || relation.source.value !== undefined ? relation : before)
+  }
+  return wanted
+}
+
+function storable({ subject, predicate, object, source }: StatedRelation): StatedRelation {
+  const { type, value } = source
+  return {
+    subject,
+    predicate: storableText(predicate),
+    object,
+    source: value === undefined ? { type } : { type, value: storableText(value) },
+  }
+}
+
+function keyOf({ subject, predicate, object, source }: StatedRelation): string {
+  return `${subject.id}${object.id}${subject.type}${object.type}${source.type}/${predicate}`
+}
+
+function keyOfRow(row: RelationRow): string {
+  return `${row.subjectId}${row.objectId}${row.subjectType}${row.objectType}${row.sourceType}/${row.predicate}`
+}
+
+/** Ids made of the time of creation, one after the other: the order of ids is the order of creation. */
+function idsAt(now: string, count: number): string[] {
+  const msecs = Date.parse(now)
+  const first = randomInt(2 ** 30)
+  return Array.from({ length: count }, (_, index) => v7({ msecs, seq: first + index }))
+}
+
+const deleteByIdStatement = statement<RelationRow>(
+  `delete from relations r where r.tenant_id = $1 and r.id = any($2::uuid[]) returning ${columnsOf('r')}`,
+)
+
+/** Ends relations by id and answers those that were there. */
+export async function endRelations(tx: Transaction, ids: readonly string[], who: Ending): Promise<RelationRow[]> {
+  const ended = ids.length === 0 ? [] : await tx.rows(deleteByIdStatement, ids)
+  await keepEnded(tx, ended, who)
+  return ended
+}
+
+const deleteOfAssetsStatement = statement<RelationRow>(
+  `delete from relations r
+   where r.tenant_id = $1 and ((r.subject_id = any($2::uuid[]) and r.subject_type = 'asset')
+                            or (r.object_id = any($2::uuid[]) and r.object_type = 'asset'))
+   returning ${columnsOf('r')}`,
+)
+
+/**
+ * Ends all relations of assets, also those from nodes, and answers them. Delete the assets first, in the same
+ * transaction: that waits for everybody who is just relating them.
+ */
+export async function endRelationsOf(
+  tx: Transaction,
+  assetIds: readonly string[],
+  who: Ending,
+): Promise<RelationRow[]> {
+  const ended = assetIds.length === 0 ? [] : await tx.rows(deleteOfAssetsStatement, assetIds)
+  await keepEnded(tx, ended, who)
+  return ended
+}
+
+const keepEndedStatement = statement(
+  `insert into ended_relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
+                                source_value, created_at, modified_at, ended_at, principal_id, principal_name)
+   select $1, e.id, e."subjectType", e."subjectId", e.predicate, e."objectType", e."objectId", e."sourceType",
+          e."sourceValue", e."createdAt", e."modifiedAt", $3::timestamptz, $4::uuid, $5
+   from json_to_recordset($2::json) as e (id uuid, "subjectType" text, "subjectId" uuid, predicate text,
+     "objectType" text, "objectId" uuid, "sourceType" text, "sourceValue" text, "createdAt" timestamptz,
+     "modifiedAt" timestamptz)`,
+)
+
+async function keepEnded(tx: Transaction, ended: readonly RelationRow[], who: Ending): Promise<void> {
+  if (ended.length === 0) return
+  const { principalId, principalName, at = new Date().toISOString() } = who
+  await tx.run(keepEndedStatement, jsonText(ended), at, principalId, storableText(principalName))
+}
+
+/** Relations of the tenant that fulfil a condition, a page of them and how many there are. */
+export async function listRelations(
+  handle: Handle,
+  { sql, values }: Condition,
+  { limit, offset, order }: Paging & { order: string },
+): Promise<Listed<RelationRow>> {
+  const next = values.length + 2
+  const rows = await handle.rows(
+    dynamicStatement<RelationRow>(
+      `select ${columnsOf('r')} from relations r where r.tenant_id = $1 and (${sql})
+       order by ${order} limit $${next} offset $${next + 1}`,
+    ),
+    ...values,
+    limit,
+    offset,
+  )
+  const seenAll = rows.length < limit && (rows.length > 0 || offset === 0)
+  return { rows, total: seenAll ? offset + rows.length : await countRelations(handle, { sql, values }) }
+}
+
+export async function countRelations(handle: Handle, { sql, values }: Condition): Promise<number> {
+  const counting = dynamicStatement<{ total: number }>(
+    `select count(*) as total from relations r where r.tenant_id = $1 and (${sql})`,
+  )
+  return (await handle.row(counting, ...values))?.total ?? 0
+}
+
+/** The oldest that fulfil a condition, held until the end of the transaction. Ids are in the order of creation. */
+export async function lockOldest(tx: Transaction, { sql, values }: Condition, limit: number): Promise<string[]> {
+  const oldest = dynamicStatement<{ id: string }>(
+    `select r.id from relations r where r.tenant_id = $1 and (${sql}) order by r.id limit $${values.length + 2} for update`,
+  )
+  return (await tx.rows(oldest, ...values, limit)).map(({ id }) => id)
+}
+
+const predicatesStatement = statement<{ predicate: string; count: number }>(
+  `select predicate, count(*) as count from relations where tenant_id = $1 group by predicate order by predicate`,
+)
+
+export function listPredicates(handle: Handle): Promise<{ predicate: string; count: number }[]> {
+  return handle.rows(predicatesStatement)
+}
+
+/** A sub-select and not `exists` for what may be seen, which the planner may turn into a hash over all assets. */
+const relationsOfAsset = `(
+    select ${columnsOf('r')}, r.object_type as type, r.object_id as other from relations r
+    where r.tenant_id = $1 and r.subject_id = $2 and r.subject_type = 'asset'
+    union all
+    select ${columnsOf('r')}, r.subject_type, r.subject_id from relations r
+    where r.tenant_id = $1 and r.object_id = $2 and r.object_type = 'asset'
+      and not (r.subject_id = $2 and r.subject_type = 'asset')
+  ) as o
+  where o.type = 'node' or $3::uuid[] is null
+     or (select a.access_group_id from assets a where a.tenant_id = $1 and a.id = o.other) = any($3)`
+
+const ofAssetStatement = statement<RelationRow>(
+  `select o.id, o."subjectType", o."subjectId", o.predicate, o."objectType", o."objectId", o."sourceType", o."sourceValue",
+          o."createdAt", o."modifiedAt"
+   from ${relationsOfAsset} order by o.id limit $4 offset $5`,
+)
+const countOfAssetStatement = statement<{ total: number }>(`select count(*) as total from ${relationsOfAsset}`)
+
+/** Relations of an asset in and out whose other end is a node or may be seen. */
+export async function listRelationsOf(
+  handle: Handle,
+  { id, groups }: { id: string; groups: Groups },
+  { limit, offset }: Paging,
+): Promise<Listed<RelationRow>> {
+  const rows = await handle.rows(ofAssetStatement, id, groups, limit, offset)
+  if (rows.length < limit && (rows.length > 0 || offset === 0)) return { rows, total: offset + rows.length }
+  return { rows, total: (await handle.row(countOfAssetStatement, id, groups))?.total ?? 0 }
+}
+
+const readableStatement = statement<{ id: string }>(
+  `select id from assets where tenant_id = $1 and id = $2 and ($3::uuid[] is null or access_group_id = any($3))`,
+)
+
+/** Whether an asset is there, for somebody who sees these groups. */
+export async function isReadable(handle: Handle, { id, groups }: { id: string; groups: Groups }): Promise<boolean> {
+  return (await handle.row(readableStatement, id, groups)) !== undefined
+}
+
+export type Side = 'subject' | 'object'
+
+/** Relations that fulfil a condition, and the end of them that is meant. */
+export type Ends = { side: Side; sql: string }
+
+/**
+ * A condition on `assets a`: it is such an end. With groups, relations whose other end is an asset outside them do not
+ * count. Of few relations the ends are gathered and then looked up; where there are many, most assets have one, and a
+ * page is sooner full when each asset is asked.
+ */
+export function assetsAtEnds(
+  ends: readonly Ends[],
+  { groupsParameter, many }: { groupsParameter: string | undefined; many: boolean },
+): string {
+  const wheres = ends.map(({ side, sql }) => {
+    const other = side === 'subject' ? 'object' : 'subject'
+    const group = `(select o.access_group_id from assets o where o.tenant_id = $1 and o.id = r.${other}_id)`
+    const seen = `and (r.${other}_type = 'node' or ${group} = any(${groupsParameter}::uuid[]))`
+    const where = `r.tenant_id = $1 and r.${side}_type = 'asset' and (${sql}) ${groupsParameter === undefined ? '' : seen}`
+    return { id: `r.${side}_id`, where }
+  })
+  // `limit` keeps the planner from gathering them all the same.
+  const ask = ({ id, where }: (typeof wheres)[number]) =>
+    `(select true from relations r where ${id} = a.id and ${where} limit 1)`
+  const gather = ({ id, where }: (typeof wheres)[number]) => `select ${id} from relations r where ${where}`
+  return many ? `(${wheres.map(ask).join(' or ')})` : `a.id = any(array(${wheres.map(gather).join(' union all ')}))`
+}
+
+/** Whether more relations than the limit fulfil a condition; never looks at many more. */
+export async function areMoreThan(handle: Handle, limit: number, { sql, values }: Condition): Promise<boolean> {
+  const counting = dynamicStatement<{ total: number }>(
+    `select count(*) as total from (
+       select from relations r where r.tenant_id = $1 and (${sql}) limit $${values.length + 2}) as found`,
+  )
+  return ((await handle.row(counting, ...values, limit + 1))?.total ?? 0) > limit
+}

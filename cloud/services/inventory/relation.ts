@@ -1,0 +1,94 @@
+import type { Entity, Relation, SourceType } from '@millwright/api/inventory.ts'
+import { type FieldError, Problem } from '@millwright/api/problem.ts'
+import type { EventRecord } from '../../platform/events/events.ts'
+
+/** Subject, predicate, object: read from the subject's side. */
+export type Triple = { subject: Entity; predicate: string; object: Entity }
+
+/** A relation as somebody states it; what it is recognised by is the triple and the type of its source. */
+export type StatedRelation = Triple & { source: { type: SourceType; value?: string | undefined } }
+
+/** A relation as it is kept. */
+export type RelationRow = {
+  id: string
+  subjectType: Entity['type']
+  subjectId: string
+  predicate: string
+  objectType: Entity['type']
+  objectId: string
+  sourceType: SourceType
+  sourceValue: string | null
+  createdAt: string
+  modifiedAt: string
+}
+
+/** Who ended relations, and when; without a time, now. */
+export type Ending = { principalId: string | null; principalName: string; at?: string }
+
+/** Written by system events alone. `is_installed_on` is not among them: people say it of software and its host. */
+const reserved: ReadonlySet<string> = new Set(['found_by_gateway', 'found_by_asset_link', 'is_running_on'])
+
+export function isReserved(predicate: string): boolean {
+  return reserved.has(predicate)
+}
+
+export function requireOpenPredicate(predicate: string): void {
+  if (!isReserved(predicate)) return
+  throw new Problem(
+    'system_managed_predicate',
+    `${predicate} is written when the system sees it happen; it cannot be stated by hand`,
+  )
+}
+
+/** What a statement says: with the reverse when it holds both ways. A thing's relation to itself is its own reverse. */
+export function triplesOf({
+  subject,
+  predicate,
+  object,
+  isBidirectional = false,
+}: Triple & { isBidirectional?: boolean }) {
+  const stated: Triple = { subject, predicate, object }
+  const reverse: Triple = { subject: object, predicate, object: subject }
+  return isBidirectional && !sameEntity(subject, object) ? [stated, reverse] : [stated]
+}
+
+export function sameEntity(one: Entity, other: Entity): boolean {
+  return one.id === other.id && one.type === other.type
+}
+
+/** The assets that a triple refers to. Nodes are pointers into another service: never resolved, never checked. */
+export function assetsOf({ subject, object }: Triple): string[] {
+  return [...new Set([subject, object].filter(({ type }) => type === 'asset').map(({ id }) => id))]
+}
+
+/** An asset that is missing and one that the caller may not see are told apart by nobody. */
+export function requireAssets(triple: Triple, found: { has(id: string): boolean }): void {
+  const errors = (['subject', 'object'] as const)
+    .filter((side) => triple[side].type === 'asset' && !found.has(triple[side].id))
+    .map((side): FieldError => {
+      const detail = `There is no asset ${triple[side].id}`
+      return { pointer: `/data/${side}`, code: 'asset_not_found', detail }
+    })
+  if (errors[0] !== undefined) throw new Problem('asset_not_found', errors[0].detail, { errors })
+}
+
+export function showRelation(row: RelationRow): Relation {
+  return {
+    id: row.id,
+    subject: { type: row.subjectType, id: row.subjectId },
+    predicate: row.predicate,
+    object: { type: row.objectType, id: row.objectId },
+    source: { type: row.sourceType, ...(row.sourceValue === null ? {} : { value: row.sourceValue }) },
+    createdTimestamp: row.createdAt,
+    lastModifiedTimestamp: row.modifiedAt,
+  }
+}
+
+/** What is told of relations that came or went. A timestamp that moved is not told. */
+export function relationEvents(what: 'created' | 'deleted', rows: readonly RelationRow[]): EventRecord[] {
+  return rows.map((row) => ({
+    type: `inventory.relation.${what}`,
+    subject: `relation/${row.id}`,
+    data: { relation: showRelation(row) },
+  }))
+}

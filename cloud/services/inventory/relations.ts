@@ -1,0 +1,146 @@
+import { type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { groupsWith, mayIn, require } from '../../platform/access/rights.ts'
+import { recordAll } from '../../platform/audit/audit.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { emitAll } from '../../platform/events/events.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import {
+  assetsOf,
+  type Ending,
+  type RelationRow,
+  relationEvents,
+  requireAssets,
+  requireOpenPredicate,
+  showRelation,
+  triplesOf,
+} from './relation.ts'
+import { everyRelation, orderOf, parseRelationFilter, requireNarrow } from './relation-filter.ts'
+import * as store from './relation-store.ts'
+
+type Names =
+  | 'createRelation'
+  | 'listRelations'
+  | 'deleteRelations'
+  | 'deleteRelationsByFilter'
+  | 'listPredicates'
+  | 'listAssetRelations'
+
+export function relationHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
+  return {
+    async createRelation({ body: { data } }, caller) {
+      requireOpenPredicate(data.predicate)
+      return database.transaction(caller, async (tx) => {
+        const assets = await store.lockAssets(tx, assetsOf(data), readableGroups(caller))
+        requireAssets(data, assets)
+        requireWritable(caller, assets.values())
+        const { value } = data.source ?? {}
+        const source = { type: 'manual' as const, ...(value === undefined ? {} : { value }) }
+        const stated = triplesOf(data).map((triple) => ({ ...triple, source }))
+        const put = await store.putRelations(tx, stated, new Date().toISOString())
+        await tellStated(tx, caller, put)
+        const created = put.some(({ outcome }) => outcome === 'created')
+        return answer(created ? 201 : 200, { data: put.map(({ relation }) => showRelation(relation)) })
+      })
+    },
+
+    async listRelations({ query: { filter, caseInsensitive = false, sort, limit = 50, offset = 0 } }, caller) {
+      const condition =
+        filter === undefined ? everyRelation : parseRelationFilter(filter, { caseInsensitive }).condition
+      const paging = { limit, offset, order: orderOf(sort) }
+      return page(await database.read(caller, (handle) => store.listRelations(handle, condition, paging)), offset)
+    },
+
+    async deleteRelations({ body: { data } }, caller) {
+      require(caller, 'glb_inventory_read_relation_data')
+      return database.transaction(caller, async (tx) => {
+        const ended = await store.endRelations(tx, data.ids, endingBy(caller))
+        await tellEnded(tx, caller, { ended, operation: 'deleteRelations' })
+        const deleted = new Set(ended.map(({ id }) => id))
+        return { data: { deleted: deleted.size, notFound: data.ids.filter((id) => !deleted.has(id)) } }
+      })
+    },
+
+    async deleteRelationsByFilter({ query: { relationsFilter, caseInsensitive = false } }, caller) {
+      const filter = parseRelationFilter(relationsFilter, { caseInsensitive })
+      requireNarrow(filter)
+      require(caller, 'glb_inventory_read_relation_data')
+      return database.transaction(caller, async (tx) => {
+        const oldest = await store.lockOldest(tx, filter.condition, inventoryLimits.relationsDeletedByFilter)
+        const deletable = await store.countRelations(tx, filter.condition)
+        const ended = await store.endRelations(tx, oldest, endingBy(caller))
+        await tellEnded(tx, caller, { ended, operation: 'deleteRelationsByFilter' })
+        return { data: { deletable, deleted: ended.length } }
+      })
+    },
+
+    async listPredicates(_request, caller) {
+      return { data: await database.read(caller, store.listPredicates) }
+    },
+
+    async listAssetRelations({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
+      const asset = { id, groups: readableGroups(caller) }
+      return database.read(caller, async (handle) => {
+        if (!(await store.isReadable(handle, asset))) throw new Problem('not_found', `There is no asset ${id}`)
+        return page(await store.listRelationsOf(handle, asset, { limit, offset }), offset)
+      })
+    },
+  }
+}
+
+/** The groups whose assets are there for the caller. */
+export function readableGroups(caller: Caller): store.Groups {
+  const groups = groupsWith(caller, 'inventory_read_asset_data')
+  return groups === 'all' ? null : groups
+}
+
+/** Who may see an asset is told that it may not be written; nobody else learns that it is there. */
+function requireWritable(caller: Caller, groups: Iterable<string>): void {
+  const permission = 'inventory_write_asset_data'
+  if ([...groups].every((group) => mayIn(caller, permission, group))) return
+  throw new Problem('forbidden', `To relate an asset you need the permission ${permission} in its access group`)
+}
+
+function endingBy({ principal }: Caller): Ending {
+  return { principalId: principal.id, principalName: principal.name }
+}
+
+async function tellStated(tx: Transaction, caller: Caller, put: readonly store.PutRelation[]): Promise<void> {
+  await recordAll(
+    tx,
+    put.map(({ relation, outcome }) => ({
+      who: caller,
+      action: 'inventory.createRelation',
+      target: `relation/${relation.id}`,
+      detail: { outcome, ...triple(relation) },
+    })),
+  )
+  const created = put.filter(({ outcome }) => outcome === 'created').map(({ relation }) => relation)
+  await emitAll(tx, relationEvents('created', created))
+}
+
+type Ended = { ended: readonly RelationRow[]; operation: 'deleteRelations' | 'deleteRelationsByFilter' }
+
+async function tellEnded(tx: Transaction, caller: Caller, { ended, operation }: Ended): Promise<void> {
+  if (ended.length === 0) return
+  await recordAll(
+    tx,
+    ended.map((relation) => ({
+      who: caller,
+      action: `inventory.${operation}`,
+      target: `relation/${relation.id}`,
+      detail: triple(relation),
+    })),
+  )
+  await emitAll(tx, relationEvents('deleted', ended))
+}
+
+function triple(row: RelationRow) {
+  const { subject, predicate, object, source } = showRelation(row)
+  return { subject, predicate, object, source }
+}
+
+function page({ rows, total }: store.Listed<RelationRow>, offset: number) {
+  return { data: rows.map(showRelation), meta: { totalElements: total, elements: rows.length, offset } }
+}

@@ -1,0 +1,45 @@
+import { storableText } from '../../platform/database/json.ts'
+import { cutToBytes, isObject, objectsOf, type PlainObject } from './document.ts'
+import { type Identifier, nameOf, valueTextOf } from './identifier.ts'
+
+/** How much text of an asset is looked at. */
+export const searchBytes = 8 * 1024
+
+/** Text that is the same for many assets, or that nobody types. */
+const silent = new Set([
+  'functional_object_schema_url',
+  'software_component_type',
+  'connection_point_type',
+  'asset_identifier_type',
+  'location_type',
+  'created_timestamp',
+  'last_modified_timestamp',
+  'management_state',
+  'reachability_state',
+  'trust_state',
+  // Their keys are ids, which nobody types; their values are taken by themselves.
+  'custom_properties',
+])
+
+/** What is looked for most comes first, so that it is never what is cut. */
+const first = ['product_instance_information', 'description', 'instance_annotations']
+
+/** All the text of an asset, lower-case, each piece once, a line each. */
+export function searchText(document: PlainObject, identifiers: readonly Identifier[]): string {
+  const pieces: string[] = []
+  if (typeof document.name === 'string') pieces.push(document.name)
+  for (const identifier of identifiers) pieces.push(nameOf(identifier) ?? '', valueTextOf(identifier))
+  for (const { value } of objectsOf(document.custom_properties)) collect('value', value, pieces)
+  for (const name of first) collect(name, document[name], pieces)
+  for (const name of Object.keys(document)) if (!first.includes(name)) collect(name, document[name], pieces)
+  const lines = new Set(pieces.map((piece) => storableText(piece).trim().toLowerCase()))
+  lines.delete('')
+  return cutToBytes([...lines].join('\n'), searchBytes)
+}
+
+function collect(name: string, value: unknown, into: string[]): void {
+  if (silent.has(name)) return
+  if (typeof value === 'string') into.push(value)
+  else if (Array.isArray(value)) for (const entry of value) collect(name, entry, into)
+  else if (isObject(value)) for (const inner of Object.keys(value)) collect(inner, value[inner], into)
+}

@@ -1,0 +1,88 @@
+import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { type Context, type Handlers, service } from '../../platform/service.ts'
+import { Acceptance, operationsTopic } from './acceptance.ts'
+import { applyQueued } from './apply.ts'
+import { assetWriteHandlers } from './asset-writes.ts'
+import { assetHandlers } from './assets.ts'
+import { duplicateHandlers } from './duplicates.ts'
+import { graphHandlers } from './graphs.ts'
+import { mergeWriteHandlers } from './merge-writes.ts'
+import { anyQueued, pruneOperations } from './operation-store.ts'
+import { propertyHandlers } from './properties.ts'
+import { relationHandlers } from './relations.ts'
+import { SchemaRegistry } from './schema.ts'
+import { findSchema } from './schema-store.ts'
+import { schemaHandlers } from './schemas.ts'
+import { StatusWaiters, statusHandlers } from './statuses.ts'
+import { systemEventHandlers } from './system-events.ts'
+
+/** What the handlers of this service share. */
+export type Desk = {
+  context: Context
+  database: Context['database']
+  acceptance: Acceptance
+  schemas: SchemaRegistry
+  waiters: StatusWaiters
+  /** The access group of each tenant where things are that nobody put anywhere else. */
+  defaultGroups: Map<string, string>
+}
+
+/** In one process there is one desk: who waits for a write is told by who applies it. */
+const desks = new WeakMap<Context, Desk>()
+
+function deskOf(context: Context): Desk {
+  const known = desks.get(context)
+  if (known !== undefined) return known
+  const { database } = context
+  const desk = {
+    context,
+    database,
+    acceptance: new Acceptance({ database }),
+    schemas: new SchemaRegistry({ load: findSchema }),
+    waiters: new StatusWaiters(),
+    defaultGroups: new Map<string, string>(),
+  }
+  desks.set(context, desk)
+  return desk
+}
+
+const pruning = { everyMs: 3_600_000, limit: 1_000 } as const
+
+export const inventoryService = service({
+  contract: inventory,
+  migrations: { module: 'inventory', folder: new URL('./migrations/', import.meta.url) },
+  handlers(context): Handlers<typeof inventory> {
+    const desk = deskOf(context)
+    return {
+      ...assetHandlers(desk),
+      ...assetWriteHandlers(desk),
+      ...statusHandlers(desk),
+      ...relationHandlers(context),
+      ...duplicateHandlers(context),
+      ...mergeWriteHandlers(desk),
+      ...systemEventHandlers(context),
+      ...graphHandlers(context),
+      ...propertyHandlers(context),
+      ...schemaHandlers(desk),
+    }
+  },
+  jobs(context) {
+    const { database, access, log } = context
+    const { schemas, waiters } = deskOf(context)
+    return {
+      'inventory.apply': {
+        standing: { everyMs: 5_000, wakeOn: operationsTopic, pending: anyQueued },
+        async run({ tenantId, signal }) {
+          await applyQueued({ database, access, schemas, waiters, log }, tenantId, signal)
+        },
+      },
+      'inventory.prune': {
+        standing: { everyMs: pruning.everyMs },
+        async run({ tenantId }) {
+          const { statusDays: days } = inventoryLimits
+          await database.transaction({ tenantId }, (tx) => pruneOperations(tx, { days, limit: pruning.limit }))
+        },
+      },
+    }
+  },
+})

@@ -1,0 +1,111 @@
+import { inventory, inventoryLimits, type OperationStatus } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { may } from '../../platform/access/rights.ts'
+import type { Database, Scope } from '../../platform/database/database.ts'
+import { type Answer, answer, type Context, type Handlers } from '../../platform/service.ts'
+import { findStatus, type StatusRow } from './operation-store.ts'
+
+/** Between looks, when the write is applied in another process and nobody here is told. */
+const lookAgainMs = { first: 20, longest: 250 } as const
+
+/** Those who wait for writes to be applied. What is applied in this process is told at once. */
+export class StatusWaiters {
+  readonly #waiting = new Map<string, Set<() => void>>()
+
+  /** Tells everybody who waits for one of these. */
+  tell(ids: readonly string[]): void {
+    for (const id of ids) for (const wake of this.#waiting.get(id) ?? []) wake()
+  }
+
+  /** Resolves when told about the id, or when the time is over. */
+  async wait(id: string, ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const waiters = this.#waiting.get(id) ?? new Set()
+      const wake = () => {
+        clearTimeout(timer)
+        waiters.delete(wake)
+        if (waiters.size === 0) this.#waiting.delete(id)
+        resolve()
+      }
+      const timer = setTimeout(wake, ms)
+      this.#waiting.set(id, waiters.add(wake))
+    })
+  }
+}
+
+export type StatusDesk = Pick<Context, 'database'> & { waiters: StatusWaiters }
+
+/** The status once it is final, or as it is when the time is over. */
+export async function awaitStatus(
+  desk: StatusDesk,
+  scope: Scope,
+  { id, ms }: { id: string; ms: number },
+): Promise<StatusRow | undefined> {
+  const deadline = performance.now() + ms
+  for (let pause: number = lookAgainMs.first; ; pause = Math.min(pause * 2, lookAgainMs.longest)) {
+    const row = await read(desk.database, scope, id)
+    const left = deadline - performance.now()
+    if (row === undefined || row.state !== 'queued' || left <= 0) return row
+    await desk.waiters.wait(id, Math.min(pause, left))
+  }
+}
+
+function read(database: Database, { tenantId }: Scope, id: string): Promise<StatusRow | undefined> {
+  return database.read({ tenantId }, (handle) => findStatus(handle, id))
+}
+
+/** `Prefer: wait=n` (RFC 7240), bounded. */
+export function preferredWaitMs(header: string | undefined): number {
+  const [, seconds] = /(?:^|[,;\s])wait=(\d{1,4})\b/.exec(header ?? '') ?? []
+  return Math.min(Number(seconds ?? 0), inventoryLimits.statusWaitSeconds) * 1000
+}
+
+/** The 202 of an accepted write, with its final state when the caller asked to wait and it came in time. */
+export async function acceptedAnswer(
+  desk: StatusDesk,
+  caller: Caller,
+  accepted: { id: string; prefer: string | undefined },
+) {
+  const { id, prefer } = accepted
+  const location = `${inventory.prefix}/status/${id}`
+  const ms = preferredWaitMs(prefer)
+  if (ms === 0 || caller.transaction !== undefined) return answer(202, { data: { statusId: id } }, { location })
+  const row = await awaitStatus(desk, caller, { id, ms })
+  const final = row === undefined || row.state === 'queued' ? {} : { state: row.state, detail: { result: row.result } }
+  return answer(202, { data: { statusId: id, ...final } }, { location, 'preference-applied': `wait=${ms / 1000}` })
+}
+
+export type AcceptedAnswer = Answer<{ data: { statusId: string } }>
+
+export function statusHandlers(desk: StatusDesk): Pick<Handlers<typeof inventory>, 'readStatus'> {
+  return {
+    async readStatus({ params: { id }, query: { wait = 0 } }, caller) {
+      const first = await read(desk.database, caller, id)
+      if (first === undefined || !isVisible(first, caller)) throw missing()
+      if (first.state !== 'queued' || wait === 0) return { data: shown(first) }
+      const row = await awaitStatus(desk, caller, { id, ms: wait * 1000 })
+      if (row === undefined) throw missing()
+      return { data: shown(row) }
+    },
+  }
+}
+
+function missing(): Problem {
+  return new Problem('not_found', `There is no such status; one is kept for ${inventoryLimits.statusDays} days`)
+}
+
+/** Whoever sent the write sees what became of it, and so does who manages the tenant. */
+function isVisible({ principalId }: StatusRow, caller: Caller): boolean {
+  return principalId === caller.principal.id || may(caller, 'glb_access_manage')
+}
+
+function shown({ id, state, result, createdAt, modifiedAt }: StatusRow): OperationStatus {
+  return {
+    id,
+    state,
+    detail: { result: result ?? null },
+    createdTimestamp: createdAt,
+    lastModifiedTimestamp: modifiedAt,
+  }
+}

@@ -1,0 +1,340 @@
+import type { Transaction } from '../../platform/database/database.ts'
+import { jsonText } from '../../platform/database/json.ts'
+import type { EventRecord } from '../../platform/events/events.ts'
+import { addressesOf } from './address.ts'
+import { columnsOf } from './asset.ts'
+import * as store from './asset-store.ts'
+import { putSuspicions, type Suspicion } from './duplicate-store.ts'
+import { keyOf } from './identifier.ts'
+import { insertMerges, type MergeRow, markUndone, moveIdentifiers } from './merge-store.ts'
+import type { QueuedOperation } from './operation-store.ts'
+import type { WriteSource } from './payload.ts'
+import { idsIn, keysIn } from './payload.ts'
+import { type RelationRow, relationEvents, type StatedRelation } from './relation.ts'
+import { endRelations, endRelationsOf, putRelations } from './relation-store.ts'
+import { searchText } from './search.ts'
+
+/** An asset while a batch is applied. */
+export type WorkingAsset = {
+  id: string
+  accessGroupId: string
+  version: number
+  createdAt: string
+  document: Record<string, unknown>
+}
+
+/** A relation to be stated, and where to say whether it was new. */
+export type WorkingRelation = { subject: string; predicate: string; object: string; source: WriteSource }
+
+type Actor = { principalId: string; principalName: string }
+export type Change = { actor: Actor; source: { type: string; value?: string | undefined }; time: string }
+
+/** An identifier and the asset that it belongs to from now on. */
+export type IdentifierMove = { key: string; identifier: Record<string, unknown>; to: string }
+
+/**
+ * What a batch of writes works on: loaded at once, changed in memory, saved at once. Every change is a step that can be
+ * taken back, so that an operation that fails half-way leaves nothing.
+ */
+export class Workspace {
+  readonly #assets: Map<string, WorkingAsset | undefined>
+  readonly #keys: Map<string, { assetId: string; createdAt: string } | undefined>
+  readonly #undo: (() => void)[] = []
+  readonly stored: ReadonlySet<string>
+  readonly touched = new Set<string>()
+  readonly deleted = new Map<string, Change>()
+  readonly identifiers: store.IdentifierRow[] = []
+  readonly history: store.HistoryRow[] = []
+  readonly events: EventRecord[] = []
+  readonly counts = new Map<string, number>()
+  readonly relations: { relation: WorkingRelation; report: { outcome: string } }[] = []
+  readonly suspicions: Suspicion[] = []
+  readonly moves: IdentifierMove[] = []
+  readonly restated: { relations: readonly StatedRelation[]; time: string }[] = []
+  readonly ended: { ids: readonly string[]; change: Change }[] = []
+  readonly merges: MergeRow[] = []
+  readonly undone: { id: string; time: string }[] = []
+
+  constructor(assets: Iterable<WorkingAsset>, keys: Iterable<store.KnownIdentifier>) {
+    this.#assets = new Map([...assets].map((asset) => [asset.id, asset]))
+    this.#keys = new Map([...keys].map(({ key, assetId, createdAt }) => [key, { assetId, createdAt }]))
+    this.stored = new Set(this.#assets.keys())
+  }
+
+  asset(id: string): WorkingAsset | undefined {
+    return this.#assets.get(id)
+  }
+
+  ownerOf(key: string): { assetId: string; createdAt: string } | undefined {
+    return this.#keys.get(key)
+  }
+
+  mark(): number {
+    return this.#undo.length
+  }
+
+  undoTo(mark: number): void {
+    while (this.#undo.length > mark) this.#undo.pop()?.()
+  }
+
+  /** Creates or changes an asset. */
+  put(asset: WorkingAsset, change: Change): void {
+    const before = this.#assets.get(asset.id)
+    this.#assets.set(asset.id, asset)
+    this.#step(() => this.#assets.set(asset.id, before))
+    this.#add(this.touched, asset.id)
+    this.#count(asset.accessGroupId, 1)
+    if (before !== undefined) this.#count(before.accessGroupId, -1)
+    this.#note(asset, before === undefined ? 'created' : 'updated', change)
+    if (before !== undefined && before.accessGroupId !== asset.accessGroupId) {
+      // Whoever reads the old group only is told that it left, and nothing else.
+      const data = { id: asset.id, accessGroupId: before.accessGroupId, version: asset.version }
+      this.#push(this.events, { type: 'inventory.asset.left', subject: `asset/${asset.id}`, data })
+    }
+  }
+
+  remove(asset: WorkingAsset, change: Change): void {
+    this.#assets.set(asset.id, undefined)
+    this.#step(() => this.#assets.set(asset.id, asset))
+    for (const [key, owner] of this.#keys) {
+      if (owner?.assetId !== asset.id) continue
+      this.#keys.set(key, undefined)
+      this.#step(() => this.#keys.set(key, owner))
+    }
+    this.deleted.set(asset.id, change)
+    this.#step(() => this.deleted.delete(asset.id))
+    this.#count(asset.accessGroupId, -1)
+    this.#note({ ...asset, version: asset.version + 1 }, 'deleted', change)
+  }
+
+  identify(row: store.IdentifierRow, createdAt: string): void {
+    this.#keys.set(row.key, { assetId: row.assetId, createdAt })
+    this.#step(() => this.#keys.set(row.key, undefined))
+    this.#push(this.identifiers, row)
+  }
+
+  relate(relation: WorkingRelation, report: { outcome: string }): void {
+    this.#push(this.relations, { relation, report })
+  }
+
+  suspect(suspicion: Suspicion): void {
+    this.#push(this.suspicions, suspicion)
+  }
+
+  /** Identifiers that change their asset. Who looks them up by key in the same batch does not see it. */
+  move(move: IdentifierMove): void {
+    this.#push(this.moves, move)
+  }
+
+  /** Relations between whatever there is, also nodes. */
+  restate(relations: readonly StatedRelation[], time: string): void {
+    this.#push(this.restated, { relations, time })
+  }
+
+  end(ids: readonly string[], change: Change): void {
+    this.#push(this.ended, { ids, change })
+  }
+
+  merged(merge: MergeRow): void {
+    this.#push(this.merges, merge)
+  }
+
+  undoMerge(id: string, time: string): void {
+    this.#push(this.undone, { id, time })
+  }
+
+  #note(asset: WorkingAsset, change: 'created' | 'updated' | 'deleted', { actor, source, time }: Change): void {
+    this.#push(this.history, {
+      assetId: asset.id,
+      version: asset.version,
+      time,
+      change,
+      accessGroupId: asset.accessGroupId,
+      principalId: actor.principalId,
+      principalName: actor.principalName,
+      sourceType: source.type,
+      sourceValue: source.value ?? null,
+      document: change === 'deleted' ? null : jsonText(asset.document),
+    })
+    const { name, functional_object_type: type } = asset.document
+    this.#push(this.events, {
+      type: `inventory.asset.${change}`,
+      subject: `asset/${asset.id}`,
+      data: {
+        id: asset.id,
+        accessGroupId: asset.accessGroupId,
+        version: asset.version,
+        name: name ?? null,
+        type,
+        source,
+      },
+    })
+  }
+
+  #count(accessGroupId: string, change: number): void {
+    const before = this.counts.get(accessGroupId) ?? 0
+    this.counts.set(accessGroupId, before + change)
+    this.#step(() => this.counts.set(accessGroupId, before))
+  }
+
+  #push<Row>(rows: Row[], row: Row): void {
+    rows.push(row)
+    this.#step(() => rows.pop())
+  }
+
+  #add(set: Set<string>, id: string): void {
+    if (set.has(id)) return
+    set.add(id)
+    this.#step(() => set.delete(id))
+  }
+
+  #step(undo: () => void): void {
+    this.#undo.push(undo)
+  }
+}
+
+export async function loadWorkspace(tx: Transaction, operations: readonly QueuedOperation[]): Promise<Workspace> {
+  const keys = await store.findByKeys(tx, [...new Set(operations.flatMap(keysIn))])
+  const ids = new Set([...keys.map(({ assetId }) => assetId), ...operations.flatMap(idsIn)])
+  const assets = await store.lockAssets(tx, [...ids].toSorted())
+  return new Workspace(
+    assets.map((asset) => ({ ...asset, document: JSON.parse(asset.document) })),
+    keys,
+  )
+}
+
+/** Writes what the batch came to, table by table. */
+export async function saveWorkspace(tx: Transaction, workspace: Workspace): Promise<void> {
+  const gone = [...workspace.deleted.keys()].filter((id) => workspace.asset(id) === undefined)
+  await endAll(tx, workspace, gone)
+  const assets = [...workspace.touched].flatMap((id) => workspace.asset(id) ?? [])
+  const known = assets.filter(({ id }) => workspace.stored.has(id)).map(({ id }) => id)
+  const rows = workspace.identifiers.filter(({ assetId }) => workspace.asset(assetId) !== undefined)
+  const identifiers = identifiersAfter(workspace, { before: await store.identifiersOf(tx, known), added: rows })
+  // The last version of each is printed already.
+  const printed = new Map(workspace.history.map(({ assetId, document }) => [assetId, document]))
+  await store.putAssets(
+    tx,
+    assets.map((asset) => ({
+      ...rowOf(asset, identifiers(asset.id)),
+      document: printed.get(asset.id) ?? jsonText(asset.document),
+    })),
+  )
+  // Between the two: what they go to must be there, and what they come from takes along what it still has.
+  await moveIdentifiers(tx, workspace.moves)
+  await store.deleteAssets(tx, gone)
+  await store.insertIdentifiers(tx, rows)
+  await store.replaceAddresses(tx, {
+    known,
+    rows: assets.flatMap((asset) => addressesOf(asset.document).map((address) => ({ assetId: asset.id, ...address }))),
+  })
+  await store.replacePropertyValues(tx, { known, rows: assets.flatMap(propertyRows) })
+  await store.insertHistory(tx, workspace.history)
+  await store.changeCounts(tx, workspace.counts)
+  await relateAll(tx, workspace)
+  await restateAll(tx, workspace)
+  await putSuspicions(
+    tx,
+    workspace.suspicions.filter(({ assetId, otherId }) => bothThere(workspace, assetId, otherId)),
+  )
+  await insertMerges(tx, workspace.merges)
+  await markUndone(tx, workspace.undone)
+}
+
+function bothThere(workspace: Workspace, one: string, other: string): boolean {
+  return workspace.asset(one) !== undefined && workspace.asset(other) !== undefined
+}
+
+type Identifiers = {
+  before: ReadonlyMap<string, readonly Record<string, unknown>[]>
+  added: readonly store.IdentifierRow[]
+}
+
+/** The identifiers that an asset has once everything is saved. */
+function identifiersAfter({ moves }: Workspace, { before, added }: Identifiers) {
+  const moved = new Set(moves.map(({ key }) => key))
+  const fresh = Map.groupBy(
+    [...added.map(({ assetId, identifier }) => ({ to: assetId, identifier })), ...moves],
+    ({ to }) => to,
+  )
+  return (id: string): Record<string, unknown>[] => {
+    const own = before.get(id) ?? []
+    const left = moved.size === 0 ? own : own.filter((identifier) => !moved.has(keyOf(identifier)))
+    return [...left, ...(fresh.get(id) ?? []).map(({ identifier }) => identifier)]
+  }
+}
+
+/** Once the assets are there. A relation that is stated twice in a batch is stated once. */
+async function relateAll(tx: Transaction, workspace: Workspace): Promise<void> {
+  const wanted = workspace.relations.filter(({ relation: { subject, object } }) =>
+    bothThere(workspace, subject, object),
+  )
+  const once = new Map(
+    wanted.map(({ relation }) => [
+      JSON.stringify([relation.subject, relation.predicate, relation.object, relation.source.type]),
+      relation,
+    ]),
+  )
+  if (once.size === 0) return
+  const put = await putRelations(
+    tx,
+    [...once.values()].map(({ subject, predicate, object, source }) => ({
+      subject: { type: 'asset', id: subject },
+      predicate,
+      object: { type: 'asset', id: object },
+      source,
+    })),
+  )
+  const outcomes = new Map([...once.keys()].map((key, index) => [key, put[index]]))
+  for (const { relation, report } of wanted) {
+    const key = JSON.stringify([relation.subject, relation.predicate, relation.object, relation.source.type])
+    report.outcome = outcomes.get(key)?.outcome ?? 'skipped'
+  }
+  tellCreated(workspace, put)
+}
+
+async function restateAll(tx: Transaction, workspace: Workspace): Promise<void> {
+  for (const { relations, time } of workspace.restated) {
+    tellCreated(workspace, await putRelations(tx, relations, time))
+  }
+}
+
+function tellCreated(workspace: Workspace, put: readonly { relation: RelationRow; outcome: string }[]): void {
+  const created = put.filter(({ outcome }) => outcome === 'created').map(({ relation }) => relation)
+  workspace.events.push(...relationEvents('created', created))
+}
+
+/** The rows of the assets are held, so nobody can relate them to anything meanwhile. */
+async function endAll(tx: Transaction, workspace: Workspace, gone: readonly string[]): Promise<void> {
+  const byActor = Map.groupBy(gone, (id) => workspace.deleted.get(id)?.actor.principalId)
+  for (const ids of byActor.values()) {
+    const change = workspace.deleted.get(ids[0] ?? '')
+    if (change === undefined) continue
+    const ended = await endRelationsOf(tx, ids, endingBy(change))
+    workspace.events.push(...relationEvents('deleted', ended))
+  }
+  for (const { ids, change } of workspace.ended) {
+    workspace.events.push(...relationEvents('deleted', await endRelations(tx, ids, endingBy(change))))
+  }
+}
+
+function endingBy({ actor, time }: Change) {
+  return { principalId: actor.principalId, principalName: actor.principalName, at: time }
+}
+
+function propertyRows({ id, document }: WorkingAsset): store.PropertyRow[] {
+  const values = (document.custom_properties ?? []) as { key: string; value: string }[]
+  return values.map(({ key, value }) => ({ assetId: id, key, value }))
+}
+
+function rowOf(asset: WorkingAsset, identifiers: readonly Record<string, unknown>[]): Omit<store.AssetRow, 'document'> {
+  return {
+    ...columnsOf(asset.document),
+    id: asset.id,
+    access_group_id: asset.accessGroupId,
+    search: searchText(asset.document, identifiers),
+    version: asset.version,
+    created_at: asset.createdAt,
+    modified_at: String(asset.document.last_modified_timestamp),
+  }
+}
