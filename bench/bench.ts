@@ -1,22 +1,37 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { front } from './front.ts'
+import { inventory } from './inventory.ts'
 import { print, type Report } from './report.ts'
 import { revocation } from './revocation.ts'
 import { start } from './start.ts'
 
-/** `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for the curious. */
+/**
+ * `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for the curious,
+ * `npm run bench inventory -- --assets 1000000 --relations 5` for a plant of another size.
+ */
 
 export type Options = {
   /** Where to write CPU profiles of the process under test. */
   profile: string | undefined
+  /** How large the plant is, and how many relations each of its assets has. */
+  assets: number
+  relations: number
+  /** Whether to print the plans of the statements that are measured. */
+  plans: boolean
 }
 
-const benchmarks: Record<string, (options: Options) => Promise<Report>> = { start, front, revocation }
+const benchmarks: Record<string, (options: Options) => Promise<Report>> = { start, front, revocation, inventory }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'string' }, profile: { type: 'string' } },
+  options: {
+    json: { type: 'string' },
+    profile: { type: 'string' },
+    assets: { type: 'string', default: '20000' },
+    relations: { type: 'string', default: '3' },
+    plans: { type: 'boolean', default: false },
+  },
 })
 const names = positionals.length === 0 ? Object.keys(benchmarks) : positionals
 const unknown = names.find((name) => !Object.hasOwn(benchmarks, name))
@@ -25,9 +40,16 @@ if (unknown !== undefined) {
   process.exit(1)
 }
 
+const { profile } = values
+const options: Options = {
+  profile,
+  assets: Number(values.assets),
+  relations: Number(values.relations),
+  plans: values.plans,
+}
 const reports: Record<string, Report> = {}
 for (const name of names) {
-  const report = await benchmarks[name]?.({ profile: values.profile })
+  const report = await benchmarks[name]?.(options)
   if (report === undefined) continue
   reports[name] = report
   console.log(print(report))

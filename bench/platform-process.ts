@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Access } from '@millwright/cloud/first-run.ts'
+import type { PlantSize } from '@millwright/cloud/services/inventory/plant.ts'
+import type { Sent } from './raw.ts'
 
 /** The query of one operation, without the operation. */
 export type QueryQuestion =
@@ -12,8 +14,22 @@ export type QueryQuestion =
 
 type Calls = { callers: number; ms: number; groupId: string }
 
+/** What the process under test does for the benchmark of the inventory. */
+export type InventoryQuestion =
+  | { kind: 'grow a plant'; size: PlantSize }
+  | { kind: 'wait until everything is applied' }
+  | { kind: 'begin to note statements' }
+  | { kind: 'statements noted' }
+  | { kind: 'send statements'; statements: Sent[]; callers: number; ms: number }
+  | { kind: 'explain'; statement: Sent }
+  | { kind: 'load' }
+
+/** What a process holds and has used so far. */
+export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }
+
 /** What the process under test does when it is told. */
 export type Question =
+  | InventoryQuestion
   | { kind: 'cpu' }
   | { kind: 'make groups'; count: number }
   | (QueryQuestion & Calls)

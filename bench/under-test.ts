@@ -7,6 +7,7 @@ import { masterKey } from '@millwright/cloud/platform/secrets/master-key.ts'
 import { createSecrets } from '@millwright/cloud/platform/secrets/secrets.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { embeddedOwner, readCloudConfiguration, startCloud } from '@millwright/cloud/start.ts'
+import { answerAboutInventory } from './inventory-under-test.ts'
 import { cpuMicros, measureCalls } from './measuring.ts'
 import type { Asked, Question } from './platform-process.ts'
 
@@ -48,6 +49,14 @@ async function answerTo(question: Question): Promise<unknown> {
       query ??= openQuery(question.groupId)
       return serveBarely(await query)
     }
+    default:
+      return answerAboutInventory(question, {
+        database,
+        scope,
+        home: running.home,
+        application: applicationAddress,
+        owner: ownerAddress,
+      })
   }
 }
 

@@ -4,6 +4,7 @@ import { addAuditCommands } from './audit.ts'
 import { addConfigCommand } from './config.ts'
 import { addDatabaseCommands } from './database.ts'
 import { addKeysCommands } from './keys.ts'
+import { addPlantCommands } from './plant.ts'
 import { exitCodes, reportAndExit } from './report.ts'
 import { addTenantsCommands } from './tenants.ts'
 import { runCloud } from './up.ts'
@@ -61,6 +62,7 @@ addUsersCommands(program)
 addKeysCommands(program)
 addDatabaseCommands(program)
 addAuditCommands(program)
+addPlantCommands(program)
 addConfigCommand(program)
 
 await program.parseAsync().catch(reportAndExit)

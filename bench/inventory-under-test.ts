@@ -1,0 +1,85 @@
+import { setTimeout } from 'node:timers/promises'
+import { type Address, openClient } from '@millwright/cloud/platform/database/connection.ts'
+import type { Database, Scope } from '@millwright/cloud/platform/database/database.ts'
+import { statement } from '@millwright/cloud/platform/database/statement.ts'
+import { anyQueued } from '@millwright/cloud/services/inventory/operation-store.ts'
+import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
+import { readCloudConfiguration } from '@millwright/cloud/start.ts'
+import { measureCalls } from './measuring.ts'
+import type { InventoryQuestion, ProcessLoad } from './platform-process.ts'
+import { databaseCpuMicros, openRaw, type Sent } from './raw.ts'
+
+type UnderTest = {
+  database: Database
+  scope: Scope & { tenantId: string }
+  home: string
+  application: () => Promise<Address>
+  owner: () => Address
+}
+
+let raw: ReturnType<typeof openRaw> | undefined
+let noted: Sent[] = []
+let stopNoting = () => {}
+
+/** The inventory's side of the process under test. */
+export async function answerAboutInventory(question: InventoryQuestion, under: UnderTest): Promise<unknown> {
+  const { database, scope } = under
+  switch (question.kind) {
+    case 'grow a plant':
+      await growPlant(question.size, { database, scope })
+      return asOwner(under, (owner) => owner.query('analyze'))
+    case 'wait until everything is applied':
+      while ((await database.read(scope, (handle) => handle.rows(anyQueued))).length > 0) await setTimeout(2)
+      return requireAllFinished(under)
+    case 'begin to note statements':
+      noted = []
+      stopNoting = database.observe(({ text, values }) => noted.push({ text, values: [...values] }))
+      return undefined
+    case 'statements noted':
+      stopNoting()
+      return noted
+    case 'send statements': {
+      raw ??= openRaw({
+        address: await under.application(),
+        tenantId: scope.tenantId,
+        connections: readCloudConfiguration(process.env).databaseConnections,
+      })
+      const { send } = await raw
+      return measureCalls({ ...question, call: () => send(question.statements) })
+    }
+    case 'explain':
+      return explain(question.statement, under)
+    case 'load': {
+      const megabytes = process.memoryUsage().rss / 1024 / 1024
+      return { megabytes, databaseCpuMicros: databaseCpuMicros(under.home) } satisfies ProcessLoad
+    }
+  }
+}
+
+const failedOperation = statement<{ result: unknown }>(
+  `select result from operations where tenant_id = $1 and state = 'failed' limit 1`,
+)
+
+/** A write that failed was quick, and counts for nothing. */
+async function requireAllFinished({ database, scope }: UnderTest): Promise<undefined> {
+  const failed = await database.read(scope, (handle) => handle.row(failedOperation))
+  if (failed !== undefined) throw new Error(`A write failed: ${JSON.stringify(failed.result).slice(0, 500)}`)
+}
+
+async function asOwner(
+  { owner }: UnderTest,
+  work: (client: Awaited<ReturnType<typeof openClient>>) => Promise<unknown>,
+): Promise<undefined> {
+  const client = await openClient(owner())
+  await work(client)
+  await client.end()
+}
+
+/** As the application, under its policy: what is fast for the owner may read the whole table for the application. */
+async function explain({ text, values }: Sent, { application, scope }: UnderTest): Promise<string> {
+  const client = await openClient(await application())
+  await client.query(`set app.tenant = '${scope.tenantId}'`)
+  const { rows } = await client.query(`explain (analyze, buffers) ${text}`, [...values])
+  await client.end()
+  return rows.map((row: { 'QUERY PLAN': string }) => row['QUERY PLAN']).join('\n')
+}

@@ -1,0 +1,212 @@
+import { inventory as contract } from '@millwright/api/inventory.ts'
+import { type PlantAsset, plantAssets } from '@millwright/cloud/services/inventory/plant.ts'
+import type { Options } from './bench.ts'
+import { type Bench, cpuOf, loadOf } from './inventory-load.ts'
+import { idsOf, measureReads } from './inventory-reads.ts'
+import { measureLoad, requestText } from './load.ts'
+import type { Round } from './measuring.ts'
+import { bearer, startPlatform, tokenFor, withHome } from './platform-process.ts'
+import type { Goal, Report, Row } from './report.ts'
+
+const seed = 1
+const roundMs = 2_000
+const warmUpMs = 1_500
+const perBatch = 500
+
+const goals = { single: 3_000, batch: 7_000, relations: 15_000, listMs: 50 } as const
+
+/**
+ * A plant, written and read through the front: what is accepted and applied in a second, how long lists take, and what
+ * the same statements take without the platform around them.
+ */
+export function inventory({ profile, assets, relations, plans }: Options): Promise<Report> {
+  const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
+  return withHome(async (home) => {
+    const platform = await startPlatform({ home, nodeOptions })
+    try {
+      const bench = { platform, token: await tokenFor(platform), size: { assets, relations }, plans, megabytes: 0 }
+      return await measure(bench)
+    } finally {
+      await platform.stop()
+    }
+  })
+}
+
+async function measure(bench: Bench): Promise<Report> {
+  const { assets, relations } = bench.size
+  const rows: Row[] = [await grow(bench)]
+  const fresh = freshAssets()
+  await post(bench, { fresh, callers: 16, ms: warmUpMs })
+  for (const callers of [1, 16, 64]) rows.push(await post(bench, { fresh, callers, ms: roundMs }))
+  await postBatches(bench, { fresh, relations: 0, ms: warmUpMs })
+  rows.push(await postBatches(bench, { fresh, relations: 0, ms: 2 * roundMs }))
+  rows.push(await postBatches(bench, { fresh, relations: 3, ms: 2 * roundMs }))
+  const ids = await idsOf(bench)
+  for (const callers of [1, 16, 64]) rows.push(await relate(bench, { ids, callers }))
+  rows.push(...(await measureReads(bench, ids)))
+  rows.push({ workload: 'most memory of the platform', callers: '', MB: bench.megabytes })
+  return {
+    title: `inventory: ${assets} assets with ${relations} relations each`,
+    rows,
+    goals: goalsOf(rows),
+  }
+}
+
+function goalsOf(rows: readonly Row[]): Goal[] {
+  const rate = (workload: string) =>
+    Math.max(...rows.filter((row) => row.workload === workload).map((row) => Number(row['per second'])))
+  const atLeast = (goal: string, least: number, found: number): Goal => ({
+    goal: `${goal}, at least ${least} a second`,
+    found: found.toFixed(0),
+    reached: found >= least,
+  })
+  const lists = rows.filter(({ workload, callers }) => String(workload).startsWith('list') && callers === 1)
+  const slowest = lists.toSorted((one, other) => Number(other['p99 ms']) - Number(one['p99 ms']))[0]
+  return [
+    atLeast('assets posted one by one, accepted and applied', goals.single, rate(singleWorkload)),
+    atLeast('assets posted in batches, accepted and applied', goals.batch, rate(batchWorkload(0))),
+    atLeast('relations stated with assets', goals.relations, rate(batchWorkload(3)) * 3),
+    {
+      goal: `the slowest list answers within ${goals.listMs} ms, 99 of 100 times`,
+      found: `${slowest?.workload}: ${Number(slowest?.['p99 ms']).toFixed(1)} ms`,
+      reached: Number(slowest?.['p99 ms']) < goals.listMs,
+    },
+  ]
+}
+
+const singleWorkload = 'POST one asset'
+const batchWorkload = (relations: number) =>
+  `POST ${perBatch} assets${relations === 0 ? '' : ` with ${relations} relations each`}`
+
+/** Written as the applier writes, without the front and the queue: what the statements alone allow. */
+async function grow({ platform, size }: Bench): Promise<Row> {
+  const startedAt = performance.now()
+  const before = await loadOf(platform)
+  await platform.ask({ kind: 'grow a plant', size: { ...size, seed } })
+  const seconds = (performance.now() - startedAt) / 1000
+  const after = await loadOf(platform)
+  return {
+    workload: 'the plant, written without front and queue',
+    callers: 1,
+    'per second': size.assets / seconds,
+    'CPU µs': (after.cpu - before.cpu) / size.assets,
+    'database CPU µs': (after.databaseCpuMicros - before.databaseCpuMicros) / size.assets,
+  }
+}
+
+/** Assets that are not there yet: those of another plant. */
+function freshAssets(): () => PlantAsset {
+  const plant = plantAssets({ assets: Number.MAX_SAFE_INTEGER, seed: seed + 1, relations: 5 })
+  return () => plant.next().value as PlantAsset
+}
+
+type Posting = { fresh: () => PlantAsset; callers: number; ms: number }
+
+async function post(bench: Bench, { fresh, callers, ms }: Posting): Promise<Row> {
+  const request = () => postText(bench, '/assets', { asset: fresh().asset })
+  const { round, seconds, load } = await whileApplied(bench, () =>
+    measureLoad({ url: bench.platform.url, callers, ms, request, status: 202, serverCpu: () => cpuOf(bench.platform) }),
+  )
+  return rowOf({ workload: singleWorkload, callers, round, seconds, load, each: 1 })
+}
+
+type Batches = { fresh: () => PlantAsset; relations: number; ms: number }
+
+async function postBatches(bench: Bench, { fresh, relations, ms }: Batches): Promise<Row> {
+  const callers = 2
+  const request = () => {
+    const assets = Array.from({ length: perBatch }, () => sendable(fresh(), relations))
+    return postText(bench, '/assets/batch', { assets })
+  }
+  const { round, seconds, load } = await whileApplied(bench, () =>
+    measureLoad({ url: bench.platform.url, callers, ms, request, status: 202, serverCpu: () => cpuOf(bench.platform) }),
+  )
+  return rowOf({ workload: batchWorkload(relations), callers, round, seconds, load, each: perBatch })
+}
+
+/** With relations to what came before it: they are named by identifiers. */
+function sendable({ asset, relations }: PlantAsset, count: number): Record<string, unknown> {
+  const to = relations.flatMap((relation) => ('identifier' in relation ? [relation] : []))
+  const stated = Array.from({ length: count }, (_, index) => {
+    const other = to[index % Math.max(1, to.length)]
+    return other === undefined ? [] : [{ ...other, predicate: `${other.predicate}_${index}` }]
+  })
+  if (count === 0) return asset
+  return {
+    ...asset,
+    asset_relations: stated.flat().map(({ predicate, identifier }) => ({
+      predicate,
+      related_asset: { asset_identifiers: [identifier] },
+      relational_role_of_related_asset: 'object',
+    })),
+  }
+}
+
+async function relate(bench: Bench, { ids, callers }: { ids: readonly string[]; callers: number }): Promise<Row> {
+  let stated = 0
+  const request = () => {
+    const subject = ids[stated++ % ids.length]
+    const object = ids[(stated * 7) % ids.length]
+    return postText(bench, '/relations', {
+      subject: { type: 'asset', id: subject },
+      predicate: `is_related_to_${callers}_${Math.floor(stated / ids.length)}`,
+      object: { type: 'asset', id: object },
+    })
+  }
+  const { round, seconds, load } = await whileApplied(bench, () =>
+    measureLoad({
+      url: bench.platform.url,
+      callers,
+      ms: roundMs,
+      request,
+      status: 201,
+      serverCpu: () => cpuOf(bench.platform),
+    }),
+  )
+  return rowOf({ workload: 'POST one relation', callers, round, seconds, load, each: 1 })
+}
+
+function postText({ token }: Bench, path: string, data: unknown): string {
+  return requestText('POST', `${contract.prefix}${path}`, {
+    headers: { ...bearer(token), 'content-type': 'application/json' },
+    body: JSON.stringify({ data }),
+  })
+}
+
+/** The time counts until the last write is applied. */
+async function whileApplied(bench: Bench, work: () => Promise<Round>) {
+  const { platform } = bench
+  const before = await loadOf(platform)
+  const startedAt = performance.now()
+  const round = await work()
+  await platform.ask({ kind: 'wait until everything is applied' })
+  const seconds = (performance.now() - startedAt) / 1000
+  const after = await loadOf(platform)
+  bench.megabytes = Math.max(bench.megabytes, after.megabytes)
+  const load = { cpu: after.cpu - before.cpu, database: after.databaseCpuMicros - before.databaseCpuMicros }
+  return { round, seconds, load: { ...load, megabytes: after.megabytes } }
+}
+
+type Measured = {
+  workload: string
+  callers: number
+  round: Round
+  seconds: number
+  load: { cpu: number; database: number; megabytes: number }
+  /** How many assets one call is about. */
+  each: number
+}
+
+function rowOf({ workload, callers, round, seconds, load, each }: Measured): Row {
+  const count = round.count * each
+  return {
+    workload,
+    callers,
+    'per second': count / seconds,
+    'p50 ms': round.p50Ms,
+    'p99 ms': round.p99Ms,
+    'CPU µs': load.cpu / count,
+    'database CPU µs': load.database / count,
+    MB: load.megabytes,
+  }
+}

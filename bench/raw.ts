@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Address, openConnection } from '@millwright/cloud/platform/database/connection.ts'
+
+export type Sent = { text: string; values: readonly unknown[] }
+
+type Client = Awaited<ReturnType<typeof openConnection>>['client']
+
+type Options = { address: Address; tenantId: string; connections: number }
+
+/** Statements as the platform sends them, on as many connections, with nothing around them. */
+export async function openRaw({ address, tenantId, connections }: Options) {
+  const idle = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const { client } = await openConnection(address, { settings: true })
+      await client.query(`set app.tenant = '${tenantId}'`)
+      return client
+    }),
+  )
+  const all = [...idle]
+  const waiting: ((client: Client) => void)[] = []
+  return {
+    /** One after the other on one connection, as one request does it. */
+    async send(statements: readonly Sent[]): Promise<void> {
+      const client = idle.pop() ?? (await new Promise<Client>((resolve) => waiting.push(resolve)))
+      for (const { text, values } of statements) await client.query(text, [...values])
+      const next = waiting.shift()
+      if (next === undefined) idle.push(client)
+      else next(client)
+    },
+    close: () => Promise.all(all.map((client) => client.end())),
+  }
+}
+
+const ticksPerSecond = 100
+
+/** CPU time of the database server of a home and all its processes so far, in microseconds; known on Linux only. */
+export function databaseCpuMicros(home: string): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const [postmaster = ''] = readText(join(home, 'postgres', 'data', 'postmaster.pid')).split('\n')
+  // In the line of a process, counted after its name: its parent, its own user and system time, that of its ended ones.
+  const fieldsOf = (pid: string) => {
+    const stat = readText(`/proc/${pid}/stat`)
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  }
+  const ended = fieldsOf(postmaster)
+  const ticks = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(fieldsOf)
+    .filter(([, parent]) => parent === postmaster)
+    .map((fields) => Number(fields[11]) + Number(fields[12]))
+    .concat(Number(ended[13]) + Number(ended[14]))
+  return (ticks.reduce((sum, each) => sum + each, 0) * 1_000_000) / ticksPerSecond
+}
+
+/** A process may end while it is looked at. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
