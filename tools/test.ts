@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
 import { check, root } from './checks.ts'
@@ -28,7 +29,8 @@ if (server !== undefined) {
 
 let shown: string | undefined
 const results = [await runTests(wanted, 'in one process', {})]
-const services = wanted.filter((file) => file.startsWith('cloud/services/'))
+// Rules without a hub are the same in every arrangement.
+const services = wanted.filter((file) => file.startsWith('cloud/services/') && usesHub(file))
 if (services.length > 0) {
   results.push(
     await runTests(services, 'each service in a process of its own', { MILLWRIGHT_TEST_ARRANGEMENT: 'split' }),
@@ -73,6 +75,10 @@ function runTests(files: string[], title: string, environment: Record<string, st
       resolve({ ok: code === 0, passed: count('pass'), failed: count('fail'), skipped: count('skipped') })
     })
   })
+}
+
+function usesHub(file: string): boolean {
+  return readFileSync(join(root, file), 'utf8').includes('testHub')
 }
 
 function fail(sentence: string): never {
