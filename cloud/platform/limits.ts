@@ -23,5 +23,5 @@ export const limits = {
   /** How long readers of streams have, once a shutdown has ended these, to fetch what was sent. */
   streamDrainMs: 2_000,
   /** How long a shutdown waits for requests that were accepted. */
-  drainMs: 8_000,
+  drainMs: 5_000,
 } as const

@@ -1,6 +1,8 @@
 import type { Client } from 'pg'
 import { StartError } from '../start-error.ts'
 
+const roleLock = 0x726f6c65
+
 /**
  * The role the pool connects as. It owns nothing, is no superuser and cannot bypass row-level security, so that a
  * mistake in our code still cannot reach another tenant. It is made per database: two installations on one server
@@ -9,16 +11,20 @@ import { StartError } from '../start-error.ts'
 export async function ensureApplicationRole(owner: Client, role: { name: string; password: string }): Promise<void> {
   const name = owner.escapeIdentifier(role.name)
   const password = `password ${owner.escapeLiteral(role.password)}`
-  const { rows } = await owner.query('select from pg_roles where rolname = $1', [role.name])
+  await owner.query('begin')
   try {
+    // Roles belong to the whole server, which refuses two changes of one at the same time.
+    await owner.query('select pg_advisory_xact_lock($1)', [roleLock])
+    const { rows } = await owner.query('select from pg_roles where rolname = $1', [role.name])
     // Of a role that is there only the password is set: the rest is looked at, and only a superuser could say it again.
     if (rows.length > 0) await owner.query(`alter role ${name} with ${password}`)
     else
       await owner.query(
         `create role ${name} with login nosuperuser nobypassrls nocreatedb nocreaterole noinherit ${password}`,
       )
+    await owner.query('commit')
   } catch (error) {
-    if ((error as { code?: string }).code === '42710') return ensureApplicationRole(owner, role)
+    await owner.query('rollback')
     throw new StartError(
       `The database user of DATABASE_URL may not make or change the role ${role.name} (${(error as Error).message}): ` +
         'create a login role yourself and give its URL as MILLWRIGHT_DATABASE_APP_URL.',

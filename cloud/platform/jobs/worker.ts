@@ -53,7 +53,7 @@ export class Worker {
   #failures = 0
 
   constructor(options: WorkerOptions) {
-    const defaults = { concurrency: 4, standingConcurrency: 2, sweepMs: 5_000, debounceMs: 10, graceMs: 10_000 }
+    const defaults = { concurrency: 4, standingConcurrency: 2, sweepMs: 5_000, debounceMs: 10, graceMs: 3_000 }
     this.#options = { ...defaults, ...options }
   }
 
