@@ -417,9 +417,14 @@ test('other processes are looked after while there are streams, and only then', 
     })
     return sent.filter(({ text }) => text.includes('position > $2')).length
   }
-  assert.notEqual(await looks(), 0)
+  // A look that was under way when the clock moved is counted in either round, so both are taken until they settle.
+  const settles = async (isRight: (count: number) => boolean) => {
+    const deadline = performance.now() + 10_000
+    while (!isRight(await looks())) assert.ok(performance.now() < deadline, 'it never settled')
+  }
+  await settles((count) => count > 0)
   await stream.return?.()
-  assert.equal(await looks(), 0)
+  await settles((count) => count === 0)
 })
 
 test('in silence a stream says how far it is, and ends at once when nobody wants it any more', async () => {
