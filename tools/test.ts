@@ -50,7 +50,7 @@ type Result = { ok: boolean; passed: number; failed: number; skipped: number }
 function runTests(files: string[], title: string, environment: Record<string, string>): Promise<Result> {
   console.log(`\n${files.length} test files, ${title}\n`)
   return new Promise((resolve, reject) => {
-    const runner = ['--test', '--test-concurrency=2', '--test-timeout=120000', '--test-reporter=spec', ...files]
+    const runner = ['--test', '--test-concurrency=2', '--test-timeout=300000', '--test-reporter=spec', ...files]
     const child = spawn(process.execPath, runner, {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
