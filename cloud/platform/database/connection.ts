@@ -1,7 +1,7 @@
 import pg, { type ClientConfig } from 'pg'
+import { parserOf } from './parsing.ts'
 import type { Connection } from './pool.ts'
 import { type Found, Question } from './question.ts'
-import { parserOf } from './types.ts'
 
 /** Where a server is and who connects; a URL or the parts of one. */
 export type Address =

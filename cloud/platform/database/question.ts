@@ -1,5 +1,5 @@
 import pg, { type Connection, type FieldDef } from 'pg'
-import { parserOf } from './types.ts'
+import { parserOf } from './parsing.ts'
 
 export type Found = { rows: Record<string, unknown>[]; rowCount: number }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parserOf } from './types.ts'
+import { parserOf } from './parsing.ts'
 
 const timestamptz = 1184
 
