@@ -20,6 +20,8 @@ export type Operation = {
   body?: TSchema
   /** How the body is written; JSON unless said otherwise. */
   bodyType?: 'application/json' | 'application/x-www-form-urlencoded'
+  /** The largest body in bytes, where the usual limit does not fit what the operation is for. */
+  bodyBytes?: number
   /** Request headers the handler reads, lower-case. */
   headers?: readonly string[]
   /** Success and redirect answers by status. */

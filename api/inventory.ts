@@ -157,6 +157,7 @@ export const inventory = contract({
       path: '/assets/batch',
       summary: 'Create or update many assets with one status and one result each',
       query: closed({ strict: Type.Optional(Type.Boolean({ default: false })) }),
+      bodyBytes: inventoryLimits.batchBytes,
       body: data(
         closed({
           assets: Type.Array(Document, { minItems: 1, maxItems: inventoryLimits.batch }),

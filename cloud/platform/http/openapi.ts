@@ -1,6 +1,7 @@
 import { type Contract, isEmpty, isMedia, type Operation, pathOf, writes } from '@millwright/api/contract.ts'
 import { type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import type { TSchema } from 'typebox'
+import { limits } from '../limits.ts'
 
 type Info = { title: string; version: string; description: string }
 
@@ -112,6 +113,7 @@ function describe(contract: Contract, name: string, operation: Operation) {
       : {
           requestBody: {
             required: true,
+            description: `At most ${operation.bodyBytes ?? limits.bodyBytes} bytes`,
             content: { [operation.bodyType ?? 'application/json']: { schema: operation.body } },
           },
         }),
