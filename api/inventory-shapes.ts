@@ -21,6 +21,9 @@ export const inventoryLimits = {
   filterTerms: 64,
   graphDepth: 10,
   graphNodes: 2000,
+  /** Relations that one `relationsFilter` may follow on its way. */
+  relationsFollowed: 10_000,
+  historyDays: 36_500,
   statusWaitSeconds: 30,
   statusDays: 7,
   splitIdentifiers: 100,

@@ -10,9 +10,11 @@ import { mergeWriteHandlers } from './merge-writes.ts'
 import { anyQueued, pruneOperations } from './operation-store.ts'
 import { propertyHandlers } from './properties.ts'
 import { relationHandlers } from './relations.ts'
+import { retentionJobs } from './retention.ts'
 import { SchemaRegistry } from './schema.ts'
 import { findSchema } from './schema-store.ts'
 import { schemaHandlers } from './schemas.ts'
+import { settingsHandlers } from './settings.ts'
 import { StatusWaiters, statusHandlers } from './statuses.ts'
 import { systemEventHandlers } from './system-events.ts'
 
@@ -63,6 +65,7 @@ export const inventoryService = service({
       ...systemEventHandlers(context),
       ...graphHandlers(context),
       ...propertyHandlers(context),
+      ...settingsHandlers(context),
       ...schemaHandlers(desk),
     }
   },
@@ -83,6 +86,7 @@ export const inventoryService = service({
           await database.transaction({ tenantId }, (tx) => pruneOperations(tx, { days, limit: pruning.limit }))
         },
       },
+      ...retentionJobs({ database }),
     }
   },
 })
