@@ -12,17 +12,27 @@ import {
   Document,
   filterText,
   inventoryLimits,
+  managementStates,
   oneOf,
+  propertyValue,
+  reachabilityStates,
+  responsible,
   sourceTypes,
+  trustStates,
 } from './inventory-shapes.ts'
 import { systemEventOperations } from './inventory-system-events.ts'
+import { wholeOperations } from './inventory-whole.ts'
 
 export { type Entity, entityTypes, Predicate, Relation } from './inventory-relations.ts'
-export { type AssetDocument, inventoryLimits, type SourceType, sourceTypes } from './inventory-shapes.ts'
-
-export const managementStates = ['regarded', 'ignored', 'unknown'] as const
-export const reachabilityStates = ['reached', 'failed', 'unknown'] as const
-export const trustStates = ['trusted', 'pending', 'failed'] as const
+export {
+  type AssetDocument,
+  inventoryLimits,
+  managementStates,
+  reachabilityStates,
+  type SourceType,
+  sourceTypes,
+  trustStates,
+} from './inventory-shapes.ts'
 
 /** Where a write comes from. A bare text is the value of a discovery. */
 const Source = Type.Union([
@@ -56,7 +66,6 @@ function bulk<Properties extends TProperties>(properties: Properties) {
 }
 
 const accessGroup = Type.String({ minLength: 1, maxLength: 128, description: 'Name or id of an access group' })
-const responsible = Type.String({ minLength: 1, maxLength: 256 })
 
 export const propertyTypes = ['text', 'number', 'boolean', 'date', 'url'] as const
 
@@ -68,8 +77,6 @@ export const CustomProperty = closed({
   lastModifiedTimestamp: Timestamp,
 })
 export type CustomProperty = Static<typeof CustomProperty>
-
-const propertyValue = Type.Union([Type.String({ maxLength: 512 }), Type.Number(), Type.Boolean()])
 
 const HistoryEntry = closed({
   version: Type.Integer({ minimum: 1 }),
@@ -292,6 +299,7 @@ export const inventory = contract({
     }),
     ...identityOperations,
     ...systemEventOperations,
+    ...wholeOperations,
     ...settingsOperations,
     readStatus: {
       method: 'GET',

@@ -1,4 +1,12 @@
-import { type Contract, isEmpty, isMedia, type Operation, pathOf, writes } from '@millwright/api/contract.ts'
+import {
+  type Contract,
+  isEmpty,
+  isInternal,
+  isMedia,
+  type Operation,
+  pathOf,
+  writes,
+} from '@millwright/api/contract.ts'
 import { type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import type { TSchema } from 'typebox'
 import { limits } from '../limits.ts'
@@ -39,7 +47,7 @@ export function openApi(contracts: readonly Contract[], { title, version, descri
   const paths: Record<string, Record<string, unknown>> = {}
   for (const contract of contracts) {
     for (const [name, operation] of Object.entries(contract.operations)) {
-      if (operation.access === 'peer') continue
+      if (isInternal(operation)) continue
       const path = pathOf(contract, operation)
       paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(contract, name, operation) }
     }

@@ -106,7 +106,7 @@ async function applyOne(parts: ApplierParts, applying: Applying): Promise<Outcom
 
 async function resultsOf(parts: ApplierParts, applying: Applying): Promise<unknown> {
   const { operation } = applying
-  if (operation.kind === 'put') {
+  if (operation.kind === 'put' || operation.kind === 'put-whole') {
     const [only] = await applyPut(parts, applying, operation.payload as PutPayload)
     return only
   }

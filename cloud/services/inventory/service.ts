@@ -17,6 +17,7 @@ import { schemaHandlers } from './schemas.ts'
 import { settingsHandlers } from './settings.ts'
 import { StatusWaiters, statusHandlers } from './statuses.ts'
 import { systemEventHandlers } from './system-events.ts'
+import { wholeWriteHandlers } from './whole-writes.ts'
 
 /** What the handlers of this service share. */
 export type Desk = {
@@ -61,6 +62,7 @@ export const inventoryService = service({
       ...statusHandlers(desk),
       ...relationHandlers(context),
       ...duplicateHandlers(context),
+      ...wholeWriteHandlers(desk),
       ...mergeWriteHandlers(desk),
       ...systemEventHandlers(context),
       ...graphHandlers(context),
