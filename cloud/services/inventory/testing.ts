@@ -96,6 +96,34 @@ export async function givenCaller(hub: TestHub, held: readonly Held[]): Promise<
   return hub.withToken(await hub.tokenFor(principalId, { roles }), principalId)
 }
 
+/** Some access groups, and for each set of them somebody who reads these and no others of them. */
+export type Readers = {
+  groups: string[]
+  /** By the groups they may read, a bit for each. */
+  readers: TestCaller[]
+  /** A group that only this reader reads. */
+  ownGroups: string[]
+}
+
+export async function givenReaders(hub: TestHub, groupCount: number): Promise<Readers> {
+  const admin = await hub.as('administrator')
+  const group = async (name: string) =>
+    (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+  const made: Readers = { groups: [], readers: [], ownGroups: [] }
+  for (let index = 0; index < groupCount; index++) made.groups.push(await group(`group-${index}`))
+  for (let mask = 0; mask < 2 ** groupCount; mask++) {
+    const own = await group(`own-${mask}`)
+    const readable = [...made.groups.filter((_, index) => mask & (1 << index)), own]
+    const held = readable.map((accessGroupId) => ({
+      permissions: ['inventory_read_asset_data'] as const,
+      accessGroupId,
+    }))
+    made.ownGroups.push(own)
+    made.readers.push(await givenCaller(hub, held))
+  }
+  return made
+}
+
 /** Assets that are gone, and their relations with them. */
 export async function givenDeleted(
   hub: TestHub,
