@@ -88,6 +88,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/platform',
   'cloud/platform/testing',
   'cloud/services',
+  'cloud/services/events',
   'cloud/services/identity',
 ]
 

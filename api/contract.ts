@@ -20,6 +20,8 @@ export type Operation = {
   body?: TSchema
   /** How the body is written; JSON unless said otherwise. */
   bodyType?: 'application/json' | 'application/x-www-form-urlencoded'
+  /** The largest body in bytes, where the usual limit does not fit what the operation is for. */
+  bodyBytes?: number
   /** Request headers the handler reads, lower-case. */
   headers?: readonly string[]
   /** Success and redirect answers by status. */
@@ -33,11 +35,11 @@ export type Operation = {
 }
 
 /**
- * Who may call: `public` anybody, `signed-in` any valid token, `peer` only another service of ours,
- * or a permission. A permission that is held per access group is enough in any one group to pass the front;
+ * Who may call: `public` anybody, `signed-in` any valid token, `peer` only another service of ours for the platform
+ * itself, `on-behalf` only another service of ours in the name of somebody, or a permission. A permission that is held per access group is enough in any one group to pass the front;
  * the handler then looks at the group of each asset.
  */
-export type Access = 'public' | 'signed-in' | 'peer' | Permission
+export type Access = 'public' | 'signed-in' | 'peer' | 'on-behalf' | Permission
 
 /** An answer that is not JSON. */
 export type Media = { mediaType: string }
@@ -124,6 +126,11 @@ export function isEmpty(answer: TSchema | Media | Empty): answer is Empty {
 /** The full path of an operation, parameters still in braces. */
 export function pathOf(contract: Contract, operation: Operation): string {
   return operation.atRoot === true ? operation.path : contract.prefix + operation.path
+}
+
+/** True when only our own services may call it: nobody else knows that it is there. */
+export function isInternal({ access }: Operation): boolean {
+  return access === 'peer' || access === 'on-behalf'
 }
 
 /** True when the operation changes something. */

@@ -76,11 +76,26 @@ describe('every hot statement uses an index', () => {
       admin.inventory.listAssets({
         query: { relationsFilter: `object.id eq '${ids.asset}' and predicate eq 'found_by_gateway'` },
       }),
+    'the assets within two relations of one': () =>
+      admin.inventory.listAssets({
+        query: { relationsFilter: `subject.id eq '${ids.otherAsset}' and predicate eq 'found_by_gateway'`, depth: 2 },
+      }),
     'a page of assets by cursor': async () => {
       const first = await admin.inventory.listAssets({ query: { limit: 50, count: false } })
       await admin.inventory.listAssets({ query: { limit: 50, count: false, cursor: first.meta.nextCursor ?? '' } })
     },
     'what hangs on an asset': () => admin.inventory.readGraph({ params: { id: ids.otherAsset } }),
+    'what hung on an asset before': () =>
+      admin.inventory.readGraph({ params: { id: ids.otherAsset }, query: { at: new Date().toISOString() } }),
+    'what came to hang on an asset since': () =>
+      admin.inventory.readGraphDifference({
+        params: { id: ids.otherAsset },
+        query: { from: new Date().toISOString() },
+      }),
+    'forgetting the past': async () => {
+      await admin.inventory.updateSettings({ body: { data: { historyDays: 13 } } })
+      await hub.settle()
+    },
     'relating two assets': () =>
       admin.inventory.createRelation({
         body: {
@@ -211,6 +226,13 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into asset_identifiers (tenant_id, key, asset_id, uncertainty, type, name, value, identifier, created_at)
      select $1, name, id, 1006, 'CustomIdentifier', 'tag', replace(name, 'asset', 'tag'), '{}', now() from assets where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_name, source_type, document)
+     select tenant_id, id, v.version, now() - make_interval(secs => substring(serial_number from 2)::int * 56.4), 'created',
+            access_group_id, 'x', 'manual', document
+     from assets cross join generate_series(1, 2) as v (version) where tenant_id = $1`,
     [tenantId],
   )
   await owner.query(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Contract, type Operation, pathOf, writes } from '@millwright/api/contract.ts'
+import { type Contract, isInternal, type Operation, pathOf, writes } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import { type Permission, permissionNames } from '@millwright/api/permission.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
@@ -16,8 +16,8 @@ type Row = { contract: Contract; name: string; operation: Operation }
 const operations: Row[] = Object.values(contracts as unknown as Record<string, Contract>).flatMap((contract) =>
   Object.entries(contract.operations).map(([name, operation]) => ({ contract, name, operation })),
 )
-const guarded = operations.filter(({ operation: { access } }) => access !== 'public' && access !== 'peer')
-const forPeers = operations.filter(({ operation: { access } }) => access === 'peer')
+const guarded = operations.filter(({ operation }) => operation.access !== 'public' && !isInternal(operation))
+const forPeers = operations.filter(({ operation }) => isInternal(operation))
 const permitted = guarded.filter(({ operation }) => permissionNames.includes(operation.access as Permission))
 const withBody = guarded.filter(({ operation }) => operation.body !== undefined)
 

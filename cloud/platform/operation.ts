@@ -44,8 +44,8 @@ export function localOperation(contract: Contract, name: string, { handler, stri
 export function authorize(operation: Operation, caller: Caller): void {
   const { access } = operation
   if (access === 'public' || access === 'signed-in') return
-  if (access === 'peer') {
-    if (caller.principal.kind === 'system') return
+  if (access === 'peer' || access === 'on-behalf') {
+    if (access === 'peer' ? caller.principal.kind === 'system' : caller.byPeer === true) return
     throw new Problem('not_found', 'There is nothing at this path')
   }
   const allowed = permissions[access].scope === 'global' ? may(caller, access) : maySomewhere(caller, access)

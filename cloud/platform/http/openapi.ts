@@ -1,6 +1,15 @@
-import { type Contract, isEmpty, isMedia, type Operation, pathOf, writes } from '@millwright/api/contract.ts'
+import {
+  type Contract,
+  isEmpty,
+  isInternal,
+  isMedia,
+  type Operation,
+  pathOf,
+  writes,
+} from '@millwright/api/contract.ts'
 import { type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import type { TSchema } from 'typebox'
+import { limits } from '../limits.ts'
 
 type Info = { title: string; version: string; description: string }
 
@@ -38,7 +47,7 @@ export function openApi(contracts: readonly Contract[], { title, version, descri
   const paths: Record<string, Record<string, unknown>> = {}
   for (const contract of contracts) {
     for (const [name, operation] of Object.entries(contract.operations)) {
-      if (operation.access === 'peer') continue
+      if (isInternal(operation)) continue
       const path = pathOf(contract, operation)
       paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(contract, name, operation) }
     }
@@ -112,6 +121,7 @@ function describe(contract: Contract, name: string, operation: Operation) {
       : {
           requestBody: {
             required: true,
+            description: `At most ${operation.bodyBytes ?? limits.bodyBytes} bytes`,
             content: { [operation.bodyType ?? 'application/json']: { schema: operation.body } },
           },
         }),

@@ -3,12 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { limits } from '../limits.ts'
 
 /** Anything that was thrown, as the one error. What is not a `Problem` is ours to hide. */
-export function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown, { bodyLimit = limits.bodyBytes }: { bodyLimit?: number } = {}): Problem {
   if (error instanceof Problem) return error
   const { code } = error as { code?: string }
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Problem('body_too_large', `A body has at most ${limits.bodyBytes} bytes`)
+      return new Problem('body_too_large', `A body has at most ${bodyLimit} bytes here (${bodyLimit / 2 ** 20} MiB)`)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new Problem(
         'unsupported_media_type',

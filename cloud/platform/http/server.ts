@@ -101,7 +101,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done()
   })
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error)
+    const problem = problemOf(error, request.routeOptions)
     if (problem.status >= 500)
       options.log.error({ requestId: request.id, route: request.routeOptions.url, error }, 'failed')
     send(reply, problem, request)
@@ -199,6 +199,7 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
   app.route({
     method: operation.method,
     url: toRoute(pathOf(contract, operation)),
+    bodyLimit: operation.bodyBytes ?? limits.bodyBytes,
     onRequest: async (request, reply) => {
       const admission = await admit(arrivalOf(request), operation, contract)
       request.caller = admission.caller

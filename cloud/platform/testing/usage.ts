@@ -46,6 +46,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(inventory.prefix, `/assets/${asset}/identifiers`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/history`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/graph`, ['GET']),
+    ...reaches(inventory.prefix, `/assets/${asset}/graph/difference?from=2026-01-01T00:00:00Z`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/relations`, ['GET']),
   ]
 }
@@ -82,6 +83,7 @@ async function useInventory(_hub: TestHub, admin: TestCaller): Promise<string> {
   const stated = await admin.inventory.createRelation({ body: { data: relation } })
   await admin.inventory.deleteRelations({ body: { data: { ids: stated.data.map(({ id }) => id) } } })
   await admin.inventory.createRelation({ body: { data: relation } })
+  await admin.inventory.updateSettings({ body: { data: { historyDays: 365 } } })
   return pump
 }
 

@@ -102,6 +102,7 @@ async function store(tx: Transaction, batch: readonly Stored[]): Promise<void> {
       principalKind: caller.principal.kind,
       principalName: caller.principal.name,
       roles: [...caller.roles],
+      grants: caller.token?.grants === undefined ? null : [...caller.token.grants],
       requestId: caller.request.id,
     })),
   )

@@ -106,7 +106,7 @@ async function applyOne(parts: ApplierParts, applying: Applying): Promise<Outcom
 
 async function resultsOf(parts: ApplierParts, applying: Applying): Promise<unknown> {
   const { operation } = applying
-  if (operation.kind === 'put') {
+  if (operation.kind === 'put' || operation.kind === 'put-whole') {
     const [only] = await applyPut(parts, applying, operation.payload as PutPayload)
     return only
   }
@@ -123,10 +123,11 @@ function isFailure(result: unknown): boolean {
   return typeof result === 'object' && result !== null && 'code' in result && 'status' in result
 }
 
-/** What the sender may do now, with the roles that the token had then. */
+/** What the sender may do now, with the roles that the token had then, and where it had them. */
 async function rightsOf(access: AccessCache, tx: Transaction, operation: QueuedOperation): Promise<Rights> {
   if (operation.principalKind === 'system') return systemCaller().rights
   const found = await access.of(tx.tenantId, operation.principalId)
   if (found === undefined || found.principal.disabled) return noRights
-  return access.effective(found, { roles: operation.roles })
+  const { roles, grants } = operation
+  return access.effective(found, { roles, ...(grants === null ? {} : { grants }) })
 }

@@ -226,7 +226,7 @@ export function assetWriteHandlers(desk: Desk): Writes {
 type Putting = { caller: Caller; assets: AssetDocument[]; source: Source | undefined; strict: boolean; single: boolean }
 
 /** Checks and normalises assets, so that what is queued needs no second look but at what is there by then. */
-async function putPayload(
+export async function putPayload(
   desk: Desk,
   handle: Handle,
   { caller, assets, source, strict, single }: Putting,
@@ -339,7 +339,7 @@ async function findGroup(handle: Handle, group: string): Promise<AccessGroupRow 
 type Named = { ids: readonly string[]; inPath: boolean }
 
 /** Missing and hidden alike; what can be read but not written is refused as such. */
-async function requireWritable(handle: Handle, caller: Caller, { ids, inPath }: Named): Promise<void> {
+export async function requireWritable(handle: Handle, caller: Caller, { ids, inPath }: Named): Promise<void> {
   const groups = await findGroups(handle, [...new Set(ids)])
   for (const [index, id] of ids.entries()) {
     const group = groups.get(id)

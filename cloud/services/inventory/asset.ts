@@ -205,6 +205,10 @@ export function setState(
   return canonical({ ...document, [name]: state(value, now) })
 }
 
+export function stateValueOf(document: PlainObject, name: StateName): string | undefined {
+  return stateOf(document, name)?.state_value
+}
+
 /** A gateway is software: its version is that of its product. */
 export function setGatewayVersion(document: PlainObject, version: string): Document {
   const instance = objectOf(document.product_instance_information)
@@ -217,6 +221,12 @@ export function setPropertyValue(document: PlainObject, { key, value }: { key: s
   const others = objectsOf(document.custom_properties).filter((property) => property.key !== key)
   const properties = [...others, { key, value }].toSorted((a, b) => (String(a.key) < String(b.key) ? -1 : 1))
   return canonical({ ...document, custom_properties: properties })
+}
+
+/** All of them; others are gone. */
+export function setPropertyValues(document: PlainObject, values: readonly { key: string; value: string }[]): Document {
+  const properties = [...new Map(values.map(({ key, value }) => [key, { key, value }])).values()]
+  return canonical({ ...document, custom_properties: properties.toSorted((a, b) => (a.key < b.key ? -1 : 1)) })
 }
 
 export function removePropertyValue(document: PlainObject, key: string): Document {

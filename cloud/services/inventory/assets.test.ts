@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -172,6 +172,40 @@ describe('assets', () => {
       ['created', 'identity_taken', 'created'],
     )
     assert.doesNotMatch(JSON.stringify(results[1]), new RegExp(other.data.id))
+  })
+
+  test('a batch of 1,000 assets of 4 kB each fits; one that is too large is told the limit in words', async () => {
+    const annotations = Array.from({ length: 40 }, (_, index) => ({ key: `note ${index}`, value: 'x'.repeat(60) }))
+    const assets = Array.from({ length: inventoryLimits.batch }, (_, index) => ({
+      ...device(`large-${index}`),
+      instance_annotations: annotations,
+    }))
+    const body = JSON.stringify({ data: { assets } })
+    assert.ok(body.length > 3.5 * 1024 * 1024)
+    const send = (path: string, text: string) =>
+      hub.request({
+        method: 'POST',
+        path: `/inventory/v2${path}`,
+        headers: { authorization: `Bearer ${operator.token}`, 'content-type': 'application/json' },
+        body: text,
+      })
+    const accepted = await send('/assets/batch', body)
+    assert.equal(accepted.status, 202)
+    const { data } = accepted.body as { data: { statusId: string } }
+    const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
+    const results = status.data.detail.result as Result[]
+    assert.deepEqual(new Set(results.map(({ outcome }) => outcome)), new Set(['created']))
+    for (const [path, limit] of [
+      ['/assets/batch', '8388608 bytes here (8 MiB)'],
+      ['/assets', '1048576 bytes here (1 MiB)'],
+    ] as const) {
+      const refused = await send(path, `{"data":"${'x'.repeat(inventoryLimits.batchBytes)}"}`)
+      const problem = refused.body as ProblemDocument
+      assert.deepEqual(
+        [refused.status, problem.code, problem.detail],
+        [413, 'body_too_large', `A body has at most ${limit}`],
+      )
+    }
   })
 
   test('many concurrent creates of the same identifiers make one asset', async () => {

@@ -10,7 +10,10 @@ import { assetProperties, facetNames } from './asset-filter.ts'
 import * as store from './asset-list-store.ts'
 import { identifiersOf } from './asset-store.ts'
 import { after, everything, type Fragment, readCursor, type SortKey, writeCursor } from './listing.ts'
+import { momentOf } from './moment.ts'
+import { findReachedCondition } from './reach.ts'
 import { findRelationsCondition } from './relation-filter.ts'
+import { requireKept } from './retention.ts'
 import type { Desk } from './service.ts'
 
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
@@ -20,7 +23,8 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
     async listAssets({ query }, caller) {
       const { limit = 50, offset = 0, count = true } = query
       const sort = sortOf(query)
-      const identity = JSON.stringify([query.filter, query.relationsFilter, query.caseInsensitive, query.sort, query.q])
+      const { filter, relationsFilter, depth, caseInsensitive, q } = query
+      const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q])
       return database.read(caller, async (handle) => {
         const where = await selectionOf(handle, query, caller)
         const stretches =
@@ -97,6 +101,7 @@ function missing(): Problem {
 type Query = {
   filter?: string
   relationsFilter?: string
+  depth?: number
   caseInsensitive?: boolean
   q?: string
   sort?: string
@@ -105,7 +110,9 @@ type Query = {
 
 /** What matches, of what the caller may read. */
 async function selectionOf(handle: Handle, query: Query, caller: Caller): Promise<Fragment> {
-  const { filter, relationsFilter, caseInsensitive = false, q } = query
+  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
+  if (depth > 1 && relationsFilter === undefined)
+    throw new Problem('invalid_query', 'depth says how far relationsFilter goes: send both, or none of them')
   const groups = groupsWith(caller, 'inventory_read_asset_data')
   let where: Fragment =
     groups === 'all' ? { sql: 'true', values: [] } : { sql: 'a.access_group_id = any($2::uuid[])', values: [groups] }
@@ -116,13 +123,16 @@ async function selectionOf(handle: Handle, query: Query, caller: Caller): Promis
     )
   }
   if (relationsFilter !== undefined) {
+    const options = {
+      caseInsensitive,
+      firstParameter: where.values.length + 2,
+      groups: groups === 'all' ? null : groups,
+    }
     where = and(
       where,
-      await findRelationsCondition(handle, relationsFilter, {
-        caseInsensitive,
-        firstParameter: where.values.length + 2,
-        groups: groups === 'all' ? null : groups,
-      }),
+      depth === 1
+        ? await findRelationsCondition(handle, relationsFilter, options)
+        : await findReachedCondition(handle, relationsFilter, { ...options, depth }),
     )
   }
   for (const word of q
@@ -164,7 +174,9 @@ function totalOf(handle: Parameters<typeof store.countAssets>[0], { query, calle
 }
 
 async function assetAt(handle: Parameters<typeof store.findAssetAt>[0], id: string, at: string) {
-  const was = await store.findAssetAt(handle, id, at)
+  const time = momentOf(at)
+  await requireKept(handle, time)
+  const was = await store.findAssetAt(handle, id, time)
   if (was === undefined || was.document === null) return undefined
   return { ...was, id, document: was.document, accessGroup: was.accessGroup ?? '' }
 }

@@ -1,3 +1,4 @@
+import type { GrantedRole } from '../../platform/access/rights.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
@@ -11,17 +12,19 @@ export type QueuedOperation = {
   principalKind: string
   principalName: string
   roles: string[]
+  /** Where each of the roles counts, if the token of the sender said so. */
+  grants: GrantedRole[] | null
 }
 
 export type NewOperation = QueuedOperation & { items: number; requestId: string }
 
 const insertStatement = statement(
   `insert into operations (tenant_id, id, accepted_at, kind, payload, items, principal_id, principal_kind, principal_name,
-                           roles, request_id, modified_at)
+                           roles, grants, request_id, modified_at)
    select $1, id, clock_timestamp() + make_interval(secs => place * 0.000001), kind, payload, items, "principalId",
-          "principalKind", "principalName", array(select json_array_elements_text(roles)), "requestId", now()
+          "principalKind", "principalName", array(select json_array_elements_text(roles)), grants, "requestId", now()
    from json_to_recordset($2::json) as o (place integer, id uuid, kind text, payload json, items integer, "principalId" uuid,
-     "principalKind" text, "principalName" text, roles json, "requestId" text)`,
+     "principalKind" text, "principalName" text, roles json, grants json, "requestId" text)`,
 )
 
 /** In the order given, which is the order of acceptance. */
@@ -36,7 +39,7 @@ const queueStatement = statement<{ id: string; items: number }>(
 
 const payloadsStatement = statement<QueuedOperation>(
   `select id, kind, payload, principal_id as "principalId", principal_kind as "principalKind",
-          principal_name as "principalName", roles
+          principal_name as "principalName", roles, grants
    from operations where tenant_id = $1 and id = any($2) order by accepted_at, id`,
 )
 

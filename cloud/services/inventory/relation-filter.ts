@@ -19,7 +19,7 @@ const always: Kept = { nullable: false, sortable: false }
 const ordered: Kept = { nullable: false }
 
 /** What relations are filtered and sorted by, of `relations r`. */
-const properties = propertyTable({
+export const relationProperties = propertyTable({
   'subject.type': { kind: 'text', column: 'r.subject_type', ...always },
   'subject.id': { kind: 'uuid', column: 'r.subject_id', ...always },
   'object.type': { kind: 'text', column: 'r.object_type', ...always },
@@ -37,7 +37,7 @@ export const everyRelation: Condition = { sql: 'true', values: [] }
 
 export function parseRelationFilter(text: string, options: { caseInsensitive: boolean }): RelationFilter {
   const expression = parseFilter(text)
-  return { expression, condition: compileFilter(expression, properties, options) }
+  return { expression, condition: compileFilter(expression, relationProperties, options) }
 }
 
 /** What deletes many relations at once must say in each of its alternatives which ones it means. */
@@ -52,9 +52,11 @@ export function requireNarrow({ expression }: RelationFilter): void {
 
 /** The order of a list of relations. Ids are made of the time of creation, so they stand for it, and have an index. */
 export function orderOf(sort: string | undefined): string {
-  const keys = (sort === undefined ? [] : parseSort(sort, properties)).map(({ property, column, descending }) => {
-    return `${property === 'createdTimestamp' ? 'r.id' : column}${descending ? ' desc' : ''}`
-  })
+  const keys = (sort === undefined ? [] : parseSort(sort, relationProperties)).map(
+    ({ property, column, descending }) => {
+      return `${property === 'createdTimestamp' ? 'r.id' : column}${descending ? ' desc' : ''}`
+    },
+  )
   return keys.some((key) => key.startsWith('r.id')) ? keys.join(', ') : [...keys, 'r.id'].join(', ')
 }
 
@@ -80,7 +82,7 @@ export async function findRelationsCondition(
   const expression = parseFilter(text)
   if (isNarrow(expression, ends)) return relationsCondition(text, options)
   const { caseInsensitive = false } = options
-  const matching = compileFilter(expression, properties, { caseInsensitive })
+  const matching = compileFilter(expression, relationProperties, { caseInsensitive })
   return relationsCondition(text, { ...options, many: await areMoreThan(handle, manyRelations, matching) })
 }
 
@@ -98,7 +100,7 @@ export function relationsCondition(
   const groupsParameter = groups === null ? undefined : `$${firstParameter}`
   const meant = branchesOf(parseFilter(text), ends).flatMap((branch): Ends[] => {
     const next = firstParameter + values.length
-    const condition = compileFilter(branch.expression, properties, { caseInsensitive, firstParameter: next })
+    const condition = compileFilter(branch.expression, relationProperties, { caseInsensitive, firstParameter: next })
     values.push(...condition.values)
     return sidesOf(branch).map((side) => ({ side, sql: condition.sql }))
   })

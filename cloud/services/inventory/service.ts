@@ -10,11 +10,14 @@ import { mergeWriteHandlers } from './merge-writes.ts'
 import { anyQueued, pruneOperations } from './operation-store.ts'
 import { propertyHandlers } from './properties.ts'
 import { relationHandlers } from './relations.ts'
+import { retentionJobs } from './retention.ts'
 import { SchemaRegistry } from './schema.ts'
 import { findSchema } from './schema-store.ts'
 import { schemaHandlers } from './schemas.ts'
+import { settingsHandlers } from './settings.ts'
 import { StatusWaiters, statusHandlers } from './statuses.ts'
 import { systemEventHandlers } from './system-events.ts'
+import { wholeWriteHandlers } from './whole-writes.ts'
 
 /** What the handlers of this service share. */
 export type Desk = {
@@ -59,10 +62,12 @@ export const inventoryService = service({
       ...statusHandlers(desk),
       ...relationHandlers(context),
       ...duplicateHandlers(context),
+      ...wholeWriteHandlers(desk),
       ...mergeWriteHandlers(desk),
       ...systemEventHandlers(context),
       ...graphHandlers(context),
       ...propertyHandlers(context),
+      ...settingsHandlers(context),
       ...schemaHandlers(desk),
     }
   },
@@ -83,6 +88,7 @@ export const inventoryService = service({
           await database.transaction({ tenantId }, (tx) => pruneOperations(tx, { days, limit: pruning.limit }))
         },
       },
+      ...retentionJobs({ database }),
     }
   },
 })
