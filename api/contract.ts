@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Permission } from './permission.ts'
-import type { ProblemCode } from './problem.ts'
+import type { ProblemCode, ProblemDocument } from './problem.ts'
 
 /**
  * One description per operation. Types, validation, the permission check, routes, OpenAPI, the typed clients and the
@@ -64,6 +64,10 @@ export type Contract<Operations extends Record<string, Operation> = Record<strin
   version: string
   /** Where the operations live, e.g. `/iam/v1`. */
   prefix: string
+  /** Other prefixes where the same operations answer, because clients know them there. */
+  alsoAt?: readonly string[]
+  /** How a refusal reads, where clients expect the words of another engine; RFC 9457 unless given. */
+  errorBody?: (problem: ProblemDocument) => unknown
   /** Prefixes of before: the same operations answer there, and say that they have moved. */
   formerPrefixes?: readonly Deprecated[]
   /** The whole contract is on its way out: the prefix of the one that took its place. */
@@ -124,6 +128,13 @@ export function isEmpty(answer: TSchema | Media | Empty): answer is Empty {
 /** The full path of an operation, parameters still in braces. */
 export function pathOf(contract: Contract, operation: Operation): string {
   return operation.atRoot === true ? operation.path : contract.prefix + operation.path
+}
+
+/** Everywhere that an operation answers. What services say to each other has one place. */
+export function pathsOf(contract: Contract, operation: Operation): string[] {
+  const own = pathOf(contract, operation)
+  if (operation.access === 'peer' || operation.atRoot === true) return [own]
+  return [own, ...(contract.alsoAt ?? []).map((prefix) => prefix + operation.path)]
 }
 
 /** True when the operation changes something. */

@@ -1,6 +1,7 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { limits } from '../limits.ts'
+import { peerScheme } from '../peer-token.ts'
 
 /** Anything that was thrown, as the one error. What is not a `Problem` is ours to hide. */
 export function problemOf(error: unknown): Problem {
@@ -35,8 +36,15 @@ function placeOf(error: unknown): string {
 
 export function send(reply: FastifyReply, problem: Problem, request: FastifyRequest): void {
   const document = problem.toDocument({ instance: request.url.split('?')[0] ?? '', traceId: request.id })
+  const { errorBody } = request.routeOptions.config
+  // Other services of ours understand the one error, whatever the contract tells its clients.
+  const inOtherWords = errorBody !== undefined && !isPeer(request)
   reply
     .code(problem.status)
-    .headers({ ...problem.headers, 'content-type': 'application/problem+json' })
-    .send(Buffer.from(JSON.stringify(document)))
+    .headers({ ...problem.headers, 'content-type': inOtherWords ? 'application/json' : 'application/problem+json' })
+    .send(Buffer.from(JSON.stringify(inOtherWords ? errorBody(document) : document)))
+}
+
+function isPeer({ headers }: FastifyRequest): boolean {
+  return headers.authorization?.slice(0, peerScheme.length).toLowerCase() === peerScheme.toLowerCase()
 }
