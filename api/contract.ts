@@ -33,11 +33,11 @@ export type Operation = {
 }
 
 /**
- * Who may call: `public` anybody, `signed-in` any valid token, `peer` only another service of ours,
- * or a permission. A permission that is held per access group is enough in any one group to pass the front;
+ * Who may call: `public` anybody, `signed-in` any valid token but that of a gateway, `known` that one too, `peer` only
+ * another service of ours, or a permission. A permission that is held per access group is enough in any one group to pass the front;
  * the handler then looks at the group of each asset.
  */
-export type Access = 'public' | 'signed-in' | 'peer' | Permission
+export type Access = 'public' | 'signed-in' | 'known' | 'peer' | Permission
 
 /** An answer that is not JSON. */
 export type Media = { mediaType: string }
@@ -54,6 +54,15 @@ export function media(mediaType: string): Media {
   return { mediaType }
 }
 
+/** The words in which another engine refuses. */
+export type ErrorWords = {
+  schema: TSchema
+  /** The status and the body that its clients know. */
+  tell(problem: ProblemDocument): { status: number; body: unknown }
+  /** The problem that such a body tells of, for clients of ours. */
+  hear(body: unknown): unknown
+}
+
 /** A prefix, since when something is deprecated and when it is gone: RFC 3339 dates. */
 export type Deprecated = { prefix: string; deprecatedOn: string; sunsetOn: string }
 
@@ -67,7 +76,7 @@ export type Contract<Operations extends Record<string, Operation> = Record<strin
   /** Other prefixes where the same operations answer, because clients know them there. */
   alsoAt?: readonly string[]
   /** How a refusal reads, where clients expect the words of another engine; RFC 9457 unless given. */
-  errorBody?: (problem: ProblemDocument) => unknown
+  errorWords?: ErrorWords
   /** Prefixes of before: the same operations answer there, and say that they have moved. */
   formerPrefixes?: readonly Deprecated[]
   /** The whole contract is on its way out: the prefix of the one that took its place. */
@@ -98,11 +107,13 @@ export type RequestOf<O extends Operation> = Part<O['params'], 'params'> &
   Part<O['query'], 'query'> &
   Part<O['body'], 'body'> & { headers: Record<string, string | undefined> }
 
-type BodyOf<A> = A extends TSchema
-  ? Static<A>
+type BodyOf<A> = A extends Empty
+  ? undefined
   : A extends Media
     ? string | AsyncIterable<string | Uint8Array>
-    : undefined
+    : A extends TSchema
+      ? Static<A>
+      : undefined
 
 /** What a call to an operation yields: its answers but for the refusals, which are thrown. */
 export type ResultOf<O extends Operation> = {

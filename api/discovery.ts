@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { DeviceError, gatekeeperLimits, LinkParameter, LinkReport } from './gatekeeper.ts'
+import { oneOf } from './inventory-shapes.ts'
 
 export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
 
@@ -19,7 +20,7 @@ export const comparisonOperators = [
 const key = Type.String({ minLength: 1, maxLength: 256 })
 /** Text as existing clients send it, or the value itself. */
 const value = Type.Union([Type.String({ maxLength: 4_096 }), Type.Number(), Type.Boolean()])
-const operator = Type.Union(comparisonOperators.map((name) => Type.Literal(name)))
+const operator = oneOf(comparisonOperators)
 
 export const DiscoveryFilter = closed({ key, comparisonOperator: Type.Optional(operator), value })
 export const DiscoveryOption = closed({ key, comparisonOperator: Type.Optional(operator), value })
@@ -48,7 +49,7 @@ const count = Type.Integer({ minimum: 0 })
 export const discoveryStates = ['created', 'running', 'finished', 'failed', 'canceled'] as const
 
 const runFields = {
-  state: Type.Union(discoveryStates.map((name) => Type.Literal(name))),
+  state: oneOf(discoveryStates),
   progress: Type.Integer({ minimum: 0, maximum: 100 }),
   message: Type.Optional(Type.String()),
   found: count,
@@ -157,7 +158,7 @@ export const discovery = contract({
       answers: {
         201: closed({ jobId: Uuid, id: Uuid, data: closed({ jobId: Uuid, id: Uuid }) }),
       },
-      errors: ['link_not_found', 'unsupported_parameter', 'invalid_schedule', 'gateway_not_ready'],
+      errors: ['link_not_found', 'unsupported_parameter', 'gateway_not_ready'],
     },
     listDiscoveries: {
       method: 'GET',
@@ -196,7 +197,7 @@ export const discovery = contract({
         }),
       ),
       answers: { 200: data(Discovery) },
-      errors: ['unsupported_parameter', 'invalid_schedule', 'precondition_failed'],
+      errors: ['unsupported_parameter', 'precondition_failed'],
     },
     deleteDiscovery: {
       method: 'DELETE',
@@ -330,6 +331,20 @@ export const discovery = contract({
         }),
       ),
       answers: { 202: data(closed({ accepted: count })) },
+    },
+    noteRun: {
+      method: 'PUT',
+      path: '/runs/{id}/note',
+      summary: 'A gateway works on a run',
+      access: 'peer',
+      params: assetId,
+      body: data(
+        closed({
+          progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+          message: Type.Optional(Type.String()),
+        }),
+      ),
+      answers: { 204: empty },
     },
     endRun: {
       method: 'POST',

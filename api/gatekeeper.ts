@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, Timestamp, Uuid } from './envelope.ts'
+import { oneOf } from './inventory-shapes.ts'
 import { WorkflowJob, workflowLimits } from './workflows.ts'
 
 /** What a gateway says and asks, beside the workflow engine's own southbound operations at the same prefix. */
@@ -26,7 +27,7 @@ export const linkDataTypes = [
 /** A filter or an option that a link understands, as it says itself. */
 export const LinkParameter = closed({
   key: text(256),
-  dataType: Type.Union(linkDataTypes.map((name) => Type.Literal(name))),
+  dataType: oneOf(linkDataTypes),
   mandatory: Type.Boolean(),
   defaultValue: Type.Optional(Type.Unknown()),
   description: Type.Optional(text(2_000)),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { oneOf } from './inventory-shapes.ts'
 
 export const onboardingLimits = { configMinutes: 30, offlineAfterSeconds: 90 } as const
 
@@ -11,7 +12,7 @@ export const OnboardedGateway = closed({
   id: Type.Unsafe<string>({ ...Uuid, description: 'Also the id of its asset' }),
   name: Type.String(),
   access_group: Uuid,
-  state: Type.Union(gatewayStates.map((name) => Type.Literal(name))),
+  state: oneOf(gatewayStates),
   version: Type.Optional(Type.String()),
   configExpiresTimestamp: Type.Optional(Timestamp),
   enrolledTimestamp: Type.Optional(Timestamp),

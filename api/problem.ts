@@ -20,7 +20,6 @@ export const problemCodes = {
   filter_not_narrow: { status: 400, title: 'The filter would match too much' },
   invalid_asset: { status: 400, title: 'The asset does not fit its schema' },
   invalid_workflow: { status: 400, title: 'The workflow is no sound state machine' },
-  invalid_schedule: { status: 400, title: 'The schedule cannot be read, or never comes' },
   unsupported_parameter: { status: 400, title: 'The link does not have this filter or option, or not with this value' },
   invalid_schema: { status: 400, title: 'The schema cannot be used' },
   weak_password: { status: 400, title: 'The password is too weak' },

@@ -1,85 +1,34 @@
-import { type Static, Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { contract, empty, eventStreamType, media } from './contract.ts'
-import { closed, data, Timestamp, Uuid } from './envelope.ts'
-import type { ProblemDocument } from './problem.ts'
+import { closed, data, page, Timestamp, Uuid } from './envelope.ts'
+import { AnyJob, AnyJobInFull, anyJobQuery } from './jobs.ts'
+import { engineWords } from './workflow-errors.ts'
+import {
+  clientId,
+  free,
+  JobStatus,
+  jobActions,
+  workflowName as name,
+  stateName,
+  tags,
+  Workflow,
+  WorkflowJob,
+  workflowLimits,
+} from './workflow-shapes.ts'
 
 /**
  * Workflows as data, jobs as their instances. Paths and bodies are those of the workflow engine that agents of today
  * speak to, so its own shapes stand here instead of `data` and problem documents.
  */
 
-export const workflowLimits = {
-  name: 64,
-  description: 1_024,
-  states: 256,
-  transitions: 1_024,
-  message: 1_024,
-  tags: 32,
-  pageMaximum: 1_000,
-  pageDefault: 10,
-  leaseSeconds: { default: 30, maximum: 300 },
-  waitSeconds: 30,
-} as const
-
-const name = Type.String({ minLength: 1, maxLength: workflowLimits.name, pattern: '^[a-zA-Z0-9\\-\\.]+$' })
-const stateName = Type.String({ minLength: 1, maxLength: workflowLimits.name })
-const description = Type.Optional(Type.String({ maxLength: workflowLimits.description }))
-
-export const Transition = closed({
-  from: stateName,
-  to: stateName,
-  eligible: Type.Union([Type.Literal('CLIENT'), Type.Literal('WFX')]),
-  action: Type.Optional(Type.Union([Type.Literal('IMMEDIATE'), Type.Literal('WAIT')])),
-  description,
-})
-export type Transition = Static<typeof Transition>
-
-export const Workflow = closed({
-  name,
-  description,
-  states: Type.Array(closed({ name: stateName, description }), { minItems: 1, maxItems: workflowLimits.states }),
-  groups: Type.Optional(
-    Type.Array(closed({ name: stateName, description, states: Type.Array(stateName) }), {
-      maxItems: workflowLimits.states,
-    }),
-  ),
-  transitions: Type.Array(Transition, { maxItems: workflowLimits.transitions }),
-})
-export type Workflow = Static<typeof Workflow>
-
-const tag = Type.String({ minLength: 1, maxLength: 128 })
-const tags = Type.Array(tag, { maxItems: workflowLimits.tags })
-const free = Type.Record(Type.String(), Type.Unknown())
-const clientId = Type.String({ minLength: 1, maxLength: 128 })
-/** RFC 3339, as the engine's agents send and expect it. */
-const time = Type.String({ format: 'date-time' })
-
-export const JobStatus = closed({
-  state: stateName,
-  clientId: Type.Optional(clientId),
-  progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
-  message: Type.Optional(Type.String({ maxLength: workflowLimits.message })),
-  definitionHash: Type.Optional(Type.String({ maxLength: 64 })),
-  context: Type.Optional(free),
-})
-export type JobStatus = Static<typeof JobStatus>
-
-const JobHistory = closed({ mtime: time, status: Type.Optional(JobStatus), definition: Type.Optional(free) })
-
-export const WorkflowJob = closed({
-  id: Type.String({ maxLength: 36 }),
-  clientId,
-  workflow: Workflow,
-  tags,
-  definition: free,
-  status: JobStatus,
-  stime: time,
-  mtime: time,
-  history: Type.Optional(Type.Array(JobHistory)),
-})
-export type WorkflowJob = Static<typeof WorkflowJob>
-
-export const jobActions = ['CREATE', 'DELETE', 'ADD_TAGS', 'DELETE_TAGS', 'UPDATE_STATUS', 'UPDATE_DEFINITION'] as const
+export {
+  JobStatus,
+  jobActions,
+  Transition,
+  Workflow,
+  WorkflowJob,
+  workflowLimits,
+} from './workflow-shapes.ts'
 
 const pagination = closed({
   limit: Type.Integer(),
@@ -93,15 +42,24 @@ const paging = {
   ),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
   sort: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'asc' })),
-  pagination: Type.Optional(Type.Boolean({ default: true, description: 'false: the bare list' })),
+  pagination: Type.Optional(
+    Type.Boolean({ default: true, description: 'false leaves out how many there are, which spares counting them' }),
+  ),
 }
 
 /** One or several, as repeated parameters or separated by commas. */
-const several = (what: string) =>
-  Type.Optional(Type.String({ maxLength: 4_096, description: `${what}, separated by commas` }))
+const several = (what: string) => {
+  const text = Type.String({ maxLength: 4_096, description: `${what}, separated by commas` })
+  return Type.Optional(Type.Union([text, Type.Array(text, { maxItems: 64 })]))
+}
+
+function list<Element extends TSchema>(element: Element) {
+  return closed({ pagination: Type.Optional(pagination), content: Type.Array(element) })
+}
 
 const jobParams = closed({ id: Type.String({ pattern: '^[A-Za-z0-9_.-]+$', maxLength: 36 }) })
 const filterHeader = ['x-response-filter'] as const
+const filterErrors = ['invalid_filter'] as const
 
 const Lease = closed({ id: Uuid, expiresTimestamp: Timestamp })
 
@@ -114,34 +72,31 @@ export const workflows = contract({
   version: '1.1.0',
   prefix: '/workflows/v1',
   alsoAt: ['/gatekeeper/v1', '/api/wfx/v1', '/wfx-southbound/api/wfx/v1', '/wfx-southbound'],
-  errorBody: ({ code, detail, traceId }: ProblemDocument) => ({
-    errors: [{ code: `wfx.${code}`, logref: traceId ?? '', message: detail }],
-  }),
+  errorWords: engineWords,
   operations: {
     getHealth: {
       method: 'GET',
       path: '/health',
       summary: 'Whether the engine answers',
-      access: 'signed-in',
+      access: 'known',
       answers: { 200: closed({ status: Type.String() }) },
     },
     getVersion: {
       method: 'GET',
       path: '/version',
       summary: 'The version of the interface',
-      access: 'signed-in',
+      access: 'known',
       answers: { 200: closed({ apiVersion: Type.String(), version: Type.String() }) },
     },
     listWorkflows: {
       method: 'GET',
       path: '/workflows',
       summary: 'Workflows by name',
-      access: 'signed-in',
+      access: 'known',
       query: closed(paging),
       headers: filterHeader,
-      answers: {
-        200: Type.Union([closed({ pagination, content: Type.Array(Workflow) }), Type.Array(Workflow)]),
-      },
+      answers: { 200: list(Workflow) },
+      errors: filterErrors,
     },
     createWorkflow: {
       method: 'POST',
@@ -151,16 +106,17 @@ export const workflows = contract({
       body: Workflow,
       headers: filterHeader,
       answers: { 201: Workflow },
-      errors: ['invalid_workflow', 'already_exists'],
+      errors: ['invalid_workflow', 'already_exists', ...filterErrors],
     },
     getWorkflow: {
       method: 'GET',
       path: '/workflows/{name}',
       summary: 'One workflow',
-      access: 'signed-in',
+      access: 'known',
       params: closed({ name }),
       headers: filterHeader,
       answers: { 200: Workflow },
+      errors: ['not_found', ...filterErrors],
     },
     deleteWorkflow: {
       method: 'DELETE',
@@ -169,21 +125,22 @@ export const workflows = contract({
       access: 'glb_workflow_manage',
       params: closed({ name }),
       answers: { 204: empty },
-      errors: ['conflict', 'built_in'],
+      errors: ['not_found', 'conflict', 'built_in'],
     },
     drawWorkflow: {
       method: 'GET',
       path: '/workflows/{name}/picture',
       summary: 'The state machine as a picture',
-      access: 'signed-in',
+      access: 'known',
       params: closed({ name }),
       answers: { 200: media('image/svg+xml') },
+      errors: ['not_found'],
     },
     listJobs: {
       method: 'GET',
       path: '/jobs',
       summary: 'Jobs, oldest first unless sorted otherwise',
-      access: 'signed-in',
+      access: 'known',
       query: closed({
         ...paging,
         state: Type.Optional(stateName),
@@ -193,10 +150,8 @@ export const workflows = contract({
         workflow: Type.Optional(Type.String({ maxLength: workflowLimits.name })),
       }),
       headers: filterHeader,
-      answers: {
-        200: Type.Union([closed({ pagination, content: Type.Array(WorkflowJob) }), Type.Array(WorkflowJob)]),
-      },
-      errors: ['forbidden'],
+      answers: { 200: list(WorkflowJob) },
+      errors: filterErrors,
     },
     createJob: {
       method: 'POST',
@@ -211,13 +166,15 @@ export const workflows = contract({
       }),
       headers: filterHeader,
       answers: { 201: WorkflowJob },
-      errors: ['invalid_reference'],
+      errors: ['invalid_reference', ...filterErrors],
     },
     streamJobEvents: {
       method: 'GET',
       path: '/jobs/events',
       summary: 'What happens to jobs, as server-sent events',
-      access: 'signed-in',
+      description:
+        'An event is told when any of the given filters fits it; without filters all are. Goes on after `Last-Event-ID`.',
+      access: 'known',
       query: closed({
         clientIds: several('clients'),
         jobIds: several('jobs'),
@@ -225,19 +182,20 @@ export const workflows = contract({
         actions: several(`actions: ${jobActions.join(', ')}`),
         tags: several('tags that events are marked with'),
       }),
+      headers: ['last-event-id'],
       answers: { 200: media(eventStreamType) },
-      errors: ['forbidden'],
+      errors: ['invalid_query', 'events_gone', 'invalid_cursor', 'invalid_header'],
     },
     getJob: {
       method: 'GET',
       path: '/jobs/{id}',
       summary: 'One job',
-      access: 'signed-in',
+      access: 'known',
       params: jobParams,
       query: closed({ history: Type.Optional(Type.Boolean({ default: false })) }),
       headers: filterHeader,
       answers: { 200: WorkflowJob },
-      errors: ['forbidden'],
+      errors: ['not_found', ...filterErrors],
     },
     deleteJob: {
       method: 'DELETE',
@@ -246,58 +204,59 @@ export const workflows = contract({
       access: 'glb_workflow_manage',
       params: jobParams,
       answers: { 204: empty },
+      errors: ['not_found'],
     },
     getJobStatus: {
       method: 'GET',
       path: '/jobs/{id}/status',
       summary: 'The state of a job',
-      access: 'signed-in',
+      access: 'known',
       params: jobParams,
       headers: filterHeader,
       answers: { 200: JobStatus },
-      errors: ['forbidden'],
+      errors: ['not_found', ...filterErrors],
     },
     putJobStatus: {
       method: 'PUT',
       path: '/jobs/{id}/status',
       summary: 'Move a job, or report its progress',
-      access: 'signed-in',
+      access: 'known',
       params: jobParams,
       body: JobStatus,
       headers: filterHeader,
       answers: { 200: JobStatus },
-      errors: ['forbidden', 'invalid_transition'],
+      errors: ['not_found', 'invalid_transition', ...filterErrors],
     },
     getJobDefinition: {
       method: 'GET',
       path: '/jobs/{id}/definition',
       summary: 'What a job is about',
-      access: 'signed-in',
+      access: 'known',
       params: jobParams,
       headers: filterHeader,
       answers: { 200: free },
-      errors: ['forbidden'],
+      errors: ['not_found', ...filterErrors],
     },
     putJobDefinition: {
       method: 'PUT',
       path: '/jobs/{id}/definition',
       summary: 'Change what a job is about',
-      access: 'signed-in',
+      access: 'known',
       params: jobParams,
       body: free,
       headers: filterHeader,
       answers: { 200: free },
-      errors: ['forbidden'],
+      errors: ['not_found', ...filterErrors],
     },
     getJobTags: {
       method: 'GET',
       path: '/jobs/{id}/tags',
       summary: 'The tags of a job',
-      access: 'signed-in',
+      access: 'known',
       params: jobParams,
       headers: filterHeader,
       answers: { 200: tags },
-      errors: ['forbidden'],
+      errors: ['not_found', ...filterErrors],
     },
     addJobTags: {
       method: 'POST',
@@ -308,6 +267,7 @@ export const workflows = contract({
       body: tags,
       headers: filterHeader,
       answers: { 200: tags },
+      errors: ['not_found', ...filterErrors],
     },
     deleteJobTags: {
       method: 'DELETE',
@@ -318,6 +278,7 @@ export const workflows = contract({
       body: tags,
       headers: filterHeader,
       answers: { 200: tags },
+      errors: ['not_found', ...filterErrors],
     },
     takeJob: {
       method: 'POST',
@@ -369,7 +330,7 @@ export const workflows = contract({
         }),
       ),
       answers: { 200: WorkflowJob },
-      errors: ['lease_lost', 'invalid_transition'],
+      errors: ['not_found', 'lease_lost', 'invalid_transition'],
     },
     awaitJob: {
       method: 'GET',
@@ -381,6 +342,24 @@ export const workflows = contract({
         waitSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: workflowLimits.waitSeconds, default: 0 })),
       }),
       answers: { 200: closed({ job: WorkflowJob, isFinal: Type.Boolean() }) },
+      errors: ['not_found'],
+    },
+    browseJobs: {
+      method: 'GET',
+      path: '/any-jobs',
+      summary: 'Jobs in words that do not depend on their workflow, newest first',
+      access: 'peer',
+      query: closed(anyJobQuery),
+      answers: { 200: page(AnyJob) },
+    },
+    inspectJob: {
+      method: 'GET',
+      path: '/any-jobs/{id}',
+      summary: 'One job in such words, with what became of it',
+      access: 'peer',
+      params: jobParams,
+      answers: { 200: data(AnyJobInFull) },
+      errors: ['not_found'],
     },
   },
 })

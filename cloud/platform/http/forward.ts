@@ -41,7 +41,7 @@ export async function forwardRoutes(
       for (const { contract, operation } of forward.operations) {
         const route = {
           method: operation.method,
-          config: { errorBody: contract.errorBody },
+          config: { errorWords: contract.errorWords },
           onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
             const admission = await options.admit(arrivalOf(request), operation, contract)
             request.caller = admission.caller

@@ -36,13 +36,15 @@ function placeOf(error: unknown): string {
 
 export function send(reply: FastifyReply, problem: Problem, request: FastifyRequest): void {
   const document = problem.toDocument({ instance: request.url.split('?')[0] ?? '', traceId: request.id })
-  const { errorBody } = request.routeOptions.config
+  const { errorWords } = request.routeOptions.config
   // Other services of ours understand the one error, whatever the contract tells its clients.
-  const inOtherWords = errorBody !== undefined && !isPeer(request)
+  const inOtherWords = isPeer(request) ? undefined : errorWords?.tell(document)
+  const { status, body } = inOtherWords ?? { status: problem.status, body: document }
+  const type = inOtherWords === undefined ? 'application/problem+json' : 'application/json'
   reply
-    .code(problem.status)
-    .headers({ ...problem.headers, 'content-type': inOtherWords ? 'application/json' : 'application/problem+json' })
-    .send(Buffer.from(JSON.stringify(inOtherWords ? errorBody(document) : document)))
+    .code(status)
+    .headers({ ...problem.headers, 'content-type': type })
+    .send(Buffer.from(JSON.stringify(body)))
 }
 
 function isPeer({ headers }: FastifyRequest): boolean {

@@ -50,7 +50,7 @@ declare module 'fastify' {
     trace: RequestTrace | undefined
   }
   interface FastifyContextConfig {
-    errorBody?: Contract['errorBody']
+    errorWords?: Contract['errorWords']
   }
 }
 
@@ -201,7 +201,7 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
   const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
   const route = {
     method: operation.method,
-    config: { errorBody: contract.errorBody },
+    config: { errorWords: contract.errorWords },
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const admission = await admit(arrivalOf(request), operation, contract)
       request.caller = admission.caller
