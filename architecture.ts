@@ -70,6 +70,11 @@ export const rooms: Readonly<Record<string, Room>> = {
     mayImport: ['api', 'architecture', 'cloud/front', 'cloud/platform', 'cloud/services', 'cloud/services/identity'],
   },
   gateway: { holds: 'The asset gateway of a shop floor; reaches the cloud only through the API', mayImport: ['api'] },
+  'link-sdk': {
+    holds: 'Everything that the author of an asset link needs, and the suite that says whether it is one',
+    mayImport: ['api'],
+  },
+  links: { holds: 'Asset links, one folder per protocol', mayImport: ['api', 'link-sdk'] },
   web: { holds: 'The console; reaches the cloud only through the API', mayImport: ['api'] },
   cli: {
     holds: 'The command line',
@@ -82,6 +87,8 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/services/inventory',
       'gateway',
       'tools',
+      'link-sdk',
+      'links',
     ],
   },
   bench: {
@@ -113,6 +120,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/platform/testing',
   'cloud/services',
   'cloud/services/identity',
+  'link-sdk',
 ]
 
 /** A library that one folder alone may know. */
