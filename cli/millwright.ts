@@ -3,7 +3,9 @@ import { Command } from 'commander'
 import { addAuditCommands } from './audit.ts'
 import { addConfigCommand } from './config.ts'
 import { addDatabaseCommands } from './database.ts'
+import { addGatewayCommand } from './gateway.ts'
 import { addKeysCommands } from './keys.ts'
+import { addLinkCommands } from './link.ts'
 import { addPlantCommands } from './plant.ts'
 import { exitCodes, reportAndExit } from './report.ts'
 import { addTenantsCommands } from './tenants.ts'
@@ -13,6 +15,7 @@ import { addUsersCommands } from './users.ts'
 const program = new Command('millwright')
   .description('Open industrial asset management: find, keep and work on every device of a plant.')
   .version(productVersion)
+  .enablePositionalOptions()
   .showSuggestionAfterError()
   .showHelpAfterError('(millwright --help shows what there is)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodes.usage))
@@ -32,7 +35,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 program
   .command('up')
   .description('start everything on this machine')
-  .action(() => runCloud({ ...process.env }))
+  .action(() => runCloud({ ...process.env }, { withGateway: true }))
 
 program
   .command('cloud')
@@ -49,12 +52,15 @@ Example: two processes on one database, with the same key and the same address f
   millwright cloud --services audit,events --peers identity=http://127.0.0.1:9001,authorization=http://127.0.0.1:9001 --port 9002`,
   )
   .action((options: { services?: string; peers?: string; port?: string }) =>
-    runCloud({
-      ...process.env,
-      ...(options.services === undefined ? {} : { MILLWRIGHT_SERVICES: options.services }),
-      ...(options.peers === undefined ? {} : { MILLWRIGHT_PEERS: options.peers }),
-      ...(options.port === undefined ? {} : { MILLWRIGHT_PORT: options.port }),
-    }),
+    runCloud(
+      {
+        ...process.env,
+        ...(options.services === undefined ? {} : { MILLWRIGHT_SERVICES: options.services }),
+        ...(options.peers === undefined ? {} : { MILLWRIGHT_PEERS: options.peers }),
+        ...(options.port === undefined ? {} : { MILLWRIGHT_PORT: options.port }),
+      },
+      { withGateway: false },
+    ),
   )
 
 addTenantsCommands(program)
@@ -63,6 +69,8 @@ addKeysCommands(program)
 addDatabaseCommands(program)
 addAuditCommands(program)
 addPlantCommands(program)
+addGatewayCommand(program)
+addLinkCommands(program)
 addConfigCommand(program)
 
 await program.parseAsync().catch(reportAndExit)

@@ -53,6 +53,11 @@ export const cloudSettings = {
     secret: true,
     help: '32 bytes in base64 that encrypt all secrets; without it, the file master.key in the home',
   }),
+  localGateway: choice('MILLWRIGHT_LOCAL_GATEWAY', {
+    default: 'on',
+    of: ['on', 'off'],
+    help: 'Whether npm start also runs a gateway with a simulated plant on this machine',
+  }),
   services: list('MILLWRIGHT_SERVICES', { default: [], help: 'Services to run in this process; empty: all' }),
   peers: list('MILLWRIGHT_PEERS', { default: [], help: 'Where the other services are: name=url, separated by commas' }),
   tokenLifetimeSeconds: integer('MILLWRIGHT_TOKEN_LIFETIME', {

@@ -22,6 +22,8 @@ export type RunningCloud = {
   home: string
   /** What was made because there was nothing yet, and where it is written down. */
   firstRun: FirstRun
+  /** Whether a gateway shall run beside it: wanted, and every service that brings it in is here. */
+  hasLocalGateway: boolean
   /** Resolves if the platform cannot go on, with the reason. */
   failed: Promise<string>
   stop(): Promise<void>
@@ -77,7 +79,15 @@ export async function startCloud(environment: Environment, onProgress: Progress 
         baseUrl,
         isIdentityHere: isHere(configuration, 'identity'),
       })
-      return { cloud, baseUrl, home, firstRun: made, failed: engine.failed, stop: () => stop({ cloud, engine, log }) }
+      return {
+        cloud,
+        baseUrl,
+        home,
+        firstRun: made,
+        hasLocalGateway: configuration.localGateway === 'on' && isWhole(configuration),
+        failed: engine.failed,
+        stop: () => stop({ cloud, engine, log }),
+      }
     } catch (error) {
       await cloud.close()
       throw error
@@ -142,6 +152,11 @@ function peersOf(given: readonly string[]): Map<string, string> {
 /** Whether a service runs in this process. */
 function isHere({ services, peers }: CloudConfiguration, name: string): boolean {
   return services.length === 0 ? !peersOf(peers).has(name) : services.includes(name)
+}
+
+/** Whether every service runs in this process. */
+function isWhole({ services, peers }: CloudConfiguration): boolean {
+  return services.length === 0 && peers.length === 0
 }
 
 function originOf(host: string, port: number): string {

@@ -44,7 +44,13 @@ function start(file: string, given: readonly string[], surroundings: Surrounding
   const child = spawn(node, [join(checkout, file), ...given], {
     ...owner,
     cwd: startedIn,
-    env: { ...ownEnvironment(), MILLWRIGHT_HOME: home, MILLWRIGHT_PORT: '0', ...environment },
+    env: {
+      ...ownEnvironment(),
+      MILLWRIGHT_HOME: home,
+      MILLWRIGHT_PORT: '0',
+      MILLWRIGHT_LOCAL_GATEWAY: 'off',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const printed = { stdout: '', stderr: '' }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Contract, Operation } from '@millwright/api/contract.ts'
-import { isLasting, pathOf } from '@millwright/api/contract.ts'
+import { isLasting, pathsOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Pool } from 'undici'
@@ -39,20 +39,21 @@ export async function forwardRoutes(
       inner.removeAllContentTypeParsers()
       inner.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
       for (const { contract, operation } of forward.operations) {
-        inner.route({
+        const route = {
           method: operation.method,
-          url: toRoute(pathOf(contract, operation)),
-          onRequest: async (request, reply) => {
+          config: { errorWords: contract.errorWords },
+          onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
             const admission = await options.admit(arrivalOf(request), operation, contract)
             request.caller = admission.caller
             if (admission.headers !== undefined) reply.headers(admission.headers)
           },
-          handler: async (request, reply) => {
+          handler: async (request: FastifyRequest, reply: FastifyReply) => {
             const lasts = Object.values(operation.answers).some(isLasting)
             const body = await pass(lasts ? lastingPool : pool, forward, { request, reply })
             return lasts && reply.statusCode < 300 ? options.lasting.send(reply, body) : reply.send(body)
           },
-        })
+        }
+        for (const path of pathsOf(contract, operation)) inner.route({ ...route, url: toRoute(path) })
       }
     })
   }

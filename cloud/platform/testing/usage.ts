@@ -1,6 +1,8 @@
 import { authorization } from '@millwright/api/authorization.ts'
 import { identity } from '@millwright/api/identity.ts'
 import { inventory } from '@millwright/api/inventory.ts'
+import { jobs } from '@millwright/api/jobs.ts'
+import { workflows } from '@millwright/api/workflows.ts'
 import { rightPassword, signedIn } from '../../services/identity/testing.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 
@@ -34,6 +36,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     hub.context.jobs.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
   )
   const asset = await useInventory(hub, admin)
+  const job = await useWorkflows(admin)
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -48,6 +51,12 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(inventory.prefix, `/assets/${asset}/graph`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/graph/difference?from=2026-01-01T00:00:00Z`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/relations`, ['GET']),
+    ...reaches(workflows.prefix, `/jobs/${job}`, ['GET', 'DELETE']),
+    ...reaches(workflows.prefix, `/jobs/${job}/status`, ['GET']),
+    ...reaches(workflows.prefix, `/jobs/${job}/definition`, ['GET']),
+    ...reaches(workflows.prefix, `/jobs/${job}/tags`, ['GET']),
+    ...reaches(workflows.prefix, '/workflows/shop.order', ['GET', 'DELETE']),
+    ...reaches(jobs.prefix, `/jobs/${job}`, ['GET']),
   ]
 }
 
@@ -85,6 +94,22 @@ async function useInventory(_hub: TestHub, admin: TestCaller): Promise<string> {
   await admin.inventory.createRelation({ body: { data: relation } })
   await admin.inventory.updateSettings({ body: { data: { historyDays: 365 } } })
   return pump
+}
+
+/** A job of a workflow of the tenant's own, with tags and a past. */
+async function useWorkflows(admin: TestCaller): Promise<string> {
+  await admin.workflows.createWorkflow({
+    body: {
+      name: 'shop.order',
+      states: [{ name: 'NEW' }, { name: 'DONE' }],
+      transitions: [{ from: 'NEW', to: 'DONE', eligible: 'WFX' }],
+    },
+  })
+  const { id } = await admin.workflows.createJob({
+    body: { clientId: 'line 1', workflow: 'shop.order', tags: ['urgent'], definition: { parts: 3 } },
+  })
+  await admin.workflows.putJobStatus({ params: { id }, body: { state: 'DONE' } })
+  return id
 }
 
 function reaches(prefix: string, path: string, methods: string[]): Reach[] {

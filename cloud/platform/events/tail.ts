@@ -1,10 +1,10 @@
-import type { Database } from '../../platform/database/database.ts'
-import { type EventRow, list } from '../../platform/events/store.ts'
-import type { Log } from '../../platform/log.ts'
-import { eventMessage } from './message.ts'
-import { gone } from './selection.ts'
+import type { Database } from '../database/database.ts'
+import type { Log } from '../log.ts'
+import { gone } from './position.ts'
+import { type EventRow, list } from './store.ts'
 
-export type Message = EventRow & { /** As it is sent. */ text: string }
+/** The same object for all streams, so that each way of writing it is worked out once. */
+export type Message = EventRow & { /** How much there is to remember. */ characters: number }
 
 /** How many events are read, and looked at by a stream, at once. */
 const pageSize = 100
@@ -17,7 +17,7 @@ type Options = {
   log: Log
   /** For reading pages from the table. */
   turns: Turns
-  tenant: { tenantId: string; tenantName: string }
+  tenantId: string
   /** The position it begins after. */
   newest: number
 }
@@ -62,7 +62,7 @@ export class Tail {
         this.#remember(messages)
       }
     } catch (error) {
-      this.#options.log.warn({ error, tenantId: this.#options.tenant.tenantId }, 'Events could not be read')
+      this.#options.log.warn({ error, tenantId: this.#options.tenantId }, 'Events could not be read')
     } finally {
       this.#looking = false
     }
@@ -89,9 +89,9 @@ export class Tail {
   }
 
   async #read(after: number): Promise<Message[]> {
-    const { database, tenant } = this.#options
-    const rows = await database.read(tenant, (handle) => list(handle, { after, limit: pageSize }))
-    return rows.map((row) => ({ ...row, text: eventMessage(row, tenant.tenantName) }))
+    const { database, tenantId } = this.#options
+    const rows = await database.read({ tenantId }, (handle) => list(handle, { after, limit: pageSize }))
+    return rows.map((row) => ({ ...row, characters: JSON.stringify(row.data).length }))
   }
 
   #remember(messages: readonly Message[]): void {
@@ -113,7 +113,7 @@ function newestOf(messages: Message[]): Message[] {
   let characters = 0
   let from = messages.length
   while (from > 0 && messages.length - from < keptMessages) {
-    characters += messages[from - 1]?.text.length ?? 0
+    characters += messages[from - 1]?.characters ?? 0
     if (characters > keptCharacters) break
     from--
   }

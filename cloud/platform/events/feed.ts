@@ -1,9 +1,9 @@
 import { Problem } from '@millwright/api/problem.ts'
-import type { Caller } from '../../platform/access/caller.ts'
-import type { Database } from '../../platform/database/database.ts'
-import { placedTopic } from '../../platform/events/events.ts'
-import { limits } from '../../platform/limits.ts'
-import type { Log } from '../../platform/log.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Database } from '../database/database.ts'
+import { limits } from '../limits.ts'
+import type { Log } from '../log.ts'
+import { placedTopic } from './relay.ts'
 import { Tail, Turns } from './tail.ts'
 
 /** How often to look for what another process placed, while there are streams. */
@@ -51,10 +51,9 @@ export class Feed {
   }
 
   /** What the streams of the caller's tenant read from, made for the first and dropped after the last. */
-  join({ tenantId, tenantName }: Caller, newest: number): { tail: Tail; leave: () => void } {
-    const tenant = { tenantId, tenantName }
+  join({ tenantId }: Caller, newest: number): { tail: Tail; leave: () => void } {
     const joined = this.#tails.get(tenantId) ?? {
-      tail: new Tail({ ...this.#options, turns: this.#turns, tenant, newest }),
+      tail: new Tail({ ...this.#options, turns: this.#turns, tenantId, newest }),
       streams: 0,
     }
     joined.streams++

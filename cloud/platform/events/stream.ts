@@ -1,13 +1,12 @@
 import { Problem } from '@millwright/api/problem.ts'
-import type { Caller } from '../../platform/access/caller.ts'
-import type { Rights } from '../../platform/access/rights.ts'
-import { extent } from '../../platform/events/store.ts'
-import type { Context } from '../../platform/service.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Rights } from '../access/rights.ts'
+import type { Context } from '../service.ts'
 import type { Feed } from './feed.ts'
 import { endMessage, heartbeat, openingMessage } from './message.ts'
-import { requireKept, type Selection } from './selection.ts'
-import type { Tail } from './tail.ts'
-import { maySee } from './visibility.ts'
+import { requireKept } from './position.ts'
+import { extent } from './store.ts'
+import type { Message, Tail } from './tail.ts'
 
 /** How often the rights of a reader are looked at when nothing happens; when something does, each time. */
 const checkMs = 1_000
@@ -15,7 +14,8 @@ const usualHeartbeatMs = 15_000
 
 type Wish = {
   caller: Caller
-  selects: Selection
+  /** What the reader wants of these and may see with the rights it has now, as it is sent; empty when that is nothing. */
+  tell: (messages: readonly Message[], holder: { rights: Rights }) => string | Promise<string>
   /** The last position seen; now when there is none. */
   after: number | undefined
   heartbeatMs?: number
@@ -45,7 +45,7 @@ export async function openStream(context: Context, feed: Feed, wish: Wish): Prom
 type Following = Wish & { after: number; signal: AbortSignal }
 
 async function* follow(context: Context, tail: Tail, following: Following): AsyncGenerator<string> {
-  const { caller, selects, signal, heartbeatMs = usualHeartbeatMs } = following
+  const { caller, tell, signal, heartbeatMs = usualHeartbeatMs } = following
   let position = following.after
   let saidAt = performance.now()
   const say = (text: string) => {
@@ -59,9 +59,9 @@ async function* follow(context: Context, tail: Tail, following: Following): Asyn
       yield endMessage(step.end)
       return
     }
-    const shown = step.messages.filter((message) => selects(message) && maySee(step, message))
+    const told = step.messages.length === 0 ? '' : await tell(step.messages, step)
     position = step.messages.at(-1)?.position ?? position
-    if (shown.length > 0) yield say(shown.map(({ text }) => text).join(''))
+    if (told !== '') yield say(told)
     else if (performance.now() - saidAt >= heartbeatMs) yield say(heartbeat(position))
     else if (step.messages.length === 0)
       await tail.wait(step.failed ? Infinity : position, { signal, ms: patience(caller) })
@@ -70,7 +70,7 @@ async function* follow(context: Context, tail: Tail, following: Following): Asyn
 
 type Step = {
   rights: Rights
-  messages: Awaited<ReturnType<Tail['after']>>
+  messages: readonly Message[]
   failed: boolean
   end?: Problem
 }
