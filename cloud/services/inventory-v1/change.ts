@@ -78,9 +78,13 @@ export function requireKnownStates(asset: PlainObject): void {
   }
 }
 
-/** What a document says besides the asset itself: its states, who is responsible, property values, what it is part of. */
-export function restOf({ asset, parentId }: Told, { isWhole }: { /** Unsaid is gone. */ isWhole: boolean }) {
-  const properties = asset.custom_properties === undefined && !isWhole ? undefined : valuesIn(asset)
+/**
+ * What a document says besides the asset itself: its states, who is responsible, property values, what it is part of.
+ * Where it is known what was before, the document is the whole: what it does not say any more is gone. What stays unsaid
+ * may be there all the same, for others: it is not touched.
+ */
+export function restOf({ asset, parentId }: Told, before?: Told) {
+  const properties = asset.custom_properties === undefined && before === undefined ? undefined : valuesIn(asset)
   const said = stateNames.flatMap((name) => {
     const value = stateIn(asset[name])
     return value === null ? [] : [[name, value] as const]
@@ -89,7 +93,7 @@ export function restOf({ asset, parentId }: Told, { isWhole }: { /** Unsaid is g
     states: Object.fromEntries(said) as { [Name in StateName]?: (typeof states)[Name][number] },
     ...(typeof asset.responsible === 'string' ? { responsible: asset.responsible } : {}),
     ...(properties === undefined ? {} : { properties }),
-    ...(parentId === undefined && !isWhole
+    ...(parentId === before?.parentId
       ? {}
       : { partOf: { asset: parentId ?? null, predicates: [...parentPredicates] } }),
   }

@@ -175,6 +175,16 @@ describe('version 1 of the inventory', () => {
     assert.equal((await call('readAsset', { params: { id: made.id } })).body.name, 'mine')
   })
 
+  test('what an asset is part of stays when who changes the asset does not see it', async () => {
+    const { data } = await admin.authorization.createAccessGroup({ body: { data: { name: 'own-line' } } })
+    const rack = await create()
+    const made = await create({ zone: 'own-line', parent: { id: rack.id } })
+    const ofLine = await hub.as('operator', { accessGroupId: data.id })
+    const { status, body } = await call('updateAsset', { params: { id: made.id }, body: { name: 'mine' } }, ofLine)
+    assert.deepEqual([status, body.name, body.parent], [200, 'mine', undefined])
+    assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body.parent, { id: rack.id })
+  })
+
   test('refuses a document that is nested without end', async () => {
     const made = await create()
     const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }

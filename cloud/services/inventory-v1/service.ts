@@ -24,7 +24,7 @@ export const inventoryV1Service = service({
         const peer = peerOf(caller)
         const after = fromV1(body)
         requireKnownStates(after.asset)
-        const whole = { asset: writtenAsset(after), ...restOf(after, { isWhole: false }) }
+        const whole = { asset: writtenAsset(after), ...restOf(after) }
         const { id, isNew } = await putAsset(peer, whole)
         // Who may write but not read learns what it is called, and no more.
         const document: Document = (await findShown(peer, id))?.document ?? { id }
@@ -41,7 +41,7 @@ export const inventoryV1Service = service({
           throw new Problem('system_managed_predicate', 'Which gateway found an asset is told by discoveries only')
         }
         requireKnownStates(after.asset)
-        await putAsset(peer, { asset: changedAsset(was, after), assetId: id, ...restOf(after, { isWhole: true }) })
+        await putAsset(peer, { asset: changedAsset(was, after), assetId: id, ...restOf(after, was) })
         return (await readShown(peer, id)).document
       },
 
