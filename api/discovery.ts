@@ -158,7 +158,7 @@ export const discovery = contract({
       answers: {
         201: closed({ jobId: Uuid, id: Uuid, data: closed({ jobId: Uuid, id: Uuid }) }),
       },
-      errors: ['link_not_found', 'unsupported_parameter', 'gateway_not_ready'],
+      errors: ['not_found', 'link_not_found', 'unsupported_parameter', 'gateway_not_ready'],
     },
     listDiscoveries: {
       method: 'GET',
@@ -180,6 +180,7 @@ export const discovery = contract({
       access: 'glb_jobs_read',
       params: jobId,
       answers: { 200: data(Discovery) },
+      errors: ['not_found'],
     },
     updateDiscovery: {
       method: 'PATCH',
@@ -197,7 +198,7 @@ export const discovery = contract({
         }),
       ),
       answers: { 200: data(Discovery) },
-      errors: ['unsupported_parameter', 'precondition_failed'],
+      errors: ['not_found', 'unsupported_parameter', 'precondition_failed'],
     },
     deleteDiscovery: {
       method: 'DELETE',
@@ -206,6 +207,7 @@ export const discovery = contract({
       access: 'glb_discovery_run',
       params: jobId,
       answers: { 204: empty },
+      errors: ['not_found'],
     },
     cancelDiscovery: {
       method: 'POST',
@@ -214,7 +216,7 @@ export const discovery = contract({
       access: 'glb_discovery_run',
       params: jobId,
       answers: { 202: data(closed({ runId: Uuid })) },
-      errors: ['conflict'],
+      errors: ['not_found', 'conflict'],
     },
     runDiscovery: {
       method: 'POST',
@@ -223,7 +225,7 @@ export const discovery = contract({
       access: 'glb_discovery_run',
       params: jobId,
       answers: { 202: data(closed({ runId: Uuid })) },
-      errors: ['conflict', 'link_not_found', 'gateway_not_ready'],
+      errors: ['not_found', 'conflict', 'link_not_found', 'gateway_not_ready'],
     },
     listRuns: {
       method: 'GET',
@@ -243,6 +245,7 @@ export const discovery = contract({
           }),
         }),
       },
+      errors: ['not_found'],
     },
     getReport: {
       method: 'GET',
@@ -266,6 +269,7 @@ export const discovery = contract({
           }),
         ),
       },
+      errors: ['not_found'],
     },
     listAssetLinks: {
       method: 'GET',
@@ -274,6 +278,7 @@ export const discovery = contract({
       access: 'glb_jobs_read',
       params: gatewayId,
       answers: { 200: data(Type.Array(AssetLink)) },
+      errors: ['not_found'],
     },
     readProperties: {
       method: 'POST',
@@ -293,7 +298,7 @@ export const discovery = contract({
           ),
         ),
       },
-      errors: ['no_device_link', 'device_unreachable'],
+      errors: ['not_found', 'no_device_link', 'device_unreachable'],
     },
     listSupportedProperties: {
       method: 'GET',
@@ -313,7 +318,7 @@ export const discovery = contract({
           ),
         ),
       },
-      errors: ['no_device_link', 'device_unreachable'],
+      errors: ['not_found', 'no_device_link', 'device_unreachable'],
     },
     recordUpload: {
       method: 'POST',
@@ -331,6 +336,7 @@ export const discovery = contract({
         }),
       ),
       answers: { 202: data(closed({ accepted: count })) },
+      errors: ['not_found'],
     },
     noteRun: {
       method: 'PUT',
@@ -345,6 +351,7 @@ export const discovery = contract({
         }),
       ),
       answers: { 204: empty },
+      errors: ['not_found'],
     },
     endRun: {
       method: 'POST',
@@ -359,6 +366,7 @@ export const discovery = contract({
         }),
       ),
       answers: { 200: data(closed({ state: Type.String() })) },
+      errors: ['not_found'],
     },
     recordLinks: {
       method: 'PUT',
@@ -373,6 +381,7 @@ export const discovery = contract({
         }),
       ),
       answers: { 200: data(Type.Array(closed({ appInstanceId: Type.String(), assetId: Uuid }))) },
+      errors: ['not_found'],
     },
   },
 })

@@ -106,7 +106,7 @@ export const gatekeeper = contract({
         }),
       ),
       answers: { 200: data(closed({ lease: Lease, cancelRequested: Type.Boolean() })) },
-      errors: ['lease_lost'],
+      errors: ['not_found', 'lease_lost'],
     },
     endJob: {
       method: 'POST',
@@ -124,7 +124,7 @@ export const gatekeeper = contract({
         }),
       ),
       answers: { 200: data(closed({ state: Type.String() })) },
-      errors: ['lease_lost', 'invalid_transition'],
+      errors: ['not_found', 'lease_lost', 'invalid_transition'],
     },
     uploadFound: {
       method: 'POST',
@@ -142,6 +142,7 @@ export const gatekeeper = contract({
         }),
       ),
       answers: { 202: data(closed({ accepted: Type.Integer({ minimum: 0 }) })) },
+      errors: ['not_found'],
     },
     reportLinks: {
       method: 'PUT',

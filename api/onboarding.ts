@@ -75,6 +75,7 @@ export const onboarding = contract({
       access: 'glb_jobs_read',
       params: id,
       answers: { 200: data(OnboardedGateway) },
+      errors: ['not_found'],
     },
     createGatewayConfig: {
       method: 'POST',
@@ -85,7 +86,7 @@ export const onboarding = contract({
       params: id,
       answers: { 201: GatewayConfig },
       answersSecret: true,
-      errors: ['gateway_revoked'],
+      errors: ['not_found', 'gateway_revoked'],
     },
     revokeGateway: {
       method: 'POST',
@@ -94,6 +95,7 @@ export const onboarding = contract({
       access: 'glb_gateway_manage',
       params: id,
       answers: { 200: data(OnboardedGateway) },
+      errors: ['not_found'],
     },
     deleteGateway: {
       method: 'DELETE',
@@ -102,6 +104,7 @@ export const onboarding = contract({
       access: 'glb_gateway_manage',
       params: id,
       answers: { 204: empty },
+      errors: ['not_found'],
     },
     enrol: {
       method: 'POST',
@@ -131,6 +134,7 @@ export const onboarding = contract({
       params: id,
       body: data(closed({ version: Type.Optional(Type.String({ maxLength: 64 })) })),
       answers: { 204: empty },
+      errors: ['not_found'],
     },
     resolveGateway: {
       method: 'GET',
@@ -143,6 +147,7 @@ export const onboarding = contract({
           closed({ id: Uuid, name: Type.String(), access_group: Uuid, state: OnboardedGateway.properties.state }),
         ),
       },
+      errors: ['not_found'],
     },
   },
 })

@@ -1,9 +1,12 @@
 import { authorization } from '@millwright/api/authorization.ts'
+import { discovery } from '@millwright/api/discovery.ts'
 import { identity } from '@millwright/api/identity.ts'
 import { inventory } from '@millwright/api/inventory.ts'
 import { jobs } from '@millwright/api/jobs.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { rightPassword, signedIn } from '../../services/identity/testing.ts'
+import { enrolledGateway, foundDevice, linkReport } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 
 /** One resource of a tenant and a way to get at it that another tenant must not have. */
@@ -37,6 +40,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   )
   const asset = await useInventory(hub, admin)
   const job = await useWorkflows(admin)
+  const found = await useShopFloor(hub, admin)
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -57,7 +61,39 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(workflows.prefix, `/jobs/${job}/tags`, ['GET']),
     ...reaches(workflows.prefix, '/workflows/shop.order', ['GET', 'DELETE']),
     ...reaches(jobs.prefix, `/jobs/${job}`, ['GET']),
+    ...reaches(onboarding.prefix, `/gateways/${found.gatewayId}`, ['GET', 'DELETE']),
+    ...reaches(onboarding.prefix, `/gateways/${found.gatewayId}/config`, ['POST']),
+    ...reaches(onboarding.prefix, `/gateways/${found.gatewayId}/revoke`, ['POST']),
+    ...reaches(discovery.prefix, `/gateways/${found.gatewayId}/asset-links`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${found.jobId}`, ['GET', 'DELETE']),
+    ...reaches(discovery.prefix, `/discoveries/${found.jobId}/runs`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${found.jobId}/report`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${found.jobId}/run`, ['POST']),
   ]
+}
+
+/** A gateway with a link, and a discovery that found one device and failed at another. */
+async function useShopFloor(hub: TestHub, admin: TestCaller): Promise<{ gatewayId: string; jobId: string }> {
+  const gateway = await enrolledGateway(hub, admin)
+  const link = linkReport()
+  await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
+  const { jobId } = await admin.discovery.createDiscovery({
+    params: { gatewayId: gateway.id },
+    body: { data: { assetLinkId: link.appInstanceId } },
+  })
+  const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
+  if (taken === undefined) throw new Error('The gateway got no job')
+  const { job, lease } = taken.data
+  const errors = [{ code: 14, description: 'no answer' }]
+  await gateway.gatekeeper.uploadFound({
+    params: { id: job.id },
+    body: { data: { lease: lease.id, sequence: 0, assets: [foundDevice(1)], errors } },
+  })
+  await gateway.gatekeeper.endJob({
+    params: { id: lease.id },
+    body: { data: { jobId: job.id, state: 'FINISHED' } },
+  })
+  return { gatewayId: gateway.id, jobId }
 }
 
 /** Two devices that were related once and still are, with everything a device can have. */
