@@ -106,26 +106,34 @@ function route(workflow: Workflow, columns: ReadonlyMap<string, number>, places:
   return { hops, ways }
 }
 
-/** Columns, each put in the order of what its places are joined to: lines that need not cross do not. */
+/** Columns, each put in the order of what its places are joined to, there and back: lines that need not cross do not. */
 function inOrder(places: readonly Place[], hops: readonly Hop[]): Place[][] {
-  const count = Math.max(...places.map(({ column }) => column)) + 1
-  let columns = Array.from({ length: count }, (_, column) => places.filter((place) => place.column === column))
+  const columns = [...Map.groupBy(places, ({ column }) => column)]
+    .toSorted(([a], [b]) => a - b)
+    .map(([, column]) => column)
+  const ranks = new Map<string, number>()
+  const rank = (column: readonly Place[]) => {
+    for (const [index, { key }] of column.entries()) ranks.set(key, (index + 0.5) / column.length)
+  }
+  for (const column of columns) rank(column)
+  const before = Map.groupBy(hops, ({ to }) => to)
+  const behind = Map.groupBy(hops, ({ from }) => from)
   for (let sweep = 0; sweep < sweeps; sweep++) {
-    const rightwards = sweep % 2 === 0
-    const ranks = new Map(columns.flatMap((column) => column.map(({ key }, index) => [key, index / column.length])))
-    const neighbours = Map.groupBy(hops, ({ from, to }) => (rightwards ? to : from))
-    const sorted = columns.map((column) => {
-      const weight = (place: Place) => {
-        const joined = (neighbours.get(place.key) ?? []).map(({ from, to }) => ranks.get(rightwards ? from : to) ?? 0)
-        return joined.length === 0
-          ? (ranks.get(place.key) ?? 0)
-          : joined.reduce((sum, rank) => sum + rank, 0) / joined.length
-      }
-      return column.toSorted((a, b) => weight(a) - weight(b))
-    })
-    columns = sorted
+    const back = sweep % 2 === 1
+    const weight = ({ key }: Place) => {
+      const joined = back ? behind.get(key)?.map(({ to }) => to) : before.get(key)?.map(({ from }) => from)
+      return meanOf((joined ?? [key]).map((other) => ranks.get(other) ?? 0))
+    }
+    for (const column of back ? columns.toReversed() : columns) {
+      column.sort((a, b) => weight(a) - weight(b))
+      rank(column)
+    }
   }
   return columns
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 function centresOf(columns: readonly Place[][]): Map<string, Point> {
