@@ -1,6 +1,7 @@
 import { isAbsolute, relative } from 'node:path'
 import { styleText } from 'node:util'
-import { type RunningCloud, startCloud } from '@millwright/cloud/start.ts'
+import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import type { RunningCloud } from '@millwright/cloud/start.ts'
 import { productVersion } from '@millwright/cloud/version.ts'
 import { reportAndExit } from './report.ts'
 
@@ -20,8 +21,7 @@ export async function up(given: readonly string[], environment = process.env): P
 export async function runCloud(environment: Record<string, string | undefined>): Promise<void> {
   const startedAt = performance.now()
   const signals = stopSignals()
-  const running = await startCloud(environment, progress).catch(reportAndExit)
-  if (running === undefined) return
+  const running = await start(environment).catch(reportAndExit)
   clearProgress()
   print(welcome(running, (performance.now() - startedAt) / 1000))
   const reason = await Promise.race([signals, running.failed])
@@ -29,6 +29,13 @@ export async function runCloud(environment: Record<string, string | undefined>):
   else if (interactive) print('Stopping: finishing what was accepted.')
   await running.stop()
   process.exit(reason === undefined ? 0 : 1)
+}
+
+/** A wrong setting is told at once, not after everything was loaded. */
+async function start(environment: Record<string, string | undefined>): Promise<RunningCloud> {
+  readCloudConfiguration(environment)
+  const { startCloud } = await import('@millwright/cloud/start.ts')
+  return startCloud(environment, progress)
 }
 
 /** Resolves at the first signal; later ones are ignored while the platform finishes. */
