@@ -28,17 +28,20 @@ export const builtInSchemas: readonly { url: string; title: string }[] = [
 /** How many schemas of tenants are kept ready, and how long those may take. */
 const limits = { ready: 64, compileMs: 2_000, checkMs: 250 } as const
 
-const metaSchemas = { '2019-09': compiler(Ajv2019), '2020-12': compiler(Ajv2020) } as const
-
 /** The base schema with other fields beside the known ones; of no draft, because it means the same in both. */
 const openSchema = opened(assetSchema)
-const closedBase = metaSchemas['2020-12'].compile(assetSchema)
-let compiledOpenSchema: ValidateFunction | undefined
 
-/** Not every installation has a schema of its own. */
-function openBase(): ValidateFunction {
-  compiledOpenSchema ??= compiler(Ajv2020).compile(openSchema)
-  return compiledOpenSchema
+/** What is made when it is first used: it takes a while, and not every installation has assets and schemas of its own. */
+const metaSchemas = { '2019-09': once(() => compiler(Ajv2019)), '2020-12': once(() => compiler(Ajv2020)) } as const
+const closedBase = once(() => compiler(Ajv2020, { validateSchema: false }).compile(assetSchema))
+const openBase = once(() => compiler(Ajv2020, { validateSchema: false }).compile(openSchema))
+
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
 }
 
 function opened({ $schema: _, ...schema }: JsonSchema): JsonSchema {
@@ -71,7 +74,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
    */
   async faultsOfWrite(handle: Handle, asset: PlainObject): Promise<FieldError[]> {
     const own = await this.#own(handle, asset)
-    if (own === 'base') return faultsIn(closedBase, asset)
+    if (own === 'base') return faultsIn(closedBase(), asset)
     if (own === undefined) return [schemaNotFound]
     const missing = (error: ErrorObject) => error.keyword === 'required' && error.instancePath === ''
     return [...faultsIn(openBase(), asset), ...fieldErrors(own(asset).filter((error) => !missing(error)))]
@@ -84,7 +87,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
     if (own === undefined) return [schemaNotFound]
     const identified = { ...asset, asset_identifiers: anyIdentifiers }
     const errors =
-      own === 'base' ? errorsIn(closedBase, identified) : [...errorsIn(openBase(), identified), ...own(asset)]
+      own === 'base' ? errorsIn(closedBase(), identified) : [...errorsIn(openBase(), identified), ...own(asset)]
     return fieldErrors(errors.filter((error) => !isAboutIdentifiers(error)))
   }
 
@@ -177,7 +180,7 @@ function compiledWithin(milliseconds: number, compile: () => ValidateFunction): 
 /** Each schema of a tenant has a compiler of its own: what one of them says about names is nothing to another. */
 function compileOwn(schema: JsonSchema): ValidateFunction {
   const draft = draftOf(schema)
-  const meta = metaSchemas[draft]
+  const meta = metaSchemas[draft]()
   if (!meta.validateSchema(schema)) throw new Error(meta.errorsText(meta.errors, { dataVar: 'it' }))
   const Compiler = draft === '2019-09' ? Ajv2019 : Ajv2020
   const ajv = compiler(Compiler, {
