@@ -12,7 +12,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   api: { holds: 'What crosses a wire: contracts, the one error, the typed client', mayImport: [] },
   'cloud/platform': { holds: 'What every service stands on, and knows none of them', mayImport: ['api'] },
   'cloud/platform/testing': {
-    holds: 'The test kit: a whole hub on a fresh database',
+    holds: 'The test kit: a whole hub with a tenant of its own',
     mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/services/identity', 'cloud/services', 'architecture'],
   },
   'cloud/front': { holds: 'The API gateway: tokens, permissions, rate limits', mayImport: ['api', 'cloud/platform'] },

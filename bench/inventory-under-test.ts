@@ -4,7 +4,7 @@ import type { Database, Scope } from '@millwright/cloud/platform/database/databa
 import { statement } from '@millwright/cloud/platform/database/statement.ts'
 import { anyQueued } from '@millwright/cloud/services/inventory/operation-store.ts'
 import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
-import { readCloudConfiguration } from '@millwright/cloud/start.ts'
+import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { measureCalls } from './measuring.ts'
 import type { InventoryQuestion, ProcessLoad } from './platform-process.ts'
 import { databaseCpuMicros, openRaw, type Sent } from './raw.ts'

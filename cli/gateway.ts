@@ -8,9 +8,8 @@ import { table } from './table.ts'
 
 type Options = { config?: string; home?: string; registryPort?: string; proxyPort?: string; settings?: boolean }
 
-export function addGatewayCommand(program: Command): void {
-  program
-    .command('gateway')
+export function addCommands(gateway: Command): void {
+  gateway
     .description('run the asset gateway of a shop floor: it connects to the cloud, links register with it')
     .option('--config <file>', 'the gateway-config.json that the platform made; needed at the first start only')
     .option('--home <folder>', 'folder of the key, the registry and what waits for the cloud')

@@ -16,8 +16,8 @@ const linksFolder = resolve(import.meta.dirname, '../links')
 
 type TestOptions = { vendor?: string; request?: string; registry?: string; timeout: number; json?: boolean }
 
-export function addLinkCommands(program: Command): void {
-  const link = program.command('link').description('asset links: write, test and run them').enablePositionalOptions()
+export function addCommands(link: Command): void {
+  link.enablePositionalOptions()
 
   link
     .command('new')

@@ -1,6 +1,7 @@
 import { isAbsolute, relative } from 'node:path'
 import { styleText } from 'node:util'
-import { type RunningCloud, startCloud } from '@millwright/cloud/start.ts'
+import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import type { RunningCloud } from '@millwright/cloud/start.ts'
 import { productVersion } from '@millwright/cloud/version.ts'
 import { reportAndExit } from './report.ts'
 
@@ -27,10 +28,7 @@ export async function runCloud(
   const startedAt = performance.now()
   const signals = stopSignals()
   const own = withGateway ? Object.entries(environment).filter(([name]) => !gatewayVariables.test(name)) : undefined
-  const running = await startCloud(own === undefined ? environment : Object.fromEntries(own), progress).catch(
-    reportAndExit,
-  )
-  if (running === undefined) return
+  const running = await start(own === undefined ? environment : Object.fromEntries(own)).catch(reportAndExit)
   clearProgress()
   print(welcome(running, (performance.now() - startedAt) / 1000))
   const gateway = withGateway && running.hasLocalGateway ? localGateway(running, environment) : undefined
@@ -40,6 +38,13 @@ export async function runCloud(
   await (await gateway)?.stop()
   await running.stop()
   process.exit(reason === undefined ? 0 : 1)
+}
+
+/** A wrong setting is told at once, not after everything was loaded. */
+async function start(environment: Record<string, string | undefined>): Promise<RunningCloud> {
+  readCloudConfiguration(environment)
+  const { startCloud } = await import('@millwright/cloud/start.ts')
+  return startCloud(environment, progress)
 }
 
 /** The platform is there without it too: what keeps it from starting is told, and no more. */

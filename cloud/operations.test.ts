@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Contract, isInternal, isLasting, type Operation, pathOf, writes } from '@millwright/api/contract.ts'
+import {
+  type Contract,
+  isEmpty,
+  isInternal,
+  isLasting,
+  isMedia,
+  type Operation,
+  pathOf,
+  writes,
+} from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import { type Permission, permissionNames } from '@millwright/api/permission.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { errorsOf } from './platform/http/openapi.ts'
 import { type RawAnswer, type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { inputValidator } from './platform/validation.ts'
@@ -28,6 +38,22 @@ const brokenBodies: [string, string][] = [
   ['a body that is a list', '[]'],
   ['a body that would change prototypes', '{"__proto__":{"admin":true},"data":{}}'],
 ]
+
+test('every schema of every contract is a JSON Schema', () => {
+  const ajv = new Ajv2020({ strict: false })
+  for (const { contract, name, operation } of operations) {
+    const { params, query, body, answers } = operation
+    const schemas = [
+      params,
+      query,
+      body,
+      ...Object.values(answers).filter((answer) => !isEmpty(answer) && !isMedia(answer)),
+    ]
+    for (const schema of schemas) {
+      if (schema !== undefined) assert.ok(ajv.validateSchema(schema), `${contract.name}.${name}: ${ajv.errorsText()}`)
+    }
+  }
+})
 
 describe('every operation', () => {
   let hub: TestHub

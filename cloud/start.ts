@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Cloud, openCloud } from './cloud.ts'
 import { type FirstRun, firstRun } from './first-run.ts'
-import { type Configuration, readConfiguration } from './platform/configuration.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
 import { Database } from './platform/database/database.ts'
 import { createLog, type Log } from './platform/log.ts'
@@ -12,9 +11,7 @@ import { createSecrets } from './platform/secrets/secrets.ts'
 import { StartError } from './platform/start-error.ts'
 import { startTracing } from './platform/tracing.ts'
 import { prepareDatabase } from './prepare.ts'
-import { cloudSettings, testVariables } from './settings.ts'
-
-export type CloudConfiguration = Configuration<typeof cloudSettings>
+import { type CloudConfiguration, readCloudConfiguration } from './settings.ts'
 
 export type RunningCloud = {
   cloud: Cloud
@@ -33,10 +30,6 @@ type Environment = Record<string, string | undefined>
 type Progress = (step: string) => void
 
 const embeddedDatabase = 'millwright'
-
-export function readCloudConfiguration(environment: Environment): CloudConfiguration {
-  return readConfiguration(cloudSettings, environment, testVariables)
-}
 
 /** From the configuration to a platform that answers. */
 export async function startCloud(environment: Environment, onProgress: Progress = () => {}): Promise<RunningCloud> {

@@ -104,6 +104,13 @@ export function postgresOf(home: string): number[] {
     .filter((pid) => Number.isInteger(pid) && (commandOf(pid).includes(data) || placeOf(pid) === data))
 }
 
+/** What a process has used of the processor so far. */
+export function cpuMsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  const hundredths = Number(fields[11]) + Number(fields[12])
+  return hundredths * 10
+}
+
 function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')

@@ -221,7 +221,7 @@ test('a handle that is used after its work was over is refused', async () => {
   await assert.rejects(async () => stray?.(), /after its work was over/)
 })
 
-test('a connection that was never given back does not hold up the end, and shows', async () => {
+test('a connection that was not given back does not hold up the end, shows, and is closed when it comes after all', async () => {
   await using hub = await testHub()
   const database = new Database({ address: hub.database.app, server: hub.database.server, connections: 2, waitMs: 100 })
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -230,6 +230,7 @@ test('a connection that was never given back does not hold up the end, and shows
   assert.equal(database.inUse, 1)
   resolve()
   await forgotten
+  assert.equal(database.inUse, 0)
 })
 
 test('glances share connections, see their own tenant, and fail by themselves', async () => {

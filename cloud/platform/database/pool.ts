@@ -36,6 +36,8 @@ export class Pool {
   readonly #glances = new Glances()
   #open = 0
   #closed = false
+  /** Nobody closes any more what comes back from now on. */
+  #ended = false
   #patience: NodeJS.Timeout | undefined
   #drained: (() => void) | undefined
 
@@ -69,7 +71,7 @@ export class Pool {
     if (--connection.users > 0) return
     connection.users = 1
     connection.lease++
-    if (connection.broken) {
+    if (connection.broken || this.#ended) {
       this.#discard(connection)
       return
     }
@@ -108,6 +110,7 @@ export class Pool {
       })
       clearTimeout(patience)
     }
+    this.#ended = true
     const idle = this.#idle.splice(0)
     this.#open -= idle.length
     await Promise.allSettled(idle.map((connection) => connection.client.end()))

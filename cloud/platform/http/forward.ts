@@ -3,7 +3,7 @@ import type { Contract, Operation } from '@millwright/api/contract.ts'
 import { isLasting, pathsOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Pool } from 'undici'
+import type { Pool } from 'undici'
 import { limits } from '../limits.ts'
 import { type Admit, arrivalOf, toRoute } from './arrival.ts'
 import type { LastingAnswers } from './lasting.ts'
@@ -27,6 +27,11 @@ export async function forwardRoutes(
   app: FastifyInstance,
   options: { forwards: Forward[]; admit: Admit; lasting: LastingAnswers },
 ): Promise<void> {
+  if (options.forwards.length === 0) return
+  // Loaded here, because it takes a while and most installations are one process.
+  const { Pool } = await import('undici')
+  const openPool = (url: string, connections: number) =>
+    new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
   for (const forward of options.forwards) {
     const pool = openPool(forward.url, 64)
     // What lasts keeps its connection: it must not take those of what does not.
@@ -57,10 +62,6 @@ export async function forwardRoutes(
       }
     })
   }
-}
-
-function openPool(url: string, connections: number): Pool {
-  return new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
 }
 
 /** The other's answer: its status and headers are set, its body is for the caller to send. */
