@@ -1,16 +1,17 @@
 import type { AssetDocument, inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { groupsWith, mayIn } from '../../platform/access/rights.ts'
+import { mayIn } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
-import { compileFilter, parseFilter, parseSort } from '../../platform/filter/filter.ts'
+import { parseSort } from '../../platform/filter/filter.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { answer, type Handlers, JsonText } from '../../platform/service.ts'
-import { assetProperties, facetNames } from './asset-filter.ts'
+import { assetProperties, facetColumnOf, facetNames } from './asset-filter.ts'
 import * as store from './asset-list-store.ts'
+import { type Selection, selectionOf } from './asset-selection.ts'
 import { identifiersOf } from './asset-store.ts'
-import { after, everything, type Fragment, readCursor, type SortKey, writeCursor } from './listing.ts'
-import { findRelationsCondition } from './relation-filter.ts'
+import { listFacet, totalWith } from './facet-store.ts'
+import { after, everything, readCursor, type SortKey, totalSeen, writeCursor } from './listing.ts'
 import type { Desk } from './service.ts'
 
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
@@ -21,20 +22,21 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
       const { limit = 50, offset = 0, count = true } = query
       const sort = sortOf(query)
       const identity = JSON.stringify([query.filter, query.relationsFilter, query.caseInsensitive, query.sort, query.q])
+      const selection = selectionOf(query, caller)
       return database.read(caller, async (handle) => {
-        const where = await selectionOf(handle, query, caller)
         const stretches =
           query.cursor === undefined
             ? everything
-            : after(sort, readCursor(query.cursor, identity, sort.length + 1), where.values.length + 2)
-        const rows = await store.listAssets(handle, { where, stretches, sort, limit, offset })
-        const total = count ? await totalOf(handle, { query, caller, where }) : undefined
+            : after(sort, readCursor(query.cursor, identity, sort.length + 1), selection.values.length + 2)
+        const { rows, total: found } = await store.listAssets(handle, selection, { stretches, sort, limit, offset })
+        const seen = query.cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
+        const total = count ? (found ?? seen ?? (await totalOf(handle, selection))) : undefined
         const last = rows.length === limit ? rows.at(-1)?.keys : undefined
         const meta = {
           ...(total === undefined ? {} : { totalElements: total }),
           elements: rows.length,
           offset,
-          ...(last === undefined || query.q !== undefined ? {} : { nextCursor: writeCursor(identity, last) }),
+          ...(last === undefined ? {} : { nextCursor: writeCursor(identity, last) }),
         }
         const shown = rows.map((row) => projected(row, query.fields)).join(',')
         return new JsonText(`{"data":[${shown}],"meta":${JSON.stringify(meta)}}`)
@@ -78,10 +80,14 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
       const property = assetProperties.find(by)
       if (property === undefined || property.kind === 'array')
         throw new Problem('unknown_property', `There is no property ${by}`)
-      return database.read(caller, async (handle) => {
-        const where = await selectionOf(handle, query, caller)
-        return { data: await store.countBy(handle, { column: property.column, where, limit }) }
-      })
+      const selection = selectionOf(query, caller)
+      const facet = selection.known === 'everything' ? facetColumnOf(by)?.name : undefined
+      return database.read(caller, async (handle) => ({
+        data:
+          facet === undefined
+            ? await store.countBy(handle, selection, { column: property.column, limit })
+            : await listFacet(handle, { facet, groups: selection.groups, limit }),
+      }))
     },
   }
 }
@@ -94,56 +100,9 @@ function missing(): Problem {
   return new Problem('not_found', 'There is no such asset')
 }
 
-type Query = {
-  filter?: string
-  relationsFilter?: string
-  caseInsensitive?: boolean
-  q?: string
-  sort?: string
-  cursor?: string
-}
-
-/** What matches, of what the caller may read. */
-async function selectionOf(handle: Handle, query: Query, caller: Caller): Promise<Fragment> {
-  const { filter, relationsFilter, caseInsensitive = false, q } = query
-  const groups = groupsWith(caller, 'inventory_read_asset_data')
-  let where: Fragment =
-    groups === 'all' ? { sql: 'true', values: [] } : { sql: 'a.access_group_id = any($2::uuid[])', values: [groups] }
-  if (filter !== undefined) {
-    where = and(
-      where,
-      compileFilter(parseFilter(filter), assetProperties, { caseInsensitive, firstParameter: where.values.length + 2 }),
-    )
-  }
-  if (relationsFilter !== undefined) {
-    where = and(
-      where,
-      await findRelationsCondition(handle, relationsFilter, {
-        caseInsensitive,
-        firstParameter: where.values.length + 2,
-        groups: groups === 'all' ? null : groups,
-      }),
-    )
-  }
-  for (const word of q
-    ?.toLowerCase()
-    .split(/\s+/)
-    .filter((part) => part !== '') ?? []) {
-    where = and(where, {
-      sql: `a.search like $${where.values.length + 2}`,
-      values: [`%${word.replace(/[\\%_]/g, '\\$&')}%`],
-    })
-  }
-  return where
-}
-
-function and(first: Fragment, second: { sql: string; values: readonly unknown[] }): Fragment {
-  return { sql: `${first.sql} and ${second.sql}`, values: [...first.values, ...second.values] }
-}
-
 const casts = { text: 'text', number: 'numeric', boolean: 'boolean', time: 'timestamptz', uuid: 'uuid' } as const
 
-function sortOf({ sort }: Query): SortKey[] {
+function sortOf({ sort }: { sort?: string }): SortKey[] {
   if (sort === undefined) return []
   return parseSort(sort, assetProperties).map(({ column, descending, nullable, kind }) => ({
     column,
@@ -153,17 +112,14 @@ function sortOf({ sort }: Query): SortKey[] {
   }))
 }
 
-type Counting = { query: Query; caller: Caller; where: Fragment }
-
-/** Without a filter the total is known; with one it is counted. */
-function totalOf(handle: Parameters<typeof store.countAssets>[0], { query, caller, where }: Counting): Promise<number> {
-  if (query.filter !== undefined || query.relationsFilter !== undefined || query.q !== undefined)
-    return store.countAssets(handle, where)
-  const groups = groupsWith(caller, 'inventory_read_asset_data')
-  return store.totalAssets(handle, groups === 'all' ? null : groups)
+/** Without a filter, or with one for the value of a facet, the total is known; else it is counted. */
+function totalOf(handle: Handle, selection: Selection): Promise<number> {
+  const { known, groups } = selection
+  if (known === undefined) return store.countAssets(handle, selection)
+  return known === 'everything' ? store.totalAssets(handle, groups) : totalWith(handle, { ...known, groups })
 }
 
-async function assetAt(handle: Parameters<typeof store.findAssetAt>[0], id: string, at: string) {
+async function assetAt(handle: Handle, id: string, at: string) {
   const was = await store.findAssetAt(handle, id, at)
   if (was === undefined || was.document === null) return undefined
   return { ...was, id, document: was.document, accessGroup: was.accessGroup ?? '' }

@@ -5,7 +5,9 @@ import { changeAccess, findAccessGroupByName, insertGrant, insertPrincipal } fro
 import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './asset-store.ts'
+import { recountFacets } from './facet-store.ts'
 import { endRelationsOf } from './relation-store.ts'
+import { putWords } from './word-store.ts'
 
 export type GivenAsset = { name: string; accessGroupId?: string /** When it came to be. */; at?: string }
 
@@ -14,7 +16,12 @@ export async function givenAssets(hub: TestHub, assets: readonly GivenAsset[]): 
   return hub.context.database.transaction(hub.tenant, async (tx) => {
     const fallback = (await findAccessGroupByName(tx, defaultAccessGroup))?.id ?? ''
     const rows = assets.map((asset) => rowOf(asset, fallback))
+    await recountFacets(tx, { kept: [], coming: rows })
     await putAssets(tx, rows)
+    await putWords(
+      tx,
+      rows.map(({ id, name }) => ({ id, text: (name ?? '').toLowerCase() })),
+    )
     await insertHistory(
       tx,
       rows.map((row) => ({ ...historyOf(row), time: row.created_at, change: 'created', document: row.document })),
@@ -75,6 +82,7 @@ export async function givenDeleted(
   { ids, accessGroupId, at }: { ids: readonly string[]; accessGroupId: string; at: string },
 ): Promise<void> {
   await hub.context.database.transaction(hub.tenant, async (tx) => {
+    await recountFacets(tx, { kept: ids, coming: [] })
     await deleteAssets(tx, ids)
     await endRelationsOf(tx, ids, { principalId: null, principalName: 'a test', at })
     const rows = ids.map((id) => ({ ...historyOf({ id, access_group_id: accessGroupId, version: 2 }), time: at }))
@@ -116,7 +124,6 @@ function rowOf({ name, accessGroupId, at = new Date().toISOString() }: GivenAsse
     reachability_state: 'unknown',
     reachability_state_at: at,
     responsible: 'a test',
-    search: name.toLowerCase(),
     version: 1,
     created_at: at,
     modified_at: at,
