@@ -6,6 +6,7 @@ import { anyQueued } from '@millwright/cloud/services/inventory/operation-store.
 import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
 import { readCloudConfiguration } from '@millwright/cloud/start.ts'
 import { serveStatements } from './bare-server.ts'
+import { withoutIndexes } from './indexes.ts'
 import type { InventoryQuestion, ProcessLoad } from './platform-process.ts'
 import { databaseCpuMicros, openRaw, type Sent } from './raw.ts'
 
@@ -27,7 +28,7 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
   switch (question.kind) {
     case 'grow a plant':
       return asOwner(under, async (owner) => {
-        await growPlant(question.size, { owner, tenantId: scope.tenantId })
+        await withoutIndexes(owner, () => growPlant(question.size, { owner, tenantId: scope.tenantId }))
         await owner.query('vacuum analyze')
       })
     case 'wait until everything is applied':

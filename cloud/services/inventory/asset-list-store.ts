@@ -9,7 +9,18 @@ export type ShownAsset = { id: string; accessGroup: string; version: number; doc
 export type ListedAsset = ShownAsset & { keys: (string | null)[] }
 
 /** Which of the selected, in which order. */
-export type Page = { stretches: Stretches; sort: readonly SortKey[]; limit: number; offset: number }
+export type Page = {
+  stretches: Stretches
+  sort: readonly SortKey[]
+  limit: number
+  offset: number
+  bounds?: Bounds
+}
+
+/** Beyond so many a set is not gathered for one page of it, and so many assets are asked whether they are in a set. */
+type Bounds = { gathered: number; asked: number }
+
+const usual: Bounds = { gathered: 20_000, asked: 5_000 }
 
 /** A page, and the total where it became known on the way. */
 export type Listed = { rows: ListedAsset[]; total: number | undefined }
@@ -22,9 +33,6 @@ function fromFor(...parts: readonly string[]): string {
 }
 
 const columns = `a.id, g.name as "accessGroup", a.version, a.document::text as document`
-
-/** Beyond so many a set is not gathered to show a page of it, and beyond so many rows a page is not looked for one by one. */
-const most = { gathered: 20_000, walked: 5_000 } as const
 
 /**
  * Without sets, in the order of an index. Of a set with few members, these are gathered first, which also tells the
@@ -45,18 +53,37 @@ export async function listAssets(handle: Handle, selection: Selection, page: Pag
 /** First the ids, on the index; then the documents of these few. */
 function pageWhere(
   handle: Handle,
-  { values }: Selection,
+  selection: Selection,
   { where, stretches, sort, limit, offset }: Page & { where: string },
 ): Promise<ListedAsset[]> {
   const order = orderBy(sort)
+  const { values } = selection
   const next = values.length + stretches.values.length + 2
-  const ids = stretches.conditions.map(
-    (condition) =>
-      `(select a.id from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
-        order by ${order} limit $${next} offset $${next + 1})`,
+  const groups = sort.length === 0 ? fewGroups(selection) : undefined
+  const ids = stretches.conditions.map((condition) =>
+    groups === undefined
+      ? `(select a.id from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
+          order by ${order} limit ${limit} offset $${next})`
+      : `(select a.id from (${groups
+          .map(
+            (
+              group,
+            ) => `(select a.id from assets a where a.tenant_id = $1 and a.access_group_id = ${group} and ${condition}
+              order by a.id limit ${limit}::bigint + $${next})`,
+          )
+          .join(' union all ')}) as a order by a.id limit ${limit} offset $${next})`,
   )
-  const text = `${shown(sort, ids)} limit $${next}`
-  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values, limit, offset)
+  const text = `${shown(sort, ids)} limit ${limit}`
+  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values, offset)
+}
+
+/**
+ * The access groups one by one, where nothing else is asked for and they are few: each is a stretch of an index in the
+ * order of ids, which they are not together.
+ */
+function fewGroups({ known, groups }: Selection): string[] | undefined {
+  if (known !== 'everything' || groups === null || groups.length === 0 || groups.length > 16) return undefined
+  return groups.map((_, index) => `($2::uuid[])[${index + 1}]`)
 }
 
 type Few = { gathered: number; total: number } & (ListedAsset | { id: null })
@@ -65,7 +92,7 @@ type Few = { gathered: number; total: number } & (ListedAsset | { id: null })
 async function listFew(
   handle: Handle,
   { where, sets, values }: Selection,
-  { set, stretches, sort, limit, offset }: Page & { set: AssetSet },
+  { set, stretches, sort, limit, offset, bounds = usual }: Page & { set: AssetSet },
 ): Promise<Listed | undefined> {
   const order = orderBy(sort)
   const next = values.length + stretches.values.length + 2
@@ -77,22 +104,21 @@ async function listFew(
       : `select a.id from ${fromFor(conditions)} where ${members('gathered')} and ${conditions}`
   const source = sort.length === 0 ? 'found a where true' : `${fromFor(order)} where ${members('found')}`
   const ids = stretches.conditions.map(
-    (condition) => `(select a.id from ${source} and ${condition} order by ${order} limit $${next} offset $${next + 1})`,
+    (condition) => `(select a.id from ${source} and ${condition} order by ${order} limit ${limit} offset $${next})`,
   )
   const rows = await handle.rows(
     dynamicStatement<Few>(
-      `with gathered as materialized (select s.id from (${set.ids}) as s limit ${most.gathered + 1}),
+      `with gathered as materialized (select s.id from (${set.ids}) as s limit ${bounds.gathered + 1}),
             found as materialized (${found})
        select c.gathered, c.total, p.* from
          (select (select count(*) from gathered) as gathered, (select count(*) from found) as total) as c
-         left join (${shown(sort, ids)} limit $${next}) as p on true`,
+         left join (${shown(sort, ids)} limit ${limit}) as p on true`,
     ),
     ...values,
     ...stretches.values,
-    limit,
     offset,
   )
-  if (rows[0] === undefined || rows[0].gathered > most.gathered) return undefined
+  if (rows[0] === undefined || rows[0].gathered > bounds.gathered) return undefined
   return { rows: rows.filter((row) => row.id !== null), total: rows[0].total }
 }
 
@@ -100,20 +126,19 @@ async function listFew(
 async function walk(
   handle: Handle,
   { where, sets, values }: Selection,
-  { stretches, sort, limit, offset }: Page,
+  { stretches, sort, limit, offset, bounds = usual }: Page,
 ): Promise<ListedAsset[]> {
   if (offset > 0) return []
   const order = orderBy(sort)
-  const next = values.length + stretches.values.length + 2
   const ids = stretches.conditions.map(
     (condition) =>
       `(select a.id from (
           select a.id, row_number() over (order by ${order}) as place from ${fromFor(where, order)}
-          where a.tenant_id = $1 and ${where} and ${condition} order by ${order} limit ${most.walked}) as a
-        where ${sets.map(({ has }) => has).join(' and ')} order by a.place limit $${next})`,
+          where a.tenant_id = $1 and ${where} and ${condition} order by ${order} limit ${bounds.asked}) as a
+        where ${sets.map(({ has }) => has).join(' and ')} order by a.place limit ${limit})`,
   )
-  const text = `${shown(sort, ids)} limit $${next}`
-  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values, limit)
+  const text = `${shown(sort, ids)} limit ${limit}`
+  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values)
 }
 
 /** The assets with these ids, in order. */
@@ -146,6 +171,18 @@ const totals = statement<{ total: number }>(
 /** The total of some access groups, or of all, without counting. */
 export async function totalAssets(handle: Handle, groups: readonly string[] | null): Promise<number> {
   return (await handle.row(totals, groups))?.total ?? 0
+}
+
+const groupTotals = statement<FacetRow>(
+  `select g.name as value, c.assets as count from asset_counts c
+   join access_groups g on g.tenant_id = $1 and g.id = c.access_group_id
+   where c.tenant_id = $1 and c.assets > 0 and ($2::uuid[] is null or c.access_group_id = any($2))
+   order by 2 desc, 1 limit $3`,
+)
+
+/** The access groups and how many assets each has, without counting. */
+export function totalsByGroup(handle: Handle, groups: readonly string[] | null, limit: number): Promise<FacetRow[]> {
+  return handle.rows(groupTotals, groups, limit)
 }
 
 const one = statement<ShownAsset & { accessGroupId: string }>(

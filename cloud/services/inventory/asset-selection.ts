@@ -24,7 +24,7 @@ export type Selection = {
   known: 'everything' | { facet: FacetColumn; values: string[] } | undefined
 }
 
-export function selectionOf(query: Query, caller: Caller): Selection {
+export function selectionOf(query: Query, caller: Pick<Caller, 'tenantId' | 'rights'>): Selection {
   const { filter, relationsFilter, caseInsensitive = false, q } = query
   const readable = groupsWith(caller, 'inventory_read_asset_data')
   const groups = readable === 'all' ? null : readable

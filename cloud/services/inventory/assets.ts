@@ -81,12 +81,10 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
       if (property === undefined || property.kind === 'array')
         throw new Problem('unknown_property', `There is no property ${by}`)
       const selection = selectionOf(query, caller)
-      const facet = selection.known === 'everything' ? facetColumnOf(by)?.name : undefined
       return database.read(caller, async (handle) => ({
         data:
-          facet === undefined
-            ? await store.countBy(handle, selection, { column: property.column, limit })
-            : await listFacet(handle, { facet, groups: selection.groups, limit }),
+          (await knownFacet(handle, selection, { by, limit })) ??
+          (await store.countBy(handle, selection, { column: property.column, limit })),
       }))
     },
   }
@@ -117,6 +115,14 @@ function totalOf(handle: Handle, selection: Selection): Promise<number> {
   const { known, groups } = selection
   if (known === undefined) return store.countAssets(handle, selection)
   return known === 'everything' ? store.totalAssets(handle, groups) : totalWith(handle, { ...known, groups })
+}
+
+/** The counts of everything are kept; those of a part are counted. */
+async function knownFacet(handle: Handle, { known, groups }: Selection, { by, limit }: { by: string; limit: number }) {
+  if (known !== 'everything') return undefined
+  if (by === 'access_group') return store.totalsByGroup(handle, groups, limit)
+  const facet = facetColumnOf(by)?.name
+  return facet === undefined ? undefined : listFacet(handle, { facet, groups, limit })
 }
 
 async function assetAt(handle: Handle, id: string, at: string) {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type Entity, inventory } from '@millwright/api/inventory.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import { v7 } from 'uuid'
@@ -5,7 +6,7 @@ import { changeAccess, findAccessGroupByName, insertGrant, insertPrincipal } fro
 import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './asset-store.ts'
-import { recountFacets } from './facet-store.ts'
+import { facetColumns, recountFacets } from './facet-store.ts'
 import { endRelationsOf } from './relation-store.ts'
 import { putWords } from './word-store.ts'
 
@@ -156,4 +157,25 @@ export async function applied(caller: TestCaller, operation: string, input: obje
   if (data?.state === undefined || data.detail === undefined)
     throw new Error(`${operation} was not applied: ${JSON.stringify(exchange.body)}`)
   return { state: data.state, result: data.detail.result }
+}
+
+/** What is counted when it changes is what there is. */
+export async function assertCounted(hub: TestHub): Promise<void> {
+  const facets = facetColumns.map((name) => `('${name}', a.${name})`).join(', ')
+  const { rows } = await hub.asOwner((owner) =>
+    owner.query(
+      `(select 'asset_facets' as of, f.facet as what, f.value, a.access_group_id::text as place, count(*) as count
+        from assets a, lateral (values ${facets}) as f (facet, value) where a.tenant_id = $1 group by 2, 3, 4
+        union all
+        select 'relation_counts', predicate, null, null, count(*) from relations where tenant_id = $1 group by 2)
+       except all
+       (select 'asset_facets', facet, value, access_group_id::text, assets from asset_facets
+        where tenant_id = $1 and assets <> 0
+        union all
+        select 'relation_counts', predicate, null, null, sum(relations)::bigint from relation_counts
+        where tenant_id = $1 group by 2 having sum(relations) <> 0)`,
+      [hub.tenant.tenantId],
+    ),
+  )
+  assert.deepEqual(rows, [])
 }
