@@ -51,9 +51,9 @@ test('the assets of a set are the same however many there are', async () => {
   for (const rights of everybody) {
     for (const { query, total } of queries) {
       const selection = selectionOf(query, { tenantId, rights })
-      const listed = (page: Omit<Page, 'limit' | 'offset'> & Partial<Page>) =>
+      const listed = (page: Pick<Page, 'stretches' | 'sort'> & Partial<Page>) =>
         hub.context.database.read(hub.tenant, (handle) =>
-          listAssets(handle, selection, { limit: 100, offset: 0, ...page }),
+          listAssets(handle, selection, { limit: 100, offset: 0, count: true, ...page }),
         )
       const counted = await hub.context.database.read(hub.tenant, (handle) => countAssets(handle, selection))
       assert.equal(counted, total, JSON.stringify(query))

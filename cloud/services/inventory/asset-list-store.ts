@@ -14,6 +14,8 @@ export type Page = {
   sort: readonly SortKey[]
   limit: number
   offset: number
+  /** Whether the total will be asked for: then gathering more pays. */
+  count: boolean
   bounds?: Bounds
 }
 
@@ -21,6 +23,7 @@ export type Page = {
 type Bounds = { gathered: number; asked: number }
 
 const usual: Bounds = { gathered: 20_000, asked: 5_000 }
+const withoutTotal: Bounds = { gathered: 2_000, asked: 5_000 }
 
 /** A page, and the total where it became known on the way. */
 export type Listed = { rows: ListedAsset[]; total: number | undefined }
@@ -45,8 +48,8 @@ export async function listAssets(handle: Handle, selection: Selection, page: Pag
     const found = await listFew(handle, selection, { ...page, set })
     if (found !== undefined) return found
   }
-  const walked = await walk(handle, selection, page)
-  if (walked.length === page.limit) return { rows: walked, total: undefined }
+  const asked = await askEach(handle, selection, page)
+  if (asked.length === page.limit) return { rows: asked, total: undefined }
   return { rows: await pageWhere(handle, selection, { ...page, where: matching(selection) }), total: undefined }
 }
 
@@ -92,7 +95,7 @@ type Few = { gathered: number; total: number } & (ListedAsset | { id: null })
 async function listFew(
   handle: Handle,
   { where, sets, values }: Selection,
-  { set, stretches, sort, limit, offset, bounds = usual }: Page & { set: AssetSet },
+  { set, stretches, sort, limit, offset, count, bounds = count ? usual : withoutTotal }: Page & { set: AssetSet },
 ): Promise<Listed | undefined> {
   const order = orderBy(sort)
   const next = values.length + stretches.values.length + 2
@@ -122,20 +125,23 @@ async function listFew(
   return { rows: rows.filter((row) => row.id !== null), total: rows[0].total }
 }
 
-/** The first that are in all sets among the next few thousand. */
-async function walk(
+/** The first that are in all sets among the next few thousand: one after the other, until the page is full. */
+async function askEach(
   handle: Handle,
   { where, sets, values }: Selection,
   { stretches, sort, limit, offset, bounds = usual }: Page,
 ): Promise<ListedAsset[]> {
   if (offset > 0) return []
   const order = orderBy(sort)
+  const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
+  // By the same keys once more, under names that are known outside: so the planner sees that they are in order.
+  const again = orderBy(sort.map((key, index) => ({ ...key, column: `a.k${index}` })))
   const ids = stretches.conditions.map(
     (condition) =>
       `(select a.id from (
-          select a.id, row_number() over (order by ${order}) as place from ${fromFor(where, order)}
-          where a.tenant_id = $1 and ${where} and ${condition} order by ${order} limit ${bounds.asked}) as a
-        where ${sets.map(({ has }) => has).join(' and ')} order by a.place limit ${limit})`,
+          select a.id${keys} from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
+          order by ${order} limit ${bounds.asked}) as a
+        where ${sets.map(({ has }) => has).join(' and ')} order by ${again} limit ${limit})`,
   )
   const text = `${shown(sort, ids)} limit ${limit}`
   return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values)

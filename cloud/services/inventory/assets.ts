@@ -28,7 +28,13 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
           query.cursor === undefined
             ? everything
             : after(sort, readCursor(query.cursor, identity, sort.length + 1), selection.values.length + 2)
-        const { rows, total: found } = await store.listAssets(handle, selection, { stretches, sort, limit, offset })
+        const { rows, total: found } = await store.listAssets(handle, selection, {
+          stretches,
+          sort,
+          limit,
+          offset,
+          count,
+        })
         const seen = query.cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
         const total = count ? (found ?? seen ?? (await totalOf(handle, selection))) : undefined
         const last = rows.length === limit ? rows.at(-1)?.keys : undefined
