@@ -2,13 +2,14 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { front } from './front.ts'
 import { inventory } from './inventory.ts'
+import { reads } from './reads.ts'
 import { print, type Report } from './report.ts'
 import { revocation } from './revocation.ts'
 import { start } from './start.ts'
 
 /**
  * `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for the curious,
- * `npm run bench inventory -- --assets 1000000 --relations 5` for a plant of another size.
+ * `npm run bench reads -- --assets 1000000 --relations 5 --home <folder>` for a plant of another size that is kept.
  */
 
 export type Options = {
@@ -19,9 +20,13 @@ export type Options = {
   relations: number
   /** Whether to print the plans of the statements that are measured. */
   plans: boolean
+  /** Where the plant is kept between runs; without it, it is gone afterwards. */
+  home: string | undefined
+  /** Only workloads whose name has this in it. */
+  only: string
 }
 
-const benchmarks: Record<string, (options: Options) => Promise<Report>> = { start, front, revocation, inventory }
+const benchmarks: Record<string, (options: Options) => Promise<Report>> = { start, front, revocation, inventory, reads }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -31,6 +36,8 @@ const { values, positionals } = parseArgs({
     assets: { type: 'string', default: '20000' },
     relations: { type: 'string', default: '3' },
     plans: { type: 'boolean', default: false },
+    home: { type: 'string' },
+    only: { type: 'string', default: '' },
   },
 })
 const names = positionals.length === 0 ? Object.keys(benchmarks) : positionals
@@ -40,12 +47,14 @@ if (unknown !== undefined) {
   process.exit(1)
 }
 
-const { profile } = values
+const { profile, home, only } = values
 const options: Options = {
   profile,
   assets: Number(values.assets),
   relations: Number(values.relations),
   plans: values.plans,
+  home,
+  only,
 }
 const reports: Record<string, Report> = {}
 for (const name of names) {

@@ -9,9 +9,11 @@ import type { Row } from './report.ts'
 
 const roundMs = 800
 const pageLimit = 100
+const deepPages = 10_000
+const callersAtOnce = 10
 const product = 'product_instance_information/manufacturer_product'
 
-type Known = { id: string; name: string; serial: string; group: string }
+type Known = { id: string; name: string; serial: string; mac: string; group: string }
 
 function clientOf({ platform, token }: Bench) {
   return client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
@@ -31,9 +33,11 @@ export async function idsOf(bench: Bench): Promise<string[]> {
 
 type Workload = { name: string; path: string }
 
-export async function measureReads(bench: Bench, ids: readonly string[]): Promise<Row[]> {
+export async function measureReads(bench: Bench, ids: readonly string[], only = ''): Promise<Row[]> {
   const rows: Row[] = []
-  for (const { name, path } of await workloadsOf(bench, ids)) rows.push(...(await measureRead(bench, { name, path })))
+  for (const workload of await workloadsOf(bench, ids)) {
+    if (workload.name.includes(only)) rows.push(...(await measureRead(bench, workload)))
+  }
   return rows
 }
 
@@ -43,41 +47,58 @@ async function workloadsOf(bench: Bench, ids: readonly string[]): Promise<Worklo
   const { data: properties } = await api.listCustomProperties({ query: {} })
   const { data: relations } = await api.listAssetRelations({ params: { id: asset.id }, query: { limit: pageLimit } })
   const [toNode] = relations.filter(({ object }) => object.type === 'node')
-  const [toAsset] = relations.filter(({ object }) => object.type === 'asset')
+  const { data: watched } = await api.listRelations({ query: { filter: `predicate eq 'is_watched_by'`, limit: 1 } })
+  const gateway = watched[0]?.object.id
+  const at = (path: string, query: Record<string, string | number> = {}) =>
+    `${contract.prefix}${path}?${new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]))}`
   const list = (name: string, query: Record<string, string | number>): Workload => ({
     name: `list ${name}`,
-    path: `${contract.prefix}/assets?${new URLSearchParams(Object.entries({ limit: pageLimit, ...query }).map(([key, value]) => [key, String(value)]))}`,
+    path: at('/assets', { limit: pageLimit, ...query }),
   })
-  const pages = 1_000
-  const limit = Math.max(1, Math.min(pageLimit, Math.floor(bench.size.assets / pages)))
-  const cursor = await cursorAfter(bench, { pages, limit })
+  const page = { count: 'false' }
+  const limit = Math.max(1, Math.min(pageLimit, Math.floor(bench.size.assets / deepPages)))
+  const sorted = { sort: 'name', ...page, limit }
+  const watching = { relationsFilter: `object.id eq '${gateway}' and predicate eq 'is_watched_by'` }
+  const many = {
+    type: { filter: `functional_object_type eq 'Device'` },
+    makerAndState: {
+      filter: `${product}/manufacturer/name eq 'Lumen Vision' and management_state/state_value eq 'regarded'`,
+    },
+    text: { q: 'press shop' },
+    predicate: { relationsFilter: `predicate eq 'is_connected_to'` },
+    toNodes: { relationsFilter: `predicate eq 'is_assigned_to_node'` },
+  }
   return [
-    { name: 'read by id', path: `${contract.prefix}/assets/${asset.id}` },
-    { name: 'read graph of depth 3', path: `${contract.prefix}/assets/${asset.id}/graph?depth=3` },
+    { name: 'read by id', path: at(`/assets/${asset.id}`) },
+    { name: 'read graph of depth 3', path: at(`/assets/${asset.id}/graph`, { depth: 3 }) },
+    { name: 'read relations of one', path: at(`/assets/${asset.id}/relations`) },
     list('100 with total', {}),
     list('by name', { filter: `name eq '${asset.name}'` }),
-    list('by beginning of name', { filter: `startswith(name,'${asset.name.slice(0, -2)}')` }),
+    list('50 by beginning of name', { filter: `startswith(name,'${asset.name.slice(0, -5)}')`, limit: 50 }),
     list('by serial number', { filter: `product_instance_information/serial_number eq '${asset.serial}'` }),
-    list('by type and group', {
-      filter: `functional_object_type eq 'Gateway' and access_group eq '${asset.group}'`,
-    }),
-    list('by type', { filter: `functional_object_type eq 'SoftwareArtifact'` }),
+    list('by identifier', { filter: `asset_identifiers/any(i: i/value eq '${asset.mac}')` }),
+    list('by type and group', { filter: `functional_object_type eq 'Gateway' and access_group eq '${asset.group}'` }),
     list('by maker and state', {
       filter: `${product}/manufacturer/name eq 'Lumen Vision' and management_state/state_value eq 'ignored'`,
     }),
     list('by custom property', { filter: `custom_properties/${properties[0]?.key} eq '4001'` }),
     list('by text of one', { q: asset.serial }),
-    list('by text of many', { q: 'press shop' }),
+    list('by two words', { q: `${asset.name.slice(0, 3)} lumen` }),
     list('by relation to a node', { relationsFilter: `object.id eq '${toNode?.object.id}'` }),
-    list('by relation to an asset', {
-      relationsFilter: `object.id eq '${toAsset?.object.id}' and predicate eq '${toAsset?.predicate}'`,
-    }),
+    list('of one gateway', watching),
     list('by relation of an asset', { relationsFilter: `subject.id eq '${asset.id}'` }),
-    list('by predicate', { relationsFilter: `predicate eq 'is_installed_on'` }),
-    list('sorted by name', { sort: 'name', count: 'false' }),
-    list('sorted by name, page 1000 by cursor', { sort: 'name', count: 'false', limit, cursor }),
-    list('sorted by name, page 1000 by offset', { sort: 'name', count: 'false', limit, offset: limit * pages }),
-    list('latest first', { sort: '-last_modified_timestamp', count: 'false' }),
+    list('sorted by name', sorted),
+    list(`sorted by name, page ${deepPages} by cursor`, { ...sorted, cursor: await cursorAfter(bench, limit) }),
+    list('latest first', { sort: '-last_modified_timestamp', ...page }),
+    ...Object.entries(many).flatMap(([name, query]) => [
+      list(`many by ${name}, no total`, { ...query, ...page }),
+      { name: `total of many by ${name}`, path: at('/assets', { limit: pageLimit, ...query }) },
+    ]),
+    { name: 'list relations', path: at('/relations', { limit: pageLimit }) },
+    { name: 'list relations of a predicate', path: at('/relations', { filter: `predicate eq 'is_connected_to'` }) },
+    { name: 'list predicates', path: at('/relations/predicates') },
+    { name: 'total of each type', path: at('/assets/facets', { by: 'functional_object_type' }) },
+    { name: 'total of each firmware version', path: at('/assets/facets', { by: 'firmware_version' }) },
   ]
 }
 
@@ -89,30 +110,34 @@ async function knownAsset(bench: Bench, ids: readonly string[]): Promise<Known> 
     const { data: relations } = await api.listAssetRelations({ params: { id }, query: {} })
     const types = new Set(relations.map(({ object }) => object.type))
     if (types.size < 2 && bench.size.relations > 1) continue
-    return { id, name: String(data.name), serial: instance.serial_number, group: String(data.access_group) }
+    const { data: identifiers } = await api.readIdentifiers({ params: { id } })
+    const mac = identifiers.find(({ mac_address }) => mac_address !== undefined)?.mac_address
+    if (mac === undefined) continue
+    const serial = instance.serial_number
+    return { id, name: String(data.name), serial, mac: String(mac), group: String(data.access_group) }
   }
   throw new Error('There is no asset to look for')
 }
 
-async function cursorAfter(bench: Bench, { pages, limit }: { pages: number; limit: number }): Promise<string> {
-  let cursor: string | undefined
-  for (let page = 0; page < pages; page++) {
-    const query = { sort: 'name', limit, count: false, fields: 'id', ...(cursor === undefined ? {} : { cursor }) }
-    const { meta } = await clientOf(bench).listAssets({ query })
-    cursor = (meta as { nextCursor?: string }).nextCursor
-    if (cursor === undefined) throw new Error(`There are only ${page} pages`)
-  }
-  return cursor ?? ''
+/** Where the last of many pages begins: by name, as the pages before it would have led there. */
+async function cursorAfter(bench: Bench, limit: number): Promise<string> {
+  const api = clientOf(bench)
+  const query = { sort: 'name', limit, count: false, fields: 'id' }
+  const offset = Math.min(bench.size.assets - 1, deepPages * limit) - limit
+  const { meta } = await api.listAssets({ query: { ...query, offset: Math.max(0, offset) } })
+  const { nextCursor } = meta as { nextCursor?: string }
+  if (nextCursor === undefined) throw new Error('There are too few assets for so many pages')
+  return nextCursor
 }
 
 /** Alone for how long it takes, with others for how much it takes, and the same statements without the platform. */
 async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[]> {
   const { platform, token } = bench
   const text = requestText('GET', path, { headers: bearer(token) })
-  const measured = async (callers: number) => {
+  const measured = async (url: string, callers: number) => {
     const before = await loadOf(platform)
     const round = await measureLoad({
-      url: platform.url,
+      url,
       callers,
       ms: roundMs,
       request: () => text,
@@ -126,9 +151,11 @@ async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[
   const statements = await statementsOf(bench, path)
   if (bench.plans) await printPlans(bench, { name, path }, statements)
   const rows: Row[] = []
-  for (const callers of [1, 16]) {
-    const { round, database } = await measured(callers)
-    const bare = await platform.ask<Round>({ kind: 'send statements', statements, callers, ms: roundMs })
+  const bareUrl = await platform.ask<string>({ kind: 'serve statements', statements })
+  for (const callers of [1, callersAtOnce]) {
+    await measured(platform.url, callers)
+    const { round, database } = await measured(platform.url, callers)
+    const { round: bare, database: bareDatabase } = await measured(bareUrl, callers)
     rows.push({
       workload: name,
       callers,
@@ -137,7 +164,9 @@ async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[
       'p99 ms': round.p99Ms,
       'CPU µs': round.cpuMicros,
       'database CPU µs': database,
-      'of the driver': throughput(round) / throughput(bare),
+      statements: statements.length,
+      'bare CPU µs': bare.cpuMicros + bareDatabase,
+      'of bare': throughput(round) / throughput(bare),
     })
   }
   return rows
@@ -153,7 +182,9 @@ async function statementsOf({ platform, token }: Bench, path: string): Promise<S
   await (await fetch(new URL(path, platform.url), { headers: bearer(token) })).arrayBuffer()
   const sent = await platform.ask<Sent[]>({ kind: 'statements noted' })
   return sent.filter(
-    ({ text }) => /^[\s(]*(?:select|with)\b/.test(text) && /\b(assets|relations|asset_counts)\b/.test(text),
+    ({ text }) =>
+      /^[\s(]*(?:select|with)\b/.test(text) &&
+      /\b(assets|relations|asset_counts|asset_facets|asset_words|relation_counts)\b/.test(text),
   )
 }
 

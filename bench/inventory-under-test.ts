@@ -5,7 +5,8 @@ import { statement } from '@millwright/cloud/platform/database/statement.ts'
 import { anyQueued } from '@millwright/cloud/services/inventory/operation-store.ts'
 import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
-import { measureCalls } from './measuring.ts'
+import { serveStatements } from './bare-server.ts'
+import { withoutIndexes } from './indexes.ts'
 import type { InventoryQuestion, ProcessLoad } from './platform-process.ts'
 import { databaseCpuMicros, openRaw, type Sent } from './raw.ts'
 
@@ -17,7 +18,7 @@ type UnderTest = {
   owner: () => Address
 }
 
-let raw: ReturnType<typeof openRaw> | undefined
+let bare: ReturnType<typeof openBare> | undefined
 let noted: Sent[] = []
 let stopNoting = () => {}
 
@@ -26,8 +27,10 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
   const { database, scope } = under
   switch (question.kind) {
     case 'grow a plant':
-      await growPlant(question.size, { database, scope })
-      return asOwner(under, (owner) => owner.query('analyze'))
+      return asOwner(under, async (owner) => {
+        await withoutIndexes(owner, () => growPlant(question.size, { owner, tenantId: scope.tenantId }))
+        await owner.query('vacuum analyze')
+      })
     case 'wait until everything is applied':
       while ((await database.read(scope, (handle) => handle.rows(anyQueued))).length > 0) await setTimeout(2)
       return requireAllFinished(under)
@@ -38,14 +41,11 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
     case 'statements noted':
       stopNoting()
       return noted
-    case 'send statements': {
-      raw ??= openRaw({
-        address: await under.application(),
-        tenantId: scope.tenantId,
-        connections: readCloudConfiguration(process.env).databaseConnections,
-      })
-      const { send } = await raw
-      return measureCalls({ ...question, call: () => send(question.statements) })
+    case 'serve statements': {
+      bare ??= openBare(under)
+      const { url, answerWith } = await bare
+      answerWith(question.statements)
+      return url
     }
     case 'explain':
       return explain(question.statement, under)
@@ -54,6 +54,12 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
       return { megabytes, databaseCpuMicros: databaseCpuMicros(under.home) } satisfies ProcessLoad
     }
   }
+}
+
+/** On as many connections as the platform has. */
+async function openBare({ application, scope: { tenantId } }: UnderTest) {
+  const { databaseConnections: connections } = readCloudConfiguration(process.env)
+  return serveStatements(await openRaw({ address: await application(), tenantId, connections }))
 }
 
 const failedOperation = statement<{ result: unknown }>(

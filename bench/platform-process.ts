@@ -20,7 +20,7 @@ export type InventoryQuestion =
   | { kind: 'wait until everything is applied' }
   | { kind: 'begin to note statements' }
   | { kind: 'statements noted' }
-  | { kind: 'send statements'; statements: Sent[]; callers: number; ms: number }
+  | { kind: 'serve statements'; statements: Sent[] }
   | { kind: 'explain'; statement: Sent }
   | { kind: 'load' }
 

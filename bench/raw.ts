@@ -21,12 +21,14 @@ export async function openRaw({ address, tenantId, connections }: Options) {
   const waiting: ((client: Client) => void)[] = []
   return {
     /** One after the other on one connection, as one request does it. */
-    async send(statements: readonly Sent[]): Promise<void> {
+    async send(statements: readonly Sent[]): Promise<unknown[][]> {
       const client = idle.pop() ?? (await new Promise<Client>((resolve) => waiting.push(resolve)))
-      for (const { text, values } of statements) await client.query(text, [...values])
+      const results: unknown[][] = []
+      for (const { text, values } of statements) results.push((await client.query(text, [...values])).rows)
       const next = waiting.shift()
       if (next === undefined) idle.push(client)
       else next(client)
+      return results
     },
     close: () => Promise.all(all.map((client) => client.end())),
   }

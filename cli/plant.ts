@@ -59,9 +59,9 @@ async function grow({ tenant: name, ...size }: Options): Promise<void> {
     const tenant = await findTenant(owner, name)
     if (tenant === undefined)
       throw new StartError(`There is no tenant named ${name}: millwright tenants list shows them.`)
-    await using database = await parts.openDatabase()
     const progress = progressOf(size.assets)
-    await growPlant(size, { database, scope: { tenantId: tenant.id }, onProgress: progress.show })
+    await growPlant(size, { owner, tenantId: tenant.id, onProgress: progress.show })
+    await owner.query('analyze')
     progress.end()
     const { assets, seed, relations } = size
     await recordForTenants(parts, [tenant.id], {

@@ -83,6 +83,25 @@ describe('every hot statement uses an index', () => {
       admin.inventory.listAssets({
         query: { relationsFilter: `subject.id eq '${ids.otherAsset}' and predicate eq 'found_by_gateway'`, depth: 2 },
       }),
+    'finding assets by text': () => admin.inventory.listAssets({ query: { q: 's777' } }),
+    'finding assets by text that many have': () =>
+      admin.inventory.listAssets({ query: { q: 'asset', count: false, limit: 10 } }),
+    'finding assets by a predicate that many have': () =>
+      admin.inventory.listAssets({ query: { relationsFilter: `predicate eq 'found_by_gateway'`, count: false } }),
+    'finding assets of a type in a group': () =>
+      admin.inventory.listAssets({
+        query: { filter: `functional_object_type eq 'Gateway' and access_group eq 'default'` },
+      }),
+    'the total of a type': () =>
+      admin.inventory.listAssets({ query: { filter: `functional_object_type eq 'Device'`, limit: 1 } }),
+    'counting assets by type': () => admin.inventory.readFacets({ query: { by: 'functional_object_type' } }),
+    'the assets of some groups': async () => {
+      const viewer = await hub.as('viewer', { accessGroupId: ids.group })
+      await viewer.inventory.listAssets({ query: { limit: 10 } })
+    },
+    'listing relations': () => admin.inventory.listRelations({ query: { limit: 10 } }),
+    'listing the relations of a predicate': () =>
+      admin.inventory.listRelations({ query: { limit: 10, filter: `predicate eq 'found_by_gateway'` } }),
     'a page of assets by cursor': async () => {
       const first = await admin.inventory.listAssets({ query: { limit: 50, count: false } })
       await admin.inventory.listAssets({ query: { limit: 50, count: false, cursor: first.meta.nextCursor ?? '' } })
@@ -243,10 +262,10 @@ describe('every hot statement uses an index', () => {
 async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into assets (tenant_id, id, access_group_id, type, schema_url, document, name, serial_number, management_state,
-                         reachability_state, responsible, search, created_at, modified_at)
+                         reachability_state, responsible, created_at, modified_at)
      select $1, gen_random_uuid(), (select id from access_groups where tenant_id = $1 and name = 'default'), 'Device', 'x',
             '{"functional_object_type":"Device","custom_properties":[],"responsible":"x"}', 'asset-' || n, 'S' || n,
-            'unknown', 'unknown', 'x', 'asset-' || n, now(), now()
+            'unknown', 'unknown', 'x', now(), now()
      from generate_series(1, $2::int) n`,
     [tenantId, many],
   )
@@ -263,10 +282,34 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
     [tenantId],
   )
   await owner.query(
+    `insert into asset_words (tenant_id, asset_id, words)
+     select tenant_id, id, array_to_tsvector(array[right(tenant_id::text, 4) || name, right(tenant_id::text, 4) || serial_number])
+     from assets where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into asset_facets (tenant_id, facet, value, access_group_id, assets)
+     select $1, f.facet, f.value, a.access_group_id, count(*)
+     from assets a, lateral (values ('type', a.type), ('firmware_version', a.serial_number)) as f (facet, value)
+     where a.tenant_id = $1 group by 2, 3, 4`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into relation_counts (tenant_id, predicate, part, relations)
+     select $1, case n when 1 then 'found_by_gateway' else 'p' || n end, 0, $2 from generate_series(1, 200) n`,
+    [tenantId, many],
+  )
+  await owner.query(
     `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type, created_at, modified_at)
      select $1, gen_random_uuid(), 'asset', a.id, 'found_by_gateway', 'asset', g.id, 'discovery', now(), now()
      from assets a join assets g on g.tenant_id = $1 and g.serial_number = 'S' || (1 + substring(a.serial_number from 2)::int % 100)
      where a.tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type, created_at, modified_at)
+     select $1, gen_random_uuid(), 'asset', subject_id, p.predicate, 'node', object_id, 'discovery', now(), now()
+     from relations, (values ('is_here'), ('is_there')) as p (predicate) where tenant_id = $1`,
     [tenantId],
   )
 }

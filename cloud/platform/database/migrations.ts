@@ -4,6 +4,7 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
 import { StartError } from '../start-error.ts'
+import { markLeakproof } from './leakproof.ts'
 
 /** A module that keeps tables: its name, and the folder of its forward-only SQL files. */
 export type MigrationSource = { module: string; folder: URL }
@@ -42,6 +43,7 @@ export async function migrate(owner: Client, options: { sources: readonly Migrat
     const applied = new Map(rows.map((row) => [`${row.module}/${row.name}`, row.checksum]))
     refuseChanged(migrations, applied)
     const pending = migrations.filter((migration) => !applied.has(`${migration.module}/${migration.name}`))
+    await markLeakproof(owner)
     for (const migration of pending) await apply(owner, migration, options.appRole)
     await grantAgain(owner, migrations, options.appRole)
     return pending.map((migration) => `${migration.module}/${migration.name}`)

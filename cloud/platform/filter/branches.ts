@@ -44,6 +44,15 @@ export function withoutPins(expression: Expression, names: readonly string[]): E
   return left(expression)
 }
 
+/** The one property that a filter asks for, and the texts that it may have; nothing when it asks for more or otherwise. */
+export function valuesAlone(expression: Expression): { property: string; values: string[] } | undefined {
+  const property = pinned(expression)
+  if (property === undefined) return undefined
+  const literals = expression.kind === 'in' ? expression.literals : 'literal' in expression ? [expression.literal] : []
+  const values = literals.flatMap((literal) => (literal.kind === 'text' ? [literal.value] : []))
+  return values.length === literals.length ? { property, values: [...new Set(values)] } : undefined
+}
+
 function pinned(expression: Expression): string | undefined {
   if (expression.kind === 'in') return expression.property.name
   const isEquality = expression.kind === 'comparison' && expression.operator === 'eq'

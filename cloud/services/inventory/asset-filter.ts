@@ -1,5 +1,6 @@
 import { assetTypeOf } from '@millwright/api/asset-schema.ts'
 import { type Property, type PropertyTable, propertyTable, type Scalar, uuidOf } from '../../platform/filter/filter.ts'
+import { type FacetColumn, facetColumns } from './facet-store.ts'
 
 /** What assets can be filtered and sorted by. `a` is the asset, `g` its access group. */
 
@@ -132,3 +133,12 @@ export const facetNames = [
   `${product}/product_family`,
   `${product}/product_name`,
 ] as const
+
+/** The column of a property by whose values assets are counted all the time. */
+export function facetColumnOf(name: string): { name: FacetColumn; normalise: (literal: string) => string } | undefined {
+  const property = assetProperties.find(name)
+  if (property === undefined || property.kind !== 'text') return undefined
+  const { column, normalise = (literal: string) => literal } = property
+  const found = facetColumns.find((facet) => column === `a.${facet}`)
+  return found === undefined ? undefined : { name: found, normalise }
+}

@@ -1,21 +1,32 @@
 import type { Handle } from '../../platform/database/database.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
-import { type Fragment, orderBy, type SortKey, type Stretches } from './listing.ts'
+import type { Selection } from './asset-selection.ts'
+import { type AssetSet, orderBy, type SortKey, type Stretches } from './listing.ts'
 
 /** An asset as it is shown: its document as text, and what is put in front of it. */
 export type ShownAsset = { id: string; accessGroup: string; version: number; document: string }
 
 export type ListedAsset = ShownAsset & { keys: (string | null)[] }
 
-export type Selection = {
-  /** Conditions on `a` (the asset) and `g` (its access group); parameters start at `$2`. */
-  where: Fragment
-  /** The parts of it to look in, one after the other; their parameters follow those of `where`. */
+/** Which of the selected, in which order. */
+export type Page = {
   stretches: Stretches
   sort: readonly SortKey[]
   limit: number
   offset: number
+  /** Whether the total will be asked for: then gathering more pays. */
+  count: boolean
+  bounds?: Bounds
 }
+
+/** Beyond so many a set is not gathered for one page of it, and so many assets are asked whether they are in a set. */
+type Bounds = { gathered: number; asked: number }
+
+const usual: Bounds = { gathered: 20_000, asked: 5_000 }
+const withoutTotal: Bounds = { gathered: 2_000, asked: 5_000 }
+
+/** A page, and the total where it became known on the way. */
+export type Listed = { rows: ListedAsset[]; total: number | undefined }
 
 const from = `assets a join access_groups g on g.tenant_id = $1 and g.id = a.access_group_id`
 
@@ -26,39 +37,137 @@ function fromFor(...parts: readonly string[]): string {
 
 const columns = `a.id, g.name as "accessGroup", a.version, a.document::text as document`
 
+/**
+ * Without sets, in the order of an index. Of a set with few members, these are gathered first, which also tells the
+ * total. When there are many, a page is soon full if assets are asked one after the other; if it is not, all are gathered.
+ */
+export async function listAssets(handle: Handle, selection: Selection, page: Page): Promise<Listed> {
+  const { where, sets } = selection
+  if (sets.length === 0) return { rows: await pageWhere(handle, selection, { ...page, where }), total: undefined }
+  for (const set of sets) {
+    const found = await listFew(handle, selection, { ...page, set })
+    if (found !== undefined) return found
+  }
+  const asked = await askEach(handle, selection, page)
+  if (asked.length === page.limit) return { rows: asked, total: undefined }
+  return { rows: await pageWhere(handle, selection, { ...page, where: matching(selection) }), total: undefined }
+}
+
 /** First the ids, on the index; then the documents of these few. */
-export function listAssets(
+function pageWhere(
   handle: Handle,
-  { where, stretches, sort, limit, offset }: Selection,
+  selection: Selection,
+  { where, stretches, sort, limit, offset }: Page & { where: string },
 ): Promise<ListedAsset[]> {
+  const order = orderBy(sort)
+  const { values } = selection
+  const next = values.length + stretches.values.length + 2
+  const groups = sort.length === 0 ? fewGroups(selection) : undefined
+  const ids = stretches.conditions.map((condition) =>
+    groups === undefined
+      ? `(select a.id from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
+          order by ${order} limit ${limit} offset $${next})`
+      : `(select a.id from (${groups
+          .map(
+            (
+              group,
+            ) => `(select a.id from assets a where a.tenant_id = $1 and a.access_group_id = ${group} and ${condition}
+              order by a.id limit ${limit}::bigint + $${next})`,
+          )
+          .join(' union all ')}) as a order by a.id limit ${limit} offset $${next})`,
+  )
+  const text = `${shown(sort, ids)} limit ${limit}`
+  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values, offset)
+}
+
+/**
+ * The access groups one by one, where nothing else is asked for and they are few: each is a stretch of an index in the
+ * order of ids, which they are not together.
+ */
+function fewGroups({ known, groups }: Selection): string[] | undefined {
+  if (known !== 'everything' || groups === null || groups.length === 0 || groups.length > 16) return undefined
+  return groups.map((_, index) => `($2::uuid[])[${index + 1}]`)
+}
+
+type Few = { gathered: number; total: number } & (ListedAsset | { id: null })
+
+/** One statement for the page and the total; nothing when the set has many members. */
+async function listFew(
+  handle: Handle,
+  { where, sets, values }: Selection,
+  { set, stretches, sort, limit, offset, count, bounds = count ? usual : withoutTotal }: Page & { set: AssetSet },
+): Promise<Listed | undefined> {
+  const order = orderBy(sort)
+  const next = values.length + stretches.values.length + 2
+  const conditions = [where, ...sets.filter((other) => other !== set).map(({ has }) => has)].join(' and ')
+  const members = (name: string) => `a.tenant_id = $1 and a.id = any(array(select id from ${name}))`
+  const found =
+    conditions === 'true'
+      ? 'select distinct id from gathered'
+      : `select a.id from ${fromFor(conditions)} where ${members('gathered')} and ${conditions}`
+  const source = sort.length === 0 ? 'found a where true' : `${fromFor(order)} where ${members('found')}`
+  const ids = stretches.conditions.map(
+    (condition) => `(select a.id from ${source} and ${condition} order by ${order} limit ${limit} offset $${next})`,
+  )
+  const rows = await handle.rows(
+    dynamicStatement<Few>(
+      `with gathered as materialized (select s.id from (${set.ids}) as s limit ${bounds.gathered + 1}),
+            found as materialized (${found})
+       select c.gathered, c.total, p.* from
+         (select (select count(*) from gathered) as gathered, (select count(*) from found) as total) as c
+         left join (${shown(sort, ids)} limit ${limit}) as p on true`,
+    ),
+    ...values,
+    ...stretches.values,
+    offset,
+  )
+  if (rows[0] === undefined || rows[0].gathered > bounds.gathered) return undefined
+  return { rows: rows.filter((row) => row.id !== null), total: rows[0].total }
+}
+
+/** The first that are in all sets among the next few thousand: one after the other, until the page is full. */
+async function askEach(
+  handle: Handle,
+  { where, sets, values }: Selection,
+  { stretches, sort, limit, offset, bounds = usual }: Page,
+): Promise<ListedAsset[]> {
+  if (offset > 0) return []
+  const order = orderBy(sort)
+  const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
+  // By the same keys once more, under names that are known outside: so the planner sees that they are in order.
+  const again = orderBy(sort.map((key, index) => ({ ...key, column: `a.k${index}` })))
+  const ids = stretches.conditions.map(
+    (condition) =>
+      `(select a.id from (
+          select a.id${keys} from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
+          order by ${order} limit ${bounds.asked}) as a
+        where ${sets.map(({ has }) => has).join(' and ')} order by ${again} limit ${limit})`,
+  )
+  const text = `${shown(sort, ids)} limit ${limit}`
+  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values)
+}
+
+/** The assets with these ids, in order. */
+function shown(sort: readonly SortKey[], ids: readonly string[]): string {
   const keys = sort.map(({ column, cast }) =>
     cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`,
   )
-  const next = where.values.length + stretches.values.length + 2
-  const order = orderBy(sort)
-  const ids = stretches.conditions.map(
-    (condition) =>
-      `(select a.id from ${fromFor(where.sql, order)} where a.tenant_id = $1 and ${where.sql} and ${condition}
-        order by ${order} limit $${next} offset $${next + 1})`,
-  )
-  return handle.rows(
-    dynamicStatement<ListedAsset>(
-      `select ${columns}, array[${[...keys, 'a.id::text'].join(', ')}] as keys from ${from}
-       where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')}))
-       order by ${order} limit $${next}`,
-    ),
-    ...where.values,
-    ...stretches.values,
-    limit,
-    offset,
-  )
+  return `select ${columns}, array[${[...keys, 'a.id::text'].join(', ')}] as keys from ${from}
+    where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')})) order by ${orderBy(sort)}`
 }
 
-export async function countAssets(handle: Handle, where: Fragment): Promise<number> {
-  const counting = dynamicStatement<{ total: number }>(
-    `select count(*) as total from ${fromFor(where.sql)} where a.tenant_id = $1 and ${where.sql}`,
-  )
-  return (await handle.row(counting, ...where.values))?.total ?? 0
+/** Counted without the assets themselves where nothing is asked of them. */
+export async function countAssets(handle: Handle, { where, sets, values }: Selection): Promise<number> {
+  const [only] = sets
+  const counting =
+    where === 'true' && sets.length === 1 && only !== undefined
+      ? `select count(*) as total from (select distinct s.id from (${only.ids}) as s) as found`
+      : `select count(*) as total from ${fromFor(where)} where ${matching({ where, sets })}`
+  return (await handle.row(dynamicStatement<{ total: number }>(counting), ...values))?.total ?? 0
+}
+
+function matching({ where, sets }: Pick<Selection, 'where' | 'sets'>): string {
+  return ['a.tenant_id = $1', where, ...sets.map(({ ids }) => `a.id in (${ids})`)].join(' and ')
 }
 
 const totals = statement<{ total: number }>(
@@ -68,6 +177,18 @@ const totals = statement<{ total: number }>(
 /** The total of some access groups, or of all, without counting. */
 export async function totalAssets(handle: Handle, groups: readonly string[] | null): Promise<number> {
   return (await handle.row(totals, groups))?.total ?? 0
+}
+
+const groupTotals = statement<FacetRow>(
+  `select g.name as value, c.assets as count from asset_counts c
+   join access_groups g on g.tenant_id = $1 and g.id = c.access_group_id
+   where c.tenant_id = $1 and c.assets > 0 and ($2::uuid[] is null or c.access_group_id = any($2))
+   order by 2 desc, 1 limit $3`,
+)
+
+/** The access groups and how many assets each has, without counting. */
+export function totalsByGroup(handle: Handle, groups: readonly string[] | null, limit: number): Promise<FacetRow[]> {
+  return handle.rows(groupTotals, groups, limit)
 }
 
 const one = statement<ShownAsset & { accessGroupId: string }>(
@@ -82,14 +203,16 @@ export type FacetRow = { value: string | null; count: number }
 
 export function countBy(
   handle: Handle,
-  { column, where, limit }: { column: string; where: Fragment; limit: number },
+  selection: Selection,
+  { column, limit }: { column: string; limit: number },
 ): Promise<FacetRow[]> {
+  const { where, values } = selection
   return handle.rows(
     dynamicStatement<FacetRow>(
-      `select ${column}::text as value, count(*) as count from ${fromFor(column, where.sql)} where a.tenant_id = $1 and ${where.sql}
-       group by 1 order by 2 desc, 1 limit $${where.values.length + 2}`,
+      `select ${column}::text as value, count(*) as count from ${fromFor(column, where)} where ${matching(selection)}
+       group by 1 order by 2 desc, 1 limit $${values.length + 2}`,
     ),
-    ...where.values,
+    ...values,
     limit,
   )
 }

@@ -71,7 +71,6 @@ export type AssetRow = AssetColumns & {
   id: string
   access_group_id: string
   document: string
-  search: string
   version: number
   created_at: string
   modified_at: string
@@ -100,7 +99,6 @@ const fields = {
   trust_state: 'text',
   trust_state_at: 'timestamptz',
   responsible: 'text',
-  search: 'text',
   version: 'bigint',
   created_at: 'timestamptz',
   modified_at: 'timestamptz',

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { assertCounted } from './testing.ts'
 
 type Result = {
   assetId: string
@@ -30,7 +31,10 @@ describe('assets', () => {
     operator = await hub.as('operator')
   })
 
-  after(() => hub[Symbol.asyncDispose]())
+  after(async () => {
+    await assertCounted(hub)
+    await hub[Symbol.asyncDispose]()
+  })
 
   async function finish(
     caller: TestCaller,
@@ -339,6 +343,36 @@ describe('assets', () => {
     assert.equal((await change('a')).state, 'finished')
     const late = await change('b')
     assert.deepEqual([late.state, late.result.code], ['failed', 'precondition_failed'])
+  })
+
+  test('free text finds assets by the beginnings of all the words given', async () => {
+    const { result } = await put({ ...device('Conveyor Drive-12.b'), description: 'Möbius belt 02:1b:00' })
+    const finds = async (q: string) => {
+      const { data, meta } = await operator.inventory.listAssets({ query: { q } })
+      assert.equal(meta.totalElements, data.length)
+      return data.some(({ id }) => id === result.assetId)
+    }
+    for (const q of ['conveyor', 'CONV drive', 'drive-12', '12.b', 'belt möb', '1b:00', "(drive'"]) {
+      assert.ok(await finds(q), q)
+    }
+    for (const q of ['onveyor', 'conveyor missing', '2:1b', '* !', "drive' | 'conveyor"]) {
+      assert.ok(!(await finds(q)), q)
+    }
+    await put({ ...device('Conveyor Drive-12.b'), description: 'Straight' })
+    assert.ok(!(await finds('belt')))
+    assert.ok(await finds('straight conveyor'))
+  })
+
+  test('facets and totals of their values are known without counting, and the same as counted', async () => {
+    const by = 'responsible'
+    await put({ ...device('a facet'), responsible: "o'hara" })
+    const { data: known } = await admin.inventory.readFacets({ query: { by, limit: 100 } })
+    const { data: counted } = await admin.inventory.readFacets({ query: { by, limit: 100, filter: 'id ne null' } })
+    assert.deepEqual(known, counted)
+    for (const { value, count } of known) {
+      const filter = `responsible eq '${String(value).replaceAll("'", "''")}'`
+      assert.equal((await admin.inventory.listAssets({ query: { filter, limit: 1 } })).meta.totalElements, count)
+    }
   })
 
   test('the totals without a filter are those of the groups', async () => {

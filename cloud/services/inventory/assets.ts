@@ -1,18 +1,18 @@
 import type { AssetDocument, inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { groupsWith, mayIn } from '../../platform/access/rights.ts'
+import { mayIn } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
-import { compileFilter, parseFilter, parseSort } from '../../platform/filter/filter.ts'
+import { parseSort } from '../../platform/filter/filter.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { answer, type Handlers, JsonText } from '../../platform/service.ts'
-import { assetProperties, facetNames } from './asset-filter.ts'
+import { assetProperties, facetColumnOf, facetNames } from './asset-filter.ts'
 import * as store from './asset-list-store.ts'
+import { type Selection, selectionOf } from './asset-selection.ts'
 import { identifiersOf } from './asset-store.ts'
-import { after, everything, type Fragment, readCursor, type SortKey, writeCursor } from './listing.ts'
+import { listFacet, totalWith } from './facet-store.ts'
+import { after, everything, readCursor, type SortKey, totalSeen, writeCursor } from './listing.ts'
 import { momentOf } from './moment.ts'
-import { findReachedCondition } from './reach.ts'
-import { findRelationsCondition } from './relation-filter.ts'
 import { requireKept } from './retention.ts'
 import type { Desk } from './service.ts'
 
@@ -26,19 +26,26 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
       const { filter, relationsFilter, depth, caseInsensitive, q } = query
       const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q])
       return database.read(caller, async (handle) => {
-        const where = await selectionOf(handle, query, caller)
+        const selection = await selectionOf(handle, query, caller)
         const stretches =
           query.cursor === undefined
             ? everything
-            : after(sort, readCursor(query.cursor, identity, sort.length + 1), where.values.length + 2)
-        const rows = await store.listAssets(handle, { where, stretches, sort, limit, offset })
-        const total = count ? await totalOf(handle, { query, caller, where }) : undefined
+            : after(sort, readCursor(query.cursor, identity, sort.length + 1), selection.values.length + 2)
+        const { rows, total: found } = await store.listAssets(handle, selection, {
+          stretches,
+          sort,
+          limit,
+          offset,
+          count,
+        })
+        const seen = query.cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
+        const total = count ? (found ?? seen ?? (await totalOf(handle, selection))) : undefined
         const last = rows.length === limit ? rows.at(-1)?.keys : undefined
         const meta = {
           ...(total === undefined ? {} : { totalElements: total }),
           elements: rows.length,
           offset,
-          ...(last === undefined || query.q !== undefined ? {} : { nextCursor: writeCursor(identity, last) }),
+          ...(last === undefined ? {} : { nextCursor: writeCursor(identity, last) }),
         }
         const shown = rows.map((row) => projected(row, query.fields)).join(',')
         return new JsonText(`{"data":[${shown}],"meta":${JSON.stringify(meta)}}`)
@@ -83,8 +90,9 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
       if (property === undefined || property.kind === 'array')
         throw new Problem('unknown_property', `There is no property ${by}`)
       return database.read(caller, async (handle) => {
-        const where = await selectionOf(handle, query, caller)
-        return { data: await store.countBy(handle, { column: property.column, where, limit }) }
+        const selection = await selectionOf(handle, query, caller)
+        const known = await knownFacet(handle, selection, { by, limit })
+        return { data: known ?? (await store.countBy(handle, selection, { column: property.column, limit })) }
       })
     },
   }
@@ -98,62 +106,9 @@ function missing(): Problem {
   return new Problem('not_found', 'There is no such asset')
 }
 
-type Query = {
-  filter?: string
-  relationsFilter?: string
-  depth?: number
-  caseInsensitive?: boolean
-  q?: string
-  sort?: string
-  cursor?: string
-}
-
-/** What matches, of what the caller may read. */
-async function selectionOf(handle: Handle, query: Query, caller: Caller): Promise<Fragment> {
-  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
-  if (depth > 1 && relationsFilter === undefined)
-    throw new Problem('invalid_query', 'depth says how far relationsFilter goes: send both, or none of them')
-  const groups = groupsWith(caller, 'inventory_read_asset_data')
-  let where: Fragment =
-    groups === 'all' ? { sql: 'true', values: [] } : { sql: 'a.access_group_id = any($2::uuid[])', values: [groups] }
-  if (filter !== undefined) {
-    where = and(
-      where,
-      compileFilter(parseFilter(filter), assetProperties, { caseInsensitive, firstParameter: where.values.length + 2 }),
-    )
-  }
-  if (relationsFilter !== undefined) {
-    const options = {
-      caseInsensitive,
-      firstParameter: where.values.length + 2,
-      groups: groups === 'all' ? null : groups,
-    }
-    where = and(
-      where,
-      depth === 1
-        ? await findRelationsCondition(handle, relationsFilter, options)
-        : await findReachedCondition(handle, relationsFilter, { ...options, depth }),
-    )
-  }
-  for (const word of q
-    ?.toLowerCase()
-    .split(/\s+/)
-    .filter((part) => part !== '') ?? []) {
-    where = and(where, {
-      sql: `a.search like $${where.values.length + 2}`,
-      values: [`%${word.replace(/[\\%_]/g, '\\$&')}%`],
-    })
-  }
-  return where
-}
-
-function and(first: Fragment, second: { sql: string; values: readonly unknown[] }): Fragment {
-  return { sql: `${first.sql} and ${second.sql}`, values: [...first.values, ...second.values] }
-}
-
 const casts = { text: 'text', number: 'numeric', boolean: 'boolean', time: 'timestamptz', uuid: 'uuid' } as const
 
-function sortOf({ sort }: Query): SortKey[] {
+function sortOf({ sort }: { sort?: string }): SortKey[] {
   if (sort === undefined) return []
   return parseSort(sort, assetProperties).map(({ column, descending, nullable, kind }) => ({
     column,
@@ -163,17 +118,22 @@ function sortOf({ sort }: Query): SortKey[] {
   }))
 }
 
-type Counting = { query: Query; caller: Caller; where: Fragment }
-
-/** Without a filter the total is known; with one it is counted. */
-function totalOf(handle: Parameters<typeof store.countAssets>[0], { query, caller, where }: Counting): Promise<number> {
-  if (query.filter !== undefined || query.relationsFilter !== undefined || query.q !== undefined)
-    return store.countAssets(handle, where)
-  const groups = groupsWith(caller, 'inventory_read_asset_data')
-  return store.totalAssets(handle, groups === 'all' ? null : groups)
+/** Without a filter, or with one for the value of a facet, the total is known; else it is counted. */
+function totalOf(handle: Handle, selection: Selection): Promise<number> {
+  const { known, groups } = selection
+  if (known === undefined) return store.countAssets(handle, selection)
+  return known === 'everything' ? store.totalAssets(handle, groups) : totalWith(handle, { ...known, groups })
 }
 
-async function assetAt(handle: Parameters<typeof store.findAssetAt>[0], id: string, at: string) {
+/** The counts of everything are kept; those of a part are counted. */
+async function knownFacet(handle: Handle, { known, groups }: Selection, { by, limit }: { by: string; limit: number }) {
+  if (known !== 'everything') return undefined
+  if (by === 'access_group') return store.totalsByGroup(handle, groups, limit)
+  const facet = facetColumnOf(by)?.name
+  return facet === undefined ? undefined : listFacet(handle, { facet, groups, limit })
+}
+
+async function assetAt(handle: Handle, id: string, at: string) {
   const time = momentOf(at)
   await requireKept(handle, time)
   const was = await store.findAssetAt(handle, id, time)

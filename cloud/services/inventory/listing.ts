@@ -12,6 +12,14 @@ export type SortKey = {
 
 export type Fragment = { sql: string; values: unknown[] }
 
+/** Assets that are found elsewhere than in their own rows. Both forms mean the same assets. */
+export type AssetSet = {
+  /** Selects their ids as `id`, some of them perhaps more than once. */
+  ids: string
+  /** A condition on `a`. */
+  has: string
+}
+
 /** The id follows the direction of the key before it, so that one index serves both directions. */
 export function orderBy(keys: readonly SortKey[]): string {
   const direction = keys.at(-1)?.descending === true ? ' desc' : ''
@@ -55,6 +63,12 @@ function beyond({ column, descending, nullable, cast }: SortKey, value: string |
   if (value === null) return descending ? [`${column} is not null`] : []
   if (descending) return [`${column} < ${parameter(value, cast)}`]
   return [`${column} > ${parameter(value, cast)}`, ...(nullable ? [`${column} is null`] : [])]
+}
+
+/** The total when the last of all is on the page: who sees the end need not count. */
+export function totalSeen(rows: readonly unknown[], { limit, offset }: { limit: number; offset: number }) {
+  const isLast = rows.length < limit && (rows.length > 0 || offset === 0)
+  return isLast ? offset + rows.length : undefined
 }
 
 /** A cursor is of one query only: with another filter or order it would skip and repeat. */

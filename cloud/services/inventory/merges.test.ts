@@ -5,7 +5,7 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { applied, asset as entity, node, state } from './testing.ts'
+import { applied, assertCounted, asset as entity, node, state } from './testing.ts'
 
 const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
 
@@ -21,7 +21,10 @@ describe('merging assets', () => {
     operator = await hub.as('operator')
   })
 
-  after(() => hub[Symbol.asyncDispose]())
+  after(async () => {
+    await assertCounted(hub)
+    await hub[Symbol.asyncDispose]()
+  })
 
   async function put(fields: object, identifiers: object[] = [tag(`t${made++}`)]): Promise<string> {
     const asset = { functional_object_type: 'Device', asset_identifiers: identifiers, ...fields }

@@ -52,7 +52,7 @@ describe('a made-up plant', () => {
     await using hub = await testHub()
     const size = { assets: 30, seed: 11, relations: 0 }
     const sent = { ...size, seed: 12 }
-    await growPlant(size, { database: hub.context.database, scope: hub.tenant })
+    await hub.asOwner((owner) => growPlant(size, { owner, tenantId: hub.tenant.tenantId }))
     const admin = await hub.as('administrator')
     const { body } = await admin.exchange(inventory, 'createAssets', {
       body: { data: { assets: [...plantAssets(sent)].map(({ asset }) => asset) } },
@@ -66,8 +66,11 @@ describe('a made-up plant', () => {
       new Set(shapes).size,
       new Set([...plantAssets(size)].map(({ asset }) => Object.keys(asset).join())).size,
     )
-    await assert.rejects(growPlant(size, { database: hub.context.database, scope: hub.tenant }), {
-      code: 'already_exists',
-    })
+    await assert.rejects(
+      hub.asOwner((owner) => growPlant(size, { owner, tenantId: hub.tenant.tenantId })),
+      {
+        code: 'already_exists',
+      },
+    )
   })
 })

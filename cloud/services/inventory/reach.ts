@@ -9,8 +9,9 @@ import {
   parseFilter,
   withoutPins,
 } from '../../platform/filter/filter.ts'
+import type { Fragment } from './listing.ts'
 import { type Followed, findEnds, findFurther } from './reach-store.ts'
-import { type AssetCondition, relationProperties } from './relation-filter.ts'
+import { relationProperties } from './relation-filter.ts'
 import type { Groups, Side } from './relation-store.ts'
 
 type Options = { depth: number; caseInsensitive: boolean; firstParameter: number; groups: Groups }
@@ -24,7 +25,7 @@ const ends = ['subject.id', 'object.id']
  * `relationsFilter` with a depth, as a condition on `assets a`: what is come to from what the filter names, by so many
  * relations one after the other. Over what may not be read no way leads.
  */
-export async function findReachedCondition(handle: Handle, text: string, options: Options): Promise<AssetCondition> {
+export async function findReachedCondition(handle: Handle, text: string, options: Options): Promise<Fragment> {
   const reached = new Map<string, Entity>()
   const budget = { relations: inventoryLimits.relationsFollowed }
   for (const way of branchesOf(parseFilter(text), ends).map(wayOf)) {

@@ -1,5 +1,4 @@
 import { Problem } from '@millwright/api/problem.ts'
-import type { Handle } from '../../platform/database/database.ts'
 import {
   type Branch,
   branchesOf,
@@ -10,8 +9,10 @@ import {
   parseSort,
   propertyTable,
   type Scalar,
+  valuesAlone,
 } from '../../platform/filter/filter.ts'
-import { areMoreThan, assetsAtEnds, type Condition, type Ends, type Groups, type Side } from './relation-store.ts'
+import type { AssetSet } from './listing.ts'
+import { assetsAtEnds, type Condition, type Ends, type Groups, type Side } from './relation-store.ts'
 
 type Kept = Pick<Scalar, 'nullable' | 'sortable'>
 
@@ -31,13 +32,19 @@ export const relationProperties = propertyTable({
   lastModifiedTimestamp: { kind: 'time', column: 'r.modified_at', ...ordered },
 })
 
-export type RelationFilter = { expression: Expression; condition: Condition }
+export type RelationFilter = { expression: Expression; condition: Condition; caseInsensitive: boolean }
 
 export const everyRelation: Condition = { sql: 'true', values: [] }
 
 export function parseRelationFilter(text: string, options: { caseInsensitive: boolean }): RelationFilter {
   const expression = parseFilter(text)
-  return { expression, condition: compileFilter(expression, relationProperties, options) }
+  return { expression, condition: compileFilter(expression, relationProperties, options), ...options }
+}
+
+/** The predicates that a filter asks for when it asks for nothing else: then their total is known. */
+export function predicatesAlone({ expression, caseInsensitive }: RelationFilter): string[] | undefined {
+  const alone = caseInsensitive ? undefined : valuesAlone(expression)
+  return alone?.property === 'predicate' ? alone.values : undefined
 }
 
 /** What deletes many relations at once must say in each of its alternatives which ones it means. */
@@ -68,34 +75,16 @@ type Options = {
   groups?: Groups
 }
 
-export type AssetCondition = { sql: string; values: unknown[] }
-
-/** From here on, assets are asked for their relations rather than relations for their assets. */
-const manyRelations = 10_000
-
-/** `relationsFilter` as a condition on `assets a`, in the form that suits how many relations match. */
-export async function findRelationsCondition(
-  handle: Handle,
-  text: string,
-  options: Options = {},
-): Promise<AssetCondition> {
-  const expression = parseFilter(text)
-  if (isNarrow(expression, ends)) return relationsCondition(text, options)
-  const { caseInsensitive = false } = options
-  const matching = compileFilter(expression, relationProperties, { caseInsensitive })
-  return relationsCondition(text, { ...options, many: await areMoreThan(handle, manyRelations, matching) })
-}
-
 const ends = ['subject.id', 'object.id']
 
 /**
  * Which ends of the matching relations are meant is decided for each alternative: where the subject is given, the
  * objects; where the object is given, the subjects; where both are or neither is, both ends. Nodes are never assets.
  */
-export function relationsCondition(
+export function assetsRelatedBy(
   text: string,
-  { caseInsensitive = false, firstParameter = 2, groups = null, many = false }: Options & { many?: boolean } = {},
-): AssetCondition {
+  { caseInsensitive = false, firstParameter = 2, groups = null }: Options = {},
+): AssetSet & { values: unknown[] } {
   const values: unknown[] = groups === null ? [] : [groups]
   const groupsParameter = groups === null ? undefined : `$${firstParameter}`
   const meant = branchesOf(parseFilter(text), ends).flatMap((branch): Ends[] => {
@@ -104,7 +93,7 @@ export function relationsCondition(
     values.push(...condition.values)
     return sidesOf(branch).map((side) => ({ side, sql: condition.sql }))
   })
-  return { sql: assetsAtEnds(meant, { groupsParameter, many }), values }
+  return { ...assetsAtEnds(meant, groupsParameter), values }
 }
 
 function sidesOf({ anchors }: Branch): Side[] {

@@ -4,6 +4,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
 import type { Ending, RelationRow, StatedRelation } from './relation.ts'
+import { countPredicates } from './relation-count-store.ts'
 
 /** The access groups whose assets may be seen; null is all of them. */
 export type Groups = readonly string[] | null
@@ -84,6 +85,11 @@ export async function putRelations(
   )
   const byKey = new Map(put.map((row) => [keyOfRow(row), row]))
   const made = new Set(ids)
+  await countPredicates(
+    tx,
+    put.filter(({ id }) => made.has(id)),
+    1,
+  )
   return stated.map((relation) => {
     const row = byKey.get(keyOf(storable(relation)))
     if (row === undefined) throw new TypeError('A relation that was stated did not come back')
@@ -172,18 +178,19 @@ const keepEndedStatement = statement(
 
 async function keepEnded(tx: Transaction, ended: readonly RelationRow[], who: Ending): Promise<void> {
   if (ended.length === 0) return
+  await countPredicates(tx, ended, -1)
   const { principalId, principalName, at = new Date().toISOString() } = who
   await tx.run(keepEndedStatement, jsonText(ended), at, principalId, storableText(principalName))
 }
 
-/** Relations of the tenant that fulfil a condition, a page of them and how many there are. */
-export async function listRelations(
+/** A page of the tenant's relations that fulfil a condition. */
+export function listRelations(
   handle: Handle,
   { sql, values }: Condition,
   { limit, offset, order }: Paging & { order: string },
-): Promise<Listed<RelationRow>> {
+): Promise<RelationRow[]> {
   const next = values.length + 2
-  const rows = await handle.rows(
+  return handle.rows(
     dynamicStatement<RelationRow>(
       `select ${columnsOf('r')} from relations r where r.tenant_id = $1 and (${sql})
        order by ${order} limit $${next} offset $${next + 1}`,
@@ -192,8 +199,6 @@ export async function listRelations(
     limit,
     offset,
   )
-  const seenAll = rows.length < limit && (rows.length > 0 || offset === 0)
-  return { rows, total: seenAll ? offset + rows.length : await countRelations(handle, { sql, values }) }
 }
 
 export async function countRelations(handle: Handle, { sql, values }: Condition): Promise<number> {
@@ -209,14 +214,6 @@ export async function lockOldest(tx: Transaction, { sql, values }: Condition, li
     `select r.id from relations r where r.tenant_id = $1 and (${sql}) order by r.id limit $${values.length + 2} for update`,
   )
   return (await tx.rows(oldest, ...values, limit)).map(({ id }) => id)
-}
-
-const predicatesStatement = statement<{ predicate: string; count: number }>(
-  `select predicate, count(*) as count from relations where tenant_id = $1 group by predicate order by predicate`,
-)
-
-export function listPredicates(handle: Handle): Promise<{ predicate: string; count: number }[]> {
-  return handle.rows(predicatesStatement)
 }
 
 /** A sub-select and not `exists` for what may be seen, which the planner may turn into a hash over all assets. */
@@ -264,14 +261,10 @@ export type Side = 'subject' | 'object'
 export type Ends = { side: Side; sql: string }
 
 /**
- * A condition on `assets a`: it is such an end. With groups, relations whose other end is an asset outside them do not
- * count. Of few relations the ends are gathered and then looked up; where there are many, most assets have one, and a
- * page is sooner full when each asset is asked.
+ * The assets at such ends, as a set: see `AssetSet`. With groups, relations whose other end is an asset outside them do
+ * not count.
  */
-export function assetsAtEnds(
-  ends: readonly Ends[],
-  { groupsParameter, many }: { groupsParameter: string | undefined; many: boolean },
-): string {
+export function assetsAtEnds(ends: readonly Ends[], groupsParameter: string | undefined) {
   const wheres = ends.map(({ side, sql }) => {
     const other = side === 'subject' ? 'object' : 'subject'
     const group = `(select o.access_group_id from assets o where o.tenant_id = $1 and o.id = r.${other}_id)`
@@ -279,18 +272,8 @@ export function assetsAtEnds(
     const where = `r.tenant_id = $1 and r.${side}_type = 'asset' and (${sql}) ${groupsParameter === undefined ? '' : seen}`
     return { id: `r.${side}_id`, where }
   })
-  // `limit` keeps the planner from gathering them all the same.
-  const ask = ({ id, where }: (typeof wheres)[number]) =>
-    `(select true from relations r where ${id} = a.id and ${where} limit 1)`
-  const gather = ({ id, where }: (typeof wheres)[number]) => `select ${id} from relations r where ${where}`
-  return many ? `(${wheres.map(ask).join(' or ')})` : `a.id = any(array(${wheres.map(gather).join(' union all ')}))`
-}
-
-/** Whether more relations than the limit fulfil a condition; never looks at many more. */
-export async function areMoreThan(handle: Handle, limit: number, { sql, values }: Condition): Promise<boolean> {
-  const counting = dynamicStatement<{ total: number }>(
-    `select count(*) as total from (
-       select from relations r where r.tenant_id = $1 and (${sql}) limit $${values.length + 2}) as found`,
-  )
-  return ((await handle.row(counting, ...values, limit + 1))?.total ?? 0) > limit
+  const gathered = wheres.map(({ id, where }) => `select ${id} as id from relations r where ${where}`)
+  // `limit` keeps the planner from gathering them all.
+  const asked = wheres.map(({ id, where }) => `(select true from relations r where ${id} = a.id and ${where} limit 1)`)
+  return { ids: gathered.join(' union all '), has: `(${asked.join(' or ')})` }
 }

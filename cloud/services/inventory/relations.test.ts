@@ -6,8 +6,9 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { deleteAssets } from './asset-store.ts'
+import { recountFacets } from './facet-store.ts'
 import { endRelationsOf, putRelations } from './relation-store.ts'
-import { asset, givenAssets, givenCaller, node, type Stated, state } from './testing.ts'
+import { assertCounted, asset, givenAssets, givenCaller, node, type Stated, state } from './testing.ts'
 
 type Listed = { data: Relation[]; meta: { totalElements: number; elements: number; offset: number } }
 type Answered = { status: number; body: unknown }
@@ -31,7 +32,10 @@ describe('relations', () => {
     officeGroup = await group('office')
   })
 
-  after(() => hub[Symbol.asyncDispose]())
+  after(async () => {
+    await assertCounted(hub)
+    await hub[Symbol.asyncDispose]()
+  })
 
   describe('POST /relations', () => {
     test('needs subject, predicate and object', async () => {
@@ -695,6 +699,7 @@ async function ended(id: string) {
 
 async function deleted(id: string): Promise<void> {
   await hub.context.database.transaction(hub.tenant, async (tx) => {
+    await recountFacets(tx, { kept: [id], coming: [] })
     await deleteAssets(tx, [id])
     await endRelationsOf(tx, [id], { principalId: null, principalName: 'a test' })
   })

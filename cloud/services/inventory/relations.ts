@@ -3,9 +3,10 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { groupsWith, mayIn, require } from '../../platform/access/rights.ts'
 import { recordAll } from '../../platform/audit/audit.ts'
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { totalSeen } from './listing.ts'
 import {
   assetsOf,
   type Ending,
@@ -16,7 +17,15 @@ import {
   showRelation,
   triplesOf,
 } from './relation.ts'
-import { everyRelation, orderOf, parseRelationFilter, requireNarrow } from './relation-filter.ts'
+import { listPredicates, totalRelations } from './relation-count-store.ts'
+import {
+  everyRelation,
+  orderOf,
+  parseRelationFilter,
+  predicatesAlone,
+  type RelationFilter,
+  requireNarrow,
+} from './relation-filter.ts'
 import * as store from './relation-store.ts'
 
 type Names =
@@ -46,10 +55,13 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
     },
 
     async listRelations({ query: { filter, caseInsensitive = false, sort, limit = 50, offset = 0 } }, caller) {
-      const condition =
-        filter === undefined ? everyRelation : parseRelationFilter(filter, { caseInsensitive }).condition
-      const paging = { limit, offset, order: orderOf(sort) }
-      return page(await database.read(caller, (handle) => store.listRelations(handle, condition, paging)), offset)
+      const parsed = filter === undefined ? undefined : parseRelationFilter(filter, { caseInsensitive })
+      const condition = parsed?.condition ?? everyRelation
+      return database.read(caller, async (handle) => {
+        const rows = await store.listRelations(handle, condition, { limit, offset, order: orderOf(sort) })
+        const total = totalSeen(rows, { limit, offset }) ?? (await totalOf(handle, parsed))
+        return page({ rows, total }, offset)
+      })
     },
 
     async deleteRelations({ body: { data } }, caller) {
@@ -76,7 +88,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
     },
 
     async listPredicates(_request, caller) {
-      return { data: await database.read(caller, store.listPredicates) }
+      return { data: await database.read(caller, listPredicates) }
     },
 
     async listAssetRelations({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
@@ -87,6 +99,13 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
       })
     },
   }
+}
+
+/** Of all, and of some predicates, it is known; else it is counted. */
+function totalOf(handle: Handle, filter: RelationFilter | undefined): Promise<number> {
+  if (filter === undefined) return totalRelations(handle, null)
+  const predicates = predicatesAlone(filter)
+  return predicates === undefined ? store.countRelations(handle, filter.condition) : totalRelations(handle, predicates)
 }
 
 /** The groups whose assets are there for the caller. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { searchBytes, searchText } from './search.ts'
+import { searchBytes, searchText, wordsIn, wordsLookedFor } from './search.ts'
 
 test('all text of an asset is found, in lower case, its name and identifiers first', () => {
   const text = searchText(
@@ -41,5 +41,29 @@ test('there is never more than a column should hold, and never half a character'
       assert.ok(text.isWellFormed() && !text.includes('\0') && !text.endsWith('\ufffd'))
     }),
     { numRuns: 50 },
+  )
+})
+
+test('text is found by what follows each beginning of a word, up to the next blank', () => {
+  assert.deepEqual(
+    [...wordsIn('drive-12.b\n(02:1b)  für 泵站')],
+    ['drive-12.b', '12.b', 'b', '02:1b)', '1b)', 'für', '泵站', '站'],
+  )
+  assert.deepEqual(wordsLookedFor('  Drive-12, (FÜR) drive-12 * '), ['drive-12', 'für'])
+})
+
+test('whatever part of a text begins with a word is found', () => {
+  const text = fc.string({
+    unit: fc.constantFrom('a', 'B', '7', 'é', '泵', '-', ':', ' ', '\n', "'", '\\'),
+    maxLength: 90,
+  })
+  fc.assert(
+    fc.property(text, fc.nat(), fc.nat(), (whole, start, length) => {
+      const words = [...wordsIn(whole.toLowerCase())]
+      const word = words[start % Math.max(1, words.length)] ?? ''
+      const part = word.slice(0, 1 + (length % Math.max(1, word.length)))
+      for (const looked of wordsLookedFor(part)) assert.ok(words.some((known) => known.startsWith(looked)))
+    }),
+    { numRuns: 300 },
   )
 })

@@ -5,6 +5,9 @@ import { type Identifier, nameOf, valueTextOf } from './identifier.ts'
 /** How much text of an asset is looked at. */
 export const searchBytes = 8 * 1024
 
+/** How many words of it, and how many characters from the beginning of each. */
+const most = { words: 1_000, length: 48 } as const
+
 /** Text that is the same for many assets, or that nobody types. */
 const silent = new Set([
   'functional_object_schema_url',
@@ -42,4 +45,35 @@ function collect(name: string, value: unknown, into: string[]): void {
   if (typeof value === 'string') into.push(value)
   else if (Array.isArray(value)) for (const entry of value) collect(name, entry, into)
   else if (isObject(value)) for (const inner of Object.keys(value)) collect(inner, value[inner], into)
+}
+
+const blanks = /\s+/u
+const wordStart = /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu
+const atEnds = /^[^\p{L}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu
+
+/**
+ * Everything that a text can be found by: from each place where a word begins to the next blank. So `02:1b:00` is found
+ * by `02:1b`, by `1b:00` and by `00`, and each by one look into an index.
+ */
+export function wordsIn(text: string): Set<string> {
+  const words = new Set<string>()
+  for (const chunk of text.split(blanks)) {
+    for (const { index } of chunk.matchAll(wordStart)) {
+      if (words.size < most.words) words.add(shortened(chunk.slice(index)))
+    }
+  }
+  return words
+}
+
+/** What somebody looks for, word by word: each must be the beginning of a word of the asset. */
+export function wordsLookedFor(text: string): string[] {
+  const words = storableText(text)
+    .toLowerCase()
+    .split(blanks)
+    .map((word) => shortened(word.replace(atEnds, '')))
+  return [...new Set(words)].filter((word) => word !== '')
+}
+
+function shortened(word: string): string {
+  return word.length <= most.length ? word : [...word].slice(0, most.length).join('')
 }

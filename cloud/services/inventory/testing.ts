@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { type Entity, inventory } from '@millwright/api/inventory.ts'
 import type { Permission } from '@millwright/api/permission.ts'
@@ -6,7 +7,9 @@ import { changeAccess, findAccessGroupByName, insertGrant, insertPrincipal } fro
 import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './asset-store.ts'
+import { facetColumns, recountFacets } from './facet-store.ts'
 import { endRelations, endRelationsOf, type PutRelation, putRelations } from './relation-store.ts'
+import { putWords } from './word-store.ts'
 
 export type GivenAsset = { name: string; accessGroupId?: string /** When it came to be. */; at?: string }
 
@@ -15,7 +18,12 @@ export async function givenAssets(hub: TestHub, assets: readonly GivenAsset[]): 
   return hub.context.database.transaction(hub.tenant, async (tx) => {
     const fallback = (await findAccessGroupByName(tx, defaultAccessGroup))?.id ?? ''
     const rows = assets.map((asset) => rowOf(asset, fallback))
+    await recountFacets(tx, { kept: [], coming: rows })
     await putAssets(tx, rows)
+    await putWords(
+      tx,
+      rows.map(({ id, name }) => ({ id, text: (name ?? '').toLowerCase() })),
+    )
     await insertHistory(
       tx,
       rows.map((row) => ({ ...historyOf(row), time: row.created_at, change: 'created', document: row.document })),
@@ -130,6 +138,7 @@ export async function givenDeleted(
   { ids, accessGroupId, at }: { ids: readonly string[]; accessGroupId: string; at: string },
 ): Promise<void> {
   await hub.context.database.transaction(hub.tenant, async (tx) => {
+    await recountFacets(tx, { kept: ids, coming: [] })
     await deleteAssets(tx, ids)
     await endRelationsOf(tx, ids, { principalId: null, principalName: 'a test', at })
     const rows = ids.map((id) => ({ ...historyOf({ id, access_group_id: accessGroupId, version: 2 }), time: at }))
@@ -171,7 +180,6 @@ function rowOf({ name, accessGroupId, at = new Date().toISOString() }: GivenAsse
     reachability_state: 'unknown',
     reachability_state_at: at,
     responsible: 'a test',
-    search: name.toLowerCase(),
     version: 1,
     created_at: at,
     modified_at: at,
@@ -204,4 +212,25 @@ export async function applied(caller: TestCaller, operation: string, input: obje
   if (data?.state === undefined || data.detail === undefined)
     throw new Error(`${operation} was not applied: ${JSON.stringify(exchange.body)}`)
   return { state: data.state, result: data.detail.result }
+}
+
+/** What is counted when it changes is what there is. */
+export async function assertCounted(hub: TestHub): Promise<void> {
+  const facets = facetColumns.map((name) => `('${name}', a.${name})`).join(', ')
+  const { rows } = await hub.asOwner((owner) =>
+    owner.query(
+      `(select 'asset_facets' as of, f.facet as what, f.value, a.access_group_id::text as place, count(*) as count
+        from assets a, lateral (values ${facets}) as f (facet, value) where a.tenant_id = $1 group by 2, 3, 4
+        union all
+        select 'relation_counts', predicate, null, null, count(*) from relations where tenant_id = $1 group by 2)
+       except all
+       (select 'asset_facets', facet, value, access_group_id::text, assets from asset_facets
+        where tenant_id = $1 and assets <> 0
+        union all
+        select 'relation_counts', predicate, null, null, sum(relations)::bigint from relation_counts
+        where tenant_id = $1 group by 2 having sum(relations) <> 0)`,
+      [hub.tenant.tenantId],
+    ),
+  )
+  assert.deepEqual(rows, [])
 }

@@ -8,7 +8,7 @@ import { EventReader, listening } from '../../platform/testing/event-reader.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import type { Direction } from './graph.ts'
 import { showRelation } from './relation.ts'
-import { relationsCondition } from './relation-filter.ts'
+import { assetsRelatedBy } from './relation-filter.ts'
 import { putRelations } from './relation-store.ts'
 import { applied, asset, givenAssets, givenReaders, givenRelations, type Link, node } from './testing.ts'
 
@@ -360,11 +360,11 @@ describe('what a caller sees, for any groups and rights', () => {
   /** The form for many relations, which so few never get. */
   async function askEachAsset(relationsFilter: string, reader: number): Promise<string[]> {
     const readable = groups.filter((_, index) => reader & (1 << index))
-    const { sql, values } = relationsCondition(relationsFilter, { firstParameter: 3, groups: readable, many: true })
+    const { has, values } = assetsRelatedBy(relationsFilter, { firstParameter: 3, groups: readable })
     const rows = await hub.context.database.read(hub.tenant, (handle) =>
       handle.rows(
         dynamicStatement<{ id: string }>(
-          `select a.id from assets a where a.tenant_id = $1 and a.access_group_id = any($2::uuid[]) and ${sql}`,
+          `select a.id from assets a where a.tenant_id = $1 and a.access_group_id = any($2::uuid[]) and ${has}`,
         ),
         readable,
         ...values,

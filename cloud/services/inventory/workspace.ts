@@ -5,6 +5,7 @@ import { addressesOf } from './address.ts'
 import { columnsOf } from './asset.ts'
 import * as store from './asset-store.ts'
 import { putSuspicions, type Suspicion } from './duplicate-store.ts'
+import { recountFacets } from './facet-store.ts'
 import { keyOf } from './identifier.ts'
 import { insertMerges, type MergeRow, markUndone, moveIdentifiers } from './merge-store.ts'
 import type { QueuedOperation } from './operation-store.ts'
@@ -13,6 +14,7 @@ import { idsIn, keysIn } from './payload.ts'
 import { type RelationRow, relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, endRelationsOf, putRelations } from './relation-store.ts'
 import { searchText } from './search.ts'
+import { putWords } from './word-store.ts'
 
 /** An asset while a batch is applied. */
 export type WorkingAsset = {
@@ -213,12 +215,15 @@ export async function saveWorkspace(tx: Transaction, workspace: Workspace): Prom
   const identifiers = identifiersAfter(workspace, { before: await store.identifiersOf(tx, known), added: rows })
   // The last version of each is printed already.
   const printed = new Map(workspace.history.map(({ assetId, document }) => [assetId, document]))
-  await store.putAssets(
+  const put = assets.map((asset) => ({
+    ...rowOf(asset),
+    document: printed.get(asset.id) ?? jsonText(asset.document),
+  }))
+  await recountFacets(tx, { kept: [...known, ...gone], coming: put })
+  await store.putAssets(tx, put)
+  await putWords(
     tx,
-    assets.map((asset) => ({
-      ...rowOf(asset, identifiers(asset.id)),
-      document: printed.get(asset.id) ?? jsonText(asset.document),
-    })),
+    assets.map(({ id, document }) => ({ id, text: searchText(document, identifiers(id)) })),
   )
   // Between the two: what they go to must be there, and what they come from takes along what it still has.
   await moveIdentifiers(tx, workspace.moves)
@@ -327,12 +332,11 @@ function propertyRows({ id, document }: WorkingAsset): store.PropertyRow[] {
   return values.map(({ key, value }) => ({ assetId: id, key, value }))
 }
 
-function rowOf(asset: WorkingAsset, identifiers: readonly Record<string, unknown>[]): Omit<store.AssetRow, 'document'> {
+function rowOf(asset: WorkingAsset): Omit<store.AssetRow, 'document'> {
   return {
     ...columnsOf(asset.document),
     id: asset.id,
     access_group_id: asset.accessGroupId,
-    search: searchText(asset.document, identifiers),
     version: asset.version,
     created_at: asset.createdAt,
     modified_at: String(asset.document.last_modified_timestamp),

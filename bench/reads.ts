@@ -1,0 +1,73 @@
+import { mkdir } from 'node:fs/promises'
+import { client, overHttp } from '@millwright/api/client.ts'
+import { inventory as contract } from '@millwright/api/inventory.ts'
+import type { Options } from './bench.ts'
+import type { Bench } from './inventory-load.ts'
+import { idsOf, measureReads } from './inventory-reads.ts'
+import { startPlatform, tokenFor, withHome } from './platform-process.ts'
+import type { Goal, Report, Row } from './report.ts'
+
+const seed = 1
+
+/** What ten callers get a second from ten thousand assets, on two cores that they share with the platform. */
+const rates: Record<string, number> = {
+  'read by id': 6_000,
+  'list 50 by beginning of name': 1_200,
+  'list 100 with total': 700,
+  'list of one gateway': 1_600,
+  'list by text of one': 1_000,
+}
+const rated = 10_000
+const most = { listMs: 50, totalMs: 300, megabytes: 512 } as const
+
+/**
+ * Every way to read the inventory, over HTTP with all that is around it, beside a bare server that sends the same
+ * statements. With `--home` the plant is kept, and found there by the next run.
+ */
+export function reads({ home, ...options }: Options): Promise<Report> {
+  if (home === undefined) return withHome((made) => readsIn(made, options))
+  return mkdir(home, { recursive: true }).then(() => readsIn(home, options))
+}
+
+async function readsIn(
+  home: string,
+  { profile, assets, relations, plans, only }: Omit<Options, 'home'>,
+): Promise<Report> {
+  const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
+  const platform = await startPlatform({ home, nodeOptions })
+  try {
+    const bench = { platform, token: await tokenFor(platform), size: { assets, relations }, plans, megabytes: 0 }
+    if ((await totalOf(bench)) === 0) await platform.ask({ kind: 'grow a plant', size: { ...bench.size, seed } })
+    const rows = await measureReads(bench, await idsOf(bench), only)
+    const title = `reads: ${assets} assets with ${relations} relations each, most memory ${bench.megabytes.toFixed(0)} MB`
+    return { title, rows, goals: [...goalsOf(rows, assets), memoryGoal(bench)] }
+  } finally {
+    await platform.stop()
+  }
+}
+
+async function totalOf({ platform, token }: Bench): Promise<number> {
+  const api = client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
+  return (await api.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
+}
+
+function goalsOf(rows: readonly Row[], assets: number): Goal[] {
+  return rows.flatMap((row): Goal[] => {
+    const { workload, callers } = row
+    const least = rates[String(workload)]
+    if (callers !== 1 && assets <= rated && least !== undefined) {
+      const found = Number(row['per second'])
+      return [{ goal: `${workload}, at least ${least} a second`, found: found.toFixed(0), reached: found >= least }]
+    }
+    if (callers !== 1) return []
+    const within = String(workload).startsWith('total') ? most.totalMs : most.listMs
+    const found = Number(row['p99 ms'])
+    const goal = `${workload}, within ${within} ms 99 of 100 times`
+    return [{ goal, found: `${found.toFixed(1)} ms`, reached: found < within }]
+  })
+}
+
+function memoryGoal({ megabytes }: Bench): Goal {
+  const goal = `the platform holds less than ${most.megabytes} MB`
+  return { goal, found: `${megabytes.toFixed(0)} MB`, reached: megabytes < most.megabytes }
+}

@@ -1,0 +1,38 @@
+import type { Client } from 'pg'
+import type { Transaction } from './database.ts'
+import type { Statement } from './statement.ts'
+
+/** A connection of the owner of the database. */
+export type Owner = Client
+
+/**
+ * A transaction of the owner of the database on the rows of one tenant, for stores that know only tenants. No policy
+ * stands behind it: for commands that an operator runs, never for requests.
+ */
+export async function ownerTransaction<Result>(
+  owner: Owner,
+  tenantId: string,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  await owner.query('begin')
+  try {
+    const result = await work(handleOf(owner, tenantId))
+    await owner.query('commit')
+    return result
+  } catch (error) {
+    await owner.query('rollback')
+    throw error
+  }
+}
+
+function handleOf(owner: Owner, tenantId: string): Transaction {
+  const using = (first: readonly unknown[]) => {
+    const query = ({ text }: Statement, values: unknown[]) => owner.query(text, [...first, ...values])
+    return {
+      rows: async (statement: Statement, ...values: unknown[]) => (await query(statement, values)).rows,
+      row: async (statement: Statement, ...values: unknown[]) => (await query(statement, values)).rows[0],
+      run: async (statement: Statement, ...values: unknown[]) => (await query(statement, values)).rowCount ?? 0,
+    }
+  }
+  return { tenantId, ...using([tenantId]), reference: using([]), signal: () => {} } as Transaction
+}

@@ -1,0 +1,90 @@
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { groupsWith } from '../../platform/access/rights.ts'
+import type { Handle } from '../../platform/database/database.ts'
+import { compileFilter, parseFilter, valuesAlone } from '../../platform/filter/filter.ts'
+import { assetProperties, facetColumnOf } from './asset-filter.ts'
+import type { FacetColumn } from './facet-store.ts'
+import type { AssetSet, Fragment } from './listing.ts'
+import { findReachedCondition } from './reach.ts'
+import { assetsRelatedBy } from './relation-filter.ts'
+import { wordsLookedFor } from './search.ts'
+import { assetsWithWords, wordQuery } from './word-store.ts'
+
+export type Query = {
+  filter?: string
+  relationsFilter?: string
+  depth?: number
+  caseInsensitive?: boolean
+  q?: string
+}
+
+/** What is asked for, of what the caller may read. */
+export type Selection = {
+  /** Conditions on `a` (the asset) and `g` (its access group). */
+  where: string
+  /** Sets that it must be in as well. */
+  sets: AssetSet[]
+  /** The parameters of all of them, from `$2`. */
+  values: unknown[]
+  /** The access groups that may be read; null is all of them. */
+  groups: readonly string[] | null
+  /** What of this is known without counting: everything in these groups, or what has one of these values. */
+  known: 'everything' | { facet: FacetColumn; values: string[] } | undefined
+}
+
+export async function selectionOf(
+  handle: Handle,
+  query: Query,
+  caller: Pick<Caller, 'tenantId' | 'rights'>,
+): Promise<Selection> {
+  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
+  if (depth > 1 && relationsFilter === undefined)
+    throw new Problem('invalid_query', 'depth says how far relationsFilter goes: send both, or none of them')
+  const readable = groupsWith(caller, 'inventory_read_asset_data')
+  const groups = readable === 'all' ? null : readable
+  const selection: Selection = {
+    where: groups === null ? 'true' : 'a.access_group_id = any($2::uuid[])',
+    sets: [],
+    values: groups === null ? [] : [groups],
+    groups,
+    known: knownOf(query),
+  }
+  const next = () => selection.values.length + 2
+  if (filter !== undefined)
+    narrow(selection, compileFilter(parseFilter(filter), assetProperties, { caseInsensitive, firstParameter: next() }))
+  if (relationsFilter !== undefined) {
+    const options = { caseInsensitive, firstParameter: next(), groups }
+    if (depth === 1) narrowToSet(selection, assetsRelatedBy(relationsFilter, options))
+    else narrow(selection, await findReachedCondition(handle, relationsFilter, { ...options, depth }))
+  }
+  if (q !== undefined) {
+    const words = wordsLookedFor(q)
+    const values = words.length === 0 ? [] : [wordQuery(caller.tenantId, words)]
+    if (words.length === 0) narrow(selection, nothing)
+    else narrowToSet(selection, { ...assetsWithWords(`$${next()}`), values })
+  }
+  return selection
+}
+
+/** There is no asset with a word that has neither letters nor digits. */
+const nothing: Fragment = { sql: 'false', values: [] }
+
+function narrow(selection: Selection, { sql, values }: { sql: string; values: readonly unknown[] }): void {
+  selection.where = selection.where === 'true' ? sql : `${selection.where} and ${sql}`
+  selection.values.push(...values)
+}
+
+function narrowToSet(selection: Selection, { ids, has, values }: AssetSet & { values: unknown[] }): void {
+  selection.sets.push({ ids, has })
+  selection.values.push(...values)
+}
+
+function knownOf({ filter, relationsFilter, caseInsensitive = false, q }: Query): Selection['known'] {
+  if (relationsFilter !== undefined || q !== undefined) return undefined
+  if (filter === undefined) return 'everything'
+  const alone = caseInsensitive ? undefined : valuesAlone(parseFilter(filter))
+  const facet = alone === undefined ? undefined : facetColumnOf(alone.property)
+  if (alone === undefined || facet === undefined) return undefined
+  return { facet: facet.name, values: alone.values.map(facet.normalise) }
+}
