@@ -23,7 +23,7 @@ type Plan = {
   Plans?: Plan[]
 }
 
-const many = 5_000
+const many = 20_000
 /** More than this many rows looked at and thrown away means that an index was not used as it should be. */
 const wasted = 500
 

@@ -346,7 +346,10 @@ describe('assets', () => {
   })
 
   test('free text finds assets by the beginnings of all the words given', async () => {
-    const { result } = await put({ ...device('Conveyor Drive-12.b'), description: 'Möbius belt 02:1b:00' })
+    const { result } = await put({
+      ...device('Conveyor Drive-12.b', custom('conveyor-12')),
+      description: 'Möbius belt 02:1b:00',
+    })
     const finds = async (q: string) => {
       const { data, meta } = await operator.inventory.listAssets({ query: { q } })
       assert.equal(meta.totalElements, data.length)
@@ -358,14 +361,16 @@ describe('assets', () => {
     for (const q of ['onveyor', 'conveyor missing', '2:1b', '* !', "drive' | 'conveyor"]) {
       assert.ok(!(await finds(q)), q)
     }
-    await put({ ...device('Conveyor Drive-12.b'), description: 'Straight' })
+    await put({ ...device('Conveyor Drive-12.b', custom('conveyor-12')), description: 'Straight' })
     assert.ok(!(await finds('belt')))
     assert.ok(await finds('straight conveyor'))
   })
 
   test('facets and totals of their values are known without counting, and the same as counted', async () => {
     const by = 'responsible'
-    await put({ ...device('a facet'), responsible: "o'hara" })
+    const { result } = await put(device('a-facet'))
+    const data = { responsible: "o'hara" }
+    await finish(operator, 'setResponsible', { params: { id: result.assetId }, body: { data } })
     const { data: known } = await admin.inventory.readFacets({ query: { by, limit: 100 } })
     const { data: counted } = await admin.inventory.readFacets({ query: { by, limit: 100, filter: 'id ne null' } })
     assert.deepEqual(known, counted)
