@@ -3,7 +3,7 @@ import type { AccessCache } from '../../platform/access/cache.ts'
 import { noRights, type Rights } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { emitAll } from '../../platform/events/events.ts'
+import { emitLast } from '../../platform/events/events.ts'
 import { problemOf } from '../../platform/http/problems.ts'
 import type { ApplierParts, Applying } from './applying.ts'
 import { applyMerge, applySplit, applyUndo } from './merges.ts'
@@ -77,8 +77,8 @@ async function applyBatch(parts: ApplierParts, tenantId: string, size: Batch): P
       outcomes.push(await applyOne(parts, { tx, workspace, operation, rights }))
     }
     await saveWorkspace(tx, workspace)
-    await emitAll(tx, workspace.events)
     await finishOperations(tx, outcomes)
+    await emitLast(tx, workspace.events)
     return outcomes
   })
 }

@@ -1,6 +1,10 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { lowestIdAt } from '../../platform/database/id.ts'
 import { jsonText } from '../../platform/database/json.ts'
+import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
+
+const dayMs = 86_400_000
 
 /** An accepted write as the applier gets it. */
 export type QueuedOperation = {
@@ -15,18 +19,37 @@ export type QueuedOperation = {
 
 export type NewOperation = QueuedOperation & { items: number; requestId: string }
 
+type StoredOperation = Omit<NewOperation, 'payload' | 'roles'> & { place: number; payload: string; roles: string }
+
+const stored = rowset<StoredOperation>({
+  place: 'integer',
+  id: 'uuid',
+  kind: 'text',
+  payload: 'printed',
+  items: 'integer',
+  principalId: 'uuid',
+  principalKind: 'text',
+  principalName: 'text',
+  roles: 'printed',
+  requestId: 'text',
+})
 const insertStatement = statement(
   `insert into operations (tenant_id, id, accepted_at, kind, payload, items, principal_id, principal_kind, principal_name,
                            roles, request_id, modified_at)
    select $1, id, clock_timestamp() + make_interval(secs => place * 0.000001), kind, payload, items, "principalId",
-          "principalKind", "principalName", array(select json_array_elements_text(roles)), "requestId", now()
-   from json_to_recordset($2::json) as o (place integer, id uuid, kind text, payload json, items integer, "principalId" uuid,
-     "principalKind" text, "principalName" text, roles json, "requestId" text)`,
+          "principalKind", "principalName", roles, "requestId", now()
+   from ${stored.rows}`,
 )
 
 /** In the order given, which is the order of acceptance. */
 export async function insertOperations(tx: Transaction, operations: readonly NewOperation[]): Promise<void> {
-  await tx.run(insertStatement, jsonText(operations.map((operation, place) => ({ place, ...operation }))))
+  const rows = operations.map((operation, place) => ({
+    ...operation,
+    place,
+    payload: jsonText(operation.payload),
+    roles: jsonText(operation.roles),
+  }))
+  await tx.run(insertStatement, ...stored.values(rows))
 }
 
 const queueStatement = statement<{ id: string; items: number }>(
@@ -34,10 +57,10 @@ const queueStatement = statement<{ id: string; items: number }>(
    order by accepted_at, id limit $2 for update`,
 )
 
-const payloadsStatement = statement<QueuedOperation>(
+const payloadsStatement = statement<Omit<QueuedOperation, 'payload' | 'roles'> & { payload: string; roles: string }>(
   `select id, kind, payload, principal_id as "principalId", principal_kind as "principalKind",
           principal_name as "principalName", roles
-   from operations where tenant_id = $1 and id = any($2) order by accepted_at, id`,
+   from operations where tenant_id = $1 and id = any($2::uuid[]) order by accepted_at, id`,
 )
 
 export type Batch = { operations: number; items: number }
@@ -53,12 +76,10 @@ export async function lockQueue(tx: Transaction, { operations, items }: Batch): 
     sum += operation.items
     return index === 0 || sum <= items
   })
-  return fitting.length === 0
-    ? []
-    : tx.rows(
-        payloadsStatement,
-        fitting.map(({ id }) => id),
-      )
+  if (fitting.length === 0) return []
+  const ids = fitting.map(({ id }) => id)
+  const rows = await tx.rows(payloadsStatement, arrayOf('uuid', ids))
+  return rows.map((row) => ({ ...row, payload: JSON.parse(row.payload), roles: JSON.parse(row.roles) }))
 }
 
 export const anyQueued = statement(
@@ -76,14 +97,17 @@ export async function queueLength(handle: Handle, limit: number): Promise<number
 
 export type Outcome = { id: string; state: 'finished' | 'failed'; result: unknown }
 
+const finished = rowset<Omit<Outcome, 'result'> & { result: string }>({ id: 'uuid', state: 'text', result: 'printed' })
 const finishStatement = statement(
-  `update operations o set state = f.state, result = f.result, modified_at = now()
-   from json_to_recordset($2::json) as f (id uuid, state text, result json)
-   where o.tenant_id = $1 and o.id = f.id and o.state = 'queued'`,
+  `update operations o set state = r.state, result = r.result, modified_at = now()
+   from ${finished.rows}
+   where o.tenant_id = $1 and o.id = r.id and o.state = 'queued'`,
 )
 
 export async function finishOperations(tx: Transaction, outcomes: readonly Outcome[]): Promise<void> {
-  if (outcomes.length > 0) await tx.run(finishStatement, jsonText(outcomes))
+  if (outcomes.length === 0) return
+  const rows = outcomes.map((outcome) => ({ ...outcome, result: jsonText(outcome.result) }))
+  await tx.run(finishStatement, ...finished.values(rows))
 }
 
 export type StatusRow = {
@@ -95,22 +119,23 @@ export type StatusRow = {
   modifiedAt: string
 }
 
-const statusStatement = statement<StatusRow>(
+const statusStatement = statement<Omit<StatusRow, 'result'> & { result: string | null }>(
   `select id, state, result, principal_id as "principalId", date_trunc('milliseconds', accepted_at) as "createdAt",
           modified_at as "modifiedAt"
    from operations where tenant_id = $1 and id = $2`,
 )
 
-export function findStatus(handle: Handle, id: string): Promise<StatusRow | undefined> {
-  return handle.row(statusStatement, id)
+export async function findStatus(handle: Handle, id: string): Promise<StatusRow | undefined> {
+  const row = await handle.row(statusStatement, id)
+  return row === undefined ? undefined : { ...row, result: row.result === null ? null : JSON.parse(row.result) }
 }
 
 const pruneStatement = statement(
-  `delete from operations where tenant_id = $1 and id in (
-     select id from operations where tenant_id = $1 and state <> 'queued' and modified_at < now() - make_interval(days => $2)
-     order by modified_at limit $3)`,
+  `delete from operations where tenant_id = $1 and id = any(array(
+     select id from operations where tenant_id = $1 and id < $2 and state <> 'queued' order by id limit $3))`,
 )
 
+/** Ids tell when a write was accepted, so that no index is kept for its age. */
 export function pruneOperations(handle: Handle, { days, limit }: { days: number; limit: number }): Promise<number> {
-  return handle.run(pruneStatement, days, limit)
+  return handle.run(pruneStatement, lowestIdAt(Date.now() - days * dayMs), limit)
 }

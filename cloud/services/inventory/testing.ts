@@ -14,7 +14,7 @@ export async function givenAssets(hub: TestHub, assets: readonly GivenAsset[]): 
   return hub.context.database.transaction(hub.tenant, async (tx) => {
     const fallback = (await findAccessGroupByName(tx, defaultAccessGroup))?.id ?? ''
     const rows = assets.map((asset) => rowOf(asset, fallback))
-    await putAssets(tx, rows)
+    await putAssets(tx, { fresh: rows, changed: [] })
     await insertHistory(
       tx,
       rows.map((row) => ({ ...historyOf(row), time: row.created_at, change: 'created', document: row.document })),

@@ -213,13 +213,15 @@ export async function saveWorkspace(tx: Transaction, workspace: Workspace): Prom
   const identifiers = identifiersAfter(workspace, { before: await store.identifiersOf(tx, known), added: rows })
   // The last version of each is printed already.
   const printed = new Map(workspace.history.map(({ assetId, document }) => [assetId, document]))
-  await store.putAssets(
-    tx,
-    assets.map((asset) => ({
+  const rowsOf = (some: readonly WorkingAsset[]) =>
+    some.map((asset) => ({
       ...rowOf(asset, identifiers(asset.id)),
       document: printed.get(asset.id) ?? jsonText(asset.document),
-    })),
-  )
+    }))
+  await store.putAssets(tx, {
+    fresh: rowsOf(assets.filter(({ id }) => !workspace.stored.has(id))),
+    changed: rowsOf(assets.filter(({ id }) => workspace.stored.has(id))),
+  })
   // Between the two: what they go to must be there, and what they come from takes along what it still has.
   await moveIdentifiers(tx, workspace.moves)
   await store.deleteAssets(tx, gone)
