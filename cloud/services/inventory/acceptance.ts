@@ -3,12 +3,15 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { recordAll } from '../../platform/audit/audit.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
+import { jsonText } from '../../platform/database/json.ts'
+import type { Handover } from './handover.ts'
 import { insertOperations, queueLength } from './operation-store.ts'
 
 /** A write to be applied later: what it is, and what it says. */
 export type Wanted = { kind: string; action: string; target?: string; payload: unknown }
 
-type Waiting = Wanted & { id: string; caller: Caller; resolve: () => void; reject: (error: unknown) => void }
+type Stored = Wanted & { id: string; caller: Caller; printed: string }
+type Waiting = Stored & { resolve: () => void; reject: (error: unknown) => void }
 
 /** One commit for as many requests as came meanwhile; two at a time keep the disk busy without making anybody wait. */
 const limits = { batch: 256, inFlight: 2, queued: 50_000, lengthFreshMs: 1_000 } as const
@@ -22,23 +25,26 @@ export const operationsTopic = 'operations'
  */
 export class Acceptance {
   readonly #database: Database
+  readonly #handover: Handover
   readonly #tenants = new Map<string, { waiting: Waiting[]; inFlight: number; length: number; lengthAt: number }>()
 
-  constructor({ database }: { database: Database }) {
+  constructor({ database, handover }: { database: Database; handover: Handover }) {
     this.#database = database
+    this.#handover = handover
   }
 
   /** Answers the id under which its outcome can be asked for. */
   async accept(caller: Caller, wanted: Wanted): Promise<string> {
     const id = newId()
+    const stored = { ...wanted, id, caller, printed: jsonText(wanted.payload) }
     if (caller.transaction !== undefined) {
-      await store(caller.transaction, [{ ...wanted, id, caller }])
+      await store(caller.transaction, [stored])
       return id
     }
     const line = this.#line(caller.tenantId)
     if (line.waiting.length + line.length >= limits.queued) throw tooLong()
     await new Promise<void>((resolve, reject) => {
-      line.waiting.push({ ...wanted, id, caller, resolve, reject })
+      line.waiting.push({ ...stored, resolve, reject })
       this.#flush(caller.tenantId)
     })
     return id
@@ -59,7 +65,12 @@ export class Acceptance {
     line.inFlight++
     this.#commit(tenantId, batch)
       .then(
-        () => batch.forEach(({ resolve }) => void resolve()),
+        () => {
+          for (const waiting of batch) {
+            this.#handOver(waiting)
+            waiting.resolve()
+          }
+        },
         (error: unknown) => batch.forEach(({ reject }) => void reject(error)),
       )
       .finally(() => {
@@ -67,6 +78,11 @@ export class Acceptance {
         if (line.waiting.length === 0 && line.inFlight === 0) this.#tenants.delete(tenantId)
         else this.#flush(tenantId)
       })
+  }
+
+  /** Just as it is stored: what may have been replaced to be storable is read again. */
+  #handOver({ id, payload, printed }: Stored): void {
+    if (!printed.includes('\ufffd')) this.#handover.keep(id, { payload, items: itemsIn(payload) })
   }
 
   async #commit(tenantId: string, batch: readonly Waiting[]): Promise<void> {
@@ -88,15 +104,13 @@ function tooLong(): Problem {
   })
 }
 
-type Stored = Wanted & { id: string; caller: Caller }
-
 async function store(tx: Transaction, batch: readonly Stored[]): Promise<void> {
   await insertOperations(
     tx,
-    batch.map(({ id, kind, payload, caller }) => ({
+    batch.map(({ id, kind, payload, printed, caller }) => ({
       id,
       kind,
-      payload,
+      payload: printed,
       items: itemsIn(payload),
       principalId: caller.principal.id,
       principalKind: caller.principal.kind,

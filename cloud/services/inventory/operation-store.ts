@@ -17,9 +17,10 @@ export type QueuedOperation = {
   roles: string[]
 }
 
-export type NewOperation = QueuedOperation & { items: number; requestId: string }
+/** The payload is printed already. */
+export type NewOperation = QueuedOperation & { payload: string; items: number; requestId: string }
 
-type StoredOperation = Omit<NewOperation, 'payload' | 'roles'> & { place: number; payload: string; roles: string }
+type StoredOperation = Omit<NewOperation, 'roles'> & { place: number; roles: string }
 
 const stored = rowset<StoredOperation>({
   place: 'integer',
@@ -46,21 +47,21 @@ export async function insertOperations(tx: Transaction, operations: readonly New
   const rows = operations.map((operation, place) => ({
     ...operation,
     place,
-    payload: jsonText(operation.payload),
     roles: jsonText(operation.roles),
   }))
   await tx.run(insertStatement, ...stored.values(rows))
 }
 
-const queueStatement = statement<{ id: string; items: number }>(
-  `select id, items from operations where tenant_id = $1 and state = 'queued'
-   order by accepted_at, id limit $2 for update`,
+type Head = Omit<QueuedOperation, 'payload'>
+
+const queueStatement = statement<Omit<Head, 'roles'> & { items: number; roles: string }>(
+  `select id, items, kind, principal_id as "principalId", principal_kind as "principalKind",
+          principal_name as "principalName", roles
+   from operations where tenant_id = $1 and state = 'queued' order by accepted_at, id limit $2 for update`,
 )
 
-const payloadsStatement = statement<Omit<QueuedOperation, 'payload' | 'roles'> & { payload: string; roles: string }>(
-  `select id, kind, payload, principal_id as "principalId", principal_kind as "principalKind",
-          principal_name as "principalName", roles
-   from operations where tenant_id = $1 and id = any($2::uuid[]) order by accepted_at, id`,
+const payloadsStatement = statement<{ id: string; payload: string }>(
+  'select id, payload from operations where tenant_id = $1 and id = any($2::uuid[])',
 )
 
 export type Batch = { operations: number; items: number }
@@ -69,17 +70,27 @@ export type Batch = { operations: number; items: number }
  * The oldest that wait, held until the end of the transaction: a second applier waits, and then finds them done. As many
  * as fit; one that is larger than a batch comes alone.
  */
-export async function lockQueue(tx: Transaction, { operations, items }: Batch): Promise<QueuedOperation[]> {
+export async function lockQueue(tx: Transaction, { operations, items }: Batch): Promise<Head[]> {
   const waiting = await tx.rows(queueStatement, operations)
   let sum = 0
   const fitting = waiting.filter((operation, index) => {
     sum += operation.items
     return index === 0 || sum <= items
   })
-  if (fitting.length === 0) return []
-  const ids = fitting.map(({ id }) => id)
-  const rows = await tx.rows(payloadsStatement, arrayOf('uuid', ids))
-  return rows.map((row) => ({ ...row, payload: JSON.parse(row.payload), roles: JSON.parse(row.roles) }))
+  return fitting.map(({ items: _, roles, ...head }) => ({ ...head, roles: JSON.parse(roles) }))
+}
+
+/** With what they say: as this process remembers it, else as it is stored. */
+export async function withPayloads(
+  tx: Transaction,
+  heads: readonly Head[],
+  remembered: (id: string) => unknown,
+): Promise<QueuedOperation[]> {
+  const payloads = new Map(heads.map(({ id }) => [id, remembered(id)]))
+  const missing = heads.filter(({ id }) => payloads.get(id) === undefined).map(({ id }) => id)
+  const rows = missing.length === 0 ? [] : await tx.rows(payloadsStatement, arrayOf('uuid', missing))
+  for (const { id, payload } of rows) payloads.set(id, JSON.parse(payload))
+  return heads.map((head) => ({ ...head, payload: payloads.get(head.id) }))
 }
 
 export const anyQueued = statement(

@@ -63,7 +63,7 @@ export type UndoPayload = { assetId: string; mergeId: string; ifMatch?: string }
 export type SplitPayload = { assetId: string; keys: string[]; name?: string; ifMatch?: string }
 
 /** Moves identifiers between assets, so it is applied alone: nothing that waits beside it may rely on whose they were. */
-export function isReshaping({ kind }: QueuedOperation): boolean {
+export function isReshaping({ kind }: { kind: string }): boolean {
   return kind === 'merge' || kind === 'undo-merge' || kind === 'split'
 }
 

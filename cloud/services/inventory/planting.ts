@@ -5,7 +5,7 @@ import type { Database, Scope, Transaction } from '../../platform/database/datab
 import { createdDocument, normaliseAsset, setPropertyValue, setState } from './asset.ts'
 import { findByKeys } from './asset-store.ts'
 import type { Document } from './document.ts'
-import { storedIdentifier } from './identifier.ts'
+import { keyOf, storedIdentifier } from './identifier.ts'
 import { costCentreProperty, type PlantAsset, type PlantSize, plantAssets } from './plant.ts'
 import { insertProperty } from './property-store.ts'
 import type { StatedRelation } from './relation.ts'
@@ -44,7 +44,7 @@ export async function growPlant(size: PlantSize, { database, scope, onProgress }
 async function prepare(tx: Transaction, size: PlantSize): Promise<string> {
   const [first] = plantAssets({ ...size, assets: 1 })
   const identifiers = (first?.asset.asset_identifiers ?? []) as Document[]
-  const keys = identifiers.map((identifier) => storedIdentifier(identifier).key)
+  const keys = identifiers.map(keyOf)
   if ((await findByKeys(tx, keys)).length > 0) {
     throw new Problem('already_exists', `The plant of seed ${size.seed} is there already: take another seed`)
   }

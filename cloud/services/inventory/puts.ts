@@ -67,7 +67,7 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
     known === undefined
       ? createdDocument(item.asset, { responsible: operation.principalName, now })
       : mergeAsset(known.document, item.asset)
-  const faults = await parts.schemas.faultsOf(applying.tx, content)
+  const faults = await parts.schemas.faultsOf(applying.tx, content, { asSent: known === undefined })
   if (faults.length > 0) {
     throw new Problem(
       'invalid_asset',
