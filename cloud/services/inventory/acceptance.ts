@@ -13,8 +13,8 @@ export type Wanted = { kind: string; action: string; target?: string; payload: u
 type Stored = Wanted & { id: string; caller: Caller; printed: string }
 type Waiting = Stored & { resolve: () => void; reject: (error: unknown) => void }
 
-/** One commit for as many requests as came meanwhile; two at a time keep the disk busy without making anybody wait. */
-const limits = { batch: 256, inFlight: 2, queued: 50_000, lengthFreshMs: 1_000 } as const
+/** One commit for as many requests as came during the last one: what a commit costs, few or many in it pay alike. */
+const limits = { batch: 256, queued: 50_000, lengthFreshMs: 1_000 } as const
 
 /** The topic that wakes the applier. */
 export const operationsTopic = 'operations'
@@ -26,7 +26,7 @@ export const operationsTopic = 'operations'
 export class Acceptance {
   readonly #database: Database
   readonly #handover: Handover
-  readonly #tenants = new Map<string, { waiting: Waiting[]; inFlight: number; length: number; lengthAt: number }>()
+  readonly #tenants = new Map<string, { waiting: Waiting[]; busy: boolean; length: number; lengthAt: number }>()
 
   constructor({ database, handover }: { database: Database; handover: Handover }) {
     this.#database = database
@@ -53,16 +53,16 @@ export class Acceptance {
   #line(tenantId: string) {
     const known = this.#tenants.get(tenantId)
     if (known !== undefined) return known
-    const made = { waiting: [], inFlight: 0, length: 0, lengthAt: Number.NEGATIVE_INFINITY }
+    const made = { waiting: [], busy: false, length: 0, lengthAt: Number.NEGATIVE_INFINITY }
     this.#tenants.set(tenantId, made)
     return made
   }
 
   #flush(tenantId: string): void {
     const line = this.#line(tenantId)
-    if (line.inFlight >= limits.inFlight || line.waiting.length === 0) return
+    if (line.busy || line.waiting.length === 0) return
     const batch = line.waiting.splice(0, limits.batch)
-    line.inFlight++
+    line.busy = true
     this.#commit(tenantId, batch)
       .then(
         () => {
@@ -74,8 +74,8 @@ export class Acceptance {
         (error: unknown) => batch.forEach(({ reject }) => void reject(error)),
       )
       .finally(() => {
-        line.inFlight--
-        if (line.waiting.length === 0 && line.inFlight === 0) this.#tenants.delete(tenantId)
+        line.busy = false
+        if (line.waiting.length === 0) this.#tenants.delete(tenantId)
         else this.#flush(tenantId)
       })
   }
