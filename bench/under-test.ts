@@ -73,7 +73,7 @@ async function makeGroups(count: number): Promise<string | undefined> {
 }
 
 function readGroup(groupId: string) {
-  return database.read(scope, (handle) => findAccessGroup(handle, groupId))
+  return database.glance(scope, (handle) => findAccessGroup(handle, groupId))
 }
 
 type Result = { rows: unknown[] }
