@@ -5,6 +5,7 @@ import { statement } from '@millwright/cloud/platform/database/statement.ts'
 import { anyQueued } from '@millwright/cloud/services/inventory/operation-store.ts'
 import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
 import { readCloudConfiguration } from '@millwright/cloud/start.ts'
+import { replay, transactionsOf } from './inventory-replay.ts'
 import { measureCalls } from './measuring.ts'
 import type { InventoryQuestion, ProcessLoad } from './platform-process.ts'
 import { databaseCpuMicros, openRaw, type Sent } from './raw.ts'
@@ -38,6 +39,13 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
     case 'statements noted':
       stopNoting()
       return noted
+    case 'replay what was written': {
+      stopNoting()
+      const transactions = transactionsOf(noted)
+      noted = []
+      const { tenantId } = scope
+      return replay({ application: await under.application(), owner: under.owner(), tenantId, transactions })
+    }
     case 'send statements': {
       raw ??= openRaw({
         address: await under.application(),

@@ -20,6 +20,7 @@ export type InventoryQuestion =
   | { kind: 'wait until everything is applied' }
   | { kind: 'begin to note statements' }
   | { kind: 'statements noted' }
+  | { kind: 'replay what was written' }
   | { kind: 'send statements'; statements: Sent[]; callers: number; ms: number }
   | { kind: 'explain'; statement: Sent }
   | { kind: 'load' }

@@ -124,8 +124,10 @@ export async function putAssets(
   tx: Transaction,
   { fresh, changed }: { fresh: readonly AssetRow[]; changed: readonly AssetRow[] },
 ): Promise<void> {
-  if (fresh.length > 0) await tx.run(insertStatement, ...assetRows.values(fresh))
-  if (changed.length > 0) await tx.run(putStatement, ...assetRows.values(changed))
+  await Promise.all([
+    fresh.length > 0 && tx.run(insertStatement, ...assetRows.values(fresh)),
+    changed.length > 0 && tx.run(putStatement, ...assetRows.values(changed)),
+  ])
 }
 
 const deleteStatement = statement('delete from assets where tenant_id = $1 and id = any($2::uuid[])')
@@ -135,10 +137,8 @@ const lessIdentifiers = statement('delete from asset_identifiers where tenant_id
 export async function deleteAssets(tx: Transaction, gone: readonly string[]): Promise<void> {
   if (gone.length === 0) return
   const ids = arrayOf('uuid', gone)
-  await tx.run(lessIdentifiers, ids)
-  await tx.run(lessAddresses, ids)
-  await tx.run(lessProperties, ids)
-  await tx.run(deleteStatement, ids)
+  const statements = [lessIdentifiers, lessAddresses, lessProperties, deleteStatement]
+  await Promise.all(statements.map((statement) => tx.run(statement, ids)))
 }
 
 export type IdentifierRow = {
@@ -205,8 +205,10 @@ export async function replaceAddresses(
   tx: Transaction,
   { known, rows }: { known: readonly string[]; rows: readonly AddressRow[] },
 ) {
-  if (known.length > 0) await tx.run(lessAddresses, arrayOf('uuid', known))
-  if (rows.length > 0) await tx.run(addressesStatement, ...addressRows.values(rows))
+  await Promise.all([
+    known.length > 0 && tx.run(lessAddresses, arrayOf('uuid', known)),
+    rows.length > 0 && tx.run(addressesStatement, ...addressRows.values(rows)),
+  ])
 }
 
 export type PropertyRow = { assetId: string; key: string; value: string }
@@ -224,8 +226,10 @@ export async function replacePropertyValues(
   tx: Transaction,
   { known, rows }: { known: readonly string[]; rows: readonly PropertyRow[] },
 ) {
-  if (known.length > 0) await tx.run(lessProperties, arrayOf('uuid', known))
-  if (rows.length > 0) await tx.run(propertiesStatement, ...propertyRows.values(rows))
+  await Promise.all([
+    known.length > 0 && tx.run(lessProperties, arrayOf('uuid', known)),
+    rows.length > 0 && tx.run(propertiesStatement, ...propertyRows.values(rows)),
+  ])
 }
 
 export type HistoryRow = {
@@ -280,7 +284,9 @@ export async function changeCounts(tx: Transaction, changes: ReadonlyMap<string,
   const rows = [...changes]
     .filter(([, change]) => change !== 0)
     .map(([accessGroupId, change]) => ({ accessGroupId, change }))
-  if (rows.length > 0) await tx.run(countsStatement, ...countRows.values(rows))
   const fewer = rows.filter(({ change }) => change < 0).map(({ accessGroupId }) => accessGroupId)
-  if (fewer.length > 0) await tx.run(emptyCounts, arrayOf('uuid', fewer))
+  await Promise.all([
+    rows.length > 0 && tx.run(countsStatement, ...countRows.values(rows)),
+    fewer.length > 0 && tx.run(emptyCounts, arrayOf('uuid', fewer)),
+  ])
 }
