@@ -18,17 +18,22 @@ alter table asset_counts drop constraint asset_counts_tenant_id_fkey;
 alter table asset_counts add constraint assets_access_group foreign key (tenant_id, access_group_id)
   references access_groups (tenant_id, id);
 
--- What nobody looks into is text: it was printed by the program, and need not be read to be stored. Most of it lives for
--- a moment, and is not worth compressing.
+-- What nobody looks into is text: it was printed by the program, and need not be read to be stored.
 alter table operations alter column payload type text using payload::text;
-alter table operations alter column payload set storage external;
 alter table operations alter column result type text using result::text;
-alter table operations alter column result set storage external;
 alter table operations alter column roles type text using array_to_json(roles)::text;
 
 -- Ids tell the age.
 drop index operations_by_age;
 
--- An asset is a little more than what a row may have without being compressed.
-alter table assets alter column document set storage external;
+-- Compressing costs more than storing. What is queued lives for a moment, and an asset is only a little larger than what
+-- a row may have without being compressed. Where tables are distributed, storage cannot be changed any more.
 alter table assets set (toast_tuple_target = 4080);
+do $$
+begin
+  if not exists (select from pg_extension where extname = 'citus') then
+    alter table operations alter column payload set storage external;
+    alter table operations alter column result set storage external;
+    alter table assets alter column document set storage external;
+  end if;
+end $$;
