@@ -87,10 +87,10 @@ function most(rows: readonly Row[], column: string): number {
 }
 
 function shareOf(rows: readonly Row[], workload: string): Goal {
-  const share = most(
-    rows.filter((row) => row.workload === workload),
-    'of the driver',
-  )
+  const [fastest] = rows
+    .filter((row) => row.workload === workload)
+    .toSorted((one, other) => Number(other['per second']) - Number(one['per second']))
+  const share = Number(fastest?.['of the driver'])
   return {
     goal: `${workload}: at least ${goals.share} of what the same statements reach without the platform`,
     found: share.toFixed(2),

@@ -21,7 +21,7 @@ import { applyDelete, applyPut, type DeletePayload, type PutPayload } from './pu
 import { loadWorkspace, saveWorkspace } from './workspace.ts'
 
 /** How many accepted writes share a transaction, and how many assets they may be about. */
-const batch = { operations: 500, items: 2_000 } as const
+const batch = { operations: 500, items: 1_000 } as const
 const alone = { operations: 1, items: 0 } as const
 
 /**
