@@ -96,9 +96,11 @@ export class Worker {
     await within(this.#options.graceMs / 10, ended())
   }
 
+  /** What runs here is looked for again when it ends: until then there is nothing to see. */
   wake(tenantId: string, kind: string): void {
-    this.#tenant(tenantId).woken.add(kind)
-    this.attend(tenantId)
+    const { woken, runs } = this.#tenant(tenantId)
+    woken.add(kind)
+    if (![...runs.keys()].some((run) => run.claimed.kind === kind)) this.attend(tenantId)
   }
 
   /** Soon, not at once: a burst of commits becomes one look. */

@@ -8,7 +8,7 @@ import type { Handlers } from '../../platform/service.ts'
 import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
 import { normaliseAsset } from './asset.ts'
 import { findGroups } from './asset-store.ts'
-import { keyOf, normalise, storedIdentifier, uncertaintyOf } from './identifier.ts'
+import { keyOf, storedIdentifier, uncertaintyOf } from './identifier.ts'
 import type { PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
 import { propertyText } from './property.ts'
 import { findProperties } from './property-store.ts'
@@ -285,8 +285,7 @@ async function putItem(
     relations: ((relations ?? []) as AssetRelation[]).map((relation) => ({
       predicate: relation.predicate,
       related: relation.related_asset.asset_identifiers.map((identifier) => {
-        const normal = normalise(identifier)
-        return { key: keyOf(normal), uncertainty: uncertaintyOf(normal) }
+        return { key: keyOf(identifier), uncertainty: uncertaintyOf(identifier) }
       }),
       role: relation.relational_role_of_related_asset,
       bidirectional: relation.is_bidirectional === true,

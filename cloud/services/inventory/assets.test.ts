@@ -160,6 +160,47 @@ describe('assets', () => {
     )
   })
 
+  test('what belongs to an asset goes with it, and its identifiers are free again', async () => {
+    const { data: property } = await admin.inventory.createCustomProperty({
+      body: { data: { name: 'shelf', data_type: 'text' } },
+    })
+    const reachable = {
+      ...device('shelved', custom('shelved'), mac('02:00:00:00:00:77')),
+      connection_points: [{ connection_point_type: 'Ipv4Connectivity', ipv4_address: '192.0.2.77' }],
+    }
+    const { result } = await put(reachable)
+    const value = { asset_id: result.assetId, key: property.key, value: 'B7' }
+    await finish(operator, 'setPropertyValues', { body: { data: [value] } })
+    const rowsLeft = () =>
+      hub.asOwner(async (owner) => {
+        const tables = ['asset_identifiers', 'asset_addresses', 'asset_property_values']
+        const counts = tables.map((table) =>
+          owner.query(`select from ${table} where asset_id = $1`, [result.assetId]).then(({ rowCount }) => rowCount),
+        )
+        return Promise.all(counts)
+      })
+    assert.deepEqual(await rowsLeft(), [2, 1, 1])
+    await finish(operator, 'deleteAssets', { body: { data: { ids: [result.assetId] } } })
+    assert.deepEqual(await rowsLeft(), [0, 0, 0])
+    const again = await put(reachable)
+    assert.equal(again.result.outcome, 'created')
+    assert.notEqual(again.result.assetId, result.assetId)
+  })
+
+  test('an access group with assets cannot be deleted, an emptied one can', async () => {
+    const { data: hall } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hall' } } })
+    const { result } = await put({ ...device('crane'), access_group: 'hall' }, {}, admin)
+    await assert.rejects(admin.authorization.deleteAccessGroup({ params: { id: hall.id } }), {
+      code: 'access_group_not_empty',
+      message: 'There are still assets in the access group hall',
+    })
+    await finish(admin, 'setAccessGroup', {
+      params: { id: result.assetId },
+      body: { data: { access_group: 'default' } },
+    })
+    await admin.authorization.deleteAccessGroup({ params: { id: hall.id } })
+  })
+
   test('a batch gives one result each, and one bad item does not fail its neighbours', async () => {
     const other = await admin.authorization.createAccessGroup({ body: { data: { name: 'elsewhere' } } })
     await put({ ...device('theirs'), access_group: 'elsewhere' }, {}, admin)

@@ -77,7 +77,7 @@ export type SplitPayload = { assetId: string; keys: string[]; name?: string; ifM
  * Applied alone. What moves identifiers between assets: nothing that waits beside it may rely on whose they were. And what
  * looks at relations as they are: those of a batch are written at its end.
  */
-export function isReshaping({ kind }: QueuedOperation): boolean {
+export function isReshaping({ kind }: { kind: string }): boolean {
   return kind === 'merge' || kind === 'undo-merge' || kind === 'split' || kind === 'put-whole'
 }
 

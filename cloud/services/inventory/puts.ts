@@ -75,7 +75,9 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
       ? createdDocument(item.asset, { responsible: operation.principalName, now })
       : mergeAsset(known.document, item.asset)
   const content = item.rest === undefined ? own : withRest(own, item.rest, now)
-  const faults = await parts.schemas.faultsOf(applying.tx, content)
+  const faults = await parts.schemas.faultsOf(applying.tx, content, {
+    asSent: known === undefined && item.rest === undefined,
+  })
   if (faults.length > 0) {
     throw new Problem(
       'invalid_asset',

@@ -87,11 +87,15 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
     return [...faultsIn(openBase(), asset), ...fieldErrors(own(asset).filter((error) => !missing(error)))]
   }
 
-  /** What is wrong with an asset as it would be stored. Its identifiers were looked at when they were sent. */
-  async faultsOf(handle: Handle, stored: PlainObject): Promise<FieldError[]> {
-    const asset = writeShape(stored)
-    const own = await this.#own(handle, asset)
+  /**
+   * What is wrong with an asset as it would be stored. Its identifiers were looked at when they were sent, and so was
+   * all of it when it is just what was sent: then only what a tenant's schema wants to be there is left to look for.
+   */
+  async faultsOf(handle: Handle, stored: PlainObject, { asSent = false } = {}): Promise<FieldError[]> {
+    const own = await this.#own(handle, stored)
     if (own === undefined) return [schemaNotFound]
+    if (own === 'base' && asSent) return []
+    const asset = writeShape(stored)
     const identified = { ...asset, asset_identifiers: anyIdentifiers }
     const errors =
       own === 'base' ? errorsIn(closedBase(), identified) : [...errorsIn(openBase(), identified), ...own(asset)]

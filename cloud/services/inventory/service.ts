@@ -6,6 +6,7 @@ import { assetWriteHandlers } from './asset-writes.ts'
 import { assetHandlers } from './assets.ts'
 import { duplicateHandlers } from './duplicates.ts'
 import { graphHandlers } from './graphs.ts'
+import { Handover } from './handover.ts'
 import { mergeWriteHandlers } from './merge-writes.ts'
 import { anyQueued, pruneOperations } from './operation-store.ts'
 import { propertyHandlers } from './properties.ts'
@@ -26,6 +27,7 @@ export type Desk = {
   acceptance: Acceptance
   schemas: SchemaRegistry
   waiters: StatusWaiters
+  handover: Handover
   /** The access group of each tenant where things are that nobody put anywhere else. */
   defaultGroups: Map<string, string>
 }
@@ -37,10 +39,12 @@ function deskOf(context: Context): Desk {
   const known = desks.get(context)
   if (known !== undefined) return known
   const { database } = context
+  const handover = new Handover()
   const desk = {
     context,
     database,
-    acceptance: new Acceptance({ database }),
+    handover,
+    acceptance: new Acceptance({ database, handover }),
     schemas: new SchemaRegistry({ load: findSchema }),
     waiters: new StatusWaiters(),
     defaultGroups: new Map<string, string>(),
@@ -73,12 +77,12 @@ export const inventoryService = service({
   },
   jobs(context) {
     const { database, access, log } = context
-    const { schemas, waiters } = deskOf(context)
+    const { schemas, waiters, handover } = deskOf(context)
     return {
       'inventory.apply': {
         standing: { everyMs: 5_000, wakeOn: operationsTopic, pending: anyQueued },
         async run({ tenantId, signal }) {
-          await applyQueued({ database, access, schemas, waiters, log }, tenantId, signal)
+          await applyQueued({ database, access, schemas, waiters, handover, log }, tenantId, signal)
         },
       },
       'inventory.prune': {

@@ -19,7 +19,7 @@ export async function givenAssets(hub: TestHub, assets: readonly GivenAsset[]): 
     const fallback = (await findAccessGroupByName(tx, defaultAccessGroup))?.id ?? ''
     const rows = assets.map((asset) => rowOf(asset, fallback))
     await recountFacets(tx, { kept: [], coming: rows })
-    await putAssets(tx, rows)
+    await putAssets(tx, { fresh: rows, changed: [] })
     await putWords(
       tx,
       rows.map(({ id, name }) => ({ id, text: (name ?? '').toLowerCase() })),
