@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Contract, Operation } from '@millwright/api/contract.ts'
+import { type Contract, isInternal, type Operation } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import { enrolledGateway } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
@@ -38,7 +38,7 @@ test("a gateway's token can do nothing but a gateway's work", async () => {
         params,
         ...(operation.body === undefined ? {} : { body: {} }),
       })
-      const expected = operation.access === 'peer' ? 404 : 403
+      const expected = isInternal(operation) ? 404 : 403
       assert.equal(status, expected, `${contract.name}.${name}`)
       refused++
     }
