@@ -70,7 +70,7 @@ function put(branch: Branch, parent: readonly Step[], identifier: Identifier): v
   else if (!isNode(holder.members.get(last.name))) holder.members.set(last.name, value)
 }
 
-type Container = { path: Step[] | undefined; children: readonly Identifier[] }
+type Container = { path: readonly Step[] | undefined; children: readonly Identifier[] }
 
 function putContainer(branch: Branch, parent: readonly Step[], { path, children }: Container): void {
   const steps = path === undefined ? [] : below(path, parent)

@@ -5,9 +5,9 @@ import type { SemanticClassifier } from '@millwright/api/proto/generated/identif
 export type Step = { name: string; index?: number }
 
 export type Place = {
-  path: Step[]
+  readonly path: readonly Step[]
   /** The class that the address of the schema ends with. */
-  className?: string
+  readonly className?: string
 }
 
 /** Deeper is no asset. */
@@ -45,7 +45,20 @@ export function placeOf(classifiers: readonly SemanticClassifier[]): Place | und
   return undefined
 }
 
+/** The devices of one scan have the same addresses again and again. */
+const known = new Map<string, Place | undefined>()
+const remembered = 5_000
+
 function placeFromAddress(address: string): Place | undefined {
+  const before = known.get(address)
+  if (before !== undefined) return before
+  const place = readAddress(address)
+  if (known.size >= remembered) known.clear()
+  known.set(address, place)
+  return place
+}
+
+function readAddress(address: string): Place | undefined {
   const [base = '', ...fragment] = address.split('#')
   const path = pathOf(fragment.join('#'))
   const className = base.replace(/\/$/, '').split('/').at(-1)
