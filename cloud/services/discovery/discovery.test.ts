@@ -91,6 +91,8 @@ describe('discovery', () => {
     )
     assert.deepEqual(report.errors, [{ code: 16, description: 'needs credentials', device: { ip: '10.0.0.9' } }])
     const [first] = report.findings
+    const { data: asset } = await admin.inventory.readAsset({ params: { id: first?.assetId ?? '' }, query: {} })
+    assert.equal((asset.reachability_state as { state_value: string }).state_value, 'reached')
     const { data: relations } = await admin.inventory.listAssetRelations({
       params: { id: first?.assetId ?? '' },
       query: {},

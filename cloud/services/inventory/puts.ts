@@ -2,7 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
-import { createdDocument, isSame, mergeAsset } from './asset.ts'
+import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { suspicionsOf } from './duplicate.ts'
 import { choose } from './identifier.ts'
 import type { DeletePayload, PutItem, PutPayload, WantedRelation } from './payload.ts'
@@ -74,7 +74,8 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
     known === undefined
       ? createdDocument(item.asset, { responsible: operation.principalName, now })
       : mergeAsset(known.document, item.asset)
-  const content = item.rest === undefined ? own : withRest(own, item.rest, now)
+  const written = item.rest === undefined ? own : withRest(own, item.rest, now)
+  const content = payload.source.type === 'discovery' ? reached(written, now) : written
   const faults = await parts.schemas.faultsOf(applying.tx, content, {
     asSent: known === undefined && item.rest === undefined,
   })
@@ -169,3 +170,9 @@ export function applyDelete({ workspace, rights, operation }: Applying, { ids }:
 }
 
 export type { DeletePayload, PutPayload }
+
+/** Who found it has reached it. */
+function reached(document: ReturnType<typeof mergeAsset>, now: string) {
+  if (stateValueOf(document, 'reachability_state') === 'reached') return document
+  return setState(document, { state: 'reachability_state', value: 'reached', now })
+}
