@@ -86,12 +86,12 @@ export function BulkEditDialog({ ids, onClose, onDone }: Given) {
     const outcome = await inBulk({ ids, write: write(api, field, value), onProgress: (done) => setProgress({ done }) })
     setProgress({ done: ids.length, outcome })
     if (outcome.failures.length > 0) throw new Error(text.someFailed(formats.number(outcome.failures.length)))
-    toldDone(text.changed(formats.number(outcome.done)))
+    toldDone(text.changed(outcome.done, formats.number(outcome.done)))
     onDone?.()
   }
   return (
     <ConfirmDialog
-      title={text.editTitle(formats.number(ids.length))}
+      title={text.editTitle(ids.length, formats.number(ids.length))}
       action={text.change}
       onConfirm={confirm}
       onClose={onClose}
@@ -157,12 +157,12 @@ export function BulkDeleteDialog({ ids, onClose, onDone }: Given) {
     })
     setProgress({ done: ids.length, outcome })
     if (outcome.failures.length > 0) throw new Error(text.someFailed(formats.number(outcome.failures.length)))
-    toldDone(text.deleted(formats.number(outcome.done)))
+    toldDone(text.deleted(outcome.done, formats.number(outcome.done)))
     onDone?.()
   }
   return (
     <ConfirmDialog
-      title={text.deleteTitle(formats.number(ids.length))}
+      title={text.deleteTitle(ids.length, formats.number(ids.length))}
       action={text.deleteVerb}
       isDangerous
       onConfirm={confirm}
