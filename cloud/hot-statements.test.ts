@@ -246,8 +246,8 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
     [tenantId],
   )
   await owner.query(
-    `insert into relation_counts (tenant_id, predicate, part, relations)
-     select $1, case n when 1 then 'found_by_gateway' else 'p' || n end, 0, $2 from generate_series(1, 200) n`,
+    `insert into relation_counts (tenant_id, predicate, part, relations, changes)
+     select $1, case n when 1 then 'found_by_gateway' else 'p' || n end, 0, $2, $2 from generate_series(1, 200) n`,
     [tenantId, many],
   )
   await owner.query(

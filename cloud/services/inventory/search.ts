@@ -5,8 +5,8 @@ import { type Identifier, nameOf, valueTextOf } from './identifier.ts'
 /** How much text of an asset is looked at. */
 export const searchBytes = 8 * 1024
 
-/** How many words of it, and how many characters from the beginning of each. */
-const most = { words: 1_000, length: 48 } as const
+/** How many words of it, how many of them together, and how many characters of these. */
+const most = { words: 1_000, together: 3, length: 48 } as const
 
 /** Text that is the same for many assets, or that nobody types. */
 const silent = new Set([
@@ -49,29 +49,44 @@ function collect(name: string, value: unknown, into: string[]): void {
 
 const blanks = /\s+/u
 const wordStart = /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu
-const atEnds = /^[^\p{L}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu
+const beforeFirst = /^[^\p{L}\p{N}]+/u
+const afterLast = /[^\p{L}\p{M}\p{N}]+$/u
 
 /**
- * Everything that a text can be found by: from each place where a word begins to the next blank. So `02:1b:00` is found
- * by `02:1b`, by `1b:00` and by `00`, and each by one look into an index.
+ * Everything that a text can be found by: each word with the two that follow it up to the next blank. So `02:1b:00:7f` is
+ * found by `02:1b`, by `1b:00:7f` and by `7f`, each with one look into an index, and names that are built alike share
+ * most of what they are found by.
  */
 export function wordsIn(text: string): Set<string> {
   const words = new Set<string>()
   for (const chunk of text.split(blanks)) {
-    for (const { index } of chunk.matchAll(wordStart)) {
-      if (words.size < most.words) words.add(shortened(chunk.slice(index)))
-    }
+    for (const { text: word } of runsOf(chunk)) if (words.size < most.words) words.add(word)
   }
   return words
 }
 
-/** What somebody looks for, word by word: each must be the beginning of a word of the asset. */
-export function wordsLookedFor(text: string): string[] {
-  const words = storableText(text)
-    .toLowerCase()
-    .split(blanks)
-    .map((word) => shortened(word.replace(atEnds, '')))
-  return [...new Set(words)].filter((word) => word !== '')
+/** A word that must be there as it is, or as the beginning of one. */
+export type WantedWord = { text: string; isWhole: boolean }
+
+/** What somebody looks for. Of many words without a blank, each three that follow each other must be there. */
+export function wordsLookedFor(text: string): WantedWord[] {
+  const wanted = new Map<string, WantedWord>()
+  for (const chunk of storableText(text).toLowerCase().split(blanks)) {
+    const runs = runsOf(chunk.replace(beforeFirst, '').replace(afterLast, ''))
+    for (const run of runs.slice(0, Math.max(1, runs.length - most.together + 1))) {
+      wanted.set(`${run.text}${run.isWhole}`, run)
+    }
+  }
+  return [...wanted.values()]
+}
+
+/** From each beginning of a word, up to the end of the last that belongs together with it; whole where more follow. */
+function runsOf(chunk: string): WantedWord[] {
+  const starts = [...chunk.matchAll(wordStart)].map(({ index }) => index)
+  return starts.map((start, place) => {
+    const end = starts[place + most.together]
+    return { text: shortened(chunk.slice(start, end).replace(afterLast, '')), isWhole: end !== undefined }
+  })
 }
 
 function shortened(word: string): string {

@@ -1,7 +1,8 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
-import { wordsIn } from './search.ts'
+import type { AssetSet } from './listing.ts'
+import { type WantedWord, wordsIn } from './search.ts'
 
 /**
  * Words begin with a mark of their tenant, so that an index look-up does not pass through the words of others. Two
@@ -16,9 +17,9 @@ export function wordVector(tenantId: string, text: string): string {
   return [...wordsIn(text)].map((word) => marked(tenantId, word)).join(' ')
 }
 
-/** The question for assets that have words beginning with all of these. */
-export function wordQuery(tenantId: string, words: readonly string[]): string {
-  return words.map((word) => `${marked(tenantId, word)}:*`).join(' & ')
+/** The question for assets that have all of these. */
+export function wordQuery(tenantId: string, words: readonly WantedWord[]): string {
+  return words.map(({ text, isWhole }) => `${marked(tenantId, text)}${isWhole ? '' : ':*'}`).join(' & ')
 }
 
 const putStatement = statement(
@@ -34,10 +35,12 @@ export async function putWords(tx: Transaction, texts: readonly { id: string; te
 }
 
 /** The assets with such words, as a set: see `AssetSet`. The question is the parameter. */
-export function assetsWithWords(parameter: string) {
+export function assetsWithWords(parameter: string): AssetSet {
   const where = `w.tenant_id = $1 and w.words @@ ${parameter}::tsquery`
+  const ids = `select w.asset_id as id from asset_words w where ${where}`
   return {
-    ids: `select w.asset_id as id from asset_words w where ${where}`,
+    ids,
+    once: ids,
     has: `(select true from asset_words w where w.asset_id = a.id and ${where} limit 1)`,
   }
 }
