@@ -4,7 +4,7 @@ import { noRights, type Rights } from '../../platform/access/rights.ts'
 import { findAccessGroupByName } from '../../platform/access/store.ts'
 import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
 import { testHub } from '../../platform/testing/hub.ts'
-import { countAssets, listAssets, type Page } from './asset-list-store.ts'
+import { countAssets, listAssets, type Page, placeOf } from './asset-list-store.ts'
 import { type Query, selectionOf } from './asset-selection.ts'
 import { everything, type SortKey, after as stretchesAfter } from './listing.ts'
 import { putRelations } from './relation-store.ts'
@@ -65,9 +65,9 @@ test('the assets of a set are the same however many there are', async () => {
           for (let stretches = everything; ; ) {
             const { rows } = await listed({ stretches, sort, bounds, limit: 3 })
             paged.push(...rows.map(({ id }) => id))
-            const last = rows.length === 3 ? rows.at(-1)?.keys : undefined
+            const last = rows.length === 3 ? rows.at(-1) : undefined
             if (last === undefined) break
-            stretches = stretchesAfter(sort, last, selection.values.length + 2)
+            stretches = stretchesAfter(sort, placeOf(last, sort), selection.values.length + 2)
           }
           assert.deepEqual(paged, whole, JSON.stringify({ query, bounds, sort }))
           const { rows } = await listed({ stretches: everything, sort, bounds, limit: 2, offset: 1 })

@@ -4,9 +4,15 @@ import type { Selection } from './asset-selection.ts'
 import { type AssetSet, orderBy, type SortKey, type Stretches } from './listing.ts'
 
 /** An asset as it is shown: its document as text, and what is put in front of it. */
-export type ShownAsset = { id: string; accessGroup: string; version: number; document: string }
+export type ShownAsset = { id: string; accessGroup: string; document: string }
 
-export type ListedAsset = ShownAsset & { keys: (string | null)[] }
+/** With what it is sorted by, as text. */
+export type ListedAsset = ShownAsset & { [key: `k${number}`]: string | null }
+
+/** Where an asset stands in the order of its list. */
+export function placeOf(asset: ListedAsset, sort: readonly SortKey[]): (string | null)[] {
+  return [...sort.map((_, index) => asset[`k${index}`] ?? null), asset.id]
+}
 
 /** Which of the selected, in which order. */
 export type Page = {
@@ -37,7 +43,7 @@ function fromFor(...parts: readonly string[]): string {
   return parts.some((part) => /\bg\./.test(part)) ? from : 'assets a'
 }
 
-const columns = `a.id, g.name as "accessGroup", a.version, a.document::text as document`
+const columns = `a.id, g.name as "accessGroup", a.document::text as document`
 
 /**
  * Without sets, in the order of an index. Of a set with few members, these are gathered first, which also tells the
@@ -152,10 +158,11 @@ async function askEach(
 
 /** The assets with these ids, in order. */
 function shown(sort: readonly SortKey[], ids: readonly string[]): string {
-  const keys = sort.map(({ column, cast }) =>
-    cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`,
-  )
-  return `select ${columns}, array[${[...keys, 'a.id::text'].join(', ')}] as keys from ${from}
+  const keys = sort.map(({ column, cast }, index) => {
+    const text = cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
+    return `, ${text} as k${index}`
+  })
+  return `select ${columns}${keys.join('')} from ${from}
     where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')})) order by ${orderBy(sort)}`
 }
 
@@ -194,11 +201,13 @@ export function totalsByGroup(handle: Handle, groups: readonly string[] | null, 
   return handle.rows(groupTotals, groups, limit)
 }
 
-const one = statement<ShownAsset & { accessGroupId: string }>(
-  `select ${columns}, a.access_group_id as "accessGroupId" from ${from} where a.tenant_id = $1 and a.id = $2`,
+type FoundAsset = ShownAsset & { accessGroupId: string; version: number }
+
+const one = statement<FoundAsset>(
+  `select ${columns}, a.version, a.access_group_id as "accessGroupId" from ${from} where a.tenant_id = $1 and a.id = $2`,
 )
 
-export function findAsset(handle: Handle, id: string): Promise<(ShownAsset & { accessGroupId: string }) | undefined> {
+export function findAsset(handle: Handle, id: string): Promise<FoundAsset | undefined> {
   return handle.row(one, id)
 }
 

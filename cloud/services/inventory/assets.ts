@@ -37,12 +37,12 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
         if (set.isOfMany === true && !isOfMany) asked.noteMany(question)
         const seen = query.cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
         const total = count ? (found ?? seen ?? (await totalOf(handle, selection, asked))) : undefined
-        const last = rows.length === limit ? rows.at(-1)?.keys : undefined
+        const last = rows.length === limit ? rows.at(-1) : undefined
         const meta = {
           ...(total === undefined ? {} : { totalElements: total }),
           elements: rows.length,
           offset,
-          ...(last === undefined ? {} : { nextCursor: writeCursor(identity, last) }),
+          ...(last === undefined ? {} : { nextCursor: writeCursor(identity, store.placeOf(last, sort)) }),
         }
         const shown = rows.map((row) => projected(row, query.fields)).join(',')
         return new JsonText(`{"data":[${shown}],"meta":${JSON.stringify(meta)}}`)
@@ -140,10 +140,7 @@ async function assetAt(handle: Handle, id: string, at: string) {
 }
 
 /** The document is passed through as text; only a projection has to look inside. */
-function projected(
-  { id, accessGroup, document }: Omit<store.ShownAsset, 'version'>,
-  fields: string | undefined,
-): string {
+function projected({ id, accessGroup, document }: store.ShownAsset, fields: string | undefined): string {
   const whole = `{"id":"${id}","access_group":${JSON.stringify(accessGroup)},${document.slice(1)}`
   if (fields === undefined) return whole
   const asset = JSON.parse(whole) as AssetDocument
