@@ -14,7 +14,7 @@ const rates: Record<string, number> = {
   'read by id': 6_000,
   'list 50 by beginning of name': 1_200,
   'list 100 with total': 700,
-  'list of one gateway': 1_600,
+  'list 50 of one gateway': 1_600,
   'list by text of one': 1_000,
 }
 const rated = 10_000

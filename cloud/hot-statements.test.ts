@@ -72,6 +72,8 @@ describe('every hot statement uses an index', () => {
       admin.inventory.listAssets({ query: { filter: "product_instance_information/serial_number eq 'S7'" } }),
     'finding assets by identifier': () =>
       admin.inventory.listAssets({ query: { filter: "asset_identifiers/any(i: i/value eq 'tag-7')", count: false } }),
+    'finding assets by address': () =>
+      admin.inventory.listAssets({ query: { filter: "connection_points/any(c: c/ipv4_address eq '10.0.0.7')" } }),
     'the assets of one gateway': () =>
       admin.inventory.listAssets({
         query: { relationsFilter: `object.id eq '${ids.asset}' and predicate eq 'found_by_gateway'` },
@@ -230,6 +232,11 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into asset_identifiers (tenant_id, key, asset_id, uncertainty, type, name, value, identifier, created_at)
      select $1, name, id, 1006, 'CustomIdentifier', 'tag', replace(name, 'asset', 'tag'), '{}', now() from assets where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into asset_addresses (tenant_id, asset_id, kind, address)
+     select tenant_id, id, 'ipv4', '10.0.0.' || replace(serial_number, 'S', '') from assets where tenant_id = $1`,
     [tenantId],
   )
   await owner.query(

@@ -332,6 +332,19 @@ describe('assets', () => {
     assert.ok(await finds('straight conveyor'))
   })
 
+  test('assets are found by an address as it was written, also among others', async () => {
+    const point = { connection_point_type: 'Ipv4Connectivity', id: 'ip', ipv4_address: '192.0.2.77' }
+    const { result } = await put({ ...device('addressed'), connection_points: [point] })
+    const found = async (condition: string) => {
+      const filter = `connection_points/any(c: ${condition})`
+      return (await operator.inventory.listAssets({ query: { filter } })).data.map(({ id }) => id)
+    }
+    assert.deepEqual(await found(`c/ipv4_address eq '192.0.2.77'`), [result.assetId])
+    assert.deepEqual(await found(`c/ipv4_address eq '192.0.2.77' and c/id eq 'ip'`), [result.assetId])
+    assert.deepEqual(await found(`c/ipv4_address eq '192.0.2.77' and c/id eq 'other'`), [])
+    assert.deepEqual(await found(`c/ipv4_address eq '192.0.2.7'`), [])
+  })
+
   test('facets and totals of their values are known without counting, and the same as counted', async () => {
     const by = 'responsible'
     const { result } = await put(device('facet'))

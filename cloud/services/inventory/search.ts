@@ -48,9 +48,11 @@ function collect(name: string, value: unknown, into: string[]): void {
 }
 
 const blanks = /\s+/u
-const wordStart = /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu
-const beforeFirst = /^[^\p{L}\p{N}]+/u
-const afterLast = /[^\p{L}\p{M}\p{N}]+$/u
+/** Letters and digits without anything between them; in scripts without blanks, each character. */
+const anyWord = /\p{Ideographic}|(?:(?!\p{Ideographic})[\p{L}\p{N}])(?:(?!\p{Ideographic})[\p{L}\p{M}\p{N}])*/gu
+/** The same where there is nothing else, which is most often so, and several times as fast. */
+const plainWord = /[a-z0-9]+/g
+const isPlain = /^[\0-\x7f]*$/
 
 /**
  * Everything that a text can be found by: each word with the two that follow it up to the next blank. So `02:1b:00:7f` is
@@ -72,7 +74,7 @@ export type WantedWord = { text: string; isWhole: boolean }
 export function wordsLookedFor(text: string): WantedWord[] {
   const wanted = new Map<string, WantedWord>()
   for (const chunk of storableText(text).toLowerCase().split(blanks)) {
-    const runs = runsOf(chunk.replace(beforeFirst, '').replace(afterLast, ''))
+    const runs = runsOf(chunk)
     for (const run of runs.slice(0, Math.max(1, runs.length - most.together + 1))) {
       wanted.set(`${run.text}${run.isWhole}`, run)
     }
@@ -82,10 +84,11 @@ export function wordsLookedFor(text: string): WantedWord[] {
 
 /** From each beginning of a word, up to the end of the last that belongs together with it; whole where more follow. */
 function runsOf(chunk: string): WantedWord[] {
-  const starts = [...chunk.matchAll(wordStart)].map(({ index }) => index)
-  return starts.map((start, place) => {
-    const end = starts[place + most.together]
-    return { text: shortened(chunk.slice(start, end).replace(afterLast, '')), isWhole: end !== undefined }
+  const words = [...chunk.matchAll(isPlain.test(chunk) ? plainWord : anyWord)]
+  return words.map(({ index: start }, place) => {
+    const last = words[Math.min(place + most.together, words.length) - 1]
+    const end = last === undefined ? chunk.length : last.index + last[0].length
+    return { text: shortened(chunk.slice(start, end)), isWhole: place + most.together < words.length }
   })
 }
 
