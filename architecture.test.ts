@@ -13,7 +13,7 @@ const sources = globSync('**/*.{ts,js,mjs}', {
   cwd: root,
   exclude: (name) => name === 'node_modules' || name === '.millwright' || name === '.git',
 })
-  .filter((file) => !file.includes('node_modules/'))
+  .filter((file) => !file.includes('node_modules/') && !file.includes('/generated/'))
   .toSorted()
 const codeFiles = sources.filter((file) => !isTest(file))
 const text = (file: string) => readFileSync(join(root, file), 'utf8')

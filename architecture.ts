@@ -12,7 +12,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   api: { holds: 'What crosses a wire: contracts, the one error, the typed client', mayImport: [] },
   'cloud/platform': { holds: 'What every service stands on, and knows none of them', mayImport: ['api'] },
   'cloud/platform/testing': {
-    holds: 'The test kit: a whole hub on a fresh database',
+    holds: 'The test kit: a whole hub with a tenant of its own',
     mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/services/identity', 'cloud/services', 'architecture'],
   },
   'cloud/front': { holds: 'The API gateway: tokens, permissions, rate limits', mayImport: ['api', 'cloud/platform'] },
@@ -22,10 +22,15 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/platform',
       'cloud/services/audit',
       'cloud/services/authorization',
+      'cloud/services/discovery',
       'cloud/services/events',
+      'cloud/services/gatekeeper',
       'cloud/services/identity',
       'cloud/services/inventory',
       'cloud/services/inventory-v1',
+      'cloud/services/jobs',
+      'cloud/services/onboarding',
+      'cloud/services/workflows',
     ],
   },
   'cloud/services/audit': { holds: 'Who did what: list, export, verify', mayImport: ['api', 'cloud/platform'] },
@@ -33,7 +38,15 @@ export const rooms: Readonly<Record<string, Room>> = {
     holds: 'Roles, access groups, grants, and why',
     mayImport: ['api', 'cloud/platform'],
   },
+  'cloud/services/discovery': {
+    holds: 'Finding devices: discoveries, their runs and reports, the links of gateways',
+    mayImport: ['api', 'cloud/platform'],
+  },
   'cloud/services/events': { holds: 'What changed, in order', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/gatekeeper': {
+    holds: 'Where gateways ask for work and hand in what they found',
+    mayImport: ['api', 'cloud/platform'],
+  },
   'cloud/services/identity': { holds: 'Users, server users, sign-in, tokens', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/inventory': {
     holds: 'Assets, their identifiers, and how they hang together',
@@ -43,10 +56,25 @@ export const rooms: Readonly<Record<string, Room>> = {
     holds: 'The inventory as clients of its version 1 know it',
     mayImport: ['api', 'cloud/platform'],
   },
+  'cloud/services/jobs': { holds: 'All jobs, whatever their type', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/onboarding': {
+    holds: 'Bringing gateways in, and sending them away',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/workflows': {
+    holds: 'State machines as data, jobs as their instances',
+    mayImport: ['api', 'cloud/platform'],
+  },
   cloud: {
     holds: 'Brings the cloud part together: settings, database, services, front',
     mayImport: ['api', 'architecture', 'cloud/front', 'cloud/platform', 'cloud/services', 'cloud/services/identity'],
   },
+  gateway: { holds: 'The asset gateway of a shop floor; reaches the cloud only through the API', mayImport: ['api'] },
+  'link-sdk': {
+    holds: 'Everything that the author of an asset link needs, and the suite that says whether it is one',
+    mayImport: ['api'],
+  },
+  links: { holds: 'Asset links, one folder per protocol', mayImport: ['api', 'link-sdk'] },
   web: { holds: 'The console; reaches the cloud only through the API', mayImport: ['api'] },
   cli: {
     holds: 'The command line',
@@ -57,7 +85,10 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/platform',
       'cloud/services/identity',
       'cloud/services/inventory',
+      'gateway',
       'tools',
+      'link-sdk',
+      'links',
     ],
   },
   bench: {
@@ -75,7 +106,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   e2e: { holds: 'The product as a user meets it', mayImport: ['api', 'cloud', 'cloud/platform'] },
   tools: {
     holds: 'What runs and checks the house',
-    mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/platform/testing'],
+    mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/platform/testing', 'cloud/services/workflows'],
   },
   architecture: { holds: 'This map, and the test that holds the code to it', mayImport: [] },
 }
@@ -88,7 +119,9 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/platform',
   'cloud/platform/testing',
   'cloud/services',
+  'cloud/services/events',
   'cloud/services/identity',
+  'link-sdk',
 ]
 
 /** A library that one folder alone may know. */
@@ -97,7 +130,7 @@ export const keptTo: Readonly<Record<string, readonly string[]>> = {
   '@fastify/cors': ['cloud/platform/http'],
   pg: ['cloud/platform/database'],
   'prom-client': ['cloud/platform/metrics.ts'],
-  pino: ['cloud/platform/log.ts'],
+  pino: ['cloud/platform/log.ts', 'gateway/log.ts'],
   croner: ['cloud/platform/jobs'],
   commander: ['cli'],
 }

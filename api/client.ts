@@ -33,11 +33,16 @@ export function client<C extends Contract>(contract: C, transport: Transport): C
     name,
     async (input: AnyInput) => {
       const exchange = await transport(contract, name, input)
-      if (exchange.status >= 400) throw problemFrom(exchange.body, exchange.status)
+      if (exchange.status >= 400) throw problemFrom(heard(contract, exchange.body), exchange.status)
       return exchange.body
     },
   ])
   return Object.fromEntries(functions) as Client<C>
+}
+
+/** Between processes of ours every contract speaks the one error. */
+function heard({ errorWords }: Contract, body: unknown): unknown {
+  return errorWords?.hear(body) ?? body
 }
 
 export type HttpRequest = { method: string; path: string; headers: Record<string, string>; body?: string }

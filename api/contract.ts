@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Permission } from './permission.ts'
-import type { ProblemCode } from './problem.ts'
+import type { ProblemCode, ProblemDocument } from './problem.ts'
 
 /**
  * One description per operation. Types, validation, the permission check, routes, OpenAPI, the typed clients and the
@@ -20,6 +20,8 @@ export type Operation = {
   body?: TSchema
   /** How the body is written; JSON unless said otherwise. */
   bodyType?: 'application/json' | 'application/x-www-form-urlencoded'
+  /** The largest body in bytes, where the usual limit does not fit what the operation is for. */
+  bodyBytes?: number
   /** Request headers the handler reads, lower-case. */
   headers?: readonly string[]
   /** Success and redirect answers by status. */
@@ -33,11 +35,12 @@ export type Operation = {
 }
 
 /**
- * Who may call: `public` anybody, `signed-in` any valid token, `peer` only another service of ours,
- * or a permission. A permission that is held per access group is enough in any one group to pass the front;
- * the handler then looks at the group of each asset.
+ * Who may call: `public` anybody, `signed-in` any valid token but that of a gateway, `known` that one too, `peer` only
+ * another service of ours for the platform itself, `on-behalf` only another service of ours in the name of somebody, or
+ * a permission. A permission that is held per access group is enough in any one group to pass the front; the handler
+ * then looks at the group of each asset.
  */
-export type Access = 'public' | 'signed-in' | 'peer' | Permission
+export type Access = 'public' | 'signed-in' | 'known' | 'peer' | 'on-behalf' | Permission
 
 /** An answer that is not JSON. */
 export type Media = { mediaType: string }
@@ -54,6 +57,15 @@ export function media(mediaType: string): Media {
   return { mediaType }
 }
 
+/** The words in which another engine refuses. */
+export type ErrorWords = {
+  schema: TSchema
+  /** The status and the body that its clients know. */
+  tell(problem: ProblemDocument): { status: number; body: unknown }
+  /** The problem that such a body tells of, for clients of ours. */
+  hear(body: unknown): unknown
+}
+
 /** A prefix, since when something is deprecated and when it is gone: RFC 3339 dates. */
 export type Deprecated = { prefix: string; deprecatedOn: string; sunsetOn: string }
 
@@ -64,6 +76,10 @@ export type Contract<Operations extends Record<string, Operation> = Record<strin
   version: string
   /** Where the operations live, e.g. `/iam/v1`. */
   prefix: string
+  /** Other prefixes where the same operations answer, because clients know them there. */
+  alsoAt?: readonly string[]
+  /** How a refusal reads, where clients expect the words of another engine; RFC 9457 unless given. */
+  errorWords?: ErrorWords
   /** Prefixes of before: the same operations answer there, and say that they have moved. */
   formerPrefixes?: readonly Deprecated[]
   /** The whole contract is on its way out: the prefix of the one that took its place. */
@@ -94,11 +110,13 @@ export type RequestOf<O extends Operation> = Part<O['params'], 'params'> &
   Part<O['query'], 'query'> &
   Part<O['body'], 'body'> & { headers: Record<string, string | undefined> }
 
-type BodyOf<A> = A extends TSchema
-  ? Static<A>
+type BodyOf<A> = A extends Empty
+  ? undefined
   : A extends Media
     ? string | AsyncIterable<string | Uint8Array>
-    : undefined
+    : A extends TSchema
+      ? Static<A>
+      : undefined
 
 /** What a call to an operation yields: its answers but for the refusals, which are thrown. */
 export type ResultOf<O extends Operation> = {
@@ -124,6 +142,18 @@ export function isEmpty(answer: TSchema | Media | Empty): answer is Empty {
 /** The full path of an operation, parameters still in braces. */
 export function pathOf(contract: Contract, operation: Operation): string {
   return operation.atRoot === true ? operation.path : contract.prefix + operation.path
+}
+
+/** True when only our own services may call it: nobody else knows that it is there. */
+export function isInternal({ access }: Operation): boolean {
+  return access === 'peer' || access === 'on-behalf'
+}
+
+/** Everywhere that an operation answers. What services say to each other has one place. */
+export function pathsOf(contract: Contract, operation: Operation): string[] {
+  const own = pathOf(contract, operation)
+  if (isInternal(operation) || operation.atRoot === true) return [own]
+  return [own, ...(contract.alsoAt ?? []).map((prefix) => prefix + operation.path)]
 }
 
 /** True when the operation changes something. */

@@ -1,9 +1,26 @@
 import { audit } from './audit.ts'
 import { authorization } from './authorization.ts'
+import { discovery } from './discovery.ts'
 import { events } from './events.ts'
+import { gatekeeper } from './gatekeeper.ts'
 import { identity } from './identity.ts'
 import { inventory } from './inventory.ts'
 import { inventoryV1 } from './inventory-v1.ts'
+import { jobs } from './jobs.ts'
+import { onboarding } from './onboarding.ts'
+import { workflows } from './workflows.ts'
 
 /** Every contract by name: what clients, documents and generated tests go over. */
-export const contracts = { identity, authorization, audit, events, inventory, 'inventory-v1': inventoryV1 } as const
+export const contracts = {
+  identity,
+  authorization,
+  audit,
+  events,
+  inventory,
+  'inventory-v1': inventoryV1,
+  onboarding,
+  gatekeeper,
+  discovery,
+  workflows,
+  jobs,
+} as const

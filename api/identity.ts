@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { RoleName } from './authorization.ts'
 import { contract, empty, media } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { GatewayKey } from './onboarding.ts'
 
 /** The name somebody signs in with; `name@tenant`, where no suffix means the tenant `default`. */
 export const SignInName = Type.String({
@@ -96,7 +97,7 @@ export const identity = contract({
       atRoot: true,
       summary: 'Get an access token',
       description:
-        'Grants: `client_credentials` for server users (form fields or HTTP Basic), `authorization_code` with PKCE and `refresh_token` for people. `scope` may name roles to narrow the token to. Errors are those of RFC 6749 §5.2.',
+        'Grants: `client_credentials` for server users (form fields or HTTP Basic) and gateways (a signed `client_assertion`, RFC 7523), `authorization_code` with PKCE and `refresh_token` for people. `scope` may name roles to narrow the token to. Errors are those of RFC 6749 §5.2.',
       access: 'public',
       readOnly: true,
       headers: ['authorization'],
@@ -105,6 +106,8 @@ export const identity = contract({
         grant_type: text(),
         client_id: text(),
         client_secret: text(),
+        client_assertion_type: text(),
+        client_assertion: text(),
         scope: text(),
         code: text(),
         code_verifier: text(),
@@ -317,6 +320,32 @@ export const identity = contract({
       headers: ['if-match'],
       answers: { 204: empty },
       errors: ['not_found', 'precondition_failed', 'would_escalate'],
+    },
+    putGateway: {
+      method: 'PUT',
+      path: '/gateways/{id}',
+      summary: 'A gateway and the key that it proves itself with',
+      access: 'peer',
+      params: byId,
+      body: data(closed({ name: Type.String(), publicKey: GatewayKey })),
+      answers: { 200: data(closed({ clientId: Type.String(), thumbprint: Type.String() })) },
+    },
+    updateGateway: {
+      method: 'PATCH',
+      path: '/gateways/{id}',
+      summary: 'Let a gateway in, or keep it out',
+      access: 'peer',
+      params: byId,
+      body: data(closed({ disabled: Type.Boolean() })),
+      answers: { 204: empty },
+    },
+    deleteGateway: {
+      method: 'DELETE',
+      path: '/gateways/{id}',
+      summary: 'Forget a gateway',
+      access: 'peer',
+      params: byId,
+      answers: { 204: empty },
     },
   },
 })

@@ -12,6 +12,8 @@ export const Document = Type.Unsafe<AssetDocument>(Type.Object({}, { additionalP
 /** How many things one request may name. */
 export const inventoryLimits = {
   batch: 1000,
+  /** As many assets as a batch may have, of the size that devices with many modules and annotations come to. */
+  batchBytes: 8 * 1024 * 1024,
   bulk: 100,
   relationsDeletedById: 50,
   relationsDeletedByFilter: 100,
@@ -19,6 +21,9 @@ export const inventoryLimits = {
   filterTerms: 64,
   graphDepth: 10,
   graphNodes: 2000,
+  /** Relations that one `relationsFilter` may follow on its way. */
+  relationsFollowed: 10_000,
+  historyDays: 36_500,
   statusWaitSeconds: 30,
   statusDays: 7,
   splitIdentifiers: 100,
@@ -27,11 +32,18 @@ export const inventoryLimits = {
 export const sourceTypes = ['discovery', 'assetlinkdiscovery', 'manual'] as const
 export type SourceType = (typeof sourceTypes)[number]
 
+export const managementStates = ['regarded', 'ignored', 'unknown'] as const
+export const reachabilityStates = ['reached', 'failed', 'unknown'] as const
+export const trustStates = ['trusted', 'pending', 'failed'] as const
+
+export const responsible = Type.String({ minLength: 1, maxLength: 256 })
+export const propertyValue = Type.Union([Type.String({ maxLength: 512 }), Type.Number(), Type.Boolean()])
+
 export function oneOf<const Values extends readonly string[]>(values: Values) {
   return Type.Unsafe<Values[number]>(Type.String({ enum: [...values] }))
 }
 
-const Accepted = data(
+export const Accepted = data(
   closed({
     statusId: Uuid,
     state: Type.Optional(Type.String()),
@@ -46,7 +58,7 @@ export const caseInsensitive = Type.Optional(
 
 export const byId = closed({ id: Uuid })
 
-const wait = ['prefer', 'if-match'] as const
+export const waitHeaders = ['prefer', 'if-match'] as const
 
 /** A write of one asset that is accepted now and applied in order. */
 export function accepted<const O extends Pick<Operation, 'method' | 'path' | 'summary'> & Partial<Operation>>(
@@ -54,7 +66,7 @@ export function accepted<const O extends Pick<Operation, 'method' | 'path' | 'su
 ) {
   return {
     access: 'inventory_write_asset_data',
-    headers: wait,
+    headers: waitHeaders,
     answers: { 202: Accepted },
     ...operation,
     errors: ['not_found', 'asset_not_found', ...(operation.errors ?? [])],

@@ -1,8 +1,10 @@
 import { type Static, type TProperties, Type } from 'typebox'
 import { contract } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { graphOperations } from './inventory-graph.ts'
 import { identityOperations } from './inventory-identity.ts'
-import { entityTypes, Relation, relationOperations } from './inventory-relations.ts'
+import { relationOperations } from './inventory-relations.ts'
+import { settingsOperations } from './inventory-settings.ts'
 import {
   accepted,
   byId,
@@ -10,17 +12,27 @@ import {
   Document,
   filterText,
   inventoryLimits,
+  managementStates,
   oneOf,
+  propertyValue,
+  reachabilityStates,
+  responsible,
   sourceTypes,
+  trustStates,
 } from './inventory-shapes.ts'
 import { systemEventOperations } from './inventory-system-events.ts'
+import { wholeOperations } from './inventory-whole.ts'
 
 export { type Entity, entityTypes, Predicate, Relation } from './inventory-relations.ts'
-export { type AssetDocument, inventoryLimits, type SourceType, sourceTypes } from './inventory-shapes.ts'
-
-export const managementStates = ['regarded', 'ignored', 'unknown'] as const
-export const reachabilityStates = ['reached', 'failed', 'unknown'] as const
-export const trustStates = ['trusted', 'pending', 'failed'] as const
+export {
+  type AssetDocument,
+  inventoryLimits,
+  managementStates,
+  reachabilityStates,
+  type SourceType,
+  sourceTypes,
+  trustStates,
+} from './inventory-shapes.ts'
 
 /** Where a write comes from. A bare text is the value of a discovery. */
 const Source = Type.Union([
@@ -54,7 +66,6 @@ function bulk<Properties extends TProperties>(properties: Properties) {
 }
 
 const accessGroup = Type.String({ minLength: 1, maxLength: 128, description: 'Name or id of an access group' })
-const responsible = Type.String({ minLength: 1, maxLength: 256 })
 
 export const propertyTypes = ['text', 'number', 'boolean', 'date', 'url'] as const
 
@@ -67,8 +78,6 @@ export const CustomProperty = closed({
 })
 export type CustomProperty = Static<typeof CustomProperty>
 
-const propertyValue = Type.Union([Type.String({ maxLength: 512 }), Type.Number(), Type.Boolean()])
-
 const HistoryEntry = closed({
   version: Type.Integer({ minimum: 1 }),
   time: Timestamp,
@@ -78,39 +87,6 @@ const HistoryEntry = closed({
   source: closed({ type: Type.String(), value: Type.Optional(Type.String()) }),
   before: Type.Union([Document, Type.Null()]),
   after: Type.Union([Document, Type.Null()]),
-})
-
-const pathQuery = {
-  direction: Type.Optional(
-    Type.Unsafe<'out' | 'in' | 'both'>(Type.String({ enum: ['out', 'in', 'both'], default: 'both' })),
-  ),
-  predicates: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 2048, description: 'Only these, separated by commas' }),
-  ),
-  at: Type.Optional(Type.String({ format: 'date-time', description: 'The graph as it was at this time' })),
-}
-
-const graphQuery = {
-  ...pathQuery,
-  depth: Type.Optional(Type.Integer({ minimum: 1, maximum: inventoryLimits.graphDepth, default: 1 })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: inventoryLimits.graphNodes, default: 500 })),
-}
-
-const GraphNode = closed({
-  type: oneOf(entityTypes),
-  id: Uuid,
-  name: Type.Optional(Type.String()),
-  functional_object_type: Type.Optional(Type.String()),
-  depth: Type.Integer({ minimum: 0 }),
-})
-
-const Graph = closed({ nodes: Type.Array(GraphNode), edges: Type.Array(Relation), truncated: Type.Boolean() })
-
-const Path = closed({
-  found: Type.Boolean(),
-  nodes: Type.Array(GraphNode),
-  edges: Type.Array(Relation),
-  truncated: Type.Boolean({ description: 'The search was given up: there may be a way that was not found' }),
 })
 
 export const inventory = contract({
@@ -132,13 +108,21 @@ export const inventory = contract({
         count: Type.Optional(Type.Boolean({ default: true, description: 'false spares the total' })),
         filter: Type.Optional(filterText),
         relationsFilter: Type.Optional(filterText),
+        depth: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: inventoryLimits.graphDepth,
+            default: 1,
+            description: 'How many relations relationsFilter follows, one after the other',
+          }),
+        ),
         caseInsensitive,
         sort: Type.Optional(Type.String({ maxLength: 1024, examples: ['name,-last_modified_timestamp'] })),
         q: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Free text' })),
         fields: Type.Optional(Type.String({ maxLength: 1024, description: 'Only these fields, separated by commas' })),
       }),
       answers: { 200: page(Document) },
-      errors: ['invalid_filter', 'unknown_property', 'sort_on_array', 'invalid_cursor'],
+      errors: ['invalid_filter', 'unknown_property', 'sort_on_array', 'invalid_cursor', 'graph_too_large'],
     },
     createAsset: accepted({
       method: 'POST',
@@ -157,6 +141,7 @@ export const inventory = contract({
       path: '/assets/batch',
       summary: 'Create or update many assets with one status and one result each',
       query: closed({ strict: Type.Optional(Type.Boolean({ default: false })) }),
+      bodyBytes: inventoryLimits.batchBytes,
       body: data(
         closed({
           assets: Type.Array(Document, { minItems: 1, maxItems: inventoryLimits.batch }),
@@ -198,7 +183,7 @@ export const inventory = contract({
         at: Type.Optional(Type.String({ format: 'date-time', description: 'As it was at this time' })),
       }),
       answers: { 200: data(Document) },
-      errors: ['not_found', 'unknown_property'],
+      errors: ['not_found', 'unknown_property', 'history_gone'],
     },
     readIdentifiers: {
       method: 'GET',
@@ -219,32 +204,7 @@ export const inventory = contract({
       answers: { 200: page(HistoryEntry) },
       errors: ['not_found'],
     },
-    readGraph: {
-      method: 'GET',
-      path: '/assets/{id}/graph',
-      summary: 'What hangs on an asset: checked at every hop, safe with cycles, bounded',
-      access: 'inventory_read_asset_data',
-      params: byId,
-      query: closed(graphQuery),
-      answers: { 200: data(Graph) },
-      errors: ['not_found'],
-    },
-    readPath: {
-      method: 'GET',
-      path: '/assets/{id}/path',
-      summary: 'A shortest way from one asset to another, over what the caller may read',
-      access: 'inventory_read_asset_data',
-      params: byId,
-      query: closed({
-        ...pathQuery,
-        depth: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: inventoryLimits.graphDepth, default: inventoryLimits.graphDepth }),
-        ),
-        to: Uuid,
-      }),
-      answers: { 200: data(Path) },
-      errors: ['not_found', 'asset_not_found'],
-    },
+    ...graphOperations,
     setManagementState: accepted({
       method: 'PATCH',
       path: '/assets/{id}/management-state',
@@ -339,6 +299,8 @@ export const inventory = contract({
     }),
     ...identityOperations,
     ...systemEventOperations,
+    ...wholeOperations,
+    ...settingsOperations,
     readStatus: {
       method: 'GET',
       path: '/status/{id}',

@@ -21,6 +21,7 @@ export const permissions = {
   glb_credential_read: { scope: 'global', title: 'See credentials (never their secrets)' },
   glb_credential_write: { scope: 'global', title: 'Manage credentials' },
   write_template: { scope: 'global', title: 'Upload credential templates' },
+  glb_gateway_work: { scope: 'global', title: 'Do the work of a gateway' },
   inventory_read_asset_data: { scope: 'access-group', title: 'Read assets' },
   inventory_write_asset_data: { scope: 'access-group', title: 'Create, change and delete assets' },
   remote_access_connect: { scope: 'access-group', title: 'Open remote connections to assets' },
@@ -67,12 +68,7 @@ export const builtInRoles = {
   },
   gateway: {
     title: "What a gateway's own token may do",
-    permissions: [
-      'glb_inventory_read_relation_data',
-      'glb_inventory_write_relation_data',
-      'inventory_read_asset_data',
-      'inventory_write_asset_data',
-    ],
+    permissions: ['glb_gateway_work'],
   },
 } as const satisfies Record<string, BuiltInRole>
 

@@ -32,4 +32,10 @@ export type TokenClaims = {
   scope?: string
   /** The sign-in that a person's token comes from. */
   sid?: string
+  /** The key that the bearer must prove to have with every request (RFC 7800, RFC 9449): its thumbprint. */
+  cnf?: { jkt: string }
 }
+
+/** Where the proof stands: a JWT of type `proofType`, signed for this one request. */
+export const proofHeader = 'dpop'
+export const proofType = 'dpop+jwt'

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { discover } from './discovery.ts'
 import { front } from './front.ts'
 import { inventory } from './inventory.ts'
 import { reads } from './reads.ts'
@@ -26,7 +27,14 @@ export type Options = {
   only: string
 }
 
-const benchmarks: Record<string, (options: Options) => Promise<Report>> = { start, front, revocation, inventory, reads }
+const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
+  start,
+  front,
+  revocation,
+  inventory,
+  reads,
+  discovery: discover,
+}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

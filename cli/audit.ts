@@ -4,9 +4,7 @@ import { verifyExport } from '@millwright/cloud/platform/audit/chain.ts'
 import type { Command } from 'commander'
 import { reportAndExit } from './report.ts'
 
-export function addAuditCommands(program: Command): void {
-  const audit = program.command('audit').description('the audit trail')
-
+export function addCommands(audit: Command): void {
   audit
     .command('verify')
     .description('check an exported audit trail (GET /audit/v1/export) for tampering, without a server')

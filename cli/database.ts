@@ -2,9 +2,7 @@ import { distributeTables } from '@millwright/cloud/prepare.ts'
 import type { Command } from 'commander'
 import { asOwner } from './owner.ts'
 
-export function addDatabaseCommands(program: Command): void {
-  const database = program.command('database').description('the database server')
-
+export function addCommands(database: Command): void {
   database
     .command('distribute')
     .description('spread the tables over the workers of a Citus cluster, by tenant')

@@ -3,9 +3,7 @@ import { rotateSigningKey } from '@millwright/cloud/services/identity/signing-ke
 import type { Command } from 'commander'
 import { asOwner, recordForTenants } from './owner.ts'
 
-export function addKeysCommands(program: Command): void {
-  const keys = program.command('keys').description('the keys of this installation')
-
+export function addCommands(keys: Command): void {
   keys
     .command('rotate')
     .description('sign tokens with a new key; tokens of the old one stay valid until they expire')

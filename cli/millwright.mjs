@@ -1,4 +1,6 @@
 #!/usr/bin/env node
 import { runOnNode24 } from '../tools/node24.mjs'
 
-await runOnNode24(new URL('./millwright.ts', import.meta.url))
+const entry = process.argv[2] === 'gateway' ? './gateway-main.ts' : './millwright.ts'
+
+await runOnNode24(new URL(entry, import.meta.url))

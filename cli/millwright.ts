@@ -1,18 +1,29 @@
 import { productVersion } from '@millwright/cloud/version.ts'
 import { Command } from 'commander'
-import { addAuditCommands } from './audit.ts'
-import { addConfigCommand } from './config.ts'
-import { addDatabaseCommands } from './database.ts'
-import { addKeysCommands } from './keys.ts'
-import { addPlantCommands } from './plant.ts'
 import { exitCodes, reportAndExit } from './report.ts'
-import { addTenantsCommands } from './tenants.ts'
-import { runCloud } from './up.ts'
-import { addUsersCommands } from './users.ts'
+
+type Part = { description: string; load(): Promise<{ addCommands(command: Command): void }> }
+
+/** The rest is loaded when it is asked for: what it stands on is large. */
+const parts: Record<string, Part> = {
+  tenants: {
+    description: 'the tenants of this installation, kept apart in the database itself',
+    load: () => import('./tenants.ts'),
+  },
+  users: { description: 'people, when nobody can sign in to manage them', load: () => import('./users.ts') },
+  keys: { description: 'the keys of this installation', load: () => import('./keys.ts') },
+  database: { description: 'the database server', load: () => import('./database.ts') },
+  audit: { description: 'the audit trail', load: () => import('./audit.ts') },
+  plant: { description: 'made-up plants, for trying things out and for measuring', load: () => import('./plant.ts') },
+  gateway: { description: 'the asset gateway of a shop floor', load: () => import('./gateway.ts') },
+  link: { description: 'asset links: write, test and run them', load: () => import('./link.ts') },
+  config: { description: 'the settings in effect, secrets masked', load: () => import('./config.ts') },
+}
 
 const program = new Command('millwright')
   .description('Open industrial asset management: find, keep and work on every device of a plant.')
   .version(productVersion)
+  .enablePositionalOptions()
   .showSuggestionAfterError()
   .showHelpAfterError('(millwright --help shows what there is)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodes.usage))
@@ -32,7 +43,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 program
   .command('up')
   .description('start everything on this machine')
-  .action(() => runCloud({ ...process.env }))
+  .action(() => runCloud({}, { withGateway: true }))
 
 program
   .command('cloud')
@@ -49,20 +60,24 @@ Example: two processes on one database, with the same key and the same address f
   millwright cloud --services audit,events --peers identity=http://127.0.0.1:9001,authorization=http://127.0.0.1:9001 --port 9002`,
   )
   .action((options: { services?: string; peers?: string; port?: string }) =>
-    runCloud({
-      ...process.env,
-      ...(options.services === undefined ? {} : { MILLWRIGHT_SERVICES: options.services }),
-      ...(options.peers === undefined ? {} : { MILLWRIGHT_PEERS: options.peers }),
-      ...(options.port === undefined ? {} : { MILLWRIGHT_PORT: options.port }),
-    }),
+    runCloud(
+      {
+        ...(options.services === undefined ? {} : { MILLWRIGHT_SERVICES: options.services }),
+        ...(options.peers === undefined ? {} : { MILLWRIGHT_PEERS: options.peers }),
+        ...(options.port === undefined ? {} : { MILLWRIGHT_PORT: options.port }),
+      },
+      { withGateway: false },
+    ),
   )
 
-addTenantsCommands(program)
-addUsersCommands(program)
-addKeysCommands(program)
-addDatabaseCommands(program)
-addAuditCommands(program)
-addPlantCommands(program)
-addConfigCommand(program)
+for (const [name, { description, load }] of Object.entries(parts)) {
+  const command = program.command(name).description(description)
+  if (process.argv.includes(name)) (await load()).addCommands(command)
+}
 
 await program.parseAsync().catch(reportAndExit)
+
+async function runCloud(settings: Record<string, string>, parts: { withGateway: boolean }): Promise<void> {
+  const { runCloud: run } = await import('./up.ts')
+  await run({ ...process.env, ...settings }, parts)
+}

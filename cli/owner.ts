@@ -6,13 +6,8 @@ import { attachPostgres, startPostgres } from '@millwright/cloud/platform/postgr
 import { masterKey } from '@millwright/cloud/platform/secrets/master-key.ts'
 import { createSecrets, type Secrets } from '@millwright/cloud/platform/secrets/secrets.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
-import {
-  type CloudConfiguration,
-  embeddedOwner,
-  ensureDatabase,
-  makeHome,
-  readCloudConfiguration,
-} from '@millwright/cloud/start.ts'
+import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import { embeddedOwner, ensureDatabase, makeHome } from '@millwright/cloud/start.ts'
 
 type Owner = Awaited<ReturnType<typeof openClient>>
 

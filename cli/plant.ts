@@ -9,7 +9,7 @@ import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { findTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import type { PlantSize } from '@millwright/cloud/services/inventory/plant.ts'
 import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
-import { readCloudConfiguration } from '@millwright/cloud/start.ts'
+import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { asOwner, recordForTenants } from './owner.ts'
 import { sendPlant } from './plant-sender.ts'
@@ -23,9 +23,7 @@ type Options = PlantSize & {
   secretFile?: string
 }
 
-export function addPlantCommands(program: Command): void {
-  const plant = program.command('plant').description('made-up plants, for trying things out and for measuring')
-
+export function addCommands(plant: Command): void {
   plant
     .command('generate')
     .description('fill a tenant with believable assets; the same seed makes the same plant')

@@ -15,11 +15,7 @@ import { asOwner, recordForTenants } from './owner.ts'
 import { reportAndExit } from './report.ts'
 import { table } from './table.ts'
 
-export function addTenantsCommands(program: Command): void {
-  const tenants = program
-    .command('tenants')
-    .description('the tenants of this installation, kept apart in the database itself')
-
+export function addCommands(tenants: Command): void {
   tenants
     .command('list')
     .description('all tenants, with their state and applications')

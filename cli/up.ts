@@ -1,6 +1,7 @@
 import { isAbsolute, relative } from 'node:path'
 import { styleText } from 'node:util'
-import { type RunningCloud, startCloud } from '@millwright/cloud/start.ts'
+import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import type { RunningCloud } from '@millwright/cloud/start.ts'
 import { productVersion } from '@millwright/cloud/version.ts'
 import { reportAndExit } from './report.ts'
 
@@ -13,22 +14,50 @@ export async function up(given: readonly string[], environment = process.env): P
       `npm start takes no arguments, but got ${given.join(' ')}: settings are variables, see npx millwright config`,
     )
   }
-  await runCloud({ ...environment })
+  await runCloud({ ...environment }, { withGateway: true })
 }
 
-/** Runs the cloud part in this process until a signal ends it. */
-export async function runCloud(environment: Record<string, string | undefined>): Promise<void> {
+/** Names that the gateway beside the platform understands. */
+const gatewayVariables = /^MILLWRIGHT_(GATEWAY|LINK)_/
+
+/** Runs the cloud part in this process until a signal ends it; with a gateway beside it, if that is wanted. */
+export async function runCloud(
+  environment: Record<string, string | undefined>,
+  { withGateway }: { withGateway: boolean },
+): Promise<void> {
   const startedAt = performance.now()
   const signals = stopSignals()
-  const running = await startCloud(environment, progress).catch(reportAndExit)
-  if (running === undefined) return
+  const own = withGateway ? Object.entries(environment).filter(([name]) => !gatewayVariables.test(name)) : undefined
+  const running = await start(own === undefined ? environment : Object.fromEntries(own)).catch(reportAndExit)
   clearProgress()
   print(welcome(running, (performance.now() - startedAt) / 1000))
+  const gateway = withGateway && running.hasLocalGateway ? localGateway(running, environment) : undefined
   const reason = await Promise.race([signals, running.failed])
   if (reason !== undefined) print(reason)
   else if (interactive) print('Stopping: finishing what was accepted.')
+  await (await gateway)?.stop()
   await running.stop()
   process.exit(reason === undefined ? 0 : 1)
+}
+
+/** A wrong setting is told at once, not after everything was loaded. */
+async function start(environment: Record<string, string | undefined>): Promise<RunningCloud> {
+  readCloudConfiguration(environment)
+  const { startCloud } = await import('@millwright/cloud/start.ts')
+  return startCloud(environment, progress)
+}
+
+/** The platform is there without it too: what keeps it from starting is told, and no more. */
+async function localGateway(running: RunningCloud, environment: Record<string, string | undefined>) {
+  try {
+    const { startLocalGateway } = await import('./local-gateway.ts')
+    const gateway = await startLocalGateway(running, environment)
+    print(`A gateway with a simulated plant is online (links register at port ${gateway.registryPort}): discover it.`)
+    return gateway
+  } catch (error) {
+    print(`The gateway on this machine did not start: ${(error as Error).message}`)
+    return undefined
+  }
 }
 
 /** Resolves at the first signal; later ones are ignored while the platform finishes. */

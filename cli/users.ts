@@ -5,9 +5,7 @@ import { resetPassword } from '@millwright/cloud/services/identity/accounts.ts'
 import type { Command } from 'commander'
 import { asOwner } from './owner.ts'
 
-export function addUsersCommands(program: Command): void {
-  const users = program.command('users').description('people, when nobody can sign in to manage them')
-
+export function addCommands(users: Command): void {
   users
     .command('reset-password <name>')
     .description('give a user (name@tenant; no suffix: default) a new password, which is printed once')

@@ -4,6 +4,7 @@ import { clientVoucher } from './front/client-voucher.ts'
 import { deniedWrites } from './front/denied-writes.ts'
 import { type ExternalIssuer, foreignIssuer } from './front/external-issuer.ts'
 import { Front } from './front/front.ts'
+import { ProofVerifier } from './front/proof.ts'
 import { RateLimit } from './front/rate-limit.ts'
 import { TokenVerifier } from './front/token.ts'
 import { pages } from './pages.ts'
@@ -13,6 +14,7 @@ import { auditJobs } from './platform/audit/audit.ts'
 import type { Address } from './platform/database/connection.ts'
 import type { Database } from './platform/database/database.ts'
 import { eventJobs } from './platform/events/events.ts'
+import { Feed } from './platform/events/feed.ts'
 import { createServer } from './platform/http/server.ts'
 import { createHub } from './platform/hub.ts'
 import { Jobs } from './platform/jobs/jobs.ts'
@@ -73,10 +75,12 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   })
   const jobs = new Jobs({ database, log })
   jobs.define({ ...auditJobs({ database, secrets }), ...eventJobs({ database }), ...pruningJobs({ database }) })
+  const feed = new Feed({ database, log })
+  const stopping = new AbortController()
   const peerTokens = createPeerTokens(secrets)
   const here = localServices(options)
   const hub = createHub(
-    { database, access, tenants, secrets, jobs, settings, log },
+    { database, access, tenants, secrets, jobs, feed, settings, log, stopping: stopping.signal },
     { services: here, remote: options.remote, peerTokens, strict: options.strict },
   )
   const { context } = hub
@@ -89,6 +93,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const rateLimit = new RateLimit({ perSecond: options.rateLimit })
   const front = new Front({
     tokens,
+    proofs: new ProofVerifier({ baseUrl: () => settings.baseUrl }),
     peerTokens,
     access,
     tenants,
@@ -133,6 +138,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     },
     inject: server.inject.bind(server),
     async close() {
+      stopping.abort()
       await withinTime(server.close(), limits.drainMs)
       await jobs.stop()
       await access.stop()

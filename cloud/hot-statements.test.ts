@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { workflows } from '@millwright/api/workflows.ts'
 import type { Client } from 'pg'
 import { v7 } from 'uuid'
+import { systemCaller } from './platform/access/system.ts'
 import { openClient } from './platform/database/connection.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { tenantTables } from './platform/testing/statements.ts'
@@ -31,7 +33,8 @@ describe('every hot statement uses an index', () => {
   let ids: Awaited<ReturnType<typeof fill>>
 
   before(async () => {
-    hub = await testHub()
+    // Plans depend on all rows of a table, also on those of other tenants.
+    hub = await testHub({ own: true })
     admin = await hub.as('administrator')
     ids = await fill()
   })
@@ -78,6 +81,10 @@ describe('every hot statement uses an index', () => {
       admin.inventory.listAssets({
         query: { relationsFilter: `object.id eq '${ids.asset}' and predicate eq 'found_by_gateway'` },
       }),
+    'the assets within two relations of one': () =>
+      admin.inventory.listAssets({
+        query: { relationsFilter: `subject.id eq '${ids.otherAsset}' and predicate eq 'found_by_gateway'`, depth: 2 },
+      }),
     'finding assets by text': () => admin.inventory.listAssets({ query: { q: 's777' } }),
     'finding assets by text that many have': () =>
       admin.inventory.listAssets({ query: { q: 'asset', count: false, limit: 10 } }),
@@ -102,6 +109,17 @@ describe('every hot statement uses an index', () => {
       await admin.inventory.listAssets({ query: { limit: 50, count: false, cursor: first.meta.nextCursor ?? '' } })
     },
     'what hangs on an asset': () => admin.inventory.readGraph({ params: { id: ids.otherAsset } }),
+    'what hung on an asset before': () =>
+      admin.inventory.readGraph({ params: { id: ids.otherAsset }, query: { at: new Date().toISOString() } }),
+    'what came to hang on an asset since': () =>
+      admin.inventory.readGraphDifference({
+        params: { id: ids.otherAsset },
+        query: { from: new Date().toISOString() },
+      }),
+    'forgetting the past': async () => {
+      await admin.inventory.updateSettings({ body: { data: { historyDays: 13 } } })
+      await hub.settle()
+    },
     'relating two assets': () =>
       admin.inventory.createRelation({
         body: {
@@ -115,6 +133,28 @@ describe('every hot statement uses an index', () => {
     'accepting and applying a write of an asset': async () => {
       await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
       await hub.settle()
+    },
+    'an agent that polls for new jobs': () =>
+      admin.workflows.listJobs({ query: { clientId: 'client-7', state: 'CREATED', workflow: 'discovery', limit: 1 } }),
+    'the open jobs of a client': () =>
+      admin.workflows.listJobs({ query: { clientId: 'client-7', group: 'OPEN', pagination: false } }),
+    'jobs by state': () => admin.workflows.listJobs({ query: { state: 'rare', limit: 20 } }),
+    'jobs by workflow and tag': () =>
+      admin.workflows.listJobs({ query: { tag: 'tag-7,even', workflow: 'discovery', sort: 'desc' } }),
+    'the newest jobs of all types': () => admin.workflows.listJobs({ query: { sort: 'desc', pagination: false } }),
+    'failed jobs of a gateway since yesterday': () =>
+      admin.jobs.listJobs({ query: { phase: 'failed', since: new Date(Date.now() - 86_400_000).toISOString() } }),
+    'one job with its history': () => admin.jobs.getJob({ params: { id: ids.job } }),
+    'taking, renewing and ending a job': async () => {
+      const engine = hub.context.peers(workflows, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
+      const clientId = 'client-9'
+      const wish = { clientId, workflows: ['discovery'], waitSeconds: 2, leaseSeconds: 60 }
+      const { data: taken } = await engine.takeJob({ body: { data: wish } })
+      assert.ok(taken)
+      const [id, lease] = [taken.job.id, taken.lease.id]
+      await engine.renewLease({ params: { id: lease }, body: { data: { jobId: id, clientId, progress: 7 } } })
+      await engine.moveJob({ params: { id }, body: { data: { state: 'FINISHED', as: 'CLIENT', lease } } })
+      await engine.takeJob({ body: { data: { ...wish, clientId: 'nobody' } } })
     },
     'background work: sealing, relaying, looking for what is due': () => hub.settle(),
   }
@@ -201,6 +241,7 @@ describe('every hot statement uses an index', () => {
         )
       }
       await fillInventory(owner, hub.tenant.tenantId)
+      await fillWorkflows(owner, hub.tenant.tenantId)
       await owner.query('analyze')
       const one = async (text: string) =>
         (await owner.query<{ id: string }>(text, [hub.tenant.tenantId])).rows[0]?.id ?? ''
@@ -211,6 +252,7 @@ describe('every hot statement uses an index', () => {
         entry: await one('select id from audit_entries where tenant_id = $1 limit 1'),
         asset: await one(`select id from assets where tenant_id = $1 and name = 'asset-7'`),
         otherAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-508'`),
+        job: await one('select id from workflow_jobs where tenant_id = $1 limit 1'),
         clientId: made.data.clientId,
         clientSecret: made.data.clientSecret,
       }
@@ -237,6 +279,13 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into asset_addresses (tenant_id, asset_id, kind, address)
      select tenant_id, id, 'ipv4', '10.0.0.' || replace(serial_number, 'S', '') from assets where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_name, source_type, document)
+     select tenant_id, id, v.version, now() - make_interval(secs => substring(serial_number from 2)::int * 56.4), 'created',
+            access_group_id, 'x', 'manual', document
+     from assets cross join generate_series(1, 2) as v (version) where tenant_id = $1`,
     [tenantId],
   )
   await owner.query(
@@ -268,6 +317,30 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
     `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type, created_at, modified_at)
      select $1, gen_random_uuid(), 'asset', subject_id, p.predicate, 'node', object_id, 'discovery', now(), now()
      from relations, (values ('is_here'), ('is_there')) as p (predicate) where tenant_id = $1`,
+    [tenantId],
+  )
+}
+
+/** Many jobs of a hundred clients, one in seven of them open; one tag of each is rare, the other is not. */
+async function fillWorkflows(owner: Client, tenantId: string): Promise<void> {
+  await owner.query(
+    `insert into workflow_jobs (tenant_id, id, client_id, workflow, definition, definition_hash, state, state_group, phase,
+                                is_final, awaits_client, version, created_at, modified_at)
+     select $1, gen_random_uuid(), 'client-' || n % 100, 'discovery', '{}', '',
+            case when n % 10000 = 1 then 'rare' when n % 7 = 0 then 'CREATED' else 'FINISHED' end,
+            case when n % 7 = 0 then 'OPEN' else 'DONE' end, case when n % 7 = 0 then 'waiting' else 'finished' end,
+            n % 7 > 0, n % 7 = 0, 1, now(), now()
+     from generate_series(1, $2::int) n`,
+    [tenantId, many],
+  )
+  await owner.query(
+    `insert into workflow_job_tags (tenant_id, tag, job_id)
+     select $1, unnest(array['tag-' || row_number() over () % 100, 'even']), id from workflow_jobs where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into workflow_job_history (tenant_id, job_id, number, modified_at, status)
+     select $1, id, 0, now(), '{"state":"CREATED"}' from workflow_jobs where tenant_id = $1`,
     [tenantId],
   )
 }

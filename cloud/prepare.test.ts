@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { openClient } from './platform/database/connection.ts'
 import { StartError } from './platform/start-error.ts'
-import { freshDatabase, testSecrets } from './platform/testing/server.ts'
+import { testDatabase, testSecrets } from './platform/testing/server.ts'
 import { prepareDatabase } from './prepare.ts'
 
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'makes roles and databases of its own'
@@ -75,7 +75,7 @@ function oneSentence(pattern: RegExp) {
 
 /** An empty database whose owner is a role with these attributes, as an operator would make it. */
 async function ownDatabase(attributes: 'createrole' | 'nocreaterole') {
-  const clone = await freshDatabase()
+  const clone = await testDatabase()
   if ('url' in clone.owner) throw new TypeError('This test needs the server of the test kit')
   const server = { ...clone.owner, database: 'postgres' }
   const superuser = await openClient(server)
@@ -108,7 +108,6 @@ async function ownDatabase(attributes: 'createrole' | 'nocreaterole') {
       await superuser.query(`drop role if exists ${database}_app`)
       await superuser.query(`drop role ${ownerRole}`)
       await superuser.end()
-      await clone.drop()
     },
   }
 }

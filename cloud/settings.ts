@@ -1,6 +1,17 @@
 import { isIP } from 'node:net'
 import { checkExternalIssuers } from './front/external-issuer.ts'
-import { choice, integer, json, list, origin, originOf, text, url } from './platform/configuration.ts'
+import {
+  type Configuration,
+  choice,
+  integer,
+  json,
+  list,
+  origin,
+  originOf,
+  readConfiguration,
+  text,
+  url,
+} from './platform/configuration.ts'
 import { logLevels } from './platform/log.ts'
 
 /** An address or a network, by its own numbers. */
@@ -53,6 +64,11 @@ export const cloudSettings = {
     secret: true,
     help: '32 bytes in base64 that encrypt all secrets; without it, the file master.key in the home',
   }),
+  localGateway: choice('MILLWRIGHT_LOCAL_GATEWAY', {
+    default: 'on',
+    of: ['on', 'off'],
+    help: 'Whether npm start also runs a gateway with a simulated plant on this machine',
+  }),
   services: list('MILLWRIGHT_SERVICES', { default: [], help: 'Services to run in this process; empty: all' }),
   peers: list('MILLWRIGHT_PEERS', { default: [], help: 'Where the other services are: name=url, separated by commas' }),
   tokenLifetimeSeconds: integer('MILLWRIGHT_TOKEN_LIFETIME', {
@@ -96,8 +112,14 @@ export const cloudSettings = {
   }),
 }
 
+export type CloudConfiguration = Configuration<typeof cloudSettings>
+
+export function readCloudConfiguration(environment: Record<string, string | undefined>): CloudConfiguration {
+  return readConfiguration(cloudSettings, environment, testVariables)
+}
+
 /** Read by the test kit, so that a mistyped name of ours still shows. */
-export const testVariables = [
+const testVariables = [
   'MILLWRIGHT_TEST_DATABASE_URL',
   'MILLWRIGHT_TEST_BINDING',
   'MILLWRIGHT_TEST_ARRANGEMENT',

@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Cloud, openCloud } from './cloud.ts'
 import { type FirstRun, firstRun } from './first-run.ts'
-import { type Configuration, readConfiguration } from './platform/configuration.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
 import { Database } from './platform/database/database.ts'
 import { createLog, type Log } from './platform/log.ts'
@@ -12,9 +11,7 @@ import { createSecrets } from './platform/secrets/secrets.ts'
 import { StartError } from './platform/start-error.ts'
 import { startTracing } from './platform/tracing.ts'
 import { prepareDatabase } from './prepare.ts'
-import { cloudSettings, testVariables } from './settings.ts'
-
-export type CloudConfiguration = Configuration<typeof cloudSettings>
+import { type CloudConfiguration, readCloudConfiguration } from './settings.ts'
 
 export type RunningCloud = {
   cloud: Cloud
@@ -22,6 +19,8 @@ export type RunningCloud = {
   home: string
   /** What was made because there was nothing yet, and where it is written down. */
   firstRun: FirstRun
+  /** Whether a gateway shall run beside it: wanted, and every service that brings it in is here. */
+  hasLocalGateway: boolean
   /** Resolves if the platform cannot go on, with the reason. */
   failed: Promise<string>
   stop(): Promise<void>
@@ -31,10 +30,6 @@ type Environment = Record<string, string | undefined>
 type Progress = (step: string) => void
 
 const embeddedDatabase = 'millwright'
-
-export function readCloudConfiguration(environment: Environment): CloudConfiguration {
-  return readConfiguration(cloudSettings, environment, testVariables)
-}
 
 /** From the configuration to a platform that answers. */
 export async function startCloud(environment: Environment, onProgress: Progress = () => {}): Promise<RunningCloud> {
@@ -77,7 +72,15 @@ export async function startCloud(environment: Environment, onProgress: Progress 
         baseUrl,
         isIdentityHere: isHere(configuration, 'identity'),
       })
-      return { cloud, baseUrl, home, firstRun: made, failed: engine.failed, stop: () => stop({ cloud, engine, log }) }
+      return {
+        cloud,
+        baseUrl,
+        home,
+        firstRun: made,
+        hasLocalGateway: configuration.localGateway === 'on' && isWhole(configuration),
+        failed: engine.failed,
+        stop: () => stop({ cloud, engine, log }),
+      }
     } catch (error) {
       await cloud.close()
       throw error
@@ -142,6 +145,11 @@ function peersOf(given: readonly string[]): Map<string, string> {
 /** Whether a service runs in this process. */
 function isHere({ services, peers }: CloudConfiguration, name: string): boolean {
   return services.length === 0 ? !peersOf(peers).has(name) : services.includes(name)
+}
+
+/** Whether every service runs in this process. */
+function isWhole({ services, peers }: CloudConfiguration): boolean {
+  return services.length === 0 && peers.length === 0
 }
 
 function originOf(host: string, port: number): string {

@@ -44,7 +44,13 @@ function start(file: string, given: readonly string[], surroundings: Surrounding
   const child = spawn(node, [join(checkout, file), ...given], {
     ...owner,
     cwd: startedIn,
-    env: { ...ownEnvironment(), MILLWRIGHT_HOME: home, MILLWRIGHT_PORT: '0', ...environment },
+    env: {
+      ...ownEnvironment(),
+      MILLWRIGHT_HOME: home,
+      MILLWRIGHT_PORT: '0',
+      MILLWRIGHT_LOCAL_GATEWAY: 'off',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const printed = { stdout: '', stderr: '' }
@@ -96,6 +102,13 @@ export function postgresOf(home: string): number[] {
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && (commandOf(pid).includes(data) || placeOf(pid) === data))
+}
+
+/** What a process has used of the processor so far. */
+export function cpuMsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  const hundredths = Number(fields[11]) + Number(fields[12])
+  return hundredths * 10
 }
 
 function commandOf(pid: number): string {

@@ -1,13 +1,16 @@
-import { spawn } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
 import { check, root } from './checks.ts'
+import type { FileReport } from './test-report.ts'
+import type { Assignment } from './test-worker.ts'
+import { runFiles } from './test-workers.ts'
 
 /**
- * `npm test`: types and lint, then every test on one throw-away database server; the services once more with each in a
- * process of its own. `npm test -- <files>` runs some files only. Nothing that was printed may show a secret.
+ * `npm test`: types and lint, then every test on one throw-away database server, and what crosses processes once more
+ * with each service in one of its own. `npm test -- <files>` runs some files only. Nothing that was printed may show a
+ * secret.
  */
 
 const given = process.argv.slice(2)
@@ -18,67 +21,91 @@ const everything = globSync('**/*.test.ts', {
 const wanted = given.length === 0 ? everything : everything.filter((file) => given.some((part) => file.includes(part)))
 if (wanted.length === 0) fail(`No test file matches ${given.join(' ')}.`)
 
+/** How long each file took when it was run last: the longest go first, so that nobody waits for them at the end. */
+const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json')
+const durations = readDurations()
+
 if (given.length === 0 && !(await check())) fail('The checks failed.')
 
-const external = process.env.MILLWRIGHT_TEST_DATABASE_URL
-const server = external === undefined ? await startTestServer() : undefined
+const server = process.env.MILLWRIGHT_TEST_DATABASE_URL === undefined ? await startTestServer() : undefined
 if (server !== undefined) {
   await ensureTemplate(server.address)
   process.env.MILLWRIGHT_TEST_SERVER = JSON.stringify(server.address)
 }
 
+/**
+ * What is different when each service has a process of its own: every operation behind the front, calls between
+ * services, bodies and headers of each kind, streams, who the caller is and what it may do. Each is run both ways.
+ */
+const crossing = [
+  'cloud/operations.test.ts',
+  'cloud/front/token.test.ts',
+  'cloud/platform/requests/idempotency.test.ts',
+  'cloud/services/audit/service.test.ts',
+  'cloud/services/authorization/access-groups.test.ts',
+  'cloud/services/events/stream.test.ts',
+  'cloud/services/identity/sign-in.test.ts',
+  'cloud/services/inventory/assets.test.ts',
+  'cloud/services/inventory-v1/service.test.ts',
+]
+
 let shown: string | undefined
-const results = [await runTests(wanted, 'in one process', {})]
-// Rules without a hub are the same in every arrangement.
-const services = wanted.filter((file) => file.startsWith('cloud/services/') && usesHub(file))
-if (services.length > 0) {
-  results.push(
-    await runTests(services, 'each service in a process of its own', { MILLWRIGHT_TEST_ARRANGEMENT: 'split' }),
-  )
-}
+const reports: (FileReport & Assignment)[] = []
+const isWell = await runFiles(assignments(), { workers: 2, onReport: take, onPrinted: print })
 await server?.stop()
+conclude()
 
-const passed = results.reduce((sum, result) => sum + result.passed, 0)
-const failed = results.reduce((sum, result) => sum + result.failed, 0)
-const skipped = results.reduce((sum, result) => sum + result.skipped, 0)
-if (shown !== undefined) console.error(`A secret was printed: …${shown}…`)
-console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`)
-process.exit(results.every((result) => result.ok) && shown === undefined && passed > 0 ? 0 : 1)
-
-type Result = { ok: boolean; passed: number; failed: number; skipped: number }
-
-function runTests(files: string[], title: string, environment: Record<string, string>): Promise<Result> {
-  console.log(`\n${files.length} test files, ${title}\n`)
-  return new Promise((resolve, reject) => {
-    const runner = ['--test', '--test-concurrency=2', '--test-timeout=300000', '--test-reporter=spec', ...files]
-    const child = spawn(process.execPath, runner, {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...environment },
-    })
-    let summary = ''
-    const watch = (text: string) => {
-      shown ??= secretIn(text)
-      summary = (summary + text).slice(-20_000)
-    }
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      process.stdout.write(text)
-      watch(text)
-    })
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      process.stderr.write(text)
-      watch(text)
-    })
-    child.on('error', reject)
-    child.on('close', (code) => {
-      const count = (name: string) => Number(new RegExp(`^ℹ ${name} (\\d+)`, 'm').exec(summary)?.[1] ?? 0)
-      resolve({ ok: code === 0, passed: count('pass'), failed: count('fail'), skipped: count('skipped') })
-    })
+function assignments(): Assignment[] {
+  const asked = process.env.MILLWRIGHT_TEST_ARRANGEMENT
+  const all = wanted.flatMap((file): Assignment[] => {
+    if (asked === 'split') return [{ file, arrangement: 'split' }]
+    const alsoSplit = crossing.some((path) => file === path)
+    return [{ file, arrangement: 'one process' }, ...(alsoSplit ? [{ file, arrangement: 'split' } as const] : [])]
   })
+  const expected = (assignment: Assignment) => durations[titleOf(assignment)] ?? Number.POSITIVE_INFINITY
+  return all.toSorted((one, other) => expected(other) - expected(one) || 0)
 }
 
-function usesHub(file: string): boolean {
-  return readFileSync(join(root, file), 'utf8').includes('testHub')
+function take(report: FileReport & Assignment): void {
+  reports.push(report)
+  durations[titleOf(report)] = Math.round(report.ms)
+  print(report.text)
+}
+
+function print(text: string): void {
+  shown ??= secretIn(text)
+  process.stdout.write(text)
+}
+
+function titleOf({ file, arrangement }: Assignment): string {
+  return arrangement === 'split' ? `${file}, split` : file
+}
+
+function conclude(): never {
+  writeDurations()
+  const slowest = reports.toSorted((one, other) => other.ms - one.ms).slice(0, 10)
+  console.log('\nThe slowest files, in seconds that went by and seconds of the processor')
+  const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(6)
+  for (const report of slowest) console.log(`${seconds(report.ms)} ${seconds(report.cpuMs)}  ${titleOf(report)}`)
+  const failures = reports.filter(({ failures }) => failures !== '')
+  for (const report of failures) console.log(`\n✖ ${titleOf(report)}\n${report.failures}`)
+  if (shown !== undefined) console.error(`A secret was printed: …${shown}…`)
+  const sum = (name: 'passed' | 'failed' | 'skipped') => reports.reduce((total, report) => total + report[name], 0)
+  console.log(`\n${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`)
+  process.exit(isWell && sum('failed') === 0 && shown === undefined && sum('passed') > 0 ? 0 : 1)
+}
+
+function readDurations(): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(durationsFile, 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+function writeDurations(): void {
+  mkdirSync(dirname(durationsFile), { recursive: true })
+  writeFileSync(durationsFile, JSON.stringify(durations, null, 2))
 }
 
 function fail(sentence: string): never {

@@ -91,6 +91,27 @@ describe('a token of a company identity provider', () => {
     )
   })
 
+  test('lets what it sent be applied where its roles count, and nowhere else, though more was granted before', async () => {
+    const admin = await hub.as('administrator')
+    const sent = async (claims: string[] | undefined, asset: object) => {
+      const token = await provider.sign({ email: 'otto@company.example', groups: claims })
+      const caller = claims === undefined ? admin : hub.withToken(token)
+      const { data } = await caller.inventory.createAsset({ body: { data: { asset: { ...asset } } } })
+      await hub.settle()
+      const status = await admin.inventory.readStatus({ params: { id: data.statusId } })
+      return [status.data.state, (status.data.detail.result as { code?: string }).code]
+    }
+    const pump = (accessGroup: object) => ({
+      functional_object_type: 'Device',
+      asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: 'pump-of-line-1' }],
+      ...accessGroup,
+    })
+    assert.deepEqual(await sent(undefined, pump({ access_group: 'line-1' })), ['finished', undefined])
+    assert.deepEqual(await sent(['line-1', 'line-2'], pump({ name: 'mine' })), ['finished', undefined])
+    assert.deepEqual(await sent(['line-2'], pump({ name: 'stolen' })), ['failed', 'identity_taken'])
+    assert.deepEqual(await sent(['line-1'], pump({ name: 'mine again' })), ['finished', undefined])
+  })
+
   test('is accepted although another provider calls somebody the same', async () => {
     await hub.context.database.transaction(hub.tenant, async (tx) => {
       await changeAccess(tx)

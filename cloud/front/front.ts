@@ -9,11 +9,13 @@ import { type PeerTokens, peerScheme } from '../platform/peer-token.ts'
 import type { Visitor } from '../platform/service.ts'
 import type { TenantDirectory } from '../platform/tenants/tenants.ts'
 import type { ClientVoucher } from './client-voucher.ts'
+import type { ProofVerifier } from './proof.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { refused, type TokenVerifier } from './token.ts'
 
 type Options = {
   tokens: TokenVerifier
+  proofs: ProofVerifier
   peerTokens: PeerTokens
   access: AccessCache
   tenants: TenantDirectory
@@ -64,13 +66,15 @@ export class Front {
     const space = header.indexOf(' ')
     const scheme = header.slice(0, space).toLowerCase()
     const token = header.slice(space + 1).trim()
-    if (scheme === 'bearer') return this.#bearer(token, request)
+    if (scheme === 'bearer') return this.#bearer(token, request, arrival)
     if (scheme === peerScheme.toLowerCase()) return this.#options.peerTokens.verify(token).catch(notPeer)
     throw missing
   }
 
-  async #bearer(token: string, request: Visitor['request']): Promise<Caller> {
+  async #bearer(token: string, request: Visitor['request'], arrival: Arrival): Promise<Caller> {
     const verified = await this.#options.tokens.verify(token)
+    const { keyThumbprint: thumbprint } = verified
+    if (thumbprint !== undefined) await this.#options.proofs.require(arrival, { token, thumbprint })
     const tenant = await this.#options.tenants.byId(verified.tenantId)
     if (tenant === undefined) throw refused('its tenant does not exist')
     if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)

@@ -14,6 +14,8 @@ export type VerifiedToken = {
   roles: readonly string[]
   /** Where the roles count, for who says so; a token of ours counts wherever its roles are granted. */
   grants?: readonly GrantedRole[]
+  /** Of the key that must be proved with every request, when the token is bound to one. */
+  keyThumbprint?: string
   /** Milliseconds since 1970. */
   expiresAt: number
   kid: string
@@ -88,6 +90,7 @@ export class TokenVerifier {
       roles: payload.roles,
       expiresAt: payload.exp * 1000,
       kid: protectedHeader.kid ?? '',
+      ...(payload.cnf === undefined ? {} : { keyThumbprint: String(payload.cnf.jkt) }),
     }
   }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { cloudSettings } from '../settings.ts'
-import { readCloudConfiguration } from '../start.ts'
+import { cloudSettings, readCloudConfiguration } from '../settings.ts'
 import { describeConfiguration } from './configuration.ts'
 import { StartError } from './start-error.ts'
 

@@ -58,9 +58,10 @@ function inProcess(operations: ReadonlyMap<string, LocalOperation>, caller: Call
     const operation = operations.get(name)
     if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
     try {
-      authorize(operation.operation, caller)
       // A peer's work commits by itself: it does not join the transaction of an idempotent request.
-      const { transaction: _, ...plain } = caller
+      const { transaction: _, ...own } = caller
+      const plain = { ...own, byPeer: true } as const
+      authorize(operation.operation, plain)
       const answer = await operation.invoke(structuredClone(input), plain)
       return { status: answer.status, headers: new Headers(plainHeaders(answer.headers)), body: plainBody(answer.body) }
     } catch (error) {

@@ -3,7 +3,7 @@ import { permissions } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { may, maySomewhere } from './access/rights.ts'
-import { Answer, plainBody, type Visitor } from './service.ts'
+import { Answer, plainBody, Shaped, type Visitor } from './service.ts'
 import { answerValidator, inputValidator, type RawInput } from './validation.ts'
 
 export type AnyHandler = (request: never, caller: never) => Promise<unknown>
@@ -34,7 +34,7 @@ export function localOperation(contract: Contract, name: string, { handler, stri
       input.headers ??= {}
       const result = await handler(input as never, caller as never)
       const answer = result instanceof Answer ? result : new Answer(usualStatus, result)
-      checkAnswer?.(answer.status, plainBody(answer.body))
+      if (!(answer.body instanceof Shaped)) checkAnswer?.(answer.status, plainBody(answer.body))
       return answer
     },
   }
@@ -43,9 +43,13 @@ export function localOperation(contract: Contract, name: string, { handler, stri
 /** The permission check of every operation, before its handler and before its body is read. */
 export function authorize(operation: Operation, caller: Caller): void {
   const { access } = operation
-  if (access === 'public' || access === 'signed-in') return
-  if (access === 'peer') {
-    if (caller.principal.kind === 'system') return
+  if (access === 'public' || access === 'known') return
+  if (access === 'signed-in') {
+    if (caller.principal.kind !== 'gateway') return
+    throw new Problem('forbidden', 'A gateway may do the work of a gateway only')
+  }
+  if (access === 'peer' || access === 'on-behalf') {
+    if (access === 'peer' ? caller.principal.kind === 'system' : caller.byPeer === true) return
     throw new Problem('not_found', 'There is nothing at this path')
   }
   const allowed = permissions[access].scope === 'global' ? may(caller, access) : maySomewhere(caller, access)

@@ -63,6 +63,7 @@ export function peerTokens(secrets: Secrets): PeerTokens {
         },
         request: payload.request,
         ...(payload.token === undefined ? {} : { token: payload.token }),
+        byPeer: true,
       }
     },
   }

@@ -21,7 +21,7 @@ describe('a token between our processes', () => {
   }
 
   test('carries the caller as it is', async () => {
-    assert.deepEqual(await tokens.verify(await tokens.sign(caller)), caller)
+    assert.deepEqual(await tokens.verify(await tokens.sign(caller)), { ...caller, byPeer: true })
   })
 
   test('of another installation, with another type or expired is refused', async () => {

@@ -5,6 +5,7 @@ import type { AccessCache } from './access/cache.ts'
 import type { Caller } from './access/caller.ts'
 import type { Database } from './database/database.ts'
 import type { MigrationSource } from './database/migrations.ts'
+import type { Feed } from './events/feed.ts'
 import type { JobKinds, Jobs } from './jobs/jobs.ts'
 import type { Log } from './log.ts'
 import type { Secrets } from './secrets/secrets.ts'
@@ -17,9 +18,13 @@ export type Context = {
   readonly tenants: TenantDirectory
   readonly secrets: Secrets
   readonly jobs: Jobs
+  /** What streams of events read from. */
+  readonly feed: Feed
   readonly peers: Peers
   readonly settings: Settings
   readonly log: Log
+  /** Aborted when the process stops: whoever waits for something answers with what there is. */
+  readonly stopping: AbortSignal
 }
 
 /** Calls another service through its contract, in this process or over HTTP: the caller cannot tell which. */
@@ -63,6 +68,9 @@ export class JsonText {
     this.text = text
   }
 }
+
+/** A body in the shape that the caller asked for: sent as it is, and held to no contract. */
+export class Shaped extends JsonText {}
 
 /** A body as plain data, whichever way it was answered. */
 export function plainBody(body: unknown): unknown {

@@ -28,6 +28,7 @@ test('requests are exported as spans, below the span of the caller, when an expo
   const arrival = {
     id: 'request-1',
     method: 'GET',
+    url: '/things/1',
     address: '127.0.0.1',
     headers: { traceparent: `00-${parent.trace}-${parent.span}-01` },
   }
@@ -52,7 +53,7 @@ test('without configuration there is no tracing', async () => {
 test('a collector that is not there neither fails the stop nor holds it up', async () => {
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:1'
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
-  const trace = tracing?.begin({ id: 'request-2', method: 'GET', address: '127.0.0.1', headers: {} })
+  const trace = tracing?.begin({ id: 'request-2', method: 'GET', url: '/x', address: '127.0.0.1', headers: {} })
   trace?.end({ requestId: 'request-2', method: 'GET', route: '/', status: 200, ms: 1, caller: undefined })
   const stoppedAt = performance.now()
   await tracing?.stop()

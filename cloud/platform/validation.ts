@@ -20,6 +20,8 @@ function createAjv(options: { coerceTypes: boolean }): Ajv2020 {
     strictSchema: true,
     strictTypes: false,
     verbose: true,
+    // A test holds the contracts to it, so that nobody waits for it at a start.
+    validateSchema: false,
   })
   // The package is CommonJS: its function is the default export's default.
   ;(addFormats as unknown as { default: typeof addFormats.default }).default(ajv)
@@ -46,7 +48,7 @@ export type RawInput = {
   headers?: Record<string, string | undefined>
 }
 
-type Check = { part: 'params' | 'query' | 'body'; code: ProblemCode; run: ValidateFunction }
+type Check = { part: 'params' | 'query' | 'body'; code: ProblemCode; validator: () => ValidateFunction }
 
 /** Checks an input against its operation and fills in defaults. */
 export function inputValidator(operation: Operation): (input: RawInput) => void {
@@ -58,15 +60,25 @@ export function inputValidator(operation: Operation): (input: RawInput) => void 
 
   return (input) => {
     if (!takesQuery) refuseQuery(input.query)
-    for (const { part, code, run } of checks) {
+    for (const { part, code, validator } of checks) {
       if (part === 'query') input.query ??= {}
+      const run = validator()
       if (!run(input[part])) throw invalid(code, run.errors ?? [])
     }
   }
 }
 
 function check(part: Check['part'], schema: TSchema, code: ProblemCode): Check {
-  return { part, code, run: (part === 'body' ? strict : coercing).compile(schema) }
+  return { part, code, validator: onFirstUse(part === 'body' ? strict : coercing, schema) }
+}
+
+/** Compiling takes longer than anything else at a start, and most operations are not used for a while, if ever. */
+function onFirstUse(ajv: Ajv2020, schema: TSchema): () => ValidateFunction {
+  let compiled: ValidateFunction | undefined
+  return () => {
+    compiled ??= ajv.compile(schema)
+    return compiled
+  }
 }
 
 function refuseQuery(query: unknown): void {
@@ -144,14 +156,14 @@ function escaped(name: unknown): string {
 /** Checks that an answer is what the contract promises; used where a broken promise must show, in every test. */
 export function answerValidator(contract: Contract, name: string, operation: Operation) {
   const schemas = Object.entries(operation.answers).map(([status, answer]) => {
-    const run = isEmpty(answer) || isMedia(answer) ? undefined : strict.compile(answer)
-    return [Number(status), run] as const
+    const validator = isEmpty(answer) || isMedia(answer) ? undefined : onFirstUse(strict, answer)
+    return [Number(status), validator] as const
   })
   const byStatus = new Map(schemas)
   return (status: number, body: unknown): void => {
     if (!byStatus.has(status))
       throw new Error(`${contract.name}.${name} answered ${status}, which its contract does not name`)
-    const run = byStatus.get(status)
+    const run = byStatus.get(status)?.()
     if (run === undefined || run(structuredClone(body))) return
     throw new Error(`${contract.name}.${name} broke its contract: ${strict.errorsText(run.errors)}`)
   }

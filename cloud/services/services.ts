@@ -1,10 +1,15 @@
 import type { Service } from '../platform/service.ts'
 import { auditService } from './audit/service.ts'
 import { authorizationService } from './authorization/service.ts'
+import { discoveryService } from './discovery/service.ts'
 import { eventsService } from './events/service.ts'
+import { gatekeeperService } from './gatekeeper/service.ts'
 import { identityService } from './identity/service.ts'
 import { inventoryService } from './inventory/service.ts'
 import { inventoryV1Service } from './inventory-v1/service.ts'
+import { jobsService } from './jobs/service.ts'
+import { onboardingService } from './onboarding/service.ts'
+import { workflowsService } from './workflows/service.ts'
 
 /** Every service there is. Adding one here is what makes it run, documented and tested. */
 export const services: readonly Service[] = [
@@ -14,4 +19,9 @@ export const services: readonly Service[] = [
   eventsService,
   inventoryService,
   inventoryV1Service,
+  onboardingService,
+  gatekeeperService,
+  discoveryService,
+  workflowsService,
+  jobsService,
 ] as unknown as readonly Service[]

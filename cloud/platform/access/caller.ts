@@ -14,6 +14,8 @@ export type Caller = {
   /** For what outlives a request: until when the token counts (in ms since 1970), and where its roles do, if it says so. */
   readonly token?: { readonly expiresAt: number; readonly grants?: readonly GrantedRole[] }
   readonly request: { readonly id: string; readonly address: string | undefined }
+  /** It is another service of ours that asks, in the name of this caller. */
+  readonly byPeer?: true
   /** The transaction that the whole request runs in, when it came with an Idempotency-Key. */
   readonly transaction?: Transaction
 }

@@ -3,8 +3,8 @@ import pino from 'pino'
 import { v7 } from 'uuid'
 import { openClient } from '../database/connection.ts'
 import { Database } from '../database/database.ts'
-import { createTenant, deleteTenant, findTenant, suspendTenant } from '../tenants/tenants.ts'
-import { freshDatabase } from '../testing/server.ts'
+import { createTenant } from '../tenants/tenants.ts'
+import { testDatabase } from '../testing/server.ts'
 import { AccessCache } from './cache.ts'
 import { changeAccess, deleteGrant, insertGrant, insertPrincipal } from './store.ts'
 
@@ -16,7 +16,7 @@ const never = 3_600_000
 
 /** One database and the processes that share it: each with a pool and a cache of its own. */
 export async function testSite() {
-  const made = await freshDatabase()
+  const made = await testDatabase()
   const owner = await openClient(made.owner)
   const tenant = await createTenant(owner, { name: `t${v7()}` })
   const closing: (() => Promise<void>)[] = []
@@ -45,12 +45,8 @@ export async function testSite() {
     },
     async [Symbol.asyncDispose]() {
       for (const close of closing) await close()
-      if (made.shared && (await findTenant(owner, tenant.name)) !== undefined) {
-        await suspendTenant(owner, tenant.name)
-        await deleteTenant(owner, tenant.name)
-      }
       await owner.end()
-      await made.drop()
+      await made.leave([tenant.name])
     },
   }
 }

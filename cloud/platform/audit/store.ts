@@ -1,5 +1,6 @@
 import type { Handle, Transaction } from '../database/database.ts'
 import { jsonText } from '../database/json.ts'
+import { rowset } from '../database/rowset.ts'
 import { statement } from '../database/statement.ts'
 import type { Content, Head, Link } from './chain.ts'
 
@@ -16,16 +17,30 @@ export async function insert(tx: Transaction, entry: Omit<Content, 'tenant'>): P
   await tx.run(insertStatement, id, time, action, outcome, ...who, target, requestId, address, jsonText(detail))
 }
 
+const newEntries = rowset<Omit<Content, 'tenant' | 'detail'> & { detail: string }>({
+  id: 'uuid',
+  time: 'timestamptz',
+  action: 'text',
+  outcome: 'text',
+  principal: 'uuid',
+  principalName: 'text',
+  principalKind: 'text',
+  target: 'text',
+  requestId: 'text',
+  address: 'text',
+  detail: 'jsonb',
+})
 const insertAllStatement = statement(
   `insert into audit_entries (tenant_id, id, time, action, outcome, principal_id, principal_name, principal_kind,
                               target, request_id, address, detail)
    select $1, id, time, action, outcome, principal, "principalName", "principalKind", target, "requestId", address, detail
-   from json_to_recordset($2::json) as e (id uuid, time timestamptz, action text, outcome text, principal uuid,
-     "principalName" text, "principalKind" text, target text, "requestId" text, address text, detail jsonb)`,
+   from ${newEntries.rows}`,
 )
 
 export async function insertAll(tx: Transaction, entries: readonly Omit<Content, 'tenant'>[]): Promise<void> {
-  if (entries.length > 0) await tx.run(insertAllStatement, jsonText(entries))
+  if (entries.length === 0) return
+  const rows = entries.map((entry) => ({ ...entry, detail: jsonText(entry.detail) }))
+  await tx.run(insertAllStatement, ...newEntries.values(rows))
 }
 
 /** The columns of an entry, under the names that it is hashed with. */
@@ -79,20 +94,20 @@ export const anyUnsealed = statement(
   `select id from audit_entries where tenant_id = $1 and sequence is null order by id limit 1`,
 )
 
+const seals = rowset<Pick<Link, 'id' | 'sequence'> & { hash: Buffer }>({
+  id: 'uuid',
+  sequence: 'bigint',
+  hash: 'bytea',
+})
 const sealStatement = statement(
-  `update audit_entries set sequence = s.sequence, hash = s.hash
-   from unnest($2::uuid[], $3::bigint[], $4::bytea[]) as s (id, sequence, hash)
-   where tenant_id = $1 and audit_entries.id = s.id and audit_entries.sequence is null`,
+  `update audit_entries set sequence = r.sequence, hash = r.hash from ${seals.rows}
+   where tenant_id = $1 and audit_entries.id = r.id and audit_entries.sequence is null`,
 )
 
 /** How many were sealed: fewer than given when somebody else was faster, which the lock on the head excludes. */
 export function seal(tx: Transaction, links: readonly Link[]): Promise<number> {
-  return tx.run(
-    sealStatement,
-    links.map((link) => link.id),
-    links.map((link) => link.sequence),
-    links.map((link) => Buffer.from(link.hash, 'hex')),
-  )
+  const rows = links.map(({ id, sequence, hash }) => ({ id, sequence, hash: Buffer.from(hash, 'hex') }))
+  return tx.run(sealStatement, ...seals.values(rows))
 }
 
 const sealedAfterStatement = statement<Omit<Link, 'previousHash'>>(

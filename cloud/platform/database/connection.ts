@@ -1,5 +1,7 @@
-import pg, { type ClientConfig, type QueryResult } from 'pg'
+import pg, { type ClientConfig } from 'pg'
+import { parserOf } from './parsing.ts'
 import type { Connection } from './pool.ts'
+import { type Found, Question } from './question.ts'
 
 /** Where a server is and who connects; a URL or the parts of one. */
 export type Address =
@@ -9,33 +11,13 @@ export type Address =
 /** The longest things may take before the database gives up on them. */
 export const timeouts = { connectMs: 5_000, statementMs: 30_000, lockMs: 10_000, idleInTransactionMs: 60_000 } as const
 
-const int8 = 20
-const timestamptz = 1184
-
-/** Times travel as RFC 3339 text and big integers as numbers: nothing of ours counts beyond 2^53. */
-const types = {
-  getTypeParser(oid: number, format?: 'text' | 'binary') {
-    if (oid === int8) return Number
-    if (oid === timestamptz) return rfc3339
-    return pg.types.getTypeParser(oid, format)
-  },
-}
-
-const toTheMillisecond = '2026-01-31 12:00:00.123+00'.length
-
-/** Sessions run in UTC, so most texts need no arithmetic; milliseconds that end in 0 are printed shorter. */
-function rfc3339(text: string): string {
-  if (text.length === toTheMillisecond && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, -3)}Z`
-  return new Date(`${text.slice(0, 10)}T${text.slice(11).replace('+00', 'Z')}`).toISOString()
-}
-
 export function clientConfig(address: Address): ClientConfig {
   return {
     ...('url' in address ? { connectionString: address.url } : address),
     application_name: 'millwright',
     connectionTimeoutMillis: timeouts.connectMs,
     keepAlive: true,
-    types: types as NonNullable<ClientConfig['types']>,
+    types: { getTypeParser: parserOf } as NonNullable<ClientConfig['types']>,
   }
 }
 
@@ -72,11 +54,10 @@ export async function openConnection(address: Address, { settings }: { settings:
 
 type Sent = { name: string | undefined; text: string; values: unknown[] }
 
-/** As `client.query(question)`, which copies the question property by property: that costs more than sending it. */
-export async function send(client: pg.Client, { name, text, values }: Sent): Promise<QueryResult> {
-  const { promise, resolve, reject } = Promise.withResolvers<QueryResult>()
-  const query = new pg.Query(text, values, (error, result) => (error ? reject(error) : resolve(result)))
-  client.query(Object.assign(query, { name }))
+/** As `client.query(question)`, for less: most of what the driver does to ask is not needed to be answered. */
+export async function send(client: pg.Client, sent: Sent): Promise<Found> {
+  const { promise, resolve, reject } = Promise.withResolvers<Found>()
+  client.query(new Question(sent, (error, found) => (found === undefined ? reject(error) : resolve(found))))
   try {
     return await promise
   } catch (error) {

@@ -14,6 +14,9 @@ const names = statement<{ name: string }>('select name from access_groups where 
 const bound = statement<{ tenant: string | null; asked: string }>(
   `select current_setting('app.tenant', true) as tenant, $1 as asked`,
 )
+const mixed = statement<{ tenant: string; nothing: null; count: number; list: string[] }>(
+  `select $1::text as tenant, null as nothing, 3::bigint as count, array['a'] as list`,
+)
 const backend = statement<{ pid: number; asked: string }>('select pg_backend_pid() as pid, $1 as asked')
 const broken = statement('select 1 / (length($1) - length($1))')
 const slow = statement('select pg_sleep(5), $1')
@@ -218,7 +221,7 @@ test('a handle that is used after its work was over is refused', async () => {
   await assert.rejects(async () => stray?.(), /after its work was over/)
 })
 
-test('a connection that was never given back does not hold up the end, and shows', async () => {
+test('a connection that was not given back does not hold up the end, shows, and is closed when it comes after all', async () => {
   await using hub = await testHub()
   const database = new Database({ address: hub.database.app, server: hub.database.server, connections: 2, waitMs: 100 })
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -227,9 +230,10 @@ test('a connection that was never given back does not hold up the end, and shows
   assert.equal(database.inUse, 1)
   resolve()
   await forgotten
+  assert.equal(database.inUse, 0)
 })
 
-test('glances share a connection when all are busy, see their own tenant, and fail by themselves', async () => {
+test('glances share connections, see their own tenant, and fail by themselves', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   const server = { ...hub.database.server, binding: 'session' } as const
@@ -252,5 +256,25 @@ test('glances share a connection when all are busy, see their own tenant, and fa
   open()
   await Promise.all([...holding, ...looks])
   assert.equal(database.inUse, 0)
+  await database.close()
+})
+
+test('a statement is answered the same each time, whether or not the server was asked what its columns are', async () => {
+  await using hub = await testHub()
+  const server = { ...hub.database.server, binding: 'session' } as const
+  const database = new Database({ address: hub.database.app, server, connections: 1 })
+  const id = v7()
+  for (let turn = 0; turn < 3; turn++) {
+    await database.transaction(hub.tenant, async (tx) => {
+      assert.equal(await tx.run(renameGroup, id, 'nobody'), 0)
+      assert.deepEqual(await tx.row(mixed), { tenant: hub.tenant.tenantId, nothing: null, count: 3, list: ['a'] })
+    })
+    await assert.rejects(
+      database.read(hub.tenant, (handle) => handle.row(broken)),
+      { code: '22012' },
+    )
+    const { length } = await database.read(hub.tenant, (handle) => handle.rows(names))
+    assert.equal(length, 1)
+  }
   await database.close()
 })

@@ -110,8 +110,8 @@ export class Database {
   }
 
   /**
-   * One quick look-up by key. When all connections are busy, a few of them go out together on one, which costs the server
-   * less; so nothing slow may be among them.
+   * One quick look-up by key. Those of one turn of the event loop go out together on one connection, which costs less on
+   * both ends; so nothing slow may be among them.
    */
   glance<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
     return this.#read(scope, work, { glance: true })
@@ -211,7 +211,7 @@ export class Database {
       tenantId,
       rows: async (statement, ...values) => (await query(statement, values)).rows,
       row: async (statement, ...values) => (await query(statement, values)).rows[0],
-      run: async (statement, ...values) => (await query(statement, values)).rowCount ?? 0,
+      run: async (statement, ...values) => (await query(statement, values)).rowCount,
     } as Handle
   }
 
@@ -221,7 +221,7 @@ export class Database {
     return {
       rows: async (statement, ...values) => (await query(statement, values)).rows,
       row: async (statement, ...values) => (await query(statement, values)).rows[0],
-      run: async (statement, ...values) => (await query(statement, values)).rowCount ?? 0,
+      run: async (statement, ...values) => (await query(statement, values)).rowCount,
     } as ReferenceHandle
   }
 

@@ -13,7 +13,7 @@ const options = { skip: process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined &
 
 describe('migrations', options, () => {
   test('run once, in order, also when many processes start at the same time', async () => {
-    await using hub = await testHub()
+    await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table made_once (tenant_id uuid primary key)' })
     const sources = [...migrationSources, folder.source]
     const runs = Array.from({ length: 4 }, () =>
@@ -23,7 +23,7 @@ describe('migrations', options, () => {
   })
 
   test('protect every table that has a tenant', async () => {
-    await using hub = await testHub()
+    await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({
       '0001-a.sql':
         'create table kept_apart (tenant_id uuid, id uuid, primary key (tenant_id, id)); grant select, insert on kept_apart to :app_role',
@@ -40,7 +40,7 @@ describe('migrations', options, () => {
   })
 
   test('that fail leave nothing behind', async () => {
-    await using hub = await testHub()
+    await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table half (tenant_id uuid); select 1 / 0' })
     await hub.asOwner(async (owner) => {
       await assert.rejects(
@@ -52,7 +52,7 @@ describe('migrations', options, () => {
   })
 
   test('that were changed after they were applied, or come from a newer version, end the start', async () => {
-    await using hub = await testHub()
+    await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table later (tenant_id uuid)' })
     const sources = [...migrationSources, folder.source]
     await hub.asOwner(async (owner) => {

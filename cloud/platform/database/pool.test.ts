@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { Client } from 'pg'
+import { glancesTogether } from './glances.ts'
 import { type Connection, Pool } from './pool.ts'
 
 function connection(): Connection {
   return {
-    client: { end: async () => {} } as unknown as Client,
+    client: { end: async () => {}, connection: { stream: new PassThrough() } } as unknown as Client,
     tenantId: undefined,
     users: 1,
     lease: 0,
@@ -80,4 +83,57 @@ test('closing waits for what is in use, refuses who waits and whoever comes late
   pool.release(used)
   await closed
   assert.equal(pool.inUse, 0)
+})
+
+async function poolWith(idle: number): Promise<Pool> {
+  const pool = poolThatOpens([], idle)
+  for (const opened of await Promise.all(Array.from({ length: idle }, () => pool.acquire(undefined))))
+    pool.release(opened)
+  return pool
+}
+
+function isHeldBack({ client }: Connection): boolean {
+  return client.connection.stream.writableCorked > 0
+}
+
+test('who glances in one turn of the event loop shares a connection, whose questions leave together', async () => {
+  const pool = await poolWith(3)
+  const glance = async (tenantId: string) => pool.acquire(tenantId, { glance: true })
+  const [first, second, other, last] = [await glance('a'), await glance('a'), await glance('b'), await glance('a')]
+  assert.equal(second, first)
+  assert.equal(last, first)
+  assert.notEqual(other, first)
+  assert.equal(pool.inUse, 2)
+  assert.ok(isHeldBack(first) && isHeldBack(other))
+  await endOfTurn()
+  assert.ok(!isHeldBack(first) && !isHeldBack(other))
+  assert.notEqual(await glance('a'), first)
+  for (const used of [first, first, other]) pool.release(used)
+  assert.equal(pool.inUse, 2)
+  pool.release(first)
+  assert.equal(pool.inUse, 1)
+})
+
+test('as many glances as go together leave at once, and the next one goes elsewhere', async () => {
+  const pool = await poolWith(2)
+  const glances = Array.from({ length: glancesTogether + 1 }, () => pool.acquire('a', { glance: true }) as Connection)
+  const [first, last] = [glances[0] as Connection, glances.at(-1) as Connection]
+  assert.equal(new Set(glances).size, 2)
+  assert.notEqual(last, first)
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  assert.deepEqual([isHeldBack(first), isHeldBack(last)], [false, true])
+  await endOfTurn()
+  assert.ok(!isHeldBack(last))
+})
+
+test('a connection that was given back is not joined, and nobody but a glance joins one', async () => {
+  const pool = await poolWith(2)
+  const [first, read] = [await pool.acquire('a', { glance: true }), await pool.acquire('a')]
+  assert.notEqual(read, first)
+  pool.release(first)
+  assert.equal(await pool.acquire('b'), first)
+  const next = pool.acquire('a', { glance: true })
+  assert.equal(pool.waiting, 1)
+  pool.release(read)
+  assert.equal(await next, read)
 })

@@ -1,5 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Client } from 'pg'
+import { Glances, glancesTogether } from './glances.ts'
 
 export type Connection = {
   client: Client
@@ -24,9 +25,6 @@ type Waiter = Wanted & {
 
 type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
 
-/** How many glances go out on one connection together: few enough that one slow among them does little harm. */
-const glancesTogether = 4
-
 /**
  * A pool that prefers a connection already bound to the wanted tenant: rebinding is cheap, not rebinding is free.
  * The libraries' pools cannot choose among idle connections, which is the whole point here.
@@ -35,8 +33,11 @@ export class Pool {
   readonly #options: Options
   readonly #idle: Connection[] = []
   readonly #waiting: Waiter[] = []
+  readonly #glances = new Glances()
   #open = 0
   #closed = false
+  /** Nobody closes any more what comes back from now on. */
+  #ended = false
   #patience: NodeJS.Timeout | undefined
   #drained: (() => void) | undefined
 
@@ -55,8 +56,13 @@ export class Pool {
   /** A connection that is idle is given at once, without a promise: this is where every request passes. */
   acquire(tenantId: string | undefined, { glance = false } = {}): Connection | Promise<Connection> {
     if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
+    const joined = glance ? this.#glances.join(tenantId) : undefined
+    if (joined !== undefined) return joined
     const idle = this.#takeIdle(tenantId)
-    if (idle !== undefined) return idle
+    if (idle !== undefined) {
+      if (glance) this.#glances.gather(idle, tenantId)
+      return idle
+    }
     if (this.#open < this.#options.size) return this.#openOne().catch((error) => this.#passOn(error))
     return this.#wait({ tenantId, glance })
   }
@@ -65,7 +71,7 @@ export class Pool {
     if (--connection.users > 0) return
     connection.users = 1
     connection.lease++
-    if (connection.broken) {
+    if (connection.broken || this.#ended) {
       this.#discard(connection)
       return
     }
@@ -86,6 +92,7 @@ export class Pool {
       together.push(...this.#waiting.splice(i--, 1))
     }
     connection.users = together.length
+    if (first.glance) this.#glances.gather(connection, first.tenantId)
     for (const { resolve } of together) resolve(connection)
   }
 
@@ -103,6 +110,7 @@ export class Pool {
       })
       clearTimeout(patience)
     }
+    this.#ended = true
     const idle = this.#idle.splice(0)
     this.#open -= idle.length
     await Promise.allSettled(idle.map((connection) => connection.client.end()))

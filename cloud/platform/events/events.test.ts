@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { Database, type Transaction } from '../database/database.ts'
 import { type TestHub, testHub } from '../testing/hub.ts'
-import { emit } from './events.ts'
+import { emit, emitAll, emitLast } from './events.ts'
 import { extent, list } from './store.ts'
 
 function say(tx: Transaction, subject: string): Promise<void> {
@@ -170,6 +170,54 @@ test('events are forgotten after thirty days, positions never', async () => {
   await database.transaction(hub.tenant, (tx) => say(tx, 'newer'))
   await hub.settle()
   assert.equal((await read(hub, 3))[0]?.position, 4)
+})
+
+test('what is said last has its position with the commit, behind all that was committed before', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  const last = (subjects: string[]) =>
+    database.transaction(hub.tenant, (tx) =>
+      emitLast(
+        tx,
+        subjects.map((subject) => ({ type: 'test.thing.changed', subject, data: { subject } })),
+      ),
+    )
+  const early = await open(hub, 'not committed yet')
+  await database.transaction(hub.tenant, (tx) => say(tx, 'committed, not placed yet'))
+  await last(['first', 'second'])
+  assert.deepEqual(
+    (await read(hub)).map(({ position, subject }) => [position, subject]),
+    [
+      [1, 'committed, not placed yet'],
+      [2, 'first'],
+      [3, 'second'],
+    ],
+  )
+  await early.commit()
+  await last(['third'])
+  await hub.settle()
+  assert.deepEqual(
+    (await read(hub, 3)).map(({ position, subject }) => [position, subject]),
+    [
+      [4, 'not committed yet'],
+      [5, 'third'],
+    ],
+  )
+})
+
+test('what is said last waits its turn when much waits before it', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  const said = Array.from({ length: 700 }, (_, index) => ({ type: 'test', subject: `${index}`, data: {} }))
+  await database.transaction(hub.tenant, (tx) => emitAll(tx, said))
+  await database.transaction(hub.tenant, (tx) => emitLast(tx, [{ type: 'test', subject: 'last', data: {} }]))
+  await hub.settle()
+  const events = await read(hub)
+  assert.deepEqual(
+    events.map(({ position }) => position),
+    Array.from({ length: 701 }, (_, index) => index + 1),
+  )
+  assert.equal(events.at(-1)?.subject, 'last')
 })
 
 test('events that no database could keep are kept as well as they can be', async () => {

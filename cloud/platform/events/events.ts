@@ -1,6 +1,7 @@
 import type { Transaction } from '../database/database.ts'
 import { newId, timeOfId } from '../database/id.ts'
 import type { MigrationSource } from '../database/migrations.ts'
+import { eventsTopic, insertPlaced } from './relay.ts'
 import { insert, insertAll } from './store.ts'
 
 export { eventJobs, placedTopic } from './relay.ts'
@@ -19,9 +20,6 @@ export type EventRecord = {
   data: Record<string, unknown>
 }
 
-/** The topic that is signalled for every event. */
-export const eventsTopic = 'events'
-
 /**
  * Says in the transaction of a change that it happened; told to the world after the commit. Call it after the change:
  * then the events of one thing are in the order of its changes, because the second waits for the first one's lock.
@@ -34,8 +32,19 @@ export async function emit(tx: Transaction, event: EventRecord): Promise<void> {
 /** The same for many changes that share a transaction, in one statement and in this order. */
 export async function emitAll(tx: Transaction, events: readonly EventRecord[]): Promise<void> {
   if (events.length === 0) return
-  await insertAll(tx, events.map(rowOf))
+  await insertAll(
+    tx,
+    events.map((event) => ({ ...rowOf(event), position: null })),
+  )
   tx.signal(eventsTopic)
+}
+
+/**
+ * The same, as the last thing that a transaction does: until it ends, nobody else of the tenant gets a position. In
+ * return they have their positions already, and are told with the commit.
+ */
+export async function emitLast(tx: Transaction, events: readonly EventRecord[]): Promise<void> {
+  if (events.length > 0) await insertPlaced(tx, events.map(rowOf))
 }
 
 function rowOf({ type, subject, data }: EventRecord) {

@@ -6,6 +6,8 @@ import * as store from './store.ts'
 const batch = 500
 /** The topic that is signalled when events got their positions: now they can be read. */
 export const placedTopic = 'events.placed'
+/** The topic that is signalled for events that wait for a position. */
+export const eventsTopic = 'events'
 /** Then others of the same process have their turn. */
 const batchesAtOnce = 20
 const sweepMs = 15_000
@@ -16,7 +18,7 @@ const keptMs = 30 * 24 * hourMs
 export function eventJobs({ database }: { database: Database }): JobKinds {
   return {
     'events.relay': {
-      standing: { everyMs: sweepMs, wakeOn: 'events', pending: store.anyWaiting },
+      standing: { everyMs: sweepMs, wakeOn: eventsTopic, pending: store.anyWaiting },
       leaseMs: 30_000,
       async run(job) {
         for (let round = 1; !job.signal.aborted; round++) {
@@ -49,11 +51,36 @@ export function eventJobs({ database }: { database: Database }): JobKinds {
  */
 export async function relayBatch(tx: Transaction): Promise<number> {
   const last = await store.lockPosition(tx)
+  const placed = await placeWaiting(tx, last)
+  if (placed > 0) await store.movePosition(tx, last + placed)
+  if (placed > 0) tx.signal(placedTopic)
+  return placed
+}
+
+/** Gives the positions after the last one, which the caller holds; answers how many. */
+async function placeWaiting(tx: Transaction, last: number): Promise<number> {
   const ids = await store.waiting(tx, batch)
   if (ids.length === 0) return 0
-  const positions = ids.map((_, index) => last + 1 + index)
-  if ((await store.place(tx, { ids, positions })) !== ids.length) throw new Error('Events were placed by somebody else')
-  await store.movePosition(tx, last + ids.length)
-  tx.signal(placedTopic)
+  const placed = ids.map((id, index) => ({ id, position: last + 1 + index }))
+  if ((await store.place(tx, placed)) !== ids.length) throw new Error('Events were placed by somebody else')
   return ids.length
+}
+
+/**
+ * Inserts events together with their positions, which spares them a second writing. What waits for a position was
+ * committed before, so it comes first; where too much waits, these wait behind it. Nobody gets a position until this
+ * transaction ends, so call it last.
+ */
+export async function insertPlaced(
+  tx: Transaction,
+  events: readonly Omit<store.NewEvent, 'position'>[],
+): Promise<void> {
+  const last = await store.lockPosition(tx)
+  const before = await placeWaiting(tx, last)
+  const mustWait = before === batch
+  const rows = events.map((event, index) => ({ ...event, position: mustWait ? null : last + before + 1 + index }))
+  await store.insertAll(tx, rows)
+  await store.movePosition(tx, last + before + (mustWait ? 0 : events.length))
+  tx.signal(placedTopic)
+  if (mustWait) tx.signal(eventsTopic)
 }

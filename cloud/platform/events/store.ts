@@ -1,5 +1,6 @@
 import type { Handle, Transaction } from '../database/database.ts'
 import { jsonText, storableText } from '../database/json.ts'
+import { rowset } from '../database/rowset.ts'
 import { statement } from '../database/statement.ts'
 
 export type EventRow = {
@@ -20,14 +21,25 @@ export async function insert(tx: Transaction, event: Omit<EventRow, 'position'>)
   await tx.run(insertStatement, id, time, type, storableText(subject), jsonText(data))
 }
 
+export type NewEvent = Omit<EventRow, 'position'> & { position: number | null }
+
+const newEvents = rowset<Omit<NewEvent, 'data'> & { data: string }>({
+  id: 'uuid',
+  position: 'bigint',
+  time: 'timestamptz',
+  type: 'text',
+  subject: 'text',
+  data: 'jsonb',
+})
 const insertAllStatement = statement(
-  `insert into events (tenant_id, id, time, type, subject, data)
-   select $1, id, time, type, subject, data
-   from json_to_recordset($2::json) as e (id uuid, time timestamptz, type text, subject text, data jsonb)`,
+  `insert into events (tenant_id, id, position, time, type, subject, data)
+   select $1, id, position, time, type, subject, data from ${newEvents.rows}`,
 )
 
-export async function insertAll(tx: Transaction, events: readonly Omit<EventRow, 'position'>[]): Promise<void> {
-  if (events.length > 0) await tx.run(insertAllStatement, jsonText(events))
+export async function insertAll(tx: Transaction, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return
+  const rows = events.map((event) => ({ ...event, data: jsonText(event.data) }))
+  await tx.run(insertAllStatement, ...newEvents.values(rows))
 }
 
 const makePositionStatement = statement(
@@ -57,13 +69,14 @@ export const anyWaiting = statement(
   `select id from events where tenant_id = $1 and position is null order by id limit 1`,
 )
 
+const places = rowset<{ id: string; position: number }>({ id: 'uuid', position: 'bigint' })
 const placeStatement = statement(
-  `update events set position = p.position from unnest($2::uuid[], $3::bigint[]) as p (id, position)
-   where tenant_id = $1 and events.id = p.id and events.position is null`,
+  `update events set position = r.position from ${places.rows}
+   where tenant_id = $1 and events.id = r.id and events.position is null`,
 )
 
-export function place(tx: Transaction, { ids, positions }: { ids: string[]; positions: number[] }): Promise<number> {
-  return tx.run(placeStatement, ids, positions)
+export function place(tx: Transaction, placed: readonly { id: string; position: number }[]): Promise<number> {
+  return tx.run(placeStatement, ...places.values(placed))
 }
 
 const movePositionStatement = statement(`update event_positions set last = $2 where tenant_id = $1`)

@@ -31,6 +31,19 @@ export function isNarrow(expression: Expression, names: readonly string[]): bool
   return decide(expression)
 }
 
+/** What is left of a filter when the names may be anything; nothing when that is all it says. */
+export function withoutPins(expression: Expression, names: readonly string[]): Expression | undefined {
+  const free = new Set(names.map(canonicalName))
+  const left = (part: Expression): Expression | undefined => {
+    if (part.kind !== 'and' && part.kind !== 'or') return free.has(pinned(part) ?? '') ? undefined : part
+    const terms = part.terms.map(left)
+    const said = terms.filter((term) => term !== undefined)
+    if (part.kind === 'or') return said.length < terms.length ? undefined : either(said)
+    return said.length === 0 ? undefined : all(said)
+  }
+  return left(expression)
+}
+
 /** The one property that a filter asks for, and the texts that it may have; nothing when it asks for more or otherwise. */
 export function valuesAlone(expression: Expression): { property: string; values: string[] } | undefined {
   const property = pinned(expression)

@@ -7,6 +7,8 @@ import type { Visitor } from '../service.ts'
 export type Arrival = {
   id: string
   method: string
+  /** As it was asked for, before any former name of it was replaced. */
+  url: string
   headers: Record<string, string | string[] | undefined>
   address: string
 }
@@ -17,7 +19,13 @@ export type Admission = { caller: Caller | Visitor; headers?: Record<string, str
 export type Admit = (arrival: Arrival, operation: Operation, contract: Contract) => Promise<Admission>
 
 export function arrivalOf(request: FastifyRequest): Arrival {
-  return { id: request.id, method: request.method, headers: request.headers, address: request.ip }
+  return {
+    id: request.id,
+    method: request.method,
+    url: request.originalUrl,
+    headers: request.headers,
+    address: request.ip,
+  }
 }
 
 /** `/users/{id}` as the router writes it. */

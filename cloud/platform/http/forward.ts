@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { Contract, Operation } from '@millwright/api/contract.ts'
-import { isLasting, pathOf } from '@millwright/api/contract.ts'
+import { isLasting, pathsOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Pool } from 'undici'
+import type { Pool } from 'undici'
 import { limits } from '../limits.ts'
 import { type Admit, arrivalOf, toRoute } from './arrival.ts'
 import type { LastingAnswers } from './lasting.ts'
@@ -27,6 +27,11 @@ export async function forwardRoutes(
   app: FastifyInstance,
   options: { forwards: Forward[]; admit: Admit; lasting: LastingAnswers },
 ): Promise<void> {
+  if (options.forwards.length === 0) return
+  // Loaded here, because it takes a while and most installations are one process.
+  const { Pool } = await import('undici')
+  const openPool = (url: string, connections: number) =>
+    new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
   for (const forward of options.forwards) {
     const pool = openPool(forward.url, 64)
     // What lasts keeps its connection: it must not take those of what does not.
@@ -39,27 +44,24 @@ export async function forwardRoutes(
       inner.removeAllContentTypeParsers()
       inner.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
       for (const { contract, operation } of forward.operations) {
-        inner.route({
+        const route = {
           method: operation.method,
-          url: toRoute(pathOf(contract, operation)),
-          onRequest: async (request, reply) => {
+          config: { errorWords: contract.errorWords },
+          onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
             const admission = await options.admit(arrivalOf(request), operation, contract)
             request.caller = admission.caller
             if (admission.headers !== undefined) reply.headers(admission.headers)
           },
-          handler: async (request, reply) => {
+          handler: async (request: FastifyRequest, reply: FastifyReply) => {
             const lasts = Object.values(operation.answers).some(isLasting)
             const body = await pass(lasts ? lastingPool : pool, forward, { request, reply })
             return lasts && reply.statusCode < 300 ? options.lasting.send(reply, body) : reply.send(body)
           },
-        })
+        }
+        for (const path of pathsOf(contract, operation)) inner.route({ ...route, url: toRoute(path) })
       }
     })
   }
-}
-
-function openPool(url: string, connections: number): Pool {
-  return new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
 }
 
 /** The other's answer: its status and headers are set, its body is for the caller to send. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Contract } from '@millwright/api/contract.ts'
+import { isInternal } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import { type ProblemDocument, problemCodes } from '@millwright/api/problem.ts'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -259,7 +260,7 @@ describe('the front door', () => {
       Object.values(methods).map(({ operationId }) => operationId),
     )
     const operations = Object.values(contracts as unknown as Record<string, Contract>).flatMap(({ name, operations }) =>
-      Object.entries(operations).flatMap(([key, { access }]) => (access === 'peer' ? [] : [`${name}.${key}`])),
+      Object.entries(operations).flatMap(([key, operation]) => (isInternal(operation) ? [] : [`${name}.${key}`])),
     )
     assert.deepEqual(documented.toSorted(), operations.toSorted())
   })

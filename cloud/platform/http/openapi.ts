@@ -1,6 +1,15 @@
-import { type Contract, isEmpty, isMedia, type Operation, pathOf, writes } from '@millwright/api/contract.ts'
-import { type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
+import {
+  type Contract,
+  isEmpty,
+  isInternal,
+  isMedia,
+  type Operation,
+  pathOf,
+  writes,
+} from '@millwright/api/contract.ts'
+import { Problem, type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import type { TSchema } from 'typebox'
+import { limits } from '../limits.ts'
 
 type Info = { title: string; version: string; description: string }
 
@@ -38,7 +47,7 @@ export function openApi(contracts: readonly Contract[], { title, version, descri
   const paths: Record<string, Record<string, unknown>> = {}
   for (const contract of contracts) {
     for (const [name, operation] of Object.entries(contract.operations)) {
-      if (operation.access === 'peer') continue
+      if (isInternal(operation)) continue
       const path = pathOf(contract, operation)
       paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(contract, name, operation) }
     }
@@ -93,7 +102,7 @@ const problemResponse = {
 
 function describe(contract: Contract, name: string, operation: Operation) {
   const access =
-    operation.access === 'public' || operation.access === 'signed-in'
+    operation.access === 'public' || operation.access === 'signed-in' || operation.access === 'known'
       ? undefined
       : `Needs the permission \`${operation.access}\`.`
   return {
@@ -112,10 +121,11 @@ function describe(contract: Contract, name: string, operation: Operation) {
       : {
           requestBody: {
             required: true,
+            description: `At most ${operation.bodyBytes ?? limits.bodyBytes} bytes`,
             content: { [operation.bodyType ?? 'application/json']: { schema: operation.body } },
           },
         }),
-    responses: { ...answers(operation), ...errors(operation) },
+    responses: { ...answers(operation), ...errors(contract, operation) },
     security: operation.access === 'public' ? [] : [{ bearer: [] }, { token: [] }],
     'x-writes': writes(operation),
   }
@@ -156,16 +166,21 @@ function answers(operation: Operation) {
 }
 
 /** One response per status, naming its codes. A status that the operation answers in its own way keeps that. */
-function errors(operation: Operation) {
+function errors({ errorWords }: Contract, operation: Operation) {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of errorsOf(operation)) {
-    const { status } = problemCodes[code]
+    const { status } = errorWords?.tell(new Problem(code, '').toDocument()) ?? problemCodes[code]
     if (status in operation.answers) continue
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   const described = [...byStatus].map(([status, codes]) => [
     status,
-    { ...problemResponse, description: codes.map((code) => `\`${code}\`: ${problemCodes[code].title}`).join('. ') },
+    {
+      ...(errorWords === undefined
+        ? problemResponse
+        : { content: { 'application/json': { schema: errorWords.schema } } }),
+      description: codes.map((code) => `\`${code}\`: ${problemCodes[code].title}`).join('. '),
+    },
   ])
   return Object.fromEntries(described)
 }

@@ -1,14 +1,15 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { limits } from '../limits.ts'
+import { peerScheme } from '../peer-token.ts'
 
 /** Anything that was thrown, as the one error. What is not a `Problem` is ours to hide. */
-export function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown, { bodyLimit = limits.bodyBytes }: { bodyLimit?: number } = {}): Problem {
   if (error instanceof Problem) return error
   const { code } = error as { code?: string }
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Problem('body_too_large', `A body has at most ${limits.bodyBytes} bytes`)
+      return new Problem('body_too_large', `A body has at most ${bodyLimit} bytes here (${bodyLimit / 2 ** 20} MiB)`)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new Problem(
         'unsupported_media_type',
@@ -35,8 +36,17 @@ function placeOf(error: unknown): string {
 
 export function send(reply: FastifyReply, problem: Problem, request: FastifyRequest): void {
   const document = problem.toDocument({ instance: request.url.split('?')[0] ?? '', traceId: request.id })
+  const { errorWords } = request.routeOptions.config
+  // Other services of ours understand the one error, whatever the contract tells its clients.
+  const inOtherWords = isPeer(request) ? undefined : errorWords?.tell(document)
+  const { status, body } = inOtherWords ?? { status: problem.status, body: document }
+  const type = inOtherWords === undefined ? 'application/problem+json' : 'application/json'
   reply
-    .code(problem.status)
-    .headers({ ...problem.headers, 'content-type': 'application/problem+json' })
-    .send(Buffer.from(JSON.stringify(document)))
+    .code(status)
+    .headers({ ...problem.headers, 'content-type': type })
+    .send(Buffer.from(JSON.stringify(body)))
+}
+
+function isPeer({ headers }: FastifyRequest): boolean {
+  return headers.authorization?.slice(0, peerScheme.length).toLowerCase() === peerScheme.toLowerCase()
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import cors from '@fastify/cors'
-import { type Contract, isLasting, isMedia, type Operation, pathOf } from '@millwright/api/contract.ts'
+import { type Contract, isLasting, isMedia, type Operation, pathsOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
@@ -48,6 +48,9 @@ declare module 'fastify' {
     arrivedAt: number
     caller: Caller | Visitor | undefined
     trace: RequestTrace | undefined
+  }
+  interface FastifyContextConfig {
+    errorWords?: Contract['errorWords']
   }
 }
 
@@ -101,7 +104,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done()
   })
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error)
+    const problem = problemOf(error, request.routeOptions)
     if (problem.status >= 500)
       options.log.error({ requestId: request.id, route: request.routeOptions.url, error }, 'failed')
     send(reply, problem, request)
@@ -196,15 +199,16 @@ type Served = { admit: Admit; lasting: LastingAnswers }
 function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, lasting }: Served): void {
   const { operation, contract } = local
   const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
-  app.route({
+  const route = {
     method: operation.method,
-    url: toRoute(pathOf(contract, operation)),
-    onRequest: async (request, reply) => {
+    bodyLimit: operation.bodyBytes ?? limits.bodyBytes,
+    config: { errorWords: contract.errorWords },
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const admission = await admit(arrivalOf(request), operation, contract)
       request.caller = admission.caller
       if (admission.headers !== undefined) reply.headers(admission.headers)
     },
-    handler: async (request, reply) => {
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
       requireType(request, operation)
       const headers: Record<string, string | undefined> = {}
       for (const name of headerNames) headers[name] = request.headers[name]?.toString()
@@ -213,7 +217,8 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
       const answer = await local.invoke(input, request.caller as Caller)
       return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], lasting })
     },
-  })
+  }
+  for (const path of pathsOf(contract, operation)) app.route({ ...route, url: toRoute(path) })
 }
 
 function requireType(request: FastifyRequest, operation: Operation): void {
@@ -254,8 +259,7 @@ function streamOf(chunks: AsyncIterable<string | Uint8Array>): Readable {
 /** A path that exists with other methods says so; anything else is not there. */
 function answerUnknownPaths(app: FastifyInstance, operations: { contract: Contract; operation: Operation }[]): void {
   const paths = new Map<string, { pattern: RegExp; methods: Set<string> }>()
-  for (const { contract, operation } of operations) {
-    const path = pathOf(contract, operation)
+  for (const { path, operation } of operations.flatMap(placesOf)) {
     const known = paths.get(path) ?? {
       pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
       methods: new Set(),
@@ -272,6 +276,10 @@ function answerUnknownPaths(app: FastifyInstance, operations: { contract: Contra
     const detail = `${request.method} is not possible here; possible: ${methods.join(', ')}`
     return send(reply, new Problem('method_not_allowed', detail, { headers: { allow: methods.join(', ') } }), request)
   })
+}
+
+function placesOf({ contract, operation }: { contract: Contract; operation: Operation }) {
+  return pathsOf(contract, operation).map((path) => ({ path, operation }))
 }
 
 /** The parser gave up before there was a request: still one of our answers. */

@@ -284,10 +284,10 @@ test('a handler learns by its signal that its lease was taken away', async () =>
       leaseMs: 300,
       async run({ signal }) {
         await hub.asOwner((owner) =>
-          owner.query(`update jobs set lease_id = $2 where tenant_id = $1 and kind = 'long'`, [
-            hub.tenant.tenantId,
-            v7(),
-          ]),
+          owner.query(
+            `update jobs set lease_id = $2, lease_until = now() + interval '1 hour' where tenant_id = $1 and kind = 'long'`,
+            [hub.tenant.tenantId, v7()],
+          ),
         )
         await until(() => signal.aborted)
         signal.throwIfAborted()

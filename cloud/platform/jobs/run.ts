@@ -9,12 +9,13 @@ export type RunOutcome = 'done' | 'retried' | 'failed' | 'lost'
 
 type Options = { database: Database; log: Log; tenantId: string; claimed: store.Claimed; kind: JobKind }
 
-export const defaults = { maxAttempts: 10, leaseMs: 60_000 } as const
+/** A standing job is what others wait for: a process that died with one must not hold it up for long. */
+export const defaults = { maxAttempts: 10, leaseMs: 60_000, standingLeaseMs: 10_000 } as const
 
 const endedTopic = 'jobs.ended/'
 
-export function leaseMsOf(kind: Pick<JobKind, 'leaseMs'>): number {
-  return kind.leaseMs ?? defaults.leaseMs
+export function leaseMsOf({ leaseMs, standing }: Pick<JobKind, 'leaseMs' | 'standing'>): number {
+  return leaseMs ?? (standing === undefined ? defaults.leaseMs : defaults.standingLeaseMs)
 }
 
 /** The ticket of the run whose job was ended by a committed transaction, when that is what the topic says. */

@@ -96,9 +96,11 @@ export class Worker {
     await within(this.#options.graceMs / 10, ended())
   }
 
+  /** What runs here is looked for again when it ends: until then there is nothing to see. */
   wake(tenantId: string, kind: string): void {
-    this.#tenant(tenantId).woken.add(kind)
-    this.attend(tenantId)
+    const { woken, runs } = this.#tenant(tenantId)
+    woken.add(kind)
+    if (![...runs.keys()].some((run) => run.claimed.kind === kind)) this.attend(tenantId)
   }
 
   /** Soon, not at once: a burst of commits becomes one look. */
@@ -116,18 +118,19 @@ export class Worker {
     const tenant = this.#tenant(tenantId)
     const rested = new Set<string>()
     for (let count = 0; ; ) {
-      const found = await this.#inTurn(tenant, async () => {
-        await Promise.all(tenant.runs.values())
+      // Waited for outside the turn: a job may wait for the effect of another, which then must get its own.
+      await Promise.all(tenant.runs.values())
+      const { found, runs } = await this.#inTurn(tenant, async () => {
         tenant.askedAt.clear()
         const kinds = new Map([...this.kinds].filter(([name]) => !rested.has(name)))
         const work = await this.#look(tenantId, { kinds, room: { standing: 1, ordinary: 1 }, at })
-        for (const job of work.claimed) await this.#run(tenantId, job)
-        return work
+        return { found: work, runs: work.claimed.map((job) => this.#run(tenantId, job)) }
       })
+      await Promise.all(runs)
       count += found.claimed.length
       // A standing job is due again in a while, which a look far ahead would take for now, without end.
       if (at !== null) for (const { kind } of found.claimed) if (this.#isStanding(kind)) rested.add(kind)
-      if (found.claimed.length > 0) continue
+      if (found.claimed.length > 0 || tenant.runs.size > 0) continue
       if (!found.standingElsewhere) return count
       await sleep(elsewhereMs)
     }

@@ -4,7 +4,7 @@ import type { MigrationSource } from '../database/migrations.ts'
 import { limits } from '../limits.ts'
 import type { LocalOperation } from '../operation.ts'
 import { sameBytes } from '../secrets/secrets.ts'
-import { Answer, type Context, type Visitor } from '../service.ts'
+import { Answer, type Context, JsonText, type Visitor } from '../service.ts'
 import type { RawInput } from '../validation.ts'
 import { findRequest, type KeptRequest, keepRequest } from './store.ts'
 
@@ -67,8 +67,12 @@ function describe(local: LocalOperation, { params, query, body }: RawInput): str
 
 function kept(local: LocalOperation, answer: Answer, fingerprint: Buffer): KeptRequest {
   const secret = local.operation.answersSecret === true
-  const body = secret || answer.body === undefined ? null : JSON.stringify(answer.body)
+  const body = secret || answer.body === undefined ? null : textOf(answer.body)
   return { fingerprint, status: secret ? 0 : answer.status, headers: secret ? {} : answer.headers, body }
+}
+
+function textOf(body: unknown): string {
+  return body instanceof JsonText ? body.text : JSON.stringify(body)
 }
 
 function repeated(before: KeptRequest, fingerprint: Buffer): Answer {
@@ -84,5 +88,5 @@ function repeated(before: KeptRequest, fingerprint: Buffer): Answer {
       'The answer held a secret, which is shown once: if it was lost, make a new one',
     )
   }
-  return new Answer(before.status, before.body === null ? undefined : JSON.parse(before.body), before.headers)
+  return new Answer(before.status, before.body === null ? undefined : new JsonText(before.body), before.headers)
 }

@@ -19,9 +19,9 @@ import { openClient } from '../database/connection.ts'
 import { Database } from '../database/database.ts'
 import { createLog } from '../log.ts'
 import type { Context } from '../service.ts'
-import { createTenant, deleteTenant, suspendTenant } from '../tenants/tenants.ts'
+import { createTenant } from '../tenants/tenants.ts'
 import { secretIn } from './secrets-shown.ts'
-import { freshDatabase, type TestDatabase, testSecrets } from './server.ts'
+import { type TestDatabase, testDatabase, testSecrets } from './server.ts'
 import { faultOf, tenantTables } from './statements.ts'
 
 export type Arrangement = 'one process' | 'split'
@@ -35,6 +35,8 @@ type Overrides = Partial<
   >
 > & {
   arrangement?: Arrangement
+  /** On a database that nobody else uses: for what reaches beyond a tenant. */
+  own?: boolean
 }
 
 export type RawRequest = {
@@ -55,27 +57,35 @@ export type TestCaller = {
 }
 
 const baseUrl = 'http://millwright.test'
-const arrangementOfRun: Arrangement = process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 'split' : 'one process'
+
+/** Of this run of a test file, which may be one of two in the same process. */
+function arrangementOfRun(): Arrangement {
+  return process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? 'split' : 'one process'
+}
 
 /**
- * A whole hub on a database of its own: real services, real PostgreSQL, through the front, without sockets. What the
+ * A whole hub with a tenant of its own: real services, real PostgreSQL, through the front, without sockets. What the
  * suite promises everywhere is checked here as it goes: answers keep their contracts, statements name their tenant,
  * no secret is printed, no connection leaks.
  */
-export async function testHub(overrides: Overrides = {}): Promise<TestHub> {
-  const database = await freshDatabase()
-  const tenant = await freshTenant(database)
+export async function testHub({ own = false, ...overrides }: Overrides = {}): Promise<TestHub> {
+  const database = await testDatabase({ own })
+  const tenant = await freshTenant(database, database.shared ? randomName() : 'default')
   return TestHub.open(database, tenant, overrides)
 }
 
-async function freshTenant({ owner: address, shared }: TestDatabase): Promise<TestTenant> {
+async function freshTenant({ owner: address }: TestDatabase, name: string): Promise<TestTenant> {
   const owner = await openClient(address)
   try {
-    const { id, name } = await createTenant(owner, { name: shared ? `t${randomBytes(8).toString('hex')}` : 'default' })
+    const { id } = await createTenant(owner, { name })
     return { tenantId: id, name }
   } finally {
     await owner.end()
   }
+}
+
+function randomName(): string {
+  return `t${randomBytes(8).toString('hex')}`
 }
 
 export class TestHub {
@@ -87,6 +97,8 @@ export class TestHub {
   readonly #printed: string[]
   readonly #faults: string[]
   readonly #keys: KeyRing
+  /** Everybody it has let in. */
+  readonly #tenants: string[]
 
   private constructor(parts: {
     database: TestDatabase
@@ -105,6 +117,7 @@ export class TestHub {
     this.#pools = parts.pools
     this.#printed = parts.printed
     this.#faults = parts.faults
+    this.#tenants = [parts.tenant.name]
     this.#keys = new KeyRing({ database: front.context.database, secrets: testSecrets })
   }
 
@@ -142,7 +155,7 @@ export class TestHub {
       parts.clouds.push(cloud)
       return cloud
     }
-    if ((overrides.arrangement ?? arrangementOfRun) === 'split') await openSplit(open)
+    if ((overrides.arrangement ?? arrangementOfRun()) === 'split') await openSplit(open)
     else await open([], new Map())
     return new TestHub(parts)
   }
@@ -154,23 +167,19 @@ export class TestHub {
   /** The context of the process in which a service runs. */
   contextOf(service: keyof typeof contracts): Context {
     const index = services.findIndex(({ contract }) => contract.name === service)
-    return (this.clouds.length === 1 ? this.#front : (this.clouds[index] ?? this.#front)).context
+    return (this.clouds.length === 1 ? this.#front : (this.clouds[index % splitProcesses] ?? this.#front)).context
   }
 
   /** Another hub on the same database: a second process of the same installation. */
-  async sibling(overrides: Overrides = {}): Promise<TestHub> {
-    return TestHub.open({ ...this.database, drop: async () => {} }, this.tenant, overrides)
+  async sibling(overrides: Omit<Overrides, 'own'> = {}): Promise<TestHub> {
+    return TestHub.open({ ...this.database, leave: async () => {} }, this.tenant, overrides)
   }
 
   /** Another tenant of the same installation. */
-  async anotherTenant(name = `t${randomBytes(8).toString('hex')}`): Promise<TestTenant> {
-    const owner = await openClient(this.database.owner)
-    try {
-      const { id } = await createTenant(owner, { name })
-      return { tenantId: id, name }
-    } finally {
-      await owner.end()
-    }
+  async anotherTenant(name = randomName()): Promise<TestTenant> {
+    const tenant = await freshTenant(this.database, name)
+    this.#tenants.push(name)
+    return tenant
   }
 
   /** Runs something as the owner of the database. */
@@ -290,7 +299,7 @@ export class TestHub {
       const leaked = this.#pools.reduce((sum, pool) => sum + pool.inUse, 0)
       if (leaked > 0) throw new Error(`${leaked} database connections were not given back`)
     } finally {
-      await this.#cleanUp()
+      await this.database.leave(this.#tenants)
     }
   }
 
@@ -311,16 +320,6 @@ export class TestHub {
     })
     this.#refuseSecret('an event or audit entry', text)
   }
-
-  async #cleanUp(): Promise<void> {
-    if (this.database.shared) {
-      await this.asOwner(async (owner) => {
-        await suspendTenant(owner, this.tenant.name)
-        await deleteTenant(owner, this.tenant.name)
-      }).catch(() => {})
-    }
-    await this.database.drop()
-  }
 }
 
 const defaults = {
@@ -336,13 +335,17 @@ const defaults = {
   strict: true,
 }
 
-/** Every service in a process of its own, and one more that only is the front. */
+/** Over how many processes the services are dealt out, whatever their number: neighbours in their list are apart. */
+const splitProcesses = 3
+
+/** The services in several processes, and one more that only is the front: everything that is asked crosses over. */
 async function openSplit(open: (local: string[], remote: Map<string, string>) => Promise<Cloud>): Promise<void> {
   const urls = new Map<string, string>()
-  for (const { contract } of services) {
-    const cloud = await open([contract.name], urls)
+  for (let process = 0; process < splitProcesses; process++) {
+    const names = services.filter((_, index) => index % splitProcesses === process).map(({ contract }) => contract.name)
+    const cloud = await open(names, urls)
     const port = await cloud.listen({ host: '127.0.0.1', port: 0 })
-    urls.set(contract.name, `http://127.0.0.1:${port}`)
+    for (const name of names) urls.set(name, `http://127.0.0.1:${port}`)
   }
   await open([], urls)
 }

@@ -10,6 +10,7 @@ import { type Address, openClient } from '../database/connection.ts'
 import { readMigrations } from '../database/migrations.ts'
 import { startPostgres } from '../postgres/postgres.ts'
 import { createSecrets } from '../secrets/secrets.ts'
+import { deleteTenant, findTenant } from '../tenants/tenants.ts'
 
 /** The same in all tests, so that databases cloned from one template can be opened. */
 export const testSecrets = createSecrets(createHash('sha256').update('master key of the test kit').digest())
@@ -26,7 +27,15 @@ const quick = {
 
 type Parts = Exclude<Address, { url: string }>
 
-export type TestDatabase = { owner: Address; app: Address; server: Server; shared: boolean; drop(): Promise<void> }
+export type TestDatabase = {
+  owner: Address
+  app: Address
+  server: Server
+  /** Others use it too, with tenants of theirs. */
+  shared: boolean
+  /** Takes back what was made: the tenants, or the whole database. */
+  leave(tenants: string[]): Promise<void>
+}
 
 const wantedBinding = (process.env.MILLWRIGHT_TEST_BINDING ?? 'auto') as Binding | 'auto'
 
@@ -60,32 +69,51 @@ async function serverAddress(): Promise<Parts> {
 
 const appRole = { name: 'millwright_test_app', password: 'millwright_test_app' }
 
-/** A database for one hub: a clone of the migrated template, or the given database, which others use too. */
-export async function freshDatabase(): Promise<TestDatabase> {
+/**
+ * A database for a hub. A clone of the migrated template costs more than most tests, so the hubs of a process share
+ * one; `own` is for tests that reach beyond their tenant. A given database is shared by everybody.
+ */
+export async function testDatabase({ own = false }: { own?: boolean } = {}): Promise<TestDatabase> {
   const url = process.env.MILLWRIGHT_TEST_DATABASE_URL
-  if (url !== undefined) return sharedDatabase({ url })
+  if (url !== undefined) return givenDatabase({ url })
+  if (own) return cloneTemplate()
+  processDatabase ??= cloneTemplate()
+  const { owner, app, server } = await processDatabase
+  return { owner, app, server, shared: true, leave: (tenants) => asOwner(owner, suspend, [tenants]) }
+}
+
+let processDatabase: Promise<TestDatabase> | undefined
+
+/** Nothing is done any more for a tenant that is suspended; its rows go with the database. */
+const suspend = `update tenants set state = 'suspended' where name = any($1)`
+
+async function cloneTemplate(): Promise<TestDatabase> {
   const server = await serverAddress()
   const template = await ensureTemplate(server)
   const database = `test_${randomBytes(8).toString('hex')}`
-  await asOwner(
-    { ...server, database: 'postgres' },
-    `create database ${database} template ${template.name} strategy file_copy`,
-  )
+  const postgres = { ...server, database: 'postgres' }
+  await asOwner(postgres, `create database ${database} template ${template.name} strategy file_copy`)
   return {
     owner: { ...server, database },
     app: { ...server, database, user: appRole.name, password: appRole.password },
     server: template.server,
     shared: false,
-    drop: () => asOwner({ ...server, database: 'postgres' }, `drop database ${database} with (force)`),
+    leave: () => asOwner(postgres, `drop database ${database} with (force)`),
   }
 }
 
-let sharedPreparation: ReturnType<typeof prepareDatabase> | undefined
+let givenPreparation: ReturnType<typeof prepareDatabase> | undefined
 
-async function sharedDatabase(owner: Address): Promise<TestDatabase> {
-  sharedPreparation ??= prepareDatabase({ owner, app: undefined, binding: wantedBinding, secrets: testSecrets })
-  const { app, server } = await sharedPreparation
-  return { owner, app, server, shared: true, drop: async () => {} }
+async function givenDatabase(owner: Address): Promise<TestDatabase> {
+  givenPreparation ??= prepareDatabase({ owner, app: undefined, binding: wantedBinding, secrets: testSecrets })
+  const { app, server } = await givenPreparation
+  const leave = async (tenants: string[]) => {
+    const client = await openClient(owner)
+    await client.query(suspend, [tenants])
+    for (const name of tenants) if ((await findTenant(client, name)) !== undefined) await deleteTenant(client, name)
+    await client.end()
+  }
+  return { owner, app, server, shared: true, leave }
 }
 
 type Template = { name: string; server: Server }
@@ -121,10 +149,10 @@ async function makeTemplate(server: Parts): Promise<Template> {
   }
 }
 
-async function asOwner(address: Parts, text: string): Promise<void> {
+async function asOwner(address: Address, text: string, values: unknown[] = []): Promise<void> {
   const client = await openClient(address)
   try {
-    await client.query(text)
+    await client.query(text, values)
   } finally {
     await client.end()
   }

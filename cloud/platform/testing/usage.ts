@@ -1,7 +1,12 @@
 import { authorization } from '@millwright/api/authorization.ts'
+import { discovery } from '@millwright/api/discovery.ts'
 import { identity } from '@millwright/api/identity.ts'
 import { inventory } from '@millwright/api/inventory.ts'
+import { jobs } from '@millwright/api/jobs.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import { workflows } from '@millwright/api/workflows.ts'
 import { rightPassword, signedIn } from '../../services/identity/testing.ts'
+import { enrolledGateway, foundDevice, linkReport } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
 
 /** One resource of a tenant and a way to get at it that another tenant must not have. */
@@ -34,6 +39,8 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     hub.context.jobs.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
   )
   const asset = await useInventory(hub, admin)
+  const job = await useWorkflows(admin)
+  const found = await useShopFloor(hub, admin)
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -46,8 +53,47 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(inventory.prefix, `/assets/${asset}/identifiers`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/history`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/graph`, ['GET']),
+    ...reaches(inventory.prefix, `/assets/${asset}/graph/difference?from=2026-01-01T00:00:00Z`, ['GET']),
     ...reaches(inventory.prefix, `/assets/${asset}/relations`, ['GET']),
+    ...reaches(workflows.prefix, `/jobs/${job}`, ['GET', 'DELETE']),
+    ...reaches(workflows.prefix, `/jobs/${job}/status`, ['GET']),
+    ...reaches(workflows.prefix, `/jobs/${job}/definition`, ['GET']),
+    ...reaches(workflows.prefix, `/jobs/${job}/tags`, ['GET']),
+    ...reaches(workflows.prefix, '/workflows/shop.order', ['GET', 'DELETE']),
+    ...reaches(jobs.prefix, `/jobs/${job}`, ['GET']),
+    ...reaches(onboarding.prefix, `/gateways/${found.gatewayId}`, ['GET', 'DELETE']),
+    ...reaches(onboarding.prefix, `/gateways/${found.gatewayId}/config`, ['POST']),
+    ...reaches(onboarding.prefix, `/gateways/${found.gatewayId}/revoke`, ['POST']),
+    ...reaches(discovery.prefix, `/gateways/${found.gatewayId}/asset-links`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${found.jobId}`, ['GET', 'DELETE']),
+    ...reaches(discovery.prefix, `/discoveries/${found.jobId}/runs`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${found.jobId}/report`, ['GET']),
+    ...reaches(discovery.prefix, `/discoveries/${found.jobId}/run`, ['POST']),
   ]
+}
+
+/** A gateway with a link, and a discovery that found one device and failed at another. */
+async function useShopFloor(hub: TestHub, admin: TestCaller): Promise<{ gatewayId: string; jobId: string }> {
+  const gateway = await enrolledGateway(hub, admin)
+  const link = linkReport()
+  await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
+  const { jobId } = await admin.discovery.createDiscovery({
+    params: { gatewayId: gateway.id },
+    body: { data: { assetLinkId: link.appInstanceId } },
+  })
+  const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
+  if (taken === undefined) throw new Error('The gateway got no job')
+  const { job, lease } = taken.data
+  const errors = [{ code: 14, description: 'no answer' }]
+  await gateway.gatekeeper.uploadFound({
+    params: { id: job.id },
+    body: { data: { lease: lease.id, sequence: 0, assets: [foundDevice(1)], errors } },
+  })
+  await gateway.gatekeeper.endJob({
+    params: { id: lease.id },
+    body: { data: { jobId: job.id, state: 'FINISHED' } },
+  })
+  return { gatewayId: gateway.id, jobId }
 }
 
 /** Two devices that were related once and still are, with everything a device can have. */
@@ -82,7 +128,24 @@ async function useInventory(_hub: TestHub, admin: TestCaller): Promise<string> {
   const stated = await admin.inventory.createRelation({ body: { data: relation } })
   await admin.inventory.deleteRelations({ body: { data: { ids: stated.data.map(({ id }) => id) } } })
   await admin.inventory.createRelation({ body: { data: relation } })
+  await admin.inventory.updateSettings({ body: { data: { historyDays: 365 } } })
   return pump
+}
+
+/** A job of a workflow of the tenant's own, with tags and a past. */
+async function useWorkflows(admin: TestCaller): Promise<string> {
+  await admin.workflows.createWorkflow({
+    body: {
+      name: 'shop.order',
+      states: [{ name: 'NEW' }, { name: 'DONE' }],
+      transitions: [{ from: 'NEW', to: 'DONE', eligible: 'WFX' }],
+    },
+  })
+  const { id } = await admin.workflows.createJob({
+    body: { clientId: 'line 1', workflow: 'shop.order', tags: ['urgent'], definition: { parts: 3 } },
+  })
+  await admin.workflows.putJobStatus({ params: { id }, body: { state: 'DONE' } })
+  return id
 }
 
 function reaches(prefix: string, path: string, methods: string[]): Reach[] {

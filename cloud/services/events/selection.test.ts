@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Problem } from '@millwright/api/problem.ts'
-import { requireKept, selectionOf, startOf } from './selection.ts'
+import { selectionOf } from './selection.ts'
 
 const event = { type: 'inventory.asset.created', subject: 'asset/1' }
 
@@ -18,33 +17,4 @@ test('a subject is chosen as it is, or by its beginning', () => {
   for (const subject of ['asset/', 'asset/11', 'node/*', 'asset/1/*'])
     assert.equal(selectionOf({ subject })(event), false, subject)
   assert.equal(selectionOf({})(event), true)
-})
-
-test('the header goes before the query, and is a position', () => {
-  assert.equal(startOf('7', 3), 7)
-  assert.equal(startOf('', 3), 3)
-  assert.equal(startOf(undefined, undefined), undefined)
-  for (const header of ['x', '-1', '1.5', '99999999999999999', ' 1'])
-    assert.throws(
-      () => startOf(header, 3),
-      (problem) => (problem as Problem).code === 'invalid_header',
-      header,
-    )
-})
-
-test('a position is refused when something after it is gone, or when it was never given', () => {
-  const codeOf = (after: number, extent: { oldest: number | null; newest: number }) => {
-    try {
-      return requireKept(after, extent)
-    } catch (problem) {
-      return (problem as Problem).code
-    }
-  }
-  assert.equal(codeOf(0, { oldest: null, newest: 0 }), undefined)
-  assert.equal(codeOf(4, { oldest: 5, newest: 9 }), undefined)
-  assert.equal(codeOf(9, { oldest: 5, newest: 9 }), undefined)
-  assert.equal(codeOf(9, { oldest: null, newest: 9 }), undefined)
-  assert.equal(codeOf(3, { oldest: 5, newest: 9 }), 'events_gone')
-  assert.equal(codeOf(8, { oldest: null, newest: 9 }), 'events_gone')
-  assert.equal(codeOf(10, { oldest: 5, newest: 9 }), 'invalid_cursor')
 })

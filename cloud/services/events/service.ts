@@ -1,20 +1,18 @@
 import { events } from '@millwright/api/events.ts'
+import { streamHeaders } from '../../platform/events/message.ts'
+import { startOf } from '../../platform/events/position.ts'
 import { extent, list } from '../../platform/events/store.ts'
+import { openStream } from '../../platform/events/stream.ts'
 import { answer, service } from '../../platform/service.ts'
-import { Feed } from './feed.ts'
-import { cloudEvent } from './message.ts'
-import { selectionOf, startOf } from './selection.ts'
-import { openStream } from './stream.ts'
-
-/** Nobody on the way may hold events back, or change them. */
-const unbuffered = { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
+import { cloudEvent, eventMessage } from './message.ts'
+import { selectionOf } from './selection.ts'
+import { maySee } from './visibility.ts'
 
 /** Every change, in the one order of its tenant. */
 export const eventsService = service({
   contract: events,
   handlers: (context) => {
-    const { database, log } = context
-    const feed = new Feed({ database, log })
+    const { database, feed } = context
     return {
       async listEvents({ query: { after = 0, limit = 50 } }, caller) {
         return database.read(caller, async (handle) => {
@@ -36,8 +34,17 @@ export const eventsService = service({
 
       async streamEvents({ query, headers }, caller) {
         const after = startOf(headers['last-event-id'], query.after)
-        const stream = await openStream(context, feed, { caller, after, selects: selectionOf(query) })
-        return answer(200, stream, unbuffered)
+        const selects = selectionOf(query)
+        const stream = await openStream(context, feed, {
+          caller,
+          after,
+          tell: (messages, holder) =>
+            messages
+              .filter((message) => selects(message) && maySee(holder, message))
+              .map((message) => eventMessage(message, caller.tenantName))
+              .join(''),
+        })
+        return answer(200, stream, streamHeaders)
       },
     }
   },

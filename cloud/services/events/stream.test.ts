@@ -7,15 +7,23 @@ import { changeAccess, insertAccessGroup, insertGrant } from '../../platform/acc
 import { systemCaller } from '../../platform/access/system.ts'
 import { Database } from '../../platform/database/database.ts'
 import { emit, emitAll } from '../../platform/events/events.ts'
+import { Feed } from '../../platform/events/feed.ts'
 import { extent } from '../../platform/events/store.ts'
+import { openStream } from '../../platform/events/stream.ts'
+import type { Message } from '../../platform/events/tail.ts'
 import { limits } from '../../platform/limits.ts'
+import { EventReader, listening } from '../../platform/testing/event-reader.ts'
 import { type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { Feed } from './feed.ts'
-import { openStream } from './stream.ts'
-import { EventReader, listening, say, sayOfAsset } from './testing.ts'
+import { eventMessage } from './message.ts'
+import { say, sayOfAsset } from './testing.ts'
 
 function numbered(count: number, from = 1): string[] {
   return Array.from({ length: count }, (_, index) => `thing/${index + from}`)
+}
+
+/** Everything, as the stream of events writes it. */
+function tellAll(messages: readonly Message[]): string {
+  return messages.map((message) => eventMessage(message, 'default')).join('')
 }
 
 async function takeSubjects(reader: EventReader, count: number): Promise<string[]> {
@@ -405,7 +413,7 @@ test('other processes are looked after while there are streams, and only then', 
   const stream = await openStream(hub.context, new Feed({ database, log }), {
     caller,
     after: undefined,
-    selects: () => true,
+    tell: tellAll,
   })
   await stream.next()
   const looks = async () => {
@@ -431,7 +439,7 @@ test('in silence a stream says how far it is, and ends at once when nobody wants
   await using hub = await testHub()
   const { database, log } = hub.context
   const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
-  const wish = { caller, after: undefined, selects: () => false, heartbeatMs: 1 }
+  const wish = { caller, after: undefined, tell: () => '', heartbeatMs: 1 }
   const stream = await openStream(hub.context, new Feed({ database, log }), wish)
   assert.equal((await stream.next()).value, 'retry: 1000\nid: 0\n\n')
   await say(hub, numbered(3))
@@ -448,7 +456,7 @@ test('a stream that is further behind than what is remembered reads the table un
   const { database, log } = hub.context
   const feed = new Feed({ database, log })
   const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
-  const open = () => openStream(hub.context, feed, { caller, after: undefined, selects: () => true })
+  const open = () => openStream(hub.context, feed, { caller, after: undefined, tell: tellAll })
   const [slow, quick] = [await open(), await open()]
   await slow.next()
   const subjects = numbered(2_500)

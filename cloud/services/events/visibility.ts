@@ -15,8 +15,10 @@ const rules: Readonly<Record<string, Rule>> = {
   'inventory.relation': anyOf('glb_inventory_read_relation_data'),
   'inventory.custom-property': somewhere('inventory_read_asset_data'),
   'inventory.schema': somewhere('inventory_read_asset_data'),
+  'inventory.settings': somewhere('inventory_read_asset_data'),
   authorization: anyOf('glb_access_manage', 'glb_audit_read'),
   identity: anyOf('glb_access_manage', 'glb_audit_read'),
+  workflows: anyOf('glb_jobs_read'),
 }
 
 /** What nobody thought of is for those who may see everything that happened. */

@@ -12,6 +12,8 @@ export type Bearer = {
   roles: string[]
   scope?: readonly string[] | undefined
   sessionId?: string
+  /** Of the key that the token is worth nothing without. */
+  keyThumbprint?: string
 }
 
 /** The names of all roles that are held, in the whole tenant or in any access group of it. */
@@ -36,6 +38,7 @@ export function claimsFor(bearer: Bearer, { baseUrl, tokenLifetimeSeconds }: Set
     roles: bearer.roles,
     ...(bearer.scope === undefined ? {} : { scope: bearer.scope.join(' ') }),
     ...(bearer.sessionId === undefined ? {} : { sid: bearer.sessionId }),
+    ...(bearer.keyThumbprint === undefined ? {} : { cnf: { jkt: bearer.keyThumbprint } }),
   }
 }
 

@@ -5,7 +5,7 @@ import * as oauth from 'oauth4webapi'
 import { resumeTenant, suspendTenant, withdrawApplication } from '../../platform/tenants/tenants.ts'
 import { type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { createServerUser } from './accounts.ts'
-import { askForToken, fetchFrom } from './testing.ts'
+import { askForToken, fetchFrom, standStill } from './testing.ts'
 
 async function program(hub: TestHub, role: string | undefined = 'operator') {
   const made = await createServerUser(hub.context, hub.tenant, { name: 'a program', role })
@@ -185,7 +185,8 @@ test('a tenant that is suspended or lacks the application api gets no tokens, wi
   assert.equal(wrong.body.error, 'invalid_client', 'who does not know the secret is told nothing')
 })
 
-test('guessing secrets is slowed down, also for the right one, and only from where it comes', async () => {
+test('guessing secrets is slowed down, also for the right one, and only from where it comes', async (t) => {
+  standStill(t)
   await using hub = await testHub()
   const { form, id } = await program(hub)
   for (let i = 0; i < 6; i++) {

@@ -14,7 +14,7 @@ export type Tried = {
   right: boolean
   tenantId: string | undefined
   /** A name that belongs to nobody is not kept: people type their password into the wrong field. */
-  principal: { id: string; kind: 'user' | 'server_user'; name: string } | undefined
+  principal: { id: string; kind: 'user' | 'server_user' | 'gateway'; name: string } | undefined
 }
 
 /** Stands between a secret and those who guess at it: slows them down, and says so in the log and the audit trail. */

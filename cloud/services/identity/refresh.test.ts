@@ -11,6 +11,7 @@ import {
   rightPassword,
   signedIn,
   signInWith,
+  standStill,
 } from './testing.ts'
 
 test('a code is good once; using it again ends what it produced', async () => {
@@ -229,7 +230,8 @@ test('changing the own password needs the current one, and ends every other sign
   await change({ currentPassword: newPassword, newPassword: rightPassword })
 })
 
-test('guessing the current password is slowed down too', async () => {
+test('guessing the current password is slowed down too', async (t) => {
+  standStill(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const { accessToken } = await signedIn(hub, jane.signInName)

@@ -1,5 +1,6 @@
 import { identity } from '@millwright/api/identity.ts'
 import { type Context, service } from '../../platform/service.ts'
+import { gatewayHandlers } from './gateways.ts'
 import { Guard } from './guard.ts'
 import { metadataHandlers } from './metadata.ts'
 import { ownAccountHandlers } from './own-account.ts'
@@ -27,6 +28,7 @@ export const identityService = service({
       ...ownAccountHandlers(desk),
       ...userHandlers(desk),
       ...serverUserHandlers(desk),
+      ...gatewayHandlers(desk),
     }
   },
   jobs: pruningJobs,

@@ -15,6 +15,7 @@ import {
   rightPassword,
   signedIn,
   signInWith,
+  standStill,
   wrongPassword,
 } from './testing.ts'
 
@@ -223,7 +224,8 @@ test('a scope that is not held is told to the program', async () => {
   assert.equal(locationOf(back).searchParams.get('code'), null)
 })
 
-test('guessing passwords is slowed down, also for the right one, and only from where it comes', async () => {
+test('guessing passwords is slowed down, also for the right one, and only from where it comes', async (t) => {
+  standStill(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const browser = new Browser(hub)
@@ -238,7 +240,8 @@ test('guessing passwords is slowed down, also for the right one, and only from w
   assert.equal((await guess(rightPassword, '10.9.0.2')).status, 303)
 })
 
-test('a hundred guesses at once are not tried a hundred times', async () => {
+test('a hundred guesses at once are not tried a hundred times', async (t) => {
+  standStill(t)
   await using hub = await testHub()
   const jane = await person(hub, 'jane.doe')
   const browser = new Browser(hub)

@@ -33,7 +33,7 @@ const isAccepted = (hub: TestHub, token: string) =>
     )
 
 test('rotating the key interrupts nothing: what was signed before and after is accepted by every process', async (t) => {
-  await using hub = await testHub()
+  await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('others sign with the same keys')
   const tokenFrom = await program(hub)
   await using before = await hub.sibling()
@@ -53,7 +53,7 @@ test('rotating the key interrupts nothing: what was signed before and after is a
 })
 
 test('when a new key signs its first token, every process has been publishing it for a while', async (t) => {
-  await using hub = await testHub()
+  await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('others sign with the same keys')
   let now = 0
   const parts = { database: hub.context.database, secrets: testSecrets }
@@ -83,7 +83,7 @@ test('when a new key signs its first token, every process has been publishing it
 })
 
 test('a new key is published before it signs', async () => {
-  await using hub = await testHub()
+  await using hub = await testHub({ own: true })
   const tokenFrom = await program(hub)
   const kid = await hub.asOwner((owner) => rotateSigningKey(owner, testSecrets, { tokenLifetimeSeconds }))
   await using other = await hub.sibling()
@@ -96,7 +96,7 @@ test('a new key is published before it signs', async () => {
 })
 
 test('an old key stays until its last token has expired, and is then pruned', async (t) => {
-  await using hub = await testHub()
+  await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('others sign with the same keys')
   const published = async () =>
     (await new KeyRing({ database: hub.context.database, secrets: testSecrets }).published()).map(({ kid }) => kid)
@@ -119,7 +119,7 @@ test('an old key stays until its last token has expired, and is then pruned', as
 })
 
 test('several processes that start at once make one key', async (t) => {
-  await using hub = await testHub()
+  await using hub = await testHub({ own: true })
   if (hub.database.shared) return t.skip('others sign with the same keys')
   await hub.asOwner((owner) => owner.query('delete from signing_keys'))
   await Promise.all(Array.from({ length: 4 }, () => hub.asOwner((owner) => ensureSigningKey(owner, testSecrets))))

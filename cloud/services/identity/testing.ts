@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
 import type { RawAnswer, TestHub } from '../../platform/testing/hub.ts'
 import { plantedWord } from '../../platform/testing/secrets-shown.ts'
 import { createUser } from './accounts.ts'
@@ -44,6 +45,11 @@ export async function person(hub: TestHub, name: string, role?: string) {
     ...(role === undefined ? {} : { role }),
   })
   return { id, name, signInName: `${name}@${hub.tenant.name}` }
+}
+
+/** No time passes for the rest of a test, however slow the machine: what has to be waited for never comes. */
+export function standStill(t: TestContext): void {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
 }
 
 export function proofKey() {

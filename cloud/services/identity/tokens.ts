@@ -10,6 +10,7 @@ import { type Application, findDirectoryEntry, findTenantById, type Tenant } fro
 import { claimsFor, roleNames, signToken } from './access-token.ts'
 import { whyClosed } from './application.ts'
 import { findPublicClient, type PublicClient } from './client.ts'
+import { authenticatedGateway, hasAssertion } from './gateway-assertion.ts'
 import { createOpaqueToken, hashOf, readOpaqueToken } from './opaque-token.ts'
 import { narrowed, optional, type Parameters, Refusal, readScope, refuseRepeated, required } from './parameters.ts'
 import { oncePer } from './recency.ts'
@@ -81,7 +82,9 @@ async function clientCredentials(
   request: TokenRequest,
   isWorthRecording: (key: string) => boolean,
 ): Promise<TokenAnswer> {
-  const { tenant, principal, held, clientId } = await authenticated(desk, request)
+  const { tenant, principal, held, clientId, keyThumbprint } = hasAssertion(request.form)
+    ? await gatewayClient(desk, request)
+    : { ...(await authenticated(desk, request)), keyThumbprint: undefined }
   requireOpen(tenant, 'api')
   if (principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
   const scope = readScope(optional(request.form, 'scope'))
@@ -90,10 +93,18 @@ async function clientCredentials(
     const who = { principal, request: request.visitor.request }
     const detail = { grant: 'client_credentials', clientId }
     await desk.context.database.transaction({ tenantId: tenant.id }, (tx) =>
-      record(tx, who, { action: 'identity.token', target: `server-user/${principal.id}`, detail }),
+      record(tx, who, { action: 'identity.token', target: `${targets[principal.kind]}/${principal.id}`, detail }),
     )
   }
-  return bearerAnswer(desk, { tenant, principal, clientId, roles, scope })
+  const binding = keyThumbprint === undefined ? {} : { keyThumbprint }
+  return bearerAnswer(desk, { tenant, principal, clientId, roles, scope, ...binding })
+}
+
+const targets = { server_user: 'server-user', gateway: 'gateway' } as const
+
+async function gatewayClient(desk: Desk, request: TokenRequest) {
+  const { key, ...gateway } = await authenticatedGateway(desk, request)
+  return { ...gateway, keyThumbprint: key.thumbprint }
 }
 
 /** The server user whose id and secret these are. */
@@ -146,6 +157,7 @@ type Bearing = {
   roles: string[]
   scope: readonly string[] | undefined
   sessionId?: string
+  keyThumbprint?: string
 }
 
 async function bearerAnswer({ context: { settings }, keys }: Desk, bearing: Bearing): Promise<TokenAnswer> {

@@ -33,8 +33,8 @@ export type Told = {
 /** Fields of the same meaning by another name. */
 const renamed = { access_group: 'zone', trust_state: 'trust_established_state' } as const
 
-/** Which predicates made an asset a part of another. */
-export const parentPredicates: readonly string[] = ['is_module_of', 'is_periphery_of', 'is_part_of']
+/** Which predicates made an asset a part of another; the first is the one that says no more than that. */
+export const parentPredicates: readonly string[] = ['is_part_of', 'is_module_of', 'is_periphery_of']
 
 type Related = { subject: { id: string }; predicate: string; object: { id: string }; lastModifiedTimestamp: string }
 

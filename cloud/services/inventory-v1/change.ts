@@ -11,7 +11,7 @@ import {
   type PlainObject,
   textOf,
 } from '../../platform/plain-object.ts'
-import type { Told } from './asset.ts'
+import { parentPredicates, type Told } from './asset.ts'
 import { unitedIdentifiers } from './identifier.ts'
 
 /** Version 1 writes an asset as a whole; since version 2 some of its fields are written by ways of their own. */
@@ -42,15 +42,13 @@ export function writtenAsset({ asset, identifiers }: Told): Document {
   return { ...ownFields(asset), asset_identifiers: identifiers }
 }
 
-/** What makes an asset of what it was into what it is to be; nothing when that is the same. */
-export function changedAsset(before: Told, after: Told): Document | undefined {
+/** What makes an asset of what it was into what it is to be. */
+export function changedAsset(before: Told, after: Told): Document {
   const [was, is] = [ownFields(before.asset), ownFields(after.asset)]
   const cleared = mapMembers(was, (_, name) => (Object.hasOwn(is, name) ? undefined : null))
   const changed = mapMembers(is, (value, name) => (isDeepStrictEqual(value, was[name]) ? undefined : value))
-  const identifiers = unitedIdentifiers([...before.identifiers, ...after.identifiers])
-  const isSame = identifiers.length === before.identifiers.length
-  if (isSame && Object.keys(cleared).length === 0 && Object.keys(changed).length === 0) return undefined
   const about = mapMembers(is, (value, name) => (always.includes(name) ? value : undefined))
+  const identifiers = unitedIdentifiers([...before.identifiers, ...after.identifiers])
   return { ...about, ...cleared, ...changed, asset_identifiers: identifiers }
 }
 
@@ -68,7 +66,7 @@ export function requireBounded(document: PlainObject): void {
   throw new Problem('invalid_asset', `${pointer} ${detail}`, { errors: [{ pointer, code: 'too_large', detail }] })
 }
 
-/** Said before anything is written: a state is written after the asset, which would then be there already. */
+/** A state that there is not is told by its name in version 1. */
 export function requireKnownStates(asset: PlainObject): void {
   for (const name of stateNames) {
     const value = stateIn(asset[name])
@@ -80,29 +78,31 @@ export function requireKnownStates(asset: PlainObject): void {
   }
 }
 
-/** States that are to be others than they were. */
-export function changedStates(before: PlainObject, after: PlainObject): { name: StateName; value: string }[] {
-  return stateNames.flatMap((name) => {
-    const value = stateIn(after[name])
-    return value === null || value === stateIn(before[name]) ? [] : [{ name, value }]
+/**
+ * What a document says besides the asset itself: its states, who is responsible, property values, what it is part of.
+ * Where it is known what was before, the document is the whole: what it does not say any more is gone. What stays unsaid
+ * may be there all the same, for others: it is not touched.
+ */
+export function restOf({ asset, parentId }: Told, before?: Told) {
+  const properties = asset.custom_properties === undefined && before === undefined ? undefined : valuesIn(asset)
+  const said = stateNames.flatMap((name) => {
+    const value = stateIn(asset[name])
+    return value === null ? [] : [[name, value] as const]
   })
+  return {
+    states: Object.fromEntries(said) as { [Name in StateName]?: (typeof states)[Name][number] },
+    ...(typeof asset.responsible === 'string' ? { responsible: asset.responsible } : {}),
+    ...(properties === undefined ? {} : { properties }),
+    ...(parentId === before?.parentId
+      ? {}
+      : { partOf: { asset: parentId ?? null, predicates: [...parentPredicates] } }),
+  }
 }
 
 function stateIn(state: unknown): string | null {
   return isObject(state) ? textOf(state.state_value) : null
 }
 
-type PropertyChanges = { set: { key: string; value: string }[]; removed: string[] }
-
-/** Values of custom properties that are to be others than they were. */
-export function changedProperties(before: PlainObject, after: PlainObject): PropertyChanges {
-  const [was, is] = [valuesIn(before), valuesIn(after)]
-  return {
-    set: [...is].flatMap(([key, value]) => (was.get(key) === value ? [] : [{ key, value }])),
-    removed: [...was.keys()].filter((key) => !is.has(key)),
-  }
-}
-
-function valuesIn({ custom_properties: properties }: PlainObject): Map<string, string> {
-  return new Map(objectsOf(properties).map(({ key, value }) => [String(key), String(value)]))
+function valuesIn({ custom_properties: properties }: PlainObject): { key: string; value: string }[] {
+  return objectsOf(properties).map(({ key, value }) => ({ key: String(key), value: String(value) }))
 }

@@ -128,6 +128,63 @@ describe('version 1 of the inventory', () => {
     assert.equal((await call('createAsset', { body: { data: device() } })).problem.code, 'invalid_body')
   })
 
+  test('writes all that a document says in one step, or nothing of it', async () => {
+    const { data } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost unit' } } })
+    const rack = await create()
+    const made = await create({ name: 'module', parent: { id: rack.id }, responsible: 'jane' })
+    const versions = async () => (await admin.inventory.readHistory({ params: { id: made.id } })).data.length
+    assert.equal(await versions(), 1)
+    const whole = {
+      name: 'module 2',
+      parent: null,
+      responsible: 'joe',
+      management_state: { state_value: 'regarded' },
+      custom_ui_properties: [{ key: data.key, value: '1' }],
+    }
+    const nowhere = '01980000-0000-7000-8000-00000000ffff'
+    for (const [wrong, code, pointer] of [
+      [{ parent: { id: nowhere } }, 'asset_not_found', '/parent/id'],
+      [{ custom_ui_properties: [{ key: nowhere, value: '1' }] }, 'property_not_found', '/custom_ui_properties/0/key'],
+    ] as const) {
+      const refused = await patch(made.id, { ...whole, ...wrong })
+      assert.deepEqual([refused.problem.code, refused.problem.errors?.[0]?.pointer], [code, pointer])
+      assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body, made)
+      const created = await call('createAsset', { body: device({ name: 'never there', ...wrong }) })
+      assert.equal(created.problem.code, code)
+    }
+    const { meta } = await admin.inventory.listAssets({ query: { filter: "name eq 'never there'" } })
+    assert.equal(meta.totalElements, 0)
+
+    const { body } = await patch(made.id, whole)
+    assert.deepEqual([body.name, body.parent, body.responsible], ['module 2', undefined, 'joe'])
+    assert.equal(await versions(), 2)
+    await patch(made.id, whole)
+    assert.equal(await versions(), 2)
+  })
+
+  test('what an asset is part of is changed only by who may write relations', async () => {
+    const role = { name: 'without-relations', permissions: ['inventory_write_asset_data', 'inventory_read_asset_data'] }
+    await admin.authorization.createRole({ body: { data: role as never } })
+    const writer = await hub.as(role.name)
+    const rack = await create()
+    const made = await create({ parent: { id: rack.id } })
+    const renamed = await call('updateAsset', { params: { id: made.id }, body: { name: 'mine' } }, writer)
+    assert.deepEqual([renamed.status, renamed.body.parent], [200, { id: rack.id }])
+    const refused = await call('updateAsset', { params: { id: made.id }, body: { name: 'no', parent: null } }, writer)
+    assert.equal(refused.problem.code, 'forbidden')
+    assert.equal((await call('readAsset', { params: { id: made.id } })).body.name, 'mine')
+  })
+
+  test('what an asset is part of stays when who changes the asset does not see it', async () => {
+    const { data } = await admin.authorization.createAccessGroup({ body: { data: { name: 'own-line' } } })
+    const rack = await create()
+    const made = await create({ zone: 'own-line', parent: { id: rack.id } })
+    const ofLine = await hub.as('operator', { accessGroupId: data.id })
+    const { status, body } = await call('updateAsset', { params: { id: made.id }, body: { name: 'mine' } }, ofLine)
+    assert.deepEqual([status, body.name, body.parent], [200, 'mine', undefined])
+    assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body.parent, { id: rack.id })
+  })
+
   test('refuses a document that is nested without end', async () => {
     const made = await create()
     const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }

@@ -5,9 +5,9 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Document, PlainObject } from '../../platform/plain-object.ts'
 import { answer, type Handlers, service } from '../../platform/service.ts'
 import { fromV1, mergePatch } from './asset.ts'
-import { changedAsset, requireBounded, requireKnownStates, writtenAsset } from './change.ts'
+import { changedAsset, requireBounded, requireKnownStates, restOf, writtenAsset } from './change.ts'
 import { findShown, readAll, readShown } from './reading.ts'
-import { deleteAsset, putAsset, writeRest } from './writing.ts'
+import { deleteAsset, putAsset } from './writing.ts'
 
 /** Keeps nothing: every call is told to the inventory in terms of version 2, with the rights of the caller. */
 export const inventoryV1Service = service({
@@ -24,8 +24,8 @@ export const inventoryV1Service = service({
         const peer = peerOf(caller)
         const after = fromV1(body)
         requireKnownStates(after.asset)
-        const { id, isNew } = await putAsset(peer, writtenAsset(after))
-        await writeRest(peer, id, { before: await findShown(peer, id), after, isWhole: false })
+        const whole = { asset: writtenAsset(after), ...restOf(after) }
+        const { id, isNew } = await putAsset(peer, whole)
         // Who may write but not read learns what it is called, and no more.
         const document: Document = (await findShown(peer, id))?.document ?? { id }
         return answer(isNew ? 201 : 200, document, { location: `${inventoryV1.prefix}/assets/${id}` })
@@ -41,9 +41,7 @@ export const inventoryV1Service = service({
           throw new Problem('system_managed_predicate', 'Which gateway found an asset is told by discoveries only')
         }
         requireKnownStates(after.asset)
-        const changed = changedAsset(was, after)
-        if (changed !== undefined) await putAsset(peer, changed, { strict: true })
-        await writeRest(peer, id, { before, after, isWhole: true })
+        await putAsset(peer, { asset: changedAsset(was, after), assetId: id, ...restOf(after, was) })
         return (await readShown(peer, id)).document
       },
 

@@ -3,15 +3,18 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { recordAll } from '../../platform/audit/audit.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
+import { jsonText } from '../../platform/database/json.ts'
+import type { Handover } from './handover.ts'
 import { insertOperations, queueLength } from './operation-store.ts'
 
 /** A write to be applied later: what it is, and what it says. */
 export type Wanted = { kind: string; action: string; target?: string; payload: unknown }
 
-type Waiting = Wanted & { id: string; caller: Caller; resolve: () => void; reject: (error: unknown) => void }
+type Stored = Wanted & { id: string; caller: Caller; printed: string }
+type Waiting = Stored & { resolve: () => void; reject: (error: unknown) => void }
 
-/** One commit for as many requests as came meanwhile; two at a time keep the disk busy without making anybody wait. */
-const limits = { batch: 256, inFlight: 2, queued: 50_000, lengthFreshMs: 1_000 } as const
+/** One commit for as many requests as came during the last one: what a commit costs, few or many in it pay alike. */
+const limits = { batch: 256, queued: 50_000, lengthFreshMs: 1_000 } as const
 
 /** The topic that wakes the applier. */
 export const operationsTopic = 'operations'
@@ -22,23 +25,26 @@ export const operationsTopic = 'operations'
  */
 export class Acceptance {
   readonly #database: Database
-  readonly #tenants = new Map<string, { waiting: Waiting[]; inFlight: number; length: number; lengthAt: number }>()
+  readonly #handover: Handover
+  readonly #tenants = new Map<string, { waiting: Waiting[]; busy: boolean; length: number; lengthAt: number }>()
 
-  constructor({ database }: { database: Database }) {
+  constructor({ database, handover }: { database: Database; handover: Handover }) {
     this.#database = database
+    this.#handover = handover
   }
 
   /** Answers the id under which its outcome can be asked for. */
   async accept(caller: Caller, wanted: Wanted): Promise<string> {
     const id = newId()
+    const stored = { ...wanted, id, caller, printed: jsonText(wanted.payload) }
     if (caller.transaction !== undefined) {
-      await store(caller.transaction, [{ ...wanted, id, caller }])
+      await store(caller.transaction, [stored])
       return id
     }
     const line = this.#line(caller.tenantId)
     if (line.waiting.length + line.length >= limits.queued) throw tooLong()
     await new Promise<void>((resolve, reject) => {
-      line.waiting.push({ ...wanted, id, caller, resolve, reject })
+      line.waiting.push({ ...stored, resolve, reject })
       this.#flush(caller.tenantId)
     })
     return id
@@ -47,26 +53,36 @@ export class Acceptance {
   #line(tenantId: string) {
     const known = this.#tenants.get(tenantId)
     if (known !== undefined) return known
-    const made = { waiting: [], inFlight: 0, length: 0, lengthAt: Number.NEGATIVE_INFINITY }
+    const made = { waiting: [], busy: false, length: 0, lengthAt: Number.NEGATIVE_INFINITY }
     this.#tenants.set(tenantId, made)
     return made
   }
 
   #flush(tenantId: string): void {
     const line = this.#line(tenantId)
-    if (line.inFlight >= limits.inFlight || line.waiting.length === 0) return
+    if (line.busy || line.waiting.length === 0) return
     const batch = line.waiting.splice(0, limits.batch)
-    line.inFlight++
+    line.busy = true
     this.#commit(tenantId, batch)
       .then(
-        () => batch.forEach(({ resolve }) => void resolve()),
+        () => {
+          for (const waiting of batch) {
+            this.#handOver(waiting)
+            waiting.resolve()
+          }
+        },
         (error: unknown) => batch.forEach(({ reject }) => void reject(error)),
       )
       .finally(() => {
-        line.inFlight--
-        if (line.waiting.length === 0 && line.inFlight === 0) this.#tenants.delete(tenantId)
+        line.busy = false
+        if (line.waiting.length === 0) this.#tenants.delete(tenantId)
         else this.#flush(tenantId)
       })
+  }
+
+  /** Just as it is stored: what may have been replaced to be storable is read again. */
+  #handOver({ id, payload, printed }: Stored): void {
+    if (!printed.includes('\ufffd')) this.#handover.keep(id, { payload, items: itemsIn(payload) })
   }
 
   async #commit(tenantId: string, batch: readonly Waiting[]): Promise<void> {
@@ -88,20 +104,19 @@ function tooLong(): Problem {
   })
 }
 
-type Stored = Wanted & { id: string; caller: Caller }
-
 async function store(tx: Transaction, batch: readonly Stored[]): Promise<void> {
   await insertOperations(
     tx,
-    batch.map(({ id, kind, payload, caller }) => ({
+    batch.map(({ id, kind, payload, printed, caller }) => ({
       id,
       kind,
-      payload,
+      payload: printed,
       items: itemsIn(payload),
       principalId: caller.principal.id,
       principalKind: caller.principal.kind,
       principalName: caller.principal.name,
       roles: [...caller.roles],
+      grants: caller.token?.grants === undefined ? null : [...caller.token.grants],
       requestId: caller.request.id,
     })),
   )

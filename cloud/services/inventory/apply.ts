@@ -3,18 +3,25 @@ import type { AccessCache } from '../../platform/access/cache.ts'
 import { noRights, type Rights } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { emitAll } from '../../platform/events/events.ts'
+import { emitLast } from '../../platform/events/events.ts'
 import { problemOf } from '../../platform/http/problems.ts'
 import type { ApplierParts, Applying } from './applying.ts'
 import { applyMerge, applySplit, applyUndo } from './merges.ts'
-import { type Batch, finishOperations, lockQueue, type Outcome, type QueuedOperation } from './operation-store.ts'
+import {
+  type Batch,
+  finishOperations,
+  lockQueue,
+  type Outcome,
+  type QueuedOperation,
+  withPayloads,
+} from './operation-store.ts'
 import { applyPatch, isPatch } from './patches.ts'
 import { isReshaping, type MergePayload, type SplitPayload, type UndoPayload } from './payload.ts'
 import { applyDelete, applyPut, type DeletePayload, type PutPayload } from './puts.ts'
 import { loadWorkspace, saveWorkspace } from './workspace.ts'
 
 /** How many accepted writes share a transaction, and how many assets they may be about. */
-const batch = { operations: 500, items: 2_000 } as const
+const batch = { operations: 500, items: 1_000 } as const
 const alone = { operations: 1, items: 0 } as const
 
 /**
@@ -68,8 +75,9 @@ async function failFirst({ database, log }: ApplierParts, tenantId: string, erro
 
 async function applyBatch(parts: ApplierParts, tenantId: string, size: Batch): Promise<Outcome[]> {
   return parts.database.transaction({ tenantId }, async (tx) => {
-    const operations = togetherOf(await lockQueue(tx, size))
-    if (operations.length === 0) return []
+    const heads = togetherOf(await lockQueue(tx, size))
+    if (heads.length === 0) return []
+    const operations = await withPayloads(tx, heads, (id) => parts.handover.take(id))
     const workspace = await loadWorkspace(tx, operations)
     const outcomes: Outcome[] = []
     for (const operation of operations) {
@@ -77,14 +85,14 @@ async function applyBatch(parts: ApplierParts, tenantId: string, size: Batch): P
       outcomes.push(await applyOne(parts, { tx, workspace, operation, rights }))
     }
     await saveWorkspace(tx, workspace)
-    await emitAll(tx, workspace.events)
     await finishOperations(tx, outcomes)
+    await emitLast(tx, workspace.events)
     return outcomes
   })
 }
 
 /** Those at the head of the queue that can share a transaction. */
-function togetherOf(queued: readonly QueuedOperation[]): readonly QueuedOperation[] {
+function togetherOf<Head extends { kind: string }>(queued: readonly Head[]): readonly Head[] {
   const first = queued.findIndex(isReshaping)
   return first < 0 ? queued : queued.slice(0, Math.max(first, 1))
 }
@@ -106,7 +114,7 @@ async function applyOne(parts: ApplierParts, applying: Applying): Promise<Outcom
 
 async function resultsOf(parts: ApplierParts, applying: Applying): Promise<unknown> {
   const { operation } = applying
-  if (operation.kind === 'put') {
+  if (operation.kind === 'put' || operation.kind === 'put-whole') {
     const [only] = await applyPut(parts, applying, operation.payload as PutPayload)
     return only
   }
@@ -123,10 +131,11 @@ function isFailure(result: unknown): boolean {
   return typeof result === 'object' && result !== null && 'code' in result && 'status' in result
 }
 
-/** What the sender may do now, with the roles that the token had then. */
+/** What the sender may do now, with the roles that the token had then, and where it had them. */
 async function rightsOf(access: AccessCache, tx: Transaction, operation: QueuedOperation): Promise<Rights> {
   if (operation.principalKind === 'system') return systemCaller().rights
   const found = await access.of(tx.tenantId, operation.principalId)
   if (found === undefined || found.principal.disabled) return noRights
-  return access.effective(found, { roles: operation.roles })
+  const { roles, grants } = operation
+  return access.effective(found, { roles, ...(grants === null ? {} : { grants }) })
 }

@@ -2,6 +2,7 @@ import type { AccessCache } from '../../platform/access/cache.ts'
 import { mayIn, type Rights } from '../../platform/access/rights.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { Log } from '../../platform/log.ts'
+import type { Handover } from './handover.ts'
 import type { QueuedOperation } from './operation-store.ts'
 import type { SchemaRegistry } from './schema.ts'
 import type { StatusWaiters } from './statuses.ts'
@@ -13,6 +14,7 @@ export type ApplierParts = {
   access: AccessCache
   schemas: SchemaRegistry
   waiters: StatusWaiters
+  handover: Handover
   log: Log
 }
 

@@ -22,7 +22,7 @@ export type Page = {
   offset: number
   /** Whether the total will be asked for: then gathering more pays. */
   count: boolean
-  /** Whether it was found to be of a set with many members a moment ago: then nobody tries to gather it. */
+  /** Whether it was found to be of a set with many members a moment ago: then gathering is not what is tried first. */
   isOfMany?: boolean
   bounds?: Bounds
 }
@@ -52,11 +52,13 @@ const columns = `a.id, g.name as "accessGroup", a.document::text as document`
 export async function listAssets(handle: Handle, selection: Selection, page: Page): Promise<Listed> {
   const { where, sets } = selection
   if (sets.length === 0) return { rows: await pageWhere(handle, selection, { ...page, where }) }
-  for (const set of page.isOfMany ? [] : sets) {
+  const quick = page.isOfMany ? await askEach(handle, selection, page) : undefined
+  if (quick?.length === page.limit) return { rows: quick, isOfMany: true }
+  for (const set of sets) {
     const found = await listFew(handle, selection, { ...page, set })
     if (found !== undefined) return found
   }
-  const asked = await askEach(handle, selection, page)
+  const asked = quick ?? (await askEach(handle, selection, page))
   if (asked.length === page.limit) return { rows: asked, isOfMany: true }
   return { rows: await pageWhere(handle, selection, { ...page, where: matching(selection) }), isOfMany: true }
 }

@@ -1,14 +1,23 @@
+import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { groupsWith } from '../../platform/access/rights.ts'
+import type { Handle } from '../../platform/database/database.ts'
 import { compileFilter, parseFilter, valuesAlone } from '../../platform/filter/filter.ts'
 import { assetProperties, facetColumnOf } from './asset-filter.ts'
 import type { FacetColumn } from './facet-store.ts'
 import type { AssetSet, Fragment } from './listing.ts'
+import { findReachedCondition } from './reach.ts'
 import { assetsRelatedBy, parseRelationFilter, predicatesAlone } from './relation-filter.ts'
 import { wordsLookedFor } from './search.ts'
 import { assetsWithWords, wordQuery } from './word-store.ts'
 
-export type Query = { filter?: string; relationsFilter?: string; caseInsensitive?: boolean; q?: string }
+export type Query = {
+  filter?: string
+  relationsFilter?: string
+  depth?: number
+  caseInsensitive?: boolean
+  q?: string
+}
 
 /** What is asked for, of what the caller may read. */
 export type Selection = {
@@ -27,8 +36,14 @@ export type Selection = {
   known: 'everything' | { facet: FacetColumn; values: string[] } | { predicates: string[] } | undefined
 }
 
-export function selectionOf(query: Query, caller: Pick<Caller, 'tenantId' | 'rights'>): Selection {
-  const { filter, relationsFilter, caseInsensitive = false, q } = query
+export async function selectionOf(
+  handle: Handle,
+  query: Query,
+  caller: Pick<Caller, 'tenantId' | 'rights'>,
+): Promise<Selection> {
+  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
+  if (depth > 1 && relationsFilter === undefined)
+    throw new Problem('invalid_query', 'depth says how far relationsFilter goes: send both, or none of them')
   const readable = groupsWith(caller, 'inventory_read_asset_data')
   const groups = readable === 'all' ? null : readable
   const selection: Selection = {
@@ -41,8 +56,11 @@ export function selectionOf(query: Query, caller: Pick<Caller, 'tenantId' | 'rig
   const next = () => selection.values.length + 2
   if (filter !== undefined)
     narrow(selection, compileFilter(parseFilter(filter), assetProperties, { caseInsensitive, firstParameter: next() }))
-  if (relationsFilter !== undefined)
-    narrowToSet(selection, assetsRelatedBy(relationsFilter, { caseInsensitive, firstParameter: next(), groups }))
+  if (relationsFilter !== undefined) {
+    const options = { caseInsensitive, firstParameter: next(), groups }
+    if (depth === 1) narrowToSet(selection, assetsRelatedBy(relationsFilter, options))
+    else narrow(selection, await findReachedCondition(handle, relationsFilter, { ...options, depth }))
+  }
   if (q !== undefined) {
     const words = wordsLookedFor(q)
     const values = words.length === 0 ? [] : [wordQuery(caller.tenantId, words)]
@@ -66,8 +84,8 @@ function narrowToSet(selection: Selection, { values, ...set }: AssetSet & { valu
 }
 
 function knownOf(query: Query, groups: Selection['groups']): Selection['known'] {
-  const { filter, relationsFilter, caseInsensitive = false, q } = query
-  if (q !== undefined) return undefined
+  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
+  if (q !== undefined || depth > 1) return undefined
   if (filter === undefined && relationsFilter === undefined) return 'everything'
   if (caseInsensitive || (filter !== undefined && relationsFilter !== undefined)) return undefined
   if (relationsFilter !== undefined) {

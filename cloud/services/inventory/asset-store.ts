@@ -1,5 +1,6 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
+import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 
 /** An asset as it is stored. `document` is the read shape without id and access group, as text. */
@@ -16,11 +17,11 @@ export type KnownIdentifier = { key: string; assetId: string; createdAt: string 
 const identifiersByKey = statement<KnownIdentifier>(
   `select i.key, i.asset_id as "assetId", a.created_at as "createdAt"
    from asset_identifiers i join assets a on a.tenant_id = $1 and a.id = i.asset_id
-   where i.tenant_id = $1 and i.key = any($2)`,
+   where i.tenant_id = $1 and i.key = any($2::text[])`,
 )
 
 export function findByKeys(handle: Handle, keys: readonly string[]): Promise<KnownIdentifier[]> {
-  return keys.length === 0 ? Promise.resolve([]) : handle.rows(identifiersByKey, keys)
+  return keys.length === 0 ? Promise.resolve([]) : handle.rows(identifiersByKey, arrayOf('text', keys))
 }
 
 const columns = `id, access_group_id as "accessGroupId", version, created_at as "createdAt", document::text as document`
@@ -102,39 +103,40 @@ const fields = {
   version: 'bigint',
   created_at: 'timestamptz',
   modified_at: 'timestamptz',
-} satisfies Record<keyof AssetRow, string>
+} as const
 
+const assetRows = rowset<AssetRow>(fields)
 const names = Object.keys(fields)
-const recordset = (of: Record<string, string>) =>
-  Object.entries(of)
-    .map(([name, type]) => `"${name}" ${type}`)
-    .join(', ')
 const changes = names
   .filter((name) => name !== 'id' && name !== 'created_at')
   .map((name) => `${name} = excluded.${name}`)
   .join(', ')
 
-/** Rows as JSON, with their documents as the JSON they are: as text inside JSON they would be printed and read twice. */
-function withDocuments(rows: readonly { document: string | null }[]): string {
-  const printed = rows.map(({ document, ...row }) => `${jsonText(row).slice(0, -1)},"document":${document}}`)
-  return `[${printed.join(',')}]`
-}
-
-const putStatement = statement(
-  `insert into assets (tenant_id, ${names.join(', ')})
-   select $1, ${names.join(', ')} from json_to_recordset($2::json) as r (${recordset(fields)})
-   on conflict (tenant_id, id) do update set ${changes}`,
+const insertStatement = statement(
+  `insert into assets (tenant_id, ${names.join(', ')}) select $1, ${names.join(', ')} from ${assetRows.rows}`,
 )
+const putStatement = statement(`${insertStatement.text} on conflict (tenant_id, id) do update set ${changes}`)
 
-export async function putAssets(tx: Transaction, rows: readonly AssetRow[]): Promise<void> {
-  if (rows.length > 0) await tx.run(putStatement, withDocuments(rows))
+/** Those that are new cannot conflict with anything, which makes them cheaper. */
+export async function putAssets(
+  tx: Transaction,
+  { fresh, changed }: { fresh: readonly AssetRow[]; changed: readonly AssetRow[] },
+): Promise<void> {
+  await Promise.all([
+    fresh.length > 0 && tx.run(insertStatement, ...assetRows.values(fresh)),
+    changed.length > 0 && tx.run(putStatement, ...assetRows.values(changed)),
+  ])
 }
 
-const deleteStatement = statement('delete from assets where tenant_id = $1 and id = any($2)')
+const deleteStatement = statement('delete from assets where tenant_id = $1 and id = any($2::uuid[])')
+const lessIdentifiers = statement('delete from asset_identifiers where tenant_id = $1 and asset_id = any($2::uuid[])')
 
-/** Identifiers, addresses and property values go with it; relations are ended by who calls this. */
-export async function deleteAssets(tx: Transaction, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await tx.run(deleteStatement, ids)
+/** Identifiers, addresses and property values go with them; relations are ended by who calls this. */
+export async function deleteAssets(tx: Transaction, gone: readonly string[]): Promise<void> {
+  if (gone.length === 0) return
+  const ids = arrayOf('uuid', gone)
+  const statements = [lessIdentifiers, lessAddresses, lessProperties, deleteStatement]
+  await Promise.all(statements.map((statement) => tx.run(statement, ids)))
 }
 
 export type IdentifierRow = {
@@ -148,20 +150,30 @@ export type IdentifierRow = {
   createdAt: string
 }
 
+const identifierRows = rowset<Omit<IdentifierRow, 'identifier'> & { identifier: string }>({
+  key: 'text',
+  assetId: 'uuid',
+  uncertainty: 'integer',
+  type: 'text',
+  name: 'text',
+  value: 'text',
+  identifier: 'jsonb',
+  createdAt: 'timestamptz',
+})
 const identifiersStatement = statement(
   `insert into asset_identifiers (tenant_id, key, asset_id, uncertainty, type, name, value, identifier, created_at)
-   select $1, key, "assetId", uncertainty, type, name, value, identifier, "createdAt"
-   from json_to_recordset($2::json) as r (key text, "assetId" uuid, uncertainty integer, type text, name text, value text,
-     identifier jsonb, "createdAt" timestamptz)`,
+   select $1, key, "assetId", uncertainty, type, name, value, identifier, "createdAt" from ${identifierRows.rows}`,
 )
 
 export async function insertIdentifiers(tx: Transaction, rows: readonly IdentifierRow[]): Promise<void> {
-  if (rows.length > 0) await tx.run(identifiersStatement, jsonText(rows))
+  if (rows.length === 0) return
+  const printed = rows.map((row) => ({ ...row, identifier: jsonText(row.identifier) }))
+  await tx.run(identifiersStatement, ...identifierRows.values(printed))
 }
 
 const identifiersOfStatement = statement<{ assetId: string; identifier: Record<string, unknown> }>(
   `select asset_id as "assetId", identifier from asset_identifiers
-   where tenant_id = $1 and asset_id = any($2) order by uncertainty, key`,
+   where tenant_id = $1 and asset_id = any($2::uuid[]) order by uncertainty, key`,
 )
 
 /** The identifiers of these assets, the most certain first. */
@@ -171,7 +183,7 @@ export async function identifiersOf(
 ): Promise<Map<string, Record<string, unknown>[]>> {
   const found = new Map<string, Record<string, unknown>[]>()
   if (ids.length === 0) return found
-  for (const { assetId, identifier } of await handle.rows(identifiersOfStatement, ids)) {
+  for (const { assetId, identifier } of await handle.rows(identifiersOfStatement, arrayOf('uuid', ids))) {
     found.set(assetId, [...(found.get(assetId) ?? []), identifier])
   }
   return found
@@ -179,11 +191,11 @@ export async function identifiersOf(
 
 export type AddressRow = { assetId: string; kind: string; address: string }
 
-const lessAddresses = statement('delete from asset_addresses where tenant_id = $1 and asset_id = any($2)')
+const addressRows = rowset<AddressRow>({ assetId: 'uuid', kind: 'text', address: 'text' })
+const lessAddresses = statement('delete from asset_addresses where tenant_id = $1 and asset_id = any($2::uuid[])')
 const addressesStatement = statement(
   `insert into asset_addresses (tenant_id, asset_id, kind, address)
-   select $1, "assetId", kind, address from json_to_recordset($2::json) as r ("assetId" uuid, kind text, address text)
-   on conflict do nothing`,
+   select $1, "assetId", kind, address from ${addressRows.rows} on conflict do nothing`,
 )
 
 /** Of assets that were there before, what they had is replaced. */
@@ -191,24 +203,31 @@ export async function replaceAddresses(
   tx: Transaction,
   { known, rows }: { known: readonly string[]; rows: readonly AddressRow[] },
 ) {
-  if (known.length > 0) await tx.run(lessAddresses, known)
-  if (rows.length > 0) await tx.run(addressesStatement, jsonText(rows))
+  await Promise.all([
+    known.length > 0 && tx.run(lessAddresses, arrayOf('uuid', known)),
+    rows.length > 0 && tx.run(addressesStatement, ...addressRows.values(rows)),
+  ])
 }
 
 export type PropertyRow = { assetId: string; key: string; value: string }
 
-const lessProperties = statement('delete from asset_property_values where tenant_id = $1 and asset_id = any($2)')
+const propertyRows = rowset<PropertyRow>({ assetId: 'uuid', key: 'uuid', value: 'text' })
+const lessProperties = statement(
+  'delete from asset_property_values where tenant_id = $1 and asset_id = any($2::uuid[])',
+)
 const propertiesStatement = statement(
   `insert into asset_property_values (tenant_id, asset_id, key, value)
-   select $1, "assetId", key, value from json_to_recordset($2::json) as r ("assetId" uuid, key uuid, value text)`,
+   select $1, "assetId", key, value from ${propertyRows.rows}`,
 )
 
 export async function replacePropertyValues(
   tx: Transaction,
   { known, rows }: { known: readonly string[]; rows: readonly PropertyRow[] },
 ) {
-  if (known.length > 0) await tx.run(lessProperties, known)
-  if (rows.length > 0) await tx.run(propertiesStatement, jsonText(rows))
+  await Promise.all([
+    known.length > 0 && tx.run(lessProperties, arrayOf('uuid', known)),
+    rows.length > 0 && tx.run(propertiesStatement, ...propertyRows.values(rows)),
+  ])
 }
 
 export type HistoryRow = {
@@ -224,28 +243,48 @@ export type HistoryRow = {
   document: string | null
 }
 
+const historyRows = rowset<HistoryRow>({
+  assetId: 'uuid',
+  version: 'bigint',
+  time: 'timestamptz',
+  change: 'text',
+  accessGroupId: 'uuid',
+  principalId: 'uuid',
+  principalName: 'text',
+  sourceType: 'text',
+  sourceValue: 'text',
+  document: 'json',
+})
 const historyStatement = statement(
   `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_id, principal_name,
                               source_type, source_value, document)
    select $1, "assetId", version, time, change, "accessGroupId", "principalId", "principalName", "sourceType", "sourceValue",
           document
-   from json_to_recordset($2::json) as r ("assetId" uuid, version bigint, time timestamptz, change text, "accessGroupId" uuid,
-     "principalId" uuid, "principalName" text, "sourceType" text, "sourceValue" text, document json)`,
+   from ${historyRows.rows}`,
 )
 
 export async function insertHistory(tx: Transaction, rows: readonly HistoryRow[]): Promise<void> {
-  if (rows.length > 0) await tx.run(historyStatement, withDocuments(rows))
+  if (rows.length > 0) await tx.run(historyStatement, ...historyRows.values(rows))
 }
 
+const countRows = rowset<{ accessGroupId: string; change: number }>({ accessGroupId: 'uuid', change: 'bigint' })
 const countsStatement = statement(
   `insert into asset_counts (tenant_id, access_group_id, assets)
-   select $1, "accessGroupId", change from json_to_recordset($2::json) as r ("accessGroupId" uuid, change bigint)
+   select $1, "accessGroupId", change from ${countRows.rows}
    on conflict (tenant_id, access_group_id) do update set assets = asset_counts.assets + excluded.assets`,
 )
+const emptyCounts = statement(
+  'delete from asset_counts where tenant_id = $1 and access_group_id = any($2::uuid[]) and assets = 0',
+)
 
+/** A group that has assets has a count, and a group that has a count cannot be deleted; so an empty one has none. */
 export async function changeCounts(tx: Transaction, changes: ReadonlyMap<string, number>): Promise<void> {
   const rows = [...changes]
     .filter(([, change]) => change !== 0)
     .map(([accessGroupId, change]) => ({ accessGroupId, change }))
-  if (rows.length > 0) await tx.run(countsStatement, jsonText(rows))
+  const fewer = rows.filter(({ change }) => change < 0).map(({ accessGroupId }) => accessGroupId)
+  await Promise.all([
+    rows.length > 0 && tx.run(countsStatement, ...countRows.values(rows)),
+    fewer.length > 0 && tx.run(emptyCounts, arrayOf('uuid', fewer)),
+  ])
 }

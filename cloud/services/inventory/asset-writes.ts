@@ -8,7 +8,7 @@ import type { Handlers } from '../../platform/service.ts'
 import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
 import { normaliseAsset } from './asset.ts'
 import { findGroups } from './asset-store.ts'
-import { keyOf, normalise, storedIdentifier, uncertaintyOf } from './identifier.ts'
+import { keyOf, storedIdentifier, uncertaintyOf } from './identifier.ts'
 import type { PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
 import { propertyText } from './property.ts'
 import { findProperties } from './property-store.ts'
@@ -226,7 +226,7 @@ export function assetWriteHandlers(desk: Desk): Writes {
 type Putting = { caller: Caller; assets: AssetDocument[]; source: Source | undefined; strict: boolean; single: boolean }
 
 /** Checks and normalises assets, so that what is queued needs no second look but at what is there by then. */
-async function putPayload(
+export async function putPayload(
   desk: Desk,
   handle: Handle,
   { caller, assets, source, strict, single }: Putting,
@@ -285,8 +285,7 @@ async function putItem(
     relations: ((relations ?? []) as AssetRelation[]).map((relation) => ({
       predicate: relation.predicate,
       related: relation.related_asset.asset_identifiers.map((identifier) => {
-        const normal = normalise(identifier)
-        return { key: keyOf(normal), uncertainty: uncertaintyOf(normal) }
+        return { key: keyOf(identifier), uncertainty: uncertaintyOf(identifier) }
       }),
       role: relation.relational_role_of_related_asset,
       bidirectional: relation.is_bidirectional === true,
@@ -339,7 +338,7 @@ async function findGroup(handle: Handle, group: string): Promise<AccessGroupRow 
 type Named = { ids: readonly string[]; inPath: boolean }
 
 /** Missing and hidden alike; what can be read but not written is refused as such. */
-async function requireWritable(handle: Handle, caller: Caller, { ids, inPath }: Named): Promise<void> {
+export async function requireWritable(handle: Handle, caller: Caller, { ids, inPath }: Named): Promise<void> {
   const groups = await findGroups(handle, [...new Set(ids)])
   for (const [index, id] of ids.entries()) {
     const group = groups.get(id)

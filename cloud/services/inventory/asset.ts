@@ -14,6 +14,7 @@ import {
   ordered,
   outOfBounds,
   type PlainObject,
+  setMember,
   textOf,
 } from './document.ts'
 import { normalise } from './identifier.ts'
@@ -59,22 +60,19 @@ const lastFields = [
   'last_modified_timestamp',
 ]
 
-const ranks = new Map([
-  ...firstFields.map((name, index) => [name, index] as const),
-  ...lastFields.map((name, index) => [name, firstFields.length + 1 + index] as const),
-])
+const ownFields = new Set([...firstFields, ...lastFields])
 
-function rankOf(name: string): number {
-  return ranks.get(name) ?? firstFields.length
-}
-
-/** Equal documents print alike. States and property values are ours, and are made in their order. */
+/** Equal documents print alike, without what is null. States and property values are ours, and are made in their order. */
 export function canonical(document: PlainObject): Document {
-  return inOrder(
-    document,
-    (a, b) => rankOf(a) - rankOf(b) || compareNames(a, b),
-    (value, name) => (rankOf(name) > firstFields.length ? value : ordered(value)),
-  )
+  const made: Document = {}
+  const take = (name: string, value: unknown) => {
+    if (value !== undefined && value !== null) setMember(made, name, value)
+  }
+  for (const name of firstFields) take(name, ordered(document[name]))
+  const others = Object.keys(document).filter((name) => !ownFields.has(name))
+  for (const name of others.sort(compareNames)) take(name, ordered(document[name]))
+  for (const name of lastFields) take(name, document[name])
+  return made
 }
 
 /**
@@ -117,7 +115,7 @@ function plain(value: unknown): unknown {
   if (typeof value === 'string') return storableText(value)
   if (Array.isArray(value)) return value.map(plain)
   if (!isObject(value)) return value
-  return mapMembers(value, (member, name) => (member === null ? undefined : normalisedField(member, name)))
+  return inOrder(value, compareNames, (member, name) => (member === null ? undefined : normalisedField(member, name)))
 }
 
 /** What tells the type of a location. */
@@ -133,7 +131,7 @@ const locationMarks: readonly (readonly [string, readonly string[]])[] = [
 function located(location: unknown): unknown {
   if (!isObject(location) || location.location_type !== undefined) return location
   const [type = 'AssetLocation'] = locationMarks.find(([, fields]) => fields.some((name) => name in location)) ?? []
-  return { location_type: type, ...location }
+  return ordered({ location_type: type, ...location })
 }
 
 /** Kept elsewhere: identifiers and relations have tables of their own, and the access group a column. */
@@ -158,13 +156,14 @@ export function createdDocument(
 
 /** Fields that are sent replace those that are stored, null clears one, others stay as they are. */
 export function mergeAsset(stored: PlainObject, sent: PlainObject): Document {
-  const written = (name: string) => !keptApart.has(name) && !Object.hasOwn(unwritable, name)
-  const replaced = mapMembers(sent, (value, name) => (written(name) ? value : undefined))
-  const merged = mapMembers({ ...stored, ...replaced }, (value) => value ?? undefined)
-  const isNewGateway = merged.functional_object_type === 'Gateway' && merged.trust_state === undefined
-  return canonical(
-    isNewGateway ? { ...merged, trust_state: state('pending', String(merged.created_timestamp)) } : merged,
-  )
+  const merged: Document = { ...stored }
+  for (const name of Object.keys(sent)) {
+    if (!keptApart.has(name) && !Object.hasOwn(unwritable, name)) setMember(merged, name, sent[name])
+  }
+  if (merged.functional_object_type === 'Gateway' && !merged.trust_state) {
+    merged.trust_state = state('pending', String(merged.created_timestamp))
+  }
+  return canonical(merged)
 }
 
 /** The document as somebody would send it: what a schema speaks about. */
@@ -205,6 +204,10 @@ export function setState(
   return canonical({ ...document, [name]: state(value, now) })
 }
 
+export function stateValueOf(document: PlainObject, name: StateName): string | undefined {
+  return stateOf(document, name)?.state_value
+}
+
 /** A gateway is software: its version is that of its product. */
 export function setGatewayVersion(document: PlainObject, version: string): Document {
   const instance = objectOf(document.product_instance_information)
@@ -217,6 +220,12 @@ export function setPropertyValue(document: PlainObject, { key, value }: { key: s
   const others = objectsOf(document.custom_properties).filter((property) => property.key !== key)
   const properties = [...others, { key, value }].toSorted((a, b) => (String(a.key) < String(b.key) ? -1 : 1))
   return canonical({ ...document, custom_properties: properties })
+}
+
+/** All of them; others are gone. */
+export function setPropertyValues(document: PlainObject, values: readonly { key: string; value: string }[]): Document {
+  const properties = [...new Map(values.map(({ key, value }) => [key, { key, value }])).values()]
+  return canonical({ ...document, custom_properties: properties.toSorted((a, b) => (a.key < b.key ? -1 : 1)) })
 }
 
 export function removePropertyValue(document: PlainObject, key: string): Document {

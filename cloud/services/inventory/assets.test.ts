@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { assertCounted } from './testing.ts'
@@ -160,6 +160,47 @@ describe('assets', () => {
     )
   })
 
+  test('what belongs to an asset goes with it, and its identifiers are free again', async () => {
+    const { data: property } = await admin.inventory.createCustomProperty({
+      body: { data: { name: 'shelf', data_type: 'text' } },
+    })
+    const reachable = {
+      ...device('shelved', custom('shelved'), mac('02:00:00:00:00:77')),
+      connection_points: [{ connection_point_type: 'Ipv4Connectivity', ipv4_address: '192.0.2.77' }],
+    }
+    const { result } = await put(reachable)
+    const value = { asset_id: result.assetId, key: property.key, value: 'B7' }
+    await finish(operator, 'setPropertyValues', { body: { data: [value] } })
+    const rowsLeft = () =>
+      hub.asOwner(async (owner) => {
+        const tables = ['asset_identifiers', 'asset_addresses', 'asset_property_values']
+        const counts = tables.map((table) =>
+          owner.query(`select from ${table} where asset_id = $1`, [result.assetId]).then(({ rowCount }) => rowCount),
+        )
+        return Promise.all(counts)
+      })
+    assert.deepEqual(await rowsLeft(), [2, 1, 1])
+    await finish(operator, 'deleteAssets', { body: { data: { ids: [result.assetId] } } })
+    assert.deepEqual(await rowsLeft(), [0, 0, 0])
+    const again = await put(reachable)
+    assert.equal(again.result.outcome, 'created')
+    assert.notEqual(again.result.assetId, result.assetId)
+  })
+
+  test('an access group with assets cannot be deleted, an emptied one can', async () => {
+    const { data: hall } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hall' } } })
+    const { result } = await put({ ...device('crane'), access_group: 'hall' }, {}, admin)
+    await assert.rejects(admin.authorization.deleteAccessGroup({ params: { id: hall.id } }), {
+      code: 'access_group_not_empty',
+      message: 'There are still assets in the access group hall',
+    })
+    await finish(admin, 'setAccessGroup', {
+      params: { id: result.assetId },
+      body: { data: { access_group: 'default' } },
+    })
+    await admin.authorization.deleteAccessGroup({ params: { id: hall.id } })
+  })
+
   test('a batch gives one result each, and one bad item does not fail its neighbours', async () => {
     const other = await admin.authorization.createAccessGroup({ body: { data: { name: 'elsewhere' } } })
     await put({ ...device('theirs'), access_group: 'elsewhere' }, {}, admin)
@@ -176,6 +217,40 @@ describe('assets', () => {
       ['created', 'identity_taken', 'created'],
     )
     assert.doesNotMatch(JSON.stringify(results[1]), new RegExp(other.data.id))
+  })
+
+  test('a batch of 1,000 assets of 4 kB each fits; one that is too large is told the limit in words', async () => {
+    const annotations = Array.from({ length: 40 }, (_, index) => ({ key: `note ${index}`, value: 'x'.repeat(60) }))
+    const assets = Array.from({ length: inventoryLimits.batch }, (_, index) => ({
+      ...device(`large-${index}`),
+      instance_annotations: annotations,
+    }))
+    const body = JSON.stringify({ data: { assets } })
+    assert.ok(body.length > 3.5 * 1024 * 1024)
+    const send = (path: string, text: string) =>
+      hub.request({
+        method: 'POST',
+        path: `/inventory/v2${path}`,
+        headers: { authorization: `Bearer ${operator.token}`, 'content-type': 'application/json' },
+        body: text,
+      })
+    const accepted = await send('/assets/batch', body)
+    assert.equal(accepted.status, 202)
+    const { data } = accepted.body as { data: { statusId: string } }
+    const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
+    const results = status.data.detail.result as Result[]
+    assert.deepEqual(new Set(results.map(({ outcome }) => outcome)), new Set(['created']))
+    for (const [path, limit] of [
+      ['/assets/batch', '8388608 bytes here (8 MiB)'],
+      ['/assets', '1048576 bytes here (1 MiB)'],
+    ] as const) {
+      const refused = await send(path, `{"data":"${'x'.repeat(inventoryLimits.batchBytes)}"}`)
+      const problem = refused.body as ProblemDocument
+      assert.deepEqual(
+        [refused.status, problem.code, problem.detail],
+        [413, 'body_too_large', `A body has at most ${limit}`],
+      )
+    }
   })
 
   test('many concurrent creates of the same identifiers make one asset', async () => {
@@ -313,7 +388,7 @@ describe('assets', () => {
 
   test('free text finds assets by the beginnings of all the words given', async () => {
     const { result } = await put({
-      ...device('Conveyor Drive-12.b', custom('found')),
+      ...device('Conveyor Drive-12.b', custom('conveyor-12')),
       description: 'Möbius belt 02:1b:00',
     })
     const finds = async (q: string) => {
@@ -324,32 +399,32 @@ describe('assets', () => {
     for (const q of ['conveyor', 'CONV drive', 'drive-12', '12.b', 'belt möb', '1b:00', "(drive'"]) {
       assert.ok(await finds(q), q)
     }
-    for (const q of ['onveyor', 'conveyor missing', '2:1b', '* !', "drive'|'conveyor"]) {
+    for (const q of ['onveyor', 'conveyor missing', '2:1b', '* !', "drive' | 'nothing"]) {
       assert.ok(!(await finds(q)), q)
     }
-    await put({ ...device('Conveyor Drive-12.b', custom('found')), description: 'Straight' })
+    await put({ ...device('Conveyor Drive-12.b', custom('conveyor-12')), description: 'Straight' })
     assert.ok(!(await finds('belt')))
     assert.ok(await finds('straight conveyor'))
   })
 
   test('assets are found by an address as it was written, also among others', async () => {
-    const point = { connection_point_type: 'Ipv4Connectivity', id: 'ip', ipv4_address: '192.0.2.77' }
+    const point = { connection_point_type: 'Ipv4Connectivity', id: 'ip', ipv4_address: '198.51.100.77' }
     const { result } = await put({ ...device('addressed'), connection_points: [point] })
     const found = async (condition: string) => {
       const filter = `connection_points/any(c: ${condition})`
       return (await operator.inventory.listAssets({ query: { filter } })).data.map(({ id }) => id)
     }
-    assert.deepEqual(await found(`c/ipv4_address eq '192.0.2.77'`), [result.assetId])
-    assert.deepEqual(await found(`c/ipv4_address eq '192.0.2.77' and c/id eq 'ip'`), [result.assetId])
-    assert.deepEqual(await found(`c/ipv4_address eq '192.0.2.77' and c/id eq 'other'`), [])
-    assert.deepEqual(await found(`c/ipv4_address eq '192.0.2.7'`), [])
+    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.77'`), [result.assetId])
+    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.77' and c/id eq 'ip'`), [result.assetId])
+    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.77' and c/id eq 'other'`), [])
+    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.7'`), [])
   })
 
   test('facets and totals of their values are known without counting, and the same as counted', async () => {
     const by = 'responsible'
-    const { result } = await put(device('facet'))
-    const change = { params: { id: result.assetId }, body: { data: { responsible: "o'hara" } } }
-    await finish(operator, 'setResponsible', change)
+    const { result } = await put(device('a-facet'))
+    const data = { responsible: "o'hara" }
+    await finish(operator, 'setResponsible', { params: { id: result.assetId }, body: { data } })
     const { data: known } = await admin.inventory.readFacets({ query: { by, limit: 100 } })
     const { data: counted } = await admin.inventory.readFacets({ query: { by, limit: 100, filter: 'id ne null' } })
     assert.deepEqual(known, counted)

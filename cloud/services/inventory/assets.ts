@@ -13,6 +13,8 @@ import { type Selection, selectionOf } from './asset-selection.ts'
 import { identifiersOf } from './asset-store.ts'
 import { listFacet, totalWith } from './facet-store.ts'
 import { after, everything, readCursor, type SortKey, totalSeen, writeCursor } from './listing.ts'
+import { momentOf } from './moment.ts'
+import { requireKept } from './retention.ts'
 import type { Desk } from './service.ts'
 
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
@@ -23,9 +25,10 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
     async listAssets({ query }, caller) {
       const { limit = 50, offset = 0, count = true } = query
       const sort = sortOf(query)
-      const identity = JSON.stringify([query.filter, query.relationsFilter, query.caseInsensitive, query.sort, query.q])
-      const selection = selectionOf(query, caller)
+      const { filter, relationsFilter, depth, caseInsensitive, q } = query
+      const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q])
       return database.read(caller, async (handle) => {
+        const selection = await selectionOf(handle, query, caller)
         const stretches =
           query.cursor === undefined
             ? everything
@@ -86,12 +89,11 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
       const property = assetProperties.find(by)
       if (property === undefined || property.kind === 'array')
         throw new Problem('unknown_property', `There is no property ${by}`)
-      const selection = selectionOf(query, caller)
-      return database.read(caller, async (handle) => ({
-        data:
-          (await knownFacet(handle, selection, { by, limit })) ??
-          (await store.countBy(handle, selection, { column: property.column, limit })),
-      }))
+      return database.read(caller, async (handle) => {
+        const selection = await selectionOf(handle, query, caller)
+        const known = await knownFacet(handle, selection, { by, limit })
+        return { data: known ?? (await store.countBy(handle, selection, { column: property.column, limit })) }
+      })
     },
   }
 }
@@ -134,7 +136,9 @@ async function knownFacet(handle: Handle, { known, groups }: Selection, { by, li
 }
 
 async function assetAt(handle: Handle, id: string, at: string) {
-  const was = await store.findAssetAt(handle, id, at)
+  const time = momentOf(at)
+  await requireKept(handle, time)
+  const was = await store.findAssetAt(handle, id, time)
   if (was === undefined || was.document === null) return undefined
   return { ...was, id, document: was.document, accessGroup: was.accessGroup ?? '' }
 }

@@ -1,3 +1,4 @@
+import { storableText } from '../../platform/database/json.ts'
 import { type Document, isObject, type PlainObject, setMember } from '../../platform/plain-object.ts'
 
 export {
@@ -8,16 +9,28 @@ export {
   objectsOf,
   outOfBounds,
   type PlainObject,
+  setMember,
   textOf,
 } from '../../platform/plain-object.ts'
 
-/** The same value with the members of every object in order: equal values print alike. */
+/** The same value with the members of every object in order: equal values print alike. What is in order stays itself. */
 export function ordered(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ordered)
-  return isObject(value) ? inOrder(value, compareNames, ordered) : value
+  if (Array.isArray(value)) return value.every(isOrdered) ? value : value.map(ordered)
+  return !isObject(value) || isOrdered(value) ? value : inOrder(value, compareNames, ordered)
 }
 
-/** The object with its members in this order, each made anew. */
+function isOrdered(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isOrdered)
+  if (!isObject(value)) return value !== undefined
+  let before = ''
+  for (const name of Object.keys(value)) {
+    if (name < before || !isOrdered(value[name])) return false
+    before = name
+  }
+  return true
+}
+
+/** The object with its members in this order, each made anew, under a name that a database can keep. */
 export function inOrder(
   object: PlainObject,
   order: (a: string, b: string) => number,
@@ -26,7 +39,7 @@ export function inOrder(
   const made: Document = {}
   for (const name of Object.keys(object).sort(order)) {
     const member = make(object[name], name)
-    if (member !== undefined) setMember(made, name, member)
+    if (member !== undefined) setMember(made, storableText(name), member)
   }
   return made
 }

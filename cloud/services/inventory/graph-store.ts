@@ -132,3 +132,54 @@ export async function describeAssets(
       : await handle.rows(describeAtStatement, ids, groups, at)
   return new Map(rows.map((row) => [row.id, row]))
 }
+
+const versionsNow = statement<{ id: string; version: number }>(
+  'select id, version from assets where tenant_id = $1 and id = any($2::uuid[])',
+)
+
+const versionsAt = statement<{ id: string; version: number }>(
+  `select f.id, h.version from unnest($2::uuid[]) as f (id)
+   cross join lateral (
+     select e.version from asset_history e where e.tenant_id = $1 and e.asset_id = f.id and e.time <= $3
+     order by e.time desc, e.version desc limit 1) as h`,
+)
+
+/** Which version of each of these assets there is, or was at a time. */
+export async function findVersions(
+  handle: Handle,
+  ids: readonly string[],
+  at: string | undefined,
+): Promise<Map<string, number>> {
+  const rows = at === undefined ? await handle.rows(versionsNow, ids) : await handle.rows(versionsAt, ids, at)
+  return new Map(rows.map(({ id, version }) => [id, version]))
+}
+
+export type AssetVersion = {
+  id: string
+  version: number
+  accessGroup: string | null
+  document: Record<string, unknown>
+}
+
+const versionsStatement = statement<AssetVersion>(
+  `select h.asset_id as id, h.version, g.name as "accessGroup", h.document
+   from unnest($2::uuid[], $3::bigint[]) as f (id, version)
+   join asset_history h on h.tenant_id = $1 and h.asset_id = f.id and h.version = f.version
+   left join access_groups g on g.tenant_id = $1 and g.id = h.access_group_id
+   where h.document is not null
+   order by h.asset_id, h.version`,
+)
+
+/** Versions of assets as a whole. */
+export async function readVersions(
+  handle: Handle,
+  wanted: readonly { id: string; version: number }[],
+): Promise<AssetVersion[]> {
+  if (wanted.length === 0) return []
+  const ids = wanted.map(({ id }) => id)
+  return handle.rows(
+    versionsStatement,
+    ids,
+    wanted.map(({ version }) => version),
+  )
+}

@@ -120,6 +120,6 @@ function endsOf(row: RelationRow): [Entity, Entity] {
   ]
 }
 
-function keyOf({ type, id }: Entity): string {
+export function keyOf({ type, id }: Entity): string {
   return `${type}/${id}`
 }

@@ -4,12 +4,7 @@ import { type Entity, inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { endRelations, putRelations } from './relation-store.ts'
-import { asset, givenAssets, givenDeleted, node } from './testing.ts'
-
-type Link = [from: Entity, predicate: string, to: Entity]
-
-const day = (number: number) => new Date(Date.UTC(2025, 0, number)).toISOString()
+import { asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, type Link, node } from './testing.ts'
 
 describe('the graph around an asset', () => {
   let hub: TestHub
@@ -43,15 +38,7 @@ describe('the graph around an asset', () => {
     >
   }
 
-  function link(links: Link[], at?: string) {
-    const stated = links.map(([subject, predicate, object]) => ({
-      subject,
-      predicate,
-      object,
-      source: { type: 'manual' as const },
-    }))
-    return hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, stated, at))
-  }
+  const link = (links: Link[], at?: string) => givenRelations(hub, links, at)
 
   async function graph(of: Entity | undefined, query: Record<string, unknown> = {}, caller = viewer) {
     const { data } = await caller.inventory.readGraph({ params: { id: of?.id ?? '' }, query })
@@ -182,11 +169,8 @@ describe('the graph around an asset', () => {
 
   test('is shown as it was: relations that came later or had ended are not there', async () => {
     const { a, b, c } = await given('abc', { at: day(1) })
-    const [old] = await link([[a, 'x', b]] as Link[], day(2))
+    await givenEnded(hub, await link([[a, 'x', b]] as Link[], day(2)), day(3))
     await link([[a, 'x', c]] as Link[], day(4))
-    await hub.context.database.transaction(hub.tenant, (tx) =>
-      endRelations(tx, [old?.relation.id ?? ''], { principalId: null, principalName: 'a test', at: day(3) }),
-    )
     const seenAt = async (at: string, depth = 1) => (await graph(a, { at, depth })).seen
     assert.equal(await seenAt(day(1)), 'a0')
     assert.equal(await seenAt(day(2)), 'a0 b1')

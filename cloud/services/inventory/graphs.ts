@@ -14,13 +14,15 @@ import {
   type Walk,
   wayBetween,
 } from './graph.ts'
-import { describeAssets, findHops, type View, wasReadable } from './graph-store.ts'
+import { changeOf, differenceOf, noWalk } from './graph-difference.ts'
+import { describeAssets, findHops, findVersions, readVersions, type View, wasReadable } from './graph-store.ts'
 import { momentOf } from './moment.ts'
 import { type RelationRow, showRelation } from './relation.ts'
 import { isReadable } from './relation-store.ts'
 import { readableGroups } from './relations.ts'
+import { requireKept } from './retention.ts'
 
-type Names = 'readGraph' | 'readPath'
+type Names = 'readGraph' | 'readGraphDifference' | 'readPath'
 
 type Query = { direction?: Direction; predicates?: string; at?: string }
 
@@ -30,11 +32,41 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
       const view = viewOf(query, readableGroups(caller))
       const { depth = 1, limit = 500 } = query
       return database.read(caller, async (handle) => {
+        await requireKept(handle, view.at)
         await requireReadable(handle, id, view)
-        const walk = startWalk({ type: 'asset', id })
-        while (!isDone(walk, depth)) await step(handle, walk, { view, bounds: boundsFor(limit) })
+        const walk = await walkFrom(handle, id, { view, depth, limit })
         const nodes = await named(handle, [...walk.nodes.values()], view)
         return { data: { nodes, edges: shown(walk.edges.values()), truncated: walk.truncated } }
+      })
+    },
+
+    async readGraphDifference({ params: { id }, query }, caller) {
+      const { depth = 1, limit = 500 } = query
+      const groups = readableGroups(caller)
+      const before = viewOf({ ...query, at: query.from }, groups)
+      const after = viewOf({ ...query, ...(query.to === undefined ? {} : { at: query.to }) }, groups)
+      const times = { from: before.at ?? '', to: after.at ?? new Date().toISOString() }
+      if (times.from > times.to)
+        throw new Problem('invalid_query', 'from is later than to: the earlier time comes first')
+      return database.read(caller, async (handle) => {
+        await requireKept(handle, times.from)
+        const seen = [await mayBeSeen(handle, id, before), await mayBeSeen(handle, id, after)]
+        if (!seen.includes(true)) throw missing(id)
+        const was = seen[0] ? await walkFrom(handle, id, { view: before, depth, limit }) : noWalk()
+        const is = seen[1] ? await walkFrom(handle, id, { view: after, depth, limit }) : noWalk()
+        if (was.truncated || is.truncated) throw tooLarge(limit)
+        const { added, removed, kept, restated } = differenceOf(was, is)
+        return {
+          data: {
+            ...times,
+            added: { nodes: await named(handle, added.nodes, after), edges: shown(added.edges) },
+            removed: { nodes: await named(handle, removed.nodes, before), edges: shown(removed.edges) },
+            changed: {
+              nodes: await changesBetween(handle, kept, { from: before.at, to: after.at }),
+              edges: restated.map((pair) => ({ before: showRelation(pair.before), after: showRelation(pair.after) })),
+            },
+          },
+        }
       })
     },
 
@@ -42,6 +74,7 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
       const { to, depth = inventoryLimits.graphDepth } = query
       const view = viewOf(query, readableGroups(caller))
       return database.read(caller, async (handle) => {
+        await requireKept(handle, view.at)
         await requireReadable(handle, id, view)
         if (!(await mayBeSeen(handle, to, view))) throw new Problem('asset_not_found', `There is no asset ${to}`)
         const { way, truncated } = await findWay(handle, { from: id, to, depth, view })
@@ -69,11 +102,31 @@ function viewOf({ direction = 'both', predicates, at }: Query, groups: View['gro
 }
 
 async function requireReadable(handle: Handle, id: string, view: View): Promise<void> {
-  if (!(await mayBeSeen(handle, id, view))) throw new Problem('not_found', `There is no asset ${id}`)
+  if (!(await mayBeSeen(handle, id, view))) throw missing(id)
+}
+
+function missing(id: string): Problem {
+  return new Problem('not_found', `There is no asset ${id}`)
+}
+
+/** What is missing from a part of a graph cannot be told from what was not looked at. */
+function tooLarge(limit: number): Problem {
+  return new Problem(
+    'graph_too_large',
+    `More than ${limit} things are reached, or too many relations: ask for less depth, some predicates, or a higher limit`,
+  )
 }
 
 function mayBeSeen(handle: Handle, id: string, { groups, at }: View): Promise<boolean> {
   return at === undefined ? isReadable(handle, { id, groups }) : wasReadable(handle, { id, groups, at })
+}
+
+type Extent = { view: View; depth: number; limit: number }
+
+async function walkFrom(handle: Handle, id: string, { view, depth, limit }: Extent): Promise<Walk> {
+  const walk = startWalk({ type: 'asset', id })
+  while (!isDone(walk, depth)) await step(handle, walk, { view, bounds: boundsFor(limit) })
+  return walk
 }
 
 type Step = { view: View; bounds: Bounds }
@@ -100,6 +153,23 @@ async function findWay(handle: Handle, { from, to, depth, view }: Search) {
     if (near.frontier.length <= far.frontier.length) await step(handle, near, { view, bounds })
     else await step(handle, far, { view: { ...view, direction: reverse(view.direction) }, bounds })
   }
+}
+
+/** Of those that were there both times, the ones that were changed. Only these are read as a whole. */
+async function changesBetween(
+  handle: Handle,
+  ids: readonly string[],
+  { from, to }: { from: string | undefined; to: string | undefined },
+) {
+  const before = await findVersions(handle, ids, from)
+  const after = await findVersions(handle, ids, to)
+  const changed = ids.filter((id) => before.get(id) !== after.get(id))
+  const of = (versions: ReadonlyMap<string, number>) => changed.map((id) => ({ id, version: versions.get(id) ?? 0 }))
+  const earlier = new Map((await readVersions(handle, of(before))).map((version) => [version.id, version]))
+  return (await readVersions(handle, of(after))).flatMap((version) => {
+    const was = earlier.get(version.id)
+    return was === undefined ? [] : [changeOf(was, version)]
+  })
 }
 
 /** What was reached, the nearest first, assets with their names. */

@@ -86,7 +86,11 @@ function normaliseLink(link: string): string {
 
 /** The same text for the same identifier, another for another. Uncertainty and annotations do not count. */
 export function keyOf(identifier: Identifier): string {
-  const text = JSON.stringify(partsOf(normalise(identifier)))
+  return keyOfNormal(normalise(identifier))
+}
+
+function keyOfNormal(identifier: Identifier): string {
+  const text = JSON.stringify(partsOf(identifier))
   return text.length <= keyCharacters ? text : `sha256:${createHash('sha256').update(text).digest('hex')}`
 }
 
@@ -137,11 +141,10 @@ function printed(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
 }
 
-/** An identifier with all that is kept of it beside the asset. */
-export function storedIdentifier(identifier: Identifier): StoredIdentifier {
-  const normal = normalise(identifier)
+/** An identifier as `normalise` leaves it, with all that is kept of it beside the asset. */
+export function storedIdentifier(normal: Identifier): StoredIdentifier {
   return {
-    key: keyOf(normal),
+    key: keyOfNormal(normal),
     uncertainty: uncertaintyOf(normal),
     type: typeOf(normal),
     name: nameOf(normal),

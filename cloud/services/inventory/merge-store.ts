@@ -125,6 +125,20 @@ export function lockRelationsOf(tx: Transaction, ids: readonly string[]): Promis
   return tx.rows(relationsStatement, ids)
 }
 
+const relationsFromStatement = statement<RelationRow>(
+  `select ${columnsOf('r')} from relations r
+   where r.tenant_id = $1 and r.subject_id = $2 and r.predicate = any($3) and r.subject_type = 'asset'
+   order by r.id for update`,
+)
+
+/** The relations of some predicates that start at an asset, held until the end of the transaction. */
+export function lockRelationsFrom(
+  tx: Transaction,
+  { subjectId, predicates }: { subjectId: string; predicates: readonly string[] },
+): Promise<RelationRow[]> {
+  return tx.rows(relationsFromStatement, subjectId, predicates)
+}
+
 const endedStatement = statement<RelationRow>(
   `select ${columnsOf('e')} from ended_relations e
    where e.tenant_id = $1 and e.ended_at = $3

@@ -1,6 +1,11 @@
+import type { GrantedRole } from '../../platform/access/rights.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { lowestIdAt } from '../../platform/database/id.ts'
 import { jsonText } from '../../platform/database/json.ts'
+import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
+
+const dayMs = 86_400_000
 
 /** An accepted write as the applier gets it. */
 export type QueuedOperation = {
@@ -11,33 +16,57 @@ export type QueuedOperation = {
   principalKind: string
   principalName: string
   roles: string[]
+  /** Where each of the roles counts, if the token of the sender said so. */
+  grants: GrantedRole[] | null
 }
 
-export type NewOperation = QueuedOperation & { items: number; requestId: string }
+/** The payload is printed already. */
+export type NewOperation = QueuedOperation & { payload: string; items: number; requestId: string }
 
+type StoredOperation = Omit<NewOperation, 'roles' | 'grants'> & { place: number; roles: string; grants: string | null }
+
+const stored = rowset<StoredOperation>({
+  place: 'integer',
+  id: 'uuid',
+  kind: 'text',
+  payload: 'printed',
+  items: 'integer',
+  principalId: 'uuid',
+  principalKind: 'text',
+  principalName: 'text',
+  roles: 'printed',
+  grants: 'json',
+  requestId: 'text',
+})
 const insertStatement = statement(
   `insert into operations (tenant_id, id, accepted_at, kind, payload, items, principal_id, principal_kind, principal_name,
-                           roles, request_id, modified_at)
+                           roles, grants, request_id, modified_at)
    select $1, id, clock_timestamp() + make_interval(secs => place * 0.000001), kind, payload, items, "principalId",
-          "principalKind", "principalName", array(select json_array_elements_text(roles)), "requestId", now()
-   from json_to_recordset($2::json) as o (place integer, id uuid, kind text, payload json, items integer, "principalId" uuid,
-     "principalKind" text, "principalName" text, roles json, "requestId" text)`,
+          "principalKind", "principalName", roles, grants, "requestId", now()
+   from ${stored.rows}`,
 )
 
 /** In the order given, which is the order of acceptance. */
 export async function insertOperations(tx: Transaction, operations: readonly NewOperation[]): Promise<void> {
-  await tx.run(insertStatement, jsonText(operations.map((operation, place) => ({ place, ...operation }))))
+  const rows = operations.map((operation, place) => ({
+    ...operation,
+    place,
+    roles: jsonText(operation.roles),
+    grants: operation.grants === null ? null : jsonText(operation.grants),
+  }))
+  await tx.run(insertStatement, ...stored.values(rows))
 }
 
-const queueStatement = statement<{ id: string; items: number }>(
-  `select id, items from operations where tenant_id = $1 and state = 'queued'
-   order by accepted_at, id limit $2 for update`,
+type Head = Omit<QueuedOperation, 'payload'>
+
+const queueStatement = statement<Omit<Head, 'roles'> & { items: number; roles: string }>(
+  `select id, items, kind, principal_id as "principalId", principal_kind as "principalKind",
+          principal_name as "principalName", roles, grants
+   from operations where tenant_id = $1 and state = 'queued' order by accepted_at, id limit $2 for update`,
 )
 
-const payloadsStatement = statement<QueuedOperation>(
-  `select id, kind, payload, principal_id as "principalId", principal_kind as "principalKind",
-          principal_name as "principalName", roles
-   from operations where tenant_id = $1 and id = any($2) order by accepted_at, id`,
+const payloadsStatement = statement<{ id: string; payload: string }>(
+  'select id, payload from operations where tenant_id = $1 and id = any($2::uuid[])',
 )
 
 export type Batch = { operations: number; items: number }
@@ -46,19 +75,27 @@ export type Batch = { operations: number; items: number }
  * The oldest that wait, held until the end of the transaction: a second applier waits, and then finds them done. As many
  * as fit; one that is larger than a batch comes alone.
  */
-export async function lockQueue(tx: Transaction, { operations, items }: Batch): Promise<QueuedOperation[]> {
+export async function lockQueue(tx: Transaction, { operations, items }: Batch): Promise<Head[]> {
   const waiting = await tx.rows(queueStatement, operations)
   let sum = 0
   const fitting = waiting.filter((operation, index) => {
     sum += operation.items
     return index === 0 || sum <= items
   })
-  return fitting.length === 0
-    ? []
-    : tx.rows(
-        payloadsStatement,
-        fitting.map(({ id }) => id),
-      )
+  return fitting.map(({ items: _, roles, ...head }) => ({ ...head, roles: JSON.parse(roles) }))
+}
+
+/** With what they say: as this process remembers it, else as it is stored. */
+export async function withPayloads(
+  tx: Transaction,
+  heads: readonly Head[],
+  remembered: (id: string) => unknown,
+): Promise<QueuedOperation[]> {
+  const payloads = new Map(heads.map(({ id }) => [id, remembered(id)]))
+  const missing = heads.filter(({ id }) => payloads.get(id) === undefined).map(({ id }) => id)
+  const rows = missing.length === 0 ? [] : await tx.rows(payloadsStatement, arrayOf('uuid', missing))
+  for (const { id, payload } of rows) payloads.set(id, JSON.parse(payload))
+  return heads.map((head) => ({ ...head, payload: payloads.get(head.id) }))
 }
 
 export const anyQueued = statement(
@@ -76,14 +113,17 @@ export async function queueLength(handle: Handle, limit: number): Promise<number
 
 export type Outcome = { id: string; state: 'finished' | 'failed'; result: unknown }
 
+const finished = rowset<Omit<Outcome, 'result'> & { result: string }>({ id: 'uuid', state: 'text', result: 'printed' })
 const finishStatement = statement(
-  `update operations o set state = f.state, result = f.result, modified_at = now()
-   from json_to_recordset($2::json) as f (id uuid, state text, result json)
-   where o.tenant_id = $1 and o.id = f.id and o.state = 'queued'`,
+  `update operations o set state = r.state, result = r.result, modified_at = now()
+   from ${finished.rows}
+   where o.tenant_id = $1 and o.id = r.id and o.state = 'queued'`,
 )
 
 export async function finishOperations(tx: Transaction, outcomes: readonly Outcome[]): Promise<void> {
-  if (outcomes.length > 0) await tx.run(finishStatement, jsonText(outcomes))
+  if (outcomes.length === 0) return
+  const rows = outcomes.map((outcome) => ({ ...outcome, result: jsonText(outcome.result) }))
+  await tx.run(finishStatement, ...finished.values(rows))
 }
 
 export type StatusRow = {
@@ -95,22 +135,23 @@ export type StatusRow = {
   modifiedAt: string
 }
 
-const statusStatement = statement<StatusRow>(
+const statusStatement = statement<Omit<StatusRow, 'result'> & { result: string | null }>(
   `select id, state, result, principal_id as "principalId", date_trunc('milliseconds', accepted_at) as "createdAt",
           modified_at as "modifiedAt"
    from operations where tenant_id = $1 and id = $2`,
 )
 
-export function findStatus(handle: Handle, id: string): Promise<StatusRow | undefined> {
-  return handle.row(statusStatement, id)
+export async function findStatus(handle: Handle, id: string): Promise<StatusRow | undefined> {
+  const row = await handle.row(statusStatement, id)
+  return row === undefined ? undefined : { ...row, result: row.result === null ? null : JSON.parse(row.result) }
 }
 
 const pruneStatement = statement(
-  `delete from operations where tenant_id = $1 and id in (
-     select id from operations where tenant_id = $1 and state <> 'queued' and modified_at < now() - make_interval(days => $2)
-     order by modified_at limit $3)`,
+  `delete from operations where tenant_id = $1 and id = any(array(
+     select id from operations where tenant_id = $1 and id < $2 and state <> 'queued' order by id limit $3))`,
 )
 
+/** Ids tell when a write was accepted, so that no index is kept for its age. */
 export function pruneOperations(handle: Handle, { days, limit }: { days: number; limit: number }): Promise<number> {
-  return handle.run(pruneStatement, days, limit)
+  return handle.run(pruneStatement, lowestIdAt(Date.now() - days * dayMs), limit)
 }

@@ -25,6 +25,17 @@ export type PutItem = {
   identifiers: StoredIdentifier[]
   relations: WantedRelation[]
   accessGroupId?: string
+  /** The asset that is meant, whatever its identifiers say. */
+  assetId?: string
+  rest?: PutRest
+}
+
+/** What else an asset is told to be by who writes it as a whole. */
+export type PutRest = {
+  states: { state: 'management_state' | 'reachability_state' | 'trust_state'; value: string }[]
+  responsible?: string
+  properties?: { key: string; value: string }[]
+  partOf?: { assetId: string | null; predicates: string[] }
 }
 
 export type WriteSource = { type: 'discovery' | 'assetlinkdiscovery' | 'manual'; value?: string }
@@ -62,14 +73,17 @@ export type UndoPayload = { assetId: string; mergeId: string; ifMatch?: string }
 
 export type SplitPayload = { assetId: string; keys: string[]; name?: string; ifMatch?: string }
 
-/** Moves identifiers between assets, so it is applied alone: nothing that waits beside it may rely on whose they were. */
-export function isReshaping({ kind }: QueuedOperation): boolean {
-  return kind === 'merge' || kind === 'undo-merge' || kind === 'split'
+/**
+ * Applied alone. What moves identifiers between assets: nothing that waits beside it may rely on whose they were. And what
+ * looks at relations as they are: those of a batch are written at its end.
+ */
+export function isReshaping({ kind }: { kind: string }): boolean {
+  return kind === 'merge' || kind === 'undo-merge' || kind === 'split' || kind === 'put-whole'
 }
 
 /** The identifiers whose owners an operation must know. */
 export function keysIn({ kind, payload }: QueuedOperation): string[] {
-  if (kind !== 'put' && kind !== 'put-many') return []
+  if (kind !== 'put' && kind !== 'put-many' && kind !== 'put-whole') return []
   return (payload as PutPayload).items.flatMap(({ identifiers, relations }) => [
     ...identifiers.map(({ key }) => key),
     ...relations.flatMap(({ related }) => related.map(({ key }) => key)),
@@ -81,6 +95,10 @@ export function idsIn({ kind, payload }: QueuedOperation): string[] {
   if (kind === 'delete') return (payload as DeletePayload).ids
   if (kind === 'patch') return (payload as PatchPayload).items.map(({ assetId }) => assetId)
   if (kind === 'merge') return [(payload as MergePayload).assetId, (payload as MergePayload).otherId]
+  if (kind === 'put-whole')
+    return (payload as PutPayload).items.flatMap(({ assetId, rest }) =>
+      [assetId, rest?.partOf?.assetId].filter((id) => typeof id === 'string'),
+    )
   if (kind === 'undo-merge' || kind === 'split') return [(payload as UndoPayload | SplitPayload).assetId]
   return []
 }

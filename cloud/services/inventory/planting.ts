@@ -11,7 +11,7 @@ import { columnsOf, createdDocument, normaliseAsset, setPropertyValue, setState 
 import { type AssetColumns, changeCounts, findByKeys } from './asset-store.ts'
 import type { Document } from './document.ts'
 import { recountFacets } from './facet-store.ts'
-import { storedIdentifier } from './identifier.ts'
+import { keyOf, storedIdentifier } from './identifier.ts'
 import type { StoredIdentifier } from './payload.ts'
 import { costCentreProperty, type PlantAsset, type PlantSize, plantAssets } from './plant.ts'
 import { insertProperty } from './property-store.ts'
@@ -56,7 +56,7 @@ export async function growPlant(size: PlantSize, { owner, tenantId, onProgress }
 async function prepare(tx: Transaction, size: PlantSize) {
   const [first] = plantAssets({ ...size, assets: 1 })
   const identifiers = (first?.asset.asset_identifiers ?? []) as Document[]
-  const keys = identifiers.map((identifier) => storedIdentifier(identifier).key)
+  const keys = identifiers.map(keyOf)
   if ((await findByKeys(tx, keys)).length > 0) {
     throw new Problem('already_exists', `The plant of seed ${size.seed} is there already: take another seed`)
   }

@@ -2,11 +2,12 @@ import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
-import { createdDocument, isSame, mergeAsset } from './asset.ts'
+import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { suspicionsOf } from './duplicate.ts'
 import { choose } from './identifier.ts'
 import type { DeletePayload, PutItem, PutPayload, WantedRelation } from './payload.ts'
 import { isReserved } from './relation.ts'
+import { setPartOf, withRest } from './whole.ts'
 import type { WorkingAsset } from './workspace.ts'
 
 type Conflict = { assetId: string; by: string[] }
@@ -27,7 +28,9 @@ export async function applyPut(parts: ApplierParts, applying: Applying, payload:
   for (const item of payload.items) {
     const mark = applying.workspace.mark()
     try {
-      results.push(await putOne(parts, applying, { item, payload }))
+      const result = await putOne(parts, applying, { item, payload })
+      if (item.rest?.partOf !== undefined) await setPartOf(applying, result.assetId, item.rest.partOf)
+      results.push(result)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       applying.workspace.undoTo(mark)
@@ -50,24 +53,32 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
     return owner === undefined ? [] : [{ key, uncertainty, ...owner }]
   })
   const decision = choose(owners)
-  if (payload.strict && decision.conflicts.length > 0) {
+  const meant = item.assetId ?? decision.match
+  const isAnother = meant !== undefined && decision.match !== undefined && decision.match !== meant
+  if (isAnother || (payload.strict && decision.conflicts.length > 0)) {
     throw new Problem(
       'ambiguous_identity',
       'The identifiers belong to several assets: say which one is meant, or merge them',
     )
   }
-  const known = decision.match === undefined ? undefined : workspace.asset(decision.match)
+  const known = meant === undefined ? undefined : workspace.asset(meant)
+  if (known === undefined && item.assetId !== undefined)
+    throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
   if (known !== undefined && !mayWrite(rights, known.accessGroupId)) throw identityTaken()
   const now = new Date().toISOString()
   const accessGroupId = item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
   if (!mayWrite(rights, accessGroupId))
     throw new Problem('forbidden', 'This needs inventory_write_asset_data in the access group')
 
-  const content =
+  const own =
     known === undefined
       ? createdDocument(item.asset, { responsible: operation.principalName, now })
       : mergeAsset(known.document, item.asset)
-  const faults = await parts.schemas.faultsOf(applying.tx, content)
+  const written = item.rest === undefined ? own : withRest(own, item.rest, now)
+  const content = payload.source.type === 'discovery' ? reached(written, now) : written
+  const faults = await parts.schemas.faultsOf(applying.tx, content, {
+    asSent: known === undefined && item.rest === undefined,
+  })
   if (faults.length > 0) {
     throw new Problem(
       'invalid_asset',
@@ -159,3 +170,9 @@ export function applyDelete({ workspace, rights, operation }: Applying, { ids }:
 }
 
 export type { DeletePayload, PutPayload }
+
+/** Who found it has reached it. */
+function reached(document: ReturnType<typeof mergeAsset>, now: string) {
+  if (stateValueOf(document, 'reachability_state') === 'reached') return document
+  return setState(document, { state: 'reachability_state', value: 'reached', now })
+}

@@ -20,7 +20,7 @@ const always: Kept = { nullable: false, sortable: false }
 const ordered: Kept = { nullable: false }
 
 /** What relations are filtered and sorted by, of `relations r`. */
-const properties = propertyTable({
+export const relationProperties = propertyTable({
   'subject.type': { kind: 'text', column: 'r.subject_type', ...always },
   'subject.id': { kind: 'uuid', column: 'r.subject_id', ...always },
   'object.type': { kind: 'text', column: 'r.object_type', ...always },
@@ -38,7 +38,7 @@ export const everyRelation: Condition = { sql: 'true', values: [] }
 
 export function parseRelationFilter(text: string, options: { caseInsensitive: boolean }): RelationFilter {
   const expression = parseFilter(text)
-  return { expression, condition: compileFilter(expression, properties, options), ...options }
+  return { expression, condition: compileFilter(expression, relationProperties, options), ...options }
 }
 
 /** The predicates that a filter asks for when it asks for nothing else: then their total is known. */
@@ -59,9 +59,11 @@ export function requireNarrow({ expression }: RelationFilter): void {
 
 /** The order of a list of relations. Ids are made of the time of creation, so they stand for it, and have an index. */
 export function orderOf(sort: string | undefined): string {
-  const keys = (sort === undefined ? [] : parseSort(sort, properties)).map(({ property, column, descending }) => {
-    return `${property === 'createdTimestamp' ? 'r.id' : column}${descending ? ' desc' : ''}`
-  })
+  const keys = (sort === undefined ? [] : parseSort(sort, relationProperties)).map(
+    ({ property, column, descending }) => {
+      return `${property === 'createdTimestamp' ? 'r.id' : column}${descending ? ' desc' : ''}`
+    },
+  )
   return keys.some((key) => key.startsWith('r.id')) ? keys.join(', ') : [...keys, 'r.id'].join(', ')
 }
 
@@ -87,7 +89,7 @@ export function assetsRelatedBy(
   const groupsParameter = groups === null ? undefined : `$${firstParameter}`
   const meant = branchesOf(parseFilter(text), ends).flatMap((branch): Ends[] => {
     const next = firstParameter + values.length
-    const condition = compileFilter(branch.expression, properties, { caseInsensitive, firstParameter: next })
+    const condition = compileFilter(branch.expression, relationProperties, { caseInsensitive, firstParameter: next })
     values.push(...condition.values)
     return sidesOf(branch).map((side) => ({ side, sql: condition.sql }))
   })

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
+import { rowset } from '../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
 import type { AssetSet } from './listing.ts'
 import type { Ending, RelationRow, StatedRelation } from './relation.ts'
@@ -43,17 +44,27 @@ export async function lockAssets(
   return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
 }
 
+const stated = rowset<Omit<RelationRow, 'modifiedAt'>>({
+  id: 'uuid',
+  subjectType: 'text',
+  subjectId: 'uuid',
+  predicate: 'text',
+  objectType: 'text',
+  objectId: 'uuid',
+  sourceType: 'text',
+  sourceValue: 'text',
+  createdAt: 'timestamptz',
+})
 const putStatement = statement<RelationRow>(
-  `insert into relations as r (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
+  `insert into relations as s (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
                                source_value, created_at, modified_at)
-   select $1, p.id, p.subject_type, p.subject_id, p.predicate, p.object_type, p.object_id, p.source_type, p.source_value,
-          $10::timestamptz, $10::timestamptz
-   from unnest($2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::text[])
-     as p (id, subject_type, subject_id, predicate, object_type, object_id, source_type, source_value)
+   select $1, id, "subjectType", "subjectId", predicate, "objectType", "objectId", "sourceType", "sourceValue", "createdAt",
+          "createdAt"
+   from ${stated.rows}
    on conflict (tenant_id, subject_id, predicate, object_id, source_type, subject_type, object_type) do update
-   set modified_at = greatest(r.modified_at, excluded.modified_at),
-       source_value = coalesce(excluded.source_value, r.source_value)
-   returning ${columnsOf('r')}`,
+   set modified_at = greatest(s.modified_at, excluded.modified_at),
+       source_value = coalesce(excluded.source_value, s.source_value)
+   returning ${columnsOf('s')}`,
 )
 
 export type PutRelation = { relation: RelationRow; outcome: 'created' | 'refreshed' }
@@ -64,26 +75,27 @@ export type PutRelation = { relation: RelationRow; outcome: 'created' | 'refresh
  */
 export async function putRelations(
   tx: Transaction,
-  stated: readonly StatedRelation[],
+  relations: readonly StatedRelation[],
   now = new Date().toISOString(),
 ): Promise<PutRelation[]> {
-  if (stated.length === 0) return []
-  const wanted = distinct(stated)
+  if (relations.length === 0) return []
+  const wanted = distinct(relations)
   const ids = idsAt(now, wanted.size)
   // In the order of their keys, so that two who state the same relations do not wait for each other crosswise.
-  const rows = [...wanted].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, relation]) => relation)
-  const put = await tx.rows(
-    putStatement,
-    ids,
-    rows.map(({ subject }) => subject.type),
-    rows.map(({ subject }) => subject.id),
-    rows.map(({ predicate }) => predicate),
-    rows.map(({ object }) => object.type),
-    rows.map(({ object }) => object.id),
-    rows.map(({ source }) => source.type),
-    rows.map(({ source }) => source.value ?? null),
-    now,
-  )
+  const rows = [...wanted]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, { subject, predicate, object, source }], index) => ({
+      id: ids[index] ?? '',
+      subjectType: subject.type,
+      subjectId: subject.id,
+      predicate,
+      objectType: object.type,
+      objectId: object.id,
+      sourceType: source.type,
+      sourceValue: source.value ?? null,
+      createdAt: now,
+    }))
+  const put = await tx.rows(putStatement, ...stated.values(rows))
   const byKey = new Map(put.map((row) => [keyOfRow(row), row]))
   const made = new Set(ids)
   await countPredicates(
@@ -91,7 +103,7 @@ export async function putRelations(
     put.filter(({ id }) => made.has(id)),
     1,
   )
-  return stated.map((relation) => {
+  return relations.map((relation) => {
     const row = byKey.get(keyOf(storable(relation)))
     if (row === undefined) throw new TypeError('A relation that was stated did not come back')
     // The second of two equal ones in a set is a refresh of the first.

@@ -28,17 +28,27 @@ export const builtInSchemas: readonly { url: string; title: string }[] = [
 /** How many schemas of tenants are kept ready, and how long those may take. */
 const limits = { ready: 64, compileMs: 2_000, checkMs: 250 } as const
 
-const metaSchemas = { '2019-09': compiler(Ajv2019), '2020-12': compiler(Ajv2020) } as const
-
 /** The base schema with other fields beside the known ones; of no draft, because it means the same in both. */
 const openSchema = opened(assetSchema)
-const closedBase = metaSchemas['2020-12'].compile(assetSchema)
-let compiledOpenSchema: ValidateFunction | undefined
 
-/** Not every installation has a schema of its own. */
-function openBase(): ValidateFunction {
-  compiledOpenSchema ??= compiler(Ajv2020).compile(openSchema)
-  return compiledOpenSchema
+/** What is made when it is first used: it takes a while, and not every installation has assets and schemas of its own. */
+const metaSchemas = { '2019-09': once(() => metaSchema(Ajv2019)), '2020-12': once(() => metaSchema(Ajv2020)) } as const
+const closedBase = once(() => compiler(Ajv2020, { validateSchema: false }).compile(assetSchema))
+const openBase = once(() => compiler(Ajv2020, { validateSchema: false }).compile(openSchema))
+
+/** Ready to say whether something is a schema of a draft. */
+function metaSchema(Compiler: typeof Ajv2019 | typeof Ajv2020): Ajv2019 | Ajv2020 {
+  const ajv = compiler(Compiler)
+  ajv.validateSchema({})
+  return ajv
+}
+
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
 }
 
 function opened({ $schema: _, ...schema }: JsonSchema): JsonSchema {
@@ -71,20 +81,24 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
    */
   async faultsOfWrite(handle: Handle, asset: PlainObject): Promise<FieldError[]> {
     const own = await this.#own(handle, asset)
-    if (own === 'base') return faultsIn(closedBase, asset)
+    if (own === 'base') return faultsIn(closedBase(), asset)
     if (own === undefined) return [schemaNotFound]
     const missing = (error: ErrorObject) => error.keyword === 'required' && error.instancePath === ''
     return [...faultsIn(openBase(), asset), ...fieldErrors(own(asset).filter((error) => !missing(error)))]
   }
 
-  /** What is wrong with an asset as it would be stored. Its identifiers were looked at when they were sent. */
-  async faultsOf(handle: Handle, stored: PlainObject): Promise<FieldError[]> {
-    const asset = writeShape(stored)
-    const own = await this.#own(handle, asset)
+  /**
+   * What is wrong with an asset as it would be stored. Its identifiers were looked at when they were sent, and so was
+   * all of it when it is just what was sent: then only what a tenant's schema wants to be there is left to look for.
+   */
+  async faultsOf(handle: Handle, stored: PlainObject, { asSent = false } = {}): Promise<FieldError[]> {
+    const own = await this.#own(handle, stored)
     if (own === undefined) return [schemaNotFound]
+    if (own === 'base' && asSent) return []
+    const asset = writeShape(stored)
     const identified = { ...asset, asset_identifiers: anyIdentifiers }
     const errors =
-      own === 'base' ? errorsIn(closedBase, identified) : [...errorsIn(openBase(), identified), ...own(asset)]
+      own === 'base' ? errorsIn(closedBase(), identified) : [...errorsIn(openBase(), identified), ...own(asset)]
     return fieldErrors(errors.filter((error) => !isAboutIdentifiers(error)))
   }
 
@@ -142,7 +156,8 @@ const tooLong = 'too_long'
 /** A schema of a tenant, ready to be used, never for longer than it may take. */
 function compiled(schema: JsonSchema): Check {
   const checked = checkShape(schema)
-  const validate = compiledWithin(limits.compileMs, () => compileOwn(checked))
+  const meta = metaSchemas[draftOf(checked)]()
+  const validate = compiledWithin(limits.compileMs, () => compileOwn(checked, meta))
   return (asset) => {
     try {
       return within(limits.checkMs, () => errorsIn(validate, asset))
@@ -175,11 +190,9 @@ function compiledWithin(milliseconds: number, compile: () => ValidateFunction): 
 }
 
 /** Each schema of a tenant has a compiler of its own: what one of them says about names is nothing to another. */
-function compileOwn(schema: JsonSchema): ValidateFunction {
-  const draft = draftOf(schema)
-  const meta = metaSchemas[draft]
+function compileOwn(schema: JsonSchema, meta: Ajv2019 | Ajv2020): ValidateFunction {
   if (!meta.validateSchema(schema)) throw new Error(meta.errorsText(meta.errors, { dataVar: 'it' }))
-  const Compiler = draft === '2019-09' ? Ajv2019 : Ajv2020
+  const Compiler = draftOf(schema) === '2019-09' ? Ajv2019 : Ajv2020
   const ajv = compiler(Compiler, {
     strictSchema: false,
     validateSchema: false,

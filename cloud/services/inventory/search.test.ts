@@ -44,18 +44,16 @@ test('there is never more than a column should hold, and never half a character'
   )
 })
 
-const sought = (text: string) => wordsLookedFor(text).map((word) => `${word.text}${word.isWhole ? '' : '…'}`)
-
 test('text is found by each word with the two that follow it, up to the next blank', () => {
   assert.deepEqual(
     [...wordsIn('drive-12.b.c\n(02:1b)  für 泵站')],
     ['drive-12.b', '12.b.c', 'b.c', 'c', '02:1b', '1b', 'für', '泵站', '站'],
   )
-  assert.deepEqual(sought('  Drive-12, (FÜR) drive-12 * '), ['drive-12…', 'für…'])
-  assert.deepEqual(sought('02:1b:00:7f:33'), ['02:1b:00', '1b:00:7f', '00:7f:33…'])
+  assert.deepEqual(wordsLookedFor('  Drive-12, (FÜR) drive-12 * '), ['drive-12', 'für'])
+  assert.deepEqual(wordsLookedFor('02:1b:00:7f:33'), ['02:1b:00', '1b:00:7f', '00:7f:33'])
 })
 
-test('whatever part of a text begins with a word is found', () => {
+test('whatever part of a text begins with a word is found, also where words were kept up to the next blank', () => {
   const letters = fc.constantFrom('a', 'B', '7', 'é', '泵', '-', ':', ' ', '\n', "'", '\\')
   const text = fc.string({ unit: letters, maxLength: 90 })
   fc.assert(
@@ -63,14 +61,17 @@ test('whatever part of a text begins with a word is found', () => {
       const words = [...wordsIn(whole.toLowerCase())]
       const chunks = whole.split(/\s+/).filter((chunk) => chunk !== '')
       const chunk = chunks[start % Math.max(1, chunks.length)] ?? ''
-      const begins = [...chunk.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu)].map(({ index }) => index)
+      const begins = [...chunk.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu)].map(({ index }) => index)
       const from = begins[start % Math.max(1, begins.length)] ?? chunk.length
       const part = chunk.slice(from, from + 1 + (length % 40))
-      for (const { text, isWhole } of wordsLookedFor(part))
-        assert.ok(
-          words.some((known) => (isWhole ? known === text : known.startsWith(text))),
-          `${part} in ${whole}`,
-        )
+      const before = begins.map((start) => chunk.toLowerCase().slice(start, start + 48))
+      for (const looked of wordsLookedFor(part)) {
+        for (const found of [words, before])
+          assert.ok(
+            found.some((known) => known.startsWith(looked)),
+            `${part} in ${whole}`,
+          )
+      }
     }),
     { numRuns: 500 },
   )

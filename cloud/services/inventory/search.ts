@@ -48,8 +48,8 @@ function collect(name: string, value: unknown, into: string[]): void {
 }
 
 const blanks = /\s+/u
-/** Letters and digits without anything between them; in scripts without blanks, each character. */
-const anyWord = /\p{Ideographic}|(?:(?!\p{Ideographic})[\p{L}\p{N}])(?:(?!\p{Ideographic})[\p{L}\p{M}\p{N}])*/gu
+/** Letters and digits without anything between them; in scripts without blanks, each character begins one. */
+const anyWord = /[\p{L}\p{N}](?:(?!\p{Ideographic})[\p{L}\p{M}\p{N}])*/gu
 /** The same where there is nothing else, which is most often so, and several times as fast. */
 const plainWord = /[a-z0-9]+/g
 const isPlain = /^[\0-\x7f]*$/
@@ -62,33 +62,31 @@ const isPlain = /^[\0-\x7f]*$/
 export function wordsIn(text: string): Set<string> {
   const words = new Set<string>()
   for (const chunk of text.split(blanks)) {
-    for (const { text: word } of runsOf(chunk)) if (words.size < most.words) words.add(word)
+    for (const run of runsOf(chunk)) if (words.size < most.words) words.add(run)
   }
   return words
 }
 
-/** A word that must be there as it is, or as the beginning of one. */
-export type WantedWord = { text: string; isWhole: boolean }
-
-/** What somebody looks for. Of many words without a blank, each three that follow each other must be there. */
-export function wordsLookedFor(text: string): WantedWord[] {
-  const wanted = new Map<string, WantedWord>()
+/**
+ * What somebody looks for: each must be the beginning of something that the asset is found by. Of many words without a
+ * blank between them, that is each three that follow each other.
+ */
+export function wordsLookedFor(text: string): string[] {
+  const wanted = new Set<string>()
   for (const chunk of storableText(text).toLowerCase().split(blanks)) {
     const runs = runsOf(chunk)
-    for (const run of runs.slice(0, Math.max(1, runs.length - most.together + 1))) {
-      wanted.set(`${run.text}${run.isWhole}`, run)
-    }
+    for (const run of runs.slice(0, Math.max(1, runs.length - most.together + 1))) wanted.add(run)
   }
-  return [...wanted.values()]
+  return [...wanted]
 }
 
-/** From each beginning of a word, up to the end of the last that belongs together with it; whole where more follow. */
-function runsOf(chunk: string): WantedWord[] {
+/** From each beginning of a word, up to the end of the last that belongs together with it. */
+function runsOf(chunk: string): string[] {
   const words = [...chunk.matchAll(isPlain.test(chunk) ? plainWord : anyWord)]
   return words.map(({ index: start }, place) => {
     const last = words[Math.min(place + most.together, words.length) - 1]
     const end = last === undefined ? chunk.length : last.index + last[0].length
-    return { text: shortened(chunk.slice(start, end)), isWhole: place + most.together < words.length }
+    return shortened(chunk.slice(start, end))
   })
 }
 

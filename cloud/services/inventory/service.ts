@@ -6,15 +6,19 @@ import { assetWriteHandlers } from './asset-writes.ts'
 import { assetHandlers } from './assets.ts'
 import { duplicateHandlers } from './duplicates.ts'
 import { graphHandlers } from './graphs.ts'
+import { Handover } from './handover.ts'
 import { mergeWriteHandlers } from './merge-writes.ts'
 import { anyQueued, pruneOperations } from './operation-store.ts'
 import { propertyHandlers } from './properties.ts'
 import { relationHandlers } from './relations.ts'
+import { retentionJobs } from './retention.ts'
 import { SchemaRegistry } from './schema.ts'
 import { findSchema } from './schema-store.ts'
 import { schemaHandlers } from './schemas.ts'
+import { settingsHandlers } from './settings.ts'
 import { StatusWaiters, statusHandlers } from './statuses.ts'
 import { systemEventHandlers } from './system-events.ts'
+import { wholeWriteHandlers } from './whole-writes.ts'
 
 /** What the handlers of this service share. */
 export type Desk = {
@@ -23,6 +27,7 @@ export type Desk = {
   acceptance: Acceptance
   schemas: SchemaRegistry
   waiters: StatusWaiters
+  handover: Handover
   /** The access group of each tenant where things are that nobody put anywhere else. */
   defaultGroups: Map<string, string>
 }
@@ -34,10 +39,12 @@ function deskOf(context: Context): Desk {
   const known = desks.get(context)
   if (known !== undefined) return known
   const { database } = context
+  const handover = new Handover()
   const desk = {
     context,
     database,
-    acceptance: new Acceptance({ database }),
+    handover,
+    acceptance: new Acceptance({ database, handover }),
     schemas: new SchemaRegistry({ load: findSchema }),
     waiters: new StatusWaiters(),
     defaultGroups: new Map<string, string>(),
@@ -59,21 +66,23 @@ export const inventoryService = service({
       ...statusHandlers(desk),
       ...relationHandlers(context),
       ...duplicateHandlers(context),
+      ...wholeWriteHandlers(desk),
       ...mergeWriteHandlers(desk),
       ...systemEventHandlers(context),
       ...graphHandlers(context),
       ...propertyHandlers(context),
+      ...settingsHandlers(context),
       ...schemaHandlers(desk),
     }
   },
   jobs(context) {
     const { database, access, log } = context
-    const { schemas, waiters } = deskOf(context)
+    const { schemas, waiters, handover } = deskOf(context)
     return {
       'inventory.apply': {
         standing: { everyMs: 5_000, wakeOn: operationsTopic, pending: anyQueued },
         async run({ tenantId, signal }) {
-          await applyQueued({ database, access, schemas, waiters, log }, tenantId, signal)
+          await applyQueued({ database, access, schemas, waiters, handover, log }, tenantId, signal)
         },
       },
       'inventory.prune': {
@@ -83,6 +92,7 @@ export const inventoryService = service({
           await database.transaction({ tenantId }, (tx) => pruneOperations(tx, { days, limit: pruning.limit }))
         },
       },
+      ...retentionJobs({ database }),
     }
   },
 })

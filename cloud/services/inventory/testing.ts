@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { type Entity, inventory } from '@millwright/api/inventory.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import { v7 } from 'uuid'
@@ -7,7 +8,7 @@ import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './asset-store.ts'
 import { facetColumns, recountFacets } from './facet-store.ts'
-import { endRelationsOf } from './relation-store.ts'
+import { endRelations, endRelationsOf, type PutRelation, putRelations } from './relation-store.ts'
 import { putWords } from './word-store.ts'
 
 export type GivenAsset = { name: string; accessGroupId?: string /** When it came to be. */; at?: string }
@@ -18,7 +19,7 @@ export async function givenAssets(hub: TestHub, assets: readonly GivenAsset[]): 
     const fallback = (await findAccessGroupByName(tx, defaultAccessGroup))?.id ?? ''
     const rows = assets.map((asset) => rowOf(asset, fallback))
     await recountFacets(tx, { kept: [], coming: rows })
-    await putAssets(tx, rows)
+    await putAssets(tx, { fresh: rows, changed: [] })
     await putWords(
       tx,
       rows.map(({ id, name }) => ({ id, text: (name ?? '').toLowerCase() })),
@@ -54,6 +55,32 @@ export function state(caller: TestCaller, data: Stated) {
   return caller.exchange(inventory, 'createRelation', { body: { data } })
 }
 
+export type Link = [from: Entity, predicate: string, to: Entity]
+
+/** Relations that are simply there, since a time. */
+export function givenRelations(hub: TestHub, links: readonly Link[], at?: string): Promise<PutRelation[]> {
+  const stated = links.map(([subject, predicate, object]) => ({
+    subject,
+    predicate,
+    object,
+    source: { type: 'manual' as const },
+  }))
+  return hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, stated, at))
+}
+
+/** Relations that have ended. */
+export async function givenEnded(hub: TestHub, relations: readonly PutRelation[], at: string): Promise<void> {
+  const ids = relations.map(({ relation }) => relation.id)
+  await hub.context.database.transaction(hub.tenant, (tx) =>
+    endRelations(tx, ids, { principalId: null, principalName: 'a test', at }),
+  )
+}
+
+/** A day of a month long ago. */
+export function day(number: number): string {
+  return new Date(Date.UTC(2025, 0, number)).toISOString()
+}
+
 type Held = { permissions: readonly Permission[]; accessGroupId?: string }
 
 /** Somebody who holds exactly these permissions, in the whole tenant or in groups. */
@@ -75,6 +102,34 @@ export async function givenCaller(hub: TestHub, held: readonly Held[]): Promise<
     return id
   })
   return hub.withToken(await hub.tokenFor(principalId, { roles }), principalId)
+}
+
+/** Some access groups, and for each set of them somebody who reads these and no others of them. */
+export type Readers = {
+  groups: string[]
+  /** By the groups they may read, a bit for each. */
+  readers: TestCaller[]
+  /** A group that only this reader reads. */
+  ownGroups: string[]
+}
+
+export async function givenReaders(hub: TestHub, groupCount: number): Promise<Readers> {
+  const admin = await hub.as('administrator')
+  const group = async (name: string) =>
+    (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+  const made: Readers = { groups: [], readers: [], ownGroups: [] }
+  for (let index = 0; index < groupCount; index++) made.groups.push(await group(`group-${index}`))
+  for (let mask = 0; mask < 2 ** groupCount; mask++) {
+    const own = await group(`own-${mask}`)
+    const readable = [...made.groups.filter((_, index) => mask & (1 << index)), own]
+    const held = readable.map((accessGroupId) => ({
+      permissions: ['inventory_read_asset_data'] as const,
+      accessGroupId,
+    }))
+    made.ownGroups.push(own)
+    made.readers.push(await givenCaller(hub, held))
+  }
+  return made
 }
 
 /** Assets that are gone, and their relations with them. */
@@ -103,7 +158,7 @@ function historyOf({ id, access_group_id, version }: Pick<AssetRow, 'id' | 'acce
 function rowOf({ name, accessGroupId, at = new Date().toISOString() }: GivenAsset, fallback: string): AssetRow {
   const document = {
     functional_object_type: 'Device',
-    functional_object_schema_url: 'urn:test',
+    functional_object_schema_url: baseSchemaUrl,
     name,
     custom_properties: [],
     management_state: { state_value: 'unknown', state_timestamp: at },
@@ -117,7 +172,7 @@ function rowOf({ name, accessGroupId, at = new Date().toISOString() }: GivenAsse
     access_group_id: accessGroupId ?? fallback,
     ...unsaid,
     type: 'Device',
-    schema_url: 'urn:test',
+    schema_url: baseSchemaUrl,
     document: JSON.stringify(document),
     name,
     management_state: 'unknown',

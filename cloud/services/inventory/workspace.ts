@@ -215,35 +215,34 @@ export async function saveWorkspace(tx: Transaction, workspace: Workspace): Prom
   const identifiers = identifiersAfter(workspace, { before: await store.identifiersOf(tx, known), added: rows })
   // The last version of each is printed already.
   const printed = new Map(workspace.history.map(({ assetId, document }) => [assetId, document]))
-  const put = assets.map((asset) => ({
-    ...rowOf(asset),
-    document: printed.get(asset.id) ?? jsonText(asset.document),
-  }))
-  await recountFacets(tx, { kept: [...known, ...gone], coming: put })
-  await store.putAssets(tx, put)
-  await putWords(
-    tx,
-    assets.map(({ id, document }) => ({ id, text: searchText(document, identifiers(id)) })),
+  const rowsOf = (some: readonly WorkingAsset[]) =>
+    some.map((asset) => ({ ...rowOf(asset), document: printed.get(asset.id) ?? jsonText(asset.document) }))
+  const fresh = rowsOf(assets.filter(({ id }) => !workspace.stored.has(id)))
+  const changed = rowsOf(assets.filter(({ id }) => workspace.stored.has(id)))
+  const texts = assets.map(({ id, document }) => ({ id, text: searchText(document, identifiers(id)) }))
+  const addresses = assets.flatMap((asset) =>
+    addressesOf(asset.document).map((address) => ({ assetId: asset.id, ...address })),
   )
-  // Between the two: what they go to must be there, and what they come from takes along what it still has.
-  await moveIdentifiers(tx, workspace.moves)
-  await store.deleteAssets(tx, gone)
-  await store.insertIdentifiers(tx, rows)
-  await store.replaceAddresses(tx, {
-    known,
-    rows: assets.flatMap((asset) => addressesOf(asset.document).map((address) => ({ assetId: asset.id, ...address }))),
-  })
-  await store.replacePropertyValues(tx, { known, rows: assets.flatMap(propertyRows) })
-  await store.insertHistory(tx, workspace.history)
-  await store.changeCounts(tx, workspace.counts)
+  const suspicions = workspace.suspicions.filter(({ assetId, otherId }) => bothThere(workspace, assetId, otherId))
+  // Each is sent while the server still works on the one before it, which takes them in this order. Identifiers move
+  // between the two: what they go to must be there, and what they come from takes along what it still has.
+  await Promise.all([
+    recountFacets(tx, { kept: [...known, ...gone], coming: [...fresh, ...changed] }),
+    store.putAssets(tx, { fresh, changed }),
+    putWords(tx, texts),
+    moveIdentifiers(tx, workspace.moves),
+    store.deleteAssets(tx, gone),
+    store.insertIdentifiers(tx, rows),
+    store.replaceAddresses(tx, { known, rows: addresses }),
+    store.replacePropertyValues(tx, { known, rows: assets.flatMap(propertyRows) }),
+    store.insertHistory(tx, workspace.history),
+    store.changeCounts(tx, workspace.counts),
+    putSuspicions(tx, suspicions),
+    insertMerges(tx, workspace.merges),
+    markUndone(tx, workspace.undone),
+  ])
   await relateAll(tx, workspace)
   await restateAll(tx, workspace)
-  await putSuspicions(
-    tx,
-    workspace.suspicions.filter(({ assetId, otherId }) => bothThere(workspace, assetId, otherId)),
-  )
-  await insertMerges(tx, workspace.merges)
-  await markUndone(tx, workspace.undone)
 }
 
 function bothThere(workspace: Workspace, one: string, other: string): boolean {

@@ -1,5 +1,5 @@
--- What an asset is found by in free text: each word with the two that follow it up to the next blank. In a row of its
--- own, because an asset changes more often than its words, and a full-text index is dear to change. Words
+-- What an asset is found by in free text: every place where a word begins, up to where the text between blanks ends. In
+-- a row of its own, because an asset changes more often than its words, and a full-text index is dear to change. Words
 -- begin with a mark of the tenant, so that nobody's index look-up passes through the words of others.
 create table asset_words (
   tenant_id uuid not null,
@@ -10,13 +10,9 @@ create table asset_words (
 );
 insert into asset_words (tenant_id, asset_id, words)
 select a.tenant_id, a.id, array_to_tsvector(array(
-  select distinct right(a.tenant_id::text, 4) ||
-    left(regexp_replace(substr(w.chunk, w.start, coalesce(w.next - w.start, length(w.chunk))), '[^[:alnum:]]+$', ''), 48)
-  from (
-    select c.chunk, n as start, lead(n, 3) over (partition by c.place order by n) as next
-    from regexp_split_to_table(a.search, '\s+') with ordinality as c (chunk, place), generate_series(1, length(c.chunk)) as n
-    where substr(c.chunk, n, 1) ~ '[[:alnum:]]' and (n = 1 or substr(c.chunk, n - 1, 1) !~ '[[:alnum:]]')
-  ) as w))
+  select distinct right(a.tenant_id::text, 4) || substr(c.chunk, n, 48)
+  from regexp_split_to_table(a.search, '\s+') as c (chunk), generate_series(1, length(c.chunk)) as n
+  where substr(c.chunk, n, 1) ~ '[[:alnum:]]' and (n = 1 or substr(c.chunk, n - 1, 1) !~ '[[:alnum:]]')))
 from assets a;
 create index asset_words_by_word on asset_words using gin (words) with (gin_pending_list_limit = 1024);
 grant select, insert, update, delete on asset_words to :app_role;
@@ -49,26 +45,10 @@ create table relation_counts (
   predicate text collate "C" not null,
   part smallint not null,
   relations bigint not null,
-  -- How many came and went so far: while it is the same, so are they.
-  changes bigint not null,
   primary key (tenant_id, predicate, part)
 );
-insert into relation_counts (tenant_id, predicate, part, relations, changes)
-select tenant_id, predicate, 0, count(*), count(*) from relations group by tenant_id, predicate;
+insert into relation_counts (tenant_id, predicate, part, relations)
+select tenant_id, predicate, 0, count(*) from relations group by tenant_id, predicate;
 grant select, insert, update, delete on relation_counts to :app_role;
 
 create index assets_by_group_and_type on assets (tenant_id, access_group_id, type, id);
-
--- What is asked for together with others is counted in the index: assets are wide, and only a few of them fit on a page.
-drop index assets_by_type;
-drop index assets_by_product;
-drop index assets_by_manufacturer;
-drop index assets_by_management_state;
-create index assets_by_type on assets (tenant_id, type, id)
-  include (access_group_id, management_state, reachability_state, manufacturer, product_id);
-create index assets_by_product on assets (tenant_id, product_id, id)
-  include (access_group_id, type, management_state, reachability_state, manufacturer);
-create index assets_by_manufacturer on assets (tenant_id, manufacturer, id)
-  include (access_group_id, type, management_state, reachability_state, product_id);
-create index assets_by_management_state on assets (tenant_id, management_state, id)
-  include (access_group_id, type, reachability_state, manufacturer, product_id);

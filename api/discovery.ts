@@ -1,0 +1,387 @@
+import { type Static, Type } from 'typebox'
+import { contract, empty } from './contract.ts'
+import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
+import { DeviceError, gatekeeperLimits, LinkParameter, LinkReport } from './gatekeeper.ts'
+import { oneOf } from './inventory-shapes.ts'
+
+export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
+
+/** The comparison operators of asset links. */
+export const comparisonOperators = [
+  'EQUAL',
+  'NOT_EQUAL',
+  'GREATER_THAN',
+  'GREATER_THAN_OR_EQUAL_TO',
+  'LESS_THAN',
+  'LESS_THAN_OR_EQUAL_TO',
+  'STRING_PATTERN',
+] as const
+
+const key = Type.String({ minLength: 1, maxLength: 256 })
+/** Text as existing clients send it, or the value itself. */
+const value = Type.Union([Type.String({ maxLength: 4_096 }), Type.Number(), Type.Boolean()])
+const operator = oneOf(comparisonOperators)
+
+export const DiscoveryFilter = closed({ key, comparisonOperator: Type.Optional(operator), value })
+export const DiscoveryOption = closed({ key, comparisonOperator: Type.Optional(operator), value })
+
+const Schedule = closed({
+  cron: Type.String({ minLength: 1, maxLength: 256, description: 'Five fields: minute hour day month weekday' }),
+  timezone: Type.Optional(Type.String({ maxLength: 64, description: 'An IANA name; UTC unless given' })),
+})
+
+const filters = Type.Array(DiscoveryFilter, { maxItems: discoveryLimits.filters })
+const options = Type.Array(DiscoveryOption, { maxItems: discoveryLimits.filters })
+
+const NewDiscovery = closed({
+  assetLinkId: Type.String({ minLength: 1, maxLength: 256, description: 'The app instance id of the link' }),
+  deviceClass: Type.Optional(Type.String({ maxLength: 256 })),
+  scanMode: Type.Optional(Type.Literal('FULL')),
+  jobType: Type.Optional(Type.Literal('DISCOVERY')),
+  discoveryFilters: Type.Optional(filters),
+  discoveryOptions: Type.Optional(options),
+  schedule: Type.Optional(Schedule),
+})
+export type NewDiscovery = Static<typeof NewDiscovery>
+
+const count = Type.Integer({ minimum: 0 })
+
+export const discoveryStates = ['created', 'running', 'finished', 'failed', 'canceled'] as const
+
+const runFields = {
+  state: oneOf(discoveryStates),
+  progress: Type.Integer({ minimum: 0, maximum: 100 }),
+  message: Type.Optional(Type.String()),
+  found: count,
+  created: count,
+  updated: count,
+  unchanged: count,
+  gone: count,
+  errors: count,
+  startedTimestamp: Type.Optional(Timestamp),
+  endedTimestamp: Type.Optional(Timestamp),
+}
+
+export const DiscoveryRun = closed({
+  id: Uuid,
+  jobId: Type.Unsafe<string>({ ...Uuid, description: 'The discovery that it is a run of' }),
+  number: Type.Integer({ minimum: 1 }),
+  trigger: Type.Union([Type.Literal('person'), Type.Literal('schedule')]),
+  createdTimestamp: Timestamp,
+  ...runFields,
+})
+export type DiscoveryRun = Static<typeof DiscoveryRun>
+
+/** A discovery with its latest run. */
+export const Discovery = closed({
+  jobId: Uuid,
+  gatewayId: Uuid,
+  assetLinkId: Type.String(),
+  deviceClass: Type.Optional(Type.String()),
+  scanMode: Type.Literal('FULL'),
+  jobType: Type.Literal('DISCOVERY'),
+  discoveryFilters: filters,
+  discoveryOptions: options,
+  schedule: Type.Optional(
+    closed({
+      cron: Type.String(),
+      timezone: Type.String(),
+      paused: Type.Boolean(),
+      nextRuns: Type.Array(Timestamp),
+      missedRuns: count,
+    }),
+  ),
+  runs: count,
+  runId: Type.Optional(Uuid),
+  createdBy: Type.String(),
+  createdTimestamp: Timestamp,
+  lastModifiedTimestamp: Timestamp,
+  ...runFields,
+})
+export type Discovery = Static<typeof Discovery>
+
+/** A link of a gateway as people see it. */
+export const AssetLink = closed({
+  assetLinkId: Type.String(),
+  assetId: Uuid,
+  deviceClass: Type.Optional(Type.String()),
+  product: Type.Optional(
+    closed({
+      vendor: Type.String(),
+      name: Type.String(),
+      description: Type.Optional(Type.String()),
+      documentation: Type.Optional(Type.String()),
+    }),
+  ),
+  version: Type.Optional(Type.String()),
+  interfaces: Type.Array(Type.String()),
+  compatible: Type.Boolean(),
+  incompatibility: Type.Optional(Type.String({ description: 'Why it is not' })),
+  filters: Type.Array(LinkParameter),
+  options: Type.Array(LinkParameter),
+  endpoint: Type.String(),
+  reachable: Type.Boolean(),
+  problem: Type.Optional(Type.String()),
+  state: LinkReport.properties.state,
+  lastSeenTimestamp: Timestamp,
+})
+export type AssetLink = Static<typeof AssetLink>
+
+const Finding = closed({
+  assetId: Uuid,
+  name: Type.Optional(Type.String()),
+  outcome: Type.Union([Type.Literal('new'), Type.Literal('changed'), Type.Literal('unchanged'), Type.Literal('gone')]),
+})
+
+const jobId = closed({ jobId: Uuid })
+const gatewayId = closed({ gatewayId: Uuid })
+const assetId = closed({ id: Uuid })
+
+const PropertyError = closed({ code: Type.Integer(), name: Type.String(), description: Type.String() })
+
+export const discovery = contract({
+  name: 'discovery',
+  title: 'Discovery',
+  description: 'Finding devices: run a link on a gateway, now or by schedule, and see what it found.',
+  version: '1.0.0',
+  prefix: '/discovery/v1',
+  formerPrefixes: [{ prefix: '/discovery/v1-earlyaccess', deprecatedOn: '2026-11-01', sunsetOn: '2028-11-01' }],
+  operations: {
+    createDiscovery: {
+      method: 'POST',
+      path: '/gateways/{gatewayId}/discoveries',
+      summary: 'Discover devices with a link of a gateway, now or by schedule',
+      description: 'The fields may also stand at the top of the body, as clients of the early access send them.',
+      access: 'glb_discovery_run',
+      params: gatewayId,
+      body: Type.Union([data(NewDiscovery), NewDiscovery]),
+      answers: {
+        201: closed({ jobId: Uuid, id: Uuid, data: closed({ jobId: Uuid, id: Uuid }) }),
+      },
+      errors: ['not_found', 'link_not_found', 'unsupported_parameter', 'gateway_not_ready'],
+    },
+    listDiscoveries: {
+      method: 'GET',
+      path: '/discoveries',
+      summary: 'Discoveries, newest first',
+      access: 'glb_jobs_read',
+      query: closed({
+        ...pageQuery,
+        gatewayId: Type.Optional(Uuid),
+        assetLinkId: Type.Optional(Type.String({ maxLength: 256 })),
+        scheduled: Type.Optional(Type.Boolean()),
+      }),
+      answers: { 200: page(Discovery) },
+    },
+    getDiscovery: {
+      method: 'GET',
+      path: '/discoveries/{jobId}',
+      summary: 'One discovery with its latest run',
+      access: 'glb_jobs_read',
+      params: jobId,
+      answers: { 200: data(Discovery) },
+      errors: ['not_found'],
+    },
+    updateDiscovery: {
+      method: 'PATCH',
+      path: '/discoveries/{jobId}',
+      summary: 'Change schedule, filters or options of the next runs; pause and resume',
+      access: 'glb_discovery_run',
+      params: jobId,
+      headers: ['if-match'],
+      body: data(
+        closed({
+          discoveryFilters: Type.Optional(filters),
+          discoveryOptions: Type.Optional(options),
+          schedule: Type.Optional(Type.Union([Schedule, Type.Null()])),
+          paused: Type.Optional(Type.Boolean()),
+        }),
+      ),
+      answers: { 200: data(Discovery) },
+      errors: ['not_found', 'unsupported_parameter', 'precondition_failed'],
+    },
+    deleteDiscovery: {
+      method: 'DELETE',
+      path: '/discoveries/{jobId}',
+      summary: 'Delete a discovery, its schedule and its reports; a run is canceled. Assets stay',
+      access: 'glb_discovery_run',
+      params: jobId,
+      answers: { 204: empty },
+      errors: ['not_found'],
+    },
+    cancelDiscovery: {
+      method: 'POST',
+      path: '/discoveries/{jobId}/cancel',
+      summary: 'Cancel the run that is under way',
+      access: 'glb_discovery_run',
+      params: jobId,
+      answers: { 202: data(closed({ runId: Uuid })) },
+      errors: ['not_found', 'conflict'],
+    },
+    runDiscovery: {
+      method: 'POST',
+      path: '/discoveries/{jobId}/run',
+      summary: 'Run it again, now',
+      access: 'glb_discovery_run',
+      params: jobId,
+      answers: { 202: data(closed({ runId: Uuid })) },
+      errors: ['not_found', 'conflict', 'link_not_found', 'gateway_not_ready'],
+    },
+    listRuns: {
+      method: 'GET',
+      path: '/discoveries/{jobId}/runs',
+      summary: 'The runs of a discovery, newest first, and the next ones of its schedule',
+      access: 'glb_jobs_read',
+      params: jobId,
+      query: closed(pageQuery),
+      answers: {
+        200: closed({
+          data: Type.Array(DiscoveryRun),
+          meta: closed({
+            totalElements: count,
+            elements: count,
+            offset: count,
+            nextRuns: Type.Array(Timestamp),
+          }),
+        }),
+      },
+      errors: ['not_found'],
+    },
+    getReport: {
+      method: 'GET',
+      path: '/discoveries/{jobId}/report',
+      summary: 'What a run found: new, changed and gone assets, and errors per device',
+      access: 'glb_jobs_read',
+      params: jobId,
+      query: closed({
+        ...pageQuery,
+        run: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'A run; the latest unless given' })),
+        outcome: Type.Optional(Finding.properties.outcome),
+      }),
+      answers: {
+        200: data(
+          closed({
+            run: DiscoveryRun,
+            findings: Type.Array(Finding),
+            errors: Type.Array(DeviceError),
+            totalFindings: count,
+            totalErrors: count,
+          }),
+        ),
+      },
+      errors: ['not_found'],
+    },
+    listAssetLinks: {
+      method: 'GET',
+      path: '/gateways/{gatewayId}/asset-links',
+      summary: 'The links of a gateway',
+      access: 'glb_jobs_read',
+      params: gatewayId,
+      answers: { 200: data(Type.Array(AssetLink)) },
+      errors: ['not_found'],
+    },
+    readProperties: {
+      method: 'POST',
+      path: '/assets/{id}/properties',
+      summary: 'Read properties from the device itself',
+      access: 'inventory_read_asset_data',
+      readOnly: true,
+      params: assetId,
+      body: data(closed({ keys: Type.Array(key, { maxItems: discoveryLimits.keysPerRequest }) })),
+      answers: {
+        200: data(
+          Type.Array(
+            Type.Union([
+              closed({ key: Type.String(), value: Type.Unknown() }),
+              closed({ key: Type.String(), error: PropertyError }),
+            ]),
+          ),
+        ),
+      },
+      errors: ['not_found', 'no_device_link', 'device_unreachable'],
+    },
+    listSupportedProperties: {
+      method: 'GET',
+      path: '/assets/{id}/supported-properties',
+      summary: 'Which properties the device can be asked for',
+      access: 'inventory_read_asset_data',
+      params: assetId,
+      answers: {
+        200: data(
+          Type.Array(
+            closed({
+              key: Type.String(),
+              dataType: Type.Optional(Type.String()),
+              schemaUri: Type.Optional(Type.String()),
+              contentType: Type.Optional(Type.String()),
+            }),
+          ),
+        ),
+      },
+      errors: ['not_found', 'no_device_link', 'device_unreachable'],
+    },
+    recordUpload: {
+      method: 'POST',
+      path: '/runs/{id}/uploads',
+      summary: 'What a gateway handed in for a run',
+      access: 'peer',
+      params: assetId,
+      body: data(
+        closed({
+          gatewayId: Uuid,
+          lease: Uuid,
+          sequence: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+          assets: Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: gatekeeperLimits.foundPerUpload }),
+          errors: Type.Array(DeviceError, { maxItems: gatekeeperLimits.errorsPerUpload }),
+        }),
+      ),
+      answers: { 202: data(closed({ accepted: count })) },
+      errors: ['not_found'],
+    },
+    noteRun: {
+      method: 'PUT',
+      path: '/runs/{id}/note',
+      summary: 'A gateway works on a run',
+      access: 'peer',
+      params: assetId,
+      body: data(
+        closed({
+          progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+          message: Type.Optional(Type.String()),
+        }),
+      ),
+      answers: { 204: empty },
+      errors: ['not_found'],
+    },
+    endRun: {
+      method: 'POST',
+      path: '/runs/{id}/end',
+      summary: 'A gateway is done with a run',
+      access: 'peer',
+      params: assetId,
+      body: data(
+        closed({
+          state: Type.Union([Type.Literal('finished'), Type.Literal('failed'), Type.Literal('canceled')]),
+          message: Type.Optional(Type.String()),
+        }),
+      ),
+      answers: { 200: data(closed({ state: Type.String() })) },
+      errors: ['not_found'],
+    },
+    recordLinks: {
+      method: 'PUT',
+      path: '/gateways/{gatewayId}/link-report',
+      summary: 'Which links a gateway has',
+      access: 'peer',
+      params: gatewayId,
+      body: data(
+        closed({
+          gatewayVersion: Type.String(),
+          links: Type.Array(LinkReport, { maxItems: gatekeeperLimits.linksPerGateway }),
+        }),
+      ),
+      answers: { 200: data(Type.Array(closed({ appInstanceId: Type.String(), assetId: Uuid }))) },
+      errors: ['not_found'],
+    },
+  },
+})

@@ -1,0 +1,161 @@
+import { type Static, Type } from 'typebox'
+import { contract, empty } from './contract.ts'
+import { closed, data, Timestamp, Uuid } from './envelope.ts'
+import { oneOf } from './inventory-shapes.ts'
+import { WorkflowJob, workflowLimits } from './workflows.ts'
+
+/** What a gateway says and asks, beside the workflow engine's own southbound operations at the same prefix. */
+
+export const gatekeeperLimits = { linksPerGateway: 2_000, foundPerUpload: 500, errorsPerUpload: 1_000 } as const
+
+const text = (maximum: number) => Type.String({ maxLength: maximum })
+
+export const linkDataTypes = [
+  'unspecified',
+  'boolean',
+  'integer',
+  'unsigned',
+  'number',
+  'text',
+  'bytes',
+  'file',
+  'structure',
+  'array',
+  'null',
+] as const
+
+/** A filter or an option that a link understands, as it says itself. */
+export const LinkParameter = closed({
+  key: text(256),
+  dataType: oneOf(linkDataTypes),
+  mandatory: Type.Boolean(),
+  defaultValue: Type.Optional(Type.Unknown()),
+  description: Type.Optional(text(2_000)),
+})
+export type LinkParameter = Static<typeof LinkParameter>
+
+/** One asset link, as the gateway's registry and the link itself tell it. */
+export const LinkReport = closed({
+  appInstanceId: Type.String({ minLength: 1, maxLength: 256 }),
+  deviceClass: Type.Optional(text(256)),
+  vendorPrefix: text(64),
+  endpoint: text(300),
+  interfaces: Type.Array(text(256), { maxItems: 64 }),
+  product: Type.Optional(
+    closed({
+      vendor: text(256),
+      name: text(256),
+      description: Type.Optional(text(2_000)),
+      version: text(64),
+      documentation: Type.Optional(text(2_000)),
+    }),
+  ),
+  filters: Type.Array(LinkParameter, { maxItems: 256 }),
+  options: Type.Array(LinkParameter, { maxItems: 256 }),
+  credentialSchemas: Type.Array(closed({ uri: text(2_000), schema: text(200_000) }), { maxItems: 16 }),
+  state: Type.Union([Type.Literal('running'), Type.Literal('unreachable'), Type.Literal('gone')]),
+  problem: Type.Optional(text(1_000)),
+})
+export type LinkReport = Static<typeof LinkReport>
+
+/** What went wrong with one device: `code` is a number of the shared status codes of asset links. */
+export const DeviceError = closed({
+  code: Type.Integer(),
+  description: text(4_000),
+  device: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  /** Which fields of a found device could not be taken over. */
+  fields: Type.Optional(Type.Array(closed({ pointer: text(1_000), detail: text(1_000) }), { maxItems: 100 })),
+})
+export type DeviceError = Static<typeof DeviceError>
+
+const Lease = closed({ id: Uuid, expiresTimestamp: Timestamp })
+
+export const gatekeeper = contract({
+  name: 'gatekeeper',
+  title: 'Gatekeeper',
+  description: 'Where gateways ask for work and hand in what they found. A gateway sees and touches only its own.',
+  version: '1.0.0',
+  prefix: '/gatekeeper/v1',
+  operations: {
+    leaseJob: {
+      method: 'POST',
+      path: '/leases',
+      summary: 'Take the next job of this gateway, or wait for one',
+      access: 'glb_gateway_work',
+      body: data(
+        closed({
+          workflows: Type.Array(Type.String({ maxLength: workflowLimits.name }), { minItems: 1, maxItems: 16 }),
+          waitSeconds: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: workflowLimits.waitSeconds, default: workflowLimits.waitSeconds }),
+          ),
+        }),
+      ),
+      answers: { 200: data(closed({ job: WorkflowJob, lease: Lease })), 204: empty },
+    },
+    renewLease: {
+      method: 'PUT',
+      path: '/leases/{id}',
+      summary: 'Keep a job, report its progress, and learn whether it shall be canceled',
+      access: 'glb_gateway_work',
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          jobId: Uuid,
+          progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+          message: Type.Optional(text(workflowLimits.message)),
+        }),
+      ),
+      answers: { 200: data(closed({ lease: Lease, cancelRequested: Type.Boolean() })) },
+      errors: ['not_found', 'lease_lost'],
+    },
+    endJob: {
+      method: 'POST',
+      path: '/leases/{id}/end',
+      summary: 'The job is done; saying it again changes nothing',
+      access: 'glb_gateway_work',
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          jobId: Uuid,
+          state: Type.Union([Type.Literal('FINISHED'), Type.Literal('FAILED'), Type.Literal('CANCELED')]),
+          message: Type.Optional(text(workflowLimits.message)),
+          /** What a job that answers a question found out. */
+          result: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        }),
+      ),
+      answers: { 200: data(closed({ state: Type.String() })) },
+      errors: ['not_found', 'lease_lost', 'invalid_transition'],
+    },
+    uploadFound: {
+      method: 'POST',
+      path: '/jobs/{id}/found',
+      summary: 'Hand in devices that a discovery found, and what went wrong; the same again changes nothing',
+      description: 'Also after the lease ran out: what was found while the line was down is not lost.',
+      access: 'glb_gateway_work',
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          lease: Uuid,
+          sequence: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+          assets: Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: gatekeeperLimits.foundPerUpload }),
+          errors: Type.Array(DeviceError, { maxItems: gatekeeperLimits.errorsPerUpload }),
+        }),
+      ),
+      answers: { 202: data(closed({ accepted: Type.Integer({ minimum: 0 }) })) },
+      errors: ['not_found'],
+    },
+    reportLinks: {
+      method: 'PUT',
+      path: '/links',
+      summary: 'Which links are installed on this gateway, and which of them run',
+      access: 'glb_gateway_work',
+      body: data(
+        closed({
+          gatewayVersion: text(64),
+          links: Type.Array(LinkReport, { maxItems: gatekeeperLimits.linksPerGateway }),
+        }),
+      ),
+      answers: { 200: data(Type.Array(closed({ appInstanceId: text(256), assetId: Uuid }))) },
+    },
+  },
+})

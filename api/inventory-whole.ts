@@ -1,0 +1,66 @@
+import { Type } from 'typebox'
+import { closed, data, Uuid } from './envelope.ts'
+import { Predicate } from './inventory-relations.ts'
+import {
+  Accepted,
+  Document,
+  inventoryLimits,
+  managementStates,
+  oneOf,
+  propertyValue,
+  reachabilityStates,
+  responsible,
+  trustStates,
+  waitHeaders,
+} from './inventory-shapes.ts'
+
+/** Everything about one asset in one operation, for those who know assets as one document. */
+export const wholeOperations = {
+  putWholeAsset: {
+    method: 'POST',
+    path: '/assets/whole',
+    summary: 'Write an asset with its states, who is responsible, its property values and what it is part of',
+    access: 'on-behalf',
+    headers: waitHeaders,
+    body: data(
+      closed({
+        asset: Document,
+        assetId: Type.Optional(Uuid),
+        states: Type.Optional(
+          closed({
+            management_state: Type.Optional(oneOf(managementStates)),
+            reachability_state: Type.Optional(oneOf(reachabilityStates)),
+            trust_state: Type.Optional(oneOf(trustStates)),
+          }),
+        ),
+        responsible: Type.Optional(responsible),
+        properties: Type.Optional(
+          Type.Array(closed({ key: Uuid, value: propertyValue }), {
+            maxItems: inventoryLimits.batch,
+            description: 'All of them: others are removed',
+          }),
+        ),
+        partOf: Type.Optional(
+          closed({
+            asset: Type.Union([Uuid, Type.Null()]),
+            predicates: Type.Array(Predicate, {
+              minItems: 1,
+              maxItems: 10,
+              description: 'How it may be part of something; the first when it was not part of anything before',
+            }),
+          }),
+        ),
+      }),
+    ),
+    answers: { 202: Accepted },
+    errors: [
+      'not_found',
+      'invalid_asset',
+      'schema_not_found',
+      'access_group_not_found',
+      'property_not_found',
+      'forbidden',
+      'ambiguous_identity',
+    ],
+  },
+} as const

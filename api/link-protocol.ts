@@ -1,0 +1,119 @@
+import {
+  create,
+  type DescMethod,
+  type DescService,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf'
+import { AlarmEventApi } from './proto/generated/alarms-events_pb.js'
+import { ArtefactUpdateApi } from './proto/generated/artefact-update_pb.js'
+import { DeviceDiscoveryApi } from './proto/generated/device-discovery_pb.js'
+import { DeviceInfoApi } from './proto/generated/device-info_pb.js'
+import { DeviceDiscoverApi } from './proto/generated/discover_pb.js'
+import { DriverEventApi } from './proto/generated/driver-event_pb.js'
+import { DriverInfoApi } from './proto/generated/driver-info_pb.js'
+import { FirmwareupdateApi } from './proto/generated/firmware-update_pb.js'
+import { IdentifiersApi } from './proto/generated/identifiers_pb.js'
+import { RegistryApi } from './proto/generated/registry_pb.js'
+import { DcdStatus } from './proto/generated/status_pb.js'
+
+/**
+ * The wire between a gateway and its asset links.
+ *
+ * Every interface exists once for each vendor: `<vendor>.connectivitysuite.registry.v1` and so on. The messages are the
+ * same, so one service serves any number of vendors, and only the paths of its methods tell them apart.
+ */
+
+export const ourVendor = 'millwright'
+
+/** All services of the protocol; the first generation's are the last three. */
+export const linkServices = {
+  registry: RegistryApi,
+  driverInfo: DriverInfoApi,
+  discover: DeviceDiscoverApi,
+  deviceInfo: DeviceInfoApi,
+  identifiers: IdentifiersApi,
+  artefactUpdate: ArtefactUpdateApi,
+  alarms: AlarmEventApi,
+  driverEvents: DriverEventApi,
+  firstDiscovery: DeviceDiscoveryApi,
+  firstFirmwareUpdate: FirmwareupdateApi,
+  firstStatus: DcdStatus,
+} as const
+export type LinkService = keyof typeof linkServices
+
+/** Interfaces that somebody published under a name outside the pattern. */
+const otherNames: Readonly<Record<string, LinkService>> = { 'factory_x.artefact_update.v1': 'artefactUpdate' }
+
+/** The name of a service's interface for a vendor, as links register it. */
+export function interfaceName(service: DescService, vendor: string = ourVendor): string {
+  return `${vendor}.${service.file.proto.package.slice(ourVendor.length + 1)}`
+}
+
+/** Which service an interface name means, and whose it is. */
+export function parseInterfaceName(name: string): { service: LinkService; vendor: string } | undefined {
+  const other = otherNames[name]
+  if (other !== undefined) return { service: other, vendor: name.slice(0, name.indexOf('.')) }
+  for (const [service, description] of Object.entries(linkServices)) {
+    const vendor = name.slice(0, Math.max(0, name.length - interfaceName(description, '').length))
+    if (vendor !== '' && name === interfaceName(description, vendor)) return { service: service as LinkService, vendor }
+  }
+  return undefined
+}
+
+/** One method as @grpc/grpc-js wants it, on both sides. What is sent may leave out fields that have their default. */
+export type WireMethod<Method extends DescMethod = DescMethod> = {
+  path: string
+  requestStream: boolean
+  responseStream: boolean
+  requestSerialize: (value: MessageInitShape<Method['input']>) => Buffer
+  requestDeserialize: (bytes: Buffer) => MessageShape<Method['input']>
+  responseSerialize: (value: MessageInitShape<Method['output']>) => Buffer
+  responseDeserialize: (bytes: Buffer) => MessageShape<Method['output']>
+}
+
+/** `interfaceNamed` is whose method it is: `siemens.connectivitysuite.registry.v1`. Ours, unless it is given. */
+export function wireMethod<Method extends DescMethod>(method: Method, interfaceNamed?: string): WireMethod<Method> {
+  const { input, output, methodKind } = method
+  return {
+    path: `/${interfaceNamed ?? interfaceName(method.parent)}.${method.parent.name}/${method.name}`,
+    requestStream: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
+    responseStream: methodKind === 'server_streaming' || methodKind === 'bidi_streaming',
+    requestSerialize: (value) => asBuffer(toBinary(input, create(input, value))),
+    requestDeserialize: (bytes) => fromBinary(input, bytes) as MessageShape<Method['input']>,
+    responseSerialize: (value) => asBuffer(toBinary(output, create(output, value))),
+    responseDeserialize: (bytes) => fromBinary(output, bytes) as MessageShape<Method['output']>,
+  }
+}
+
+/** All methods of a service: what `server.addService` of @grpc/grpc-js takes. */
+export type WireService<Service extends DescService> = {
+  [Name in keyof Service['method']]: WireMethod<Service['method'][Name]>
+}
+
+export function wireService<Service extends DescService>(
+  service: Service,
+  interfaceNamed?: string,
+): WireService<Service> {
+  return Object.fromEntries(
+    service.methods.map((method) => [method.localName, wireMethod(method, interfaceNamed)]),
+  ) as WireService<Service>
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+const ticksPerMillisecond = 10_000n
+const millisecondsFrom1601To1970 = 11_644_473_600_000n
+
+/** Times of the protocol: steps of 100 nanoseconds since 1601-01-01 UTC. */
+export function ticksOf(time: Date): bigint {
+  return (BigInt(time.getTime()) + millisecondsFrom1601To1970) * ticksPerMillisecond
+}
+
+export function timeOfTicks(ticks: bigint): Date {
+  return new Date(Number(ticks / ticksPerMillisecond - millisecondsFrom1601To1970))
+}

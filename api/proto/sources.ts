@@ -1,0 +1,17 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const folder = import.meta.dirname
+
+/** Where it is written down what the generated code was made from. */
+export const recordedSources: string = join(folder, 'generated', 'sources.sha256')
+
+/** One hash over the names and texts of all .proto files: it changes when the generated code has to be made anew. */
+export function hashOfSources(): string {
+  const hash = createHash('sha256')
+  for (const name of globSync('*.proto', { cwd: folder }).toSorted()) {
+    hash.update(`${name}\n${readFileSync(join(folder, name), 'utf8').replaceAll('\r\n', '\n')}\n`)
+  }
+  return hash.digest('hex')
+}

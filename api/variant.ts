@@ -1,0 +1,178 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { linkDataTypes } from './gatekeeper.ts'
+import { NullValue, type Variant, VariantSchema, VariantType } from './proto/generated/variant_pb.js'
+
+/** The values of links (`Variant`) and those of JSON. */
+
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
+
+/** What may be put into a variant: JSON, and what JSON has no word for. */
+export type VariantValue =
+  | JsonValue
+  | bigint
+  | Date
+  | Uint8Array
+  | VariantFile
+  | readonly VariantValue[]
+  | { readonly [key: string]: VariantValue | undefined }
+
+/** A file as a value. */
+export class VariantFile {
+  readonly data: Uint8Array
+  readonly contentType: string
+  readonly fileName: string
+
+  constructor(file: { data: Uint8Array; contentType: string; fileName?: string }) {
+    this.data = file.data
+    this.contentType = file.contentType
+    this.fileName = file.fileName ?? ''
+  }
+}
+
+/** The word for a type, as people read it. */
+export function dataTypeOf(type: VariantType): (typeof linkDataTypes)[number] {
+  return linkDataTypes[type] ?? 'unspecified'
+}
+
+export function variantTypeOf(dataType: (typeof linkDataTypes)[number]): VariantType {
+  return linkDataTypes.indexOf(dataType)
+}
+
+/** The variant of a value: whole numbers are int64, others double, and `undefined` is left out of a structure. */
+export function variantOf(value: VariantValue): Variant {
+  return create(VariantSchema, { value: caseOf(value) })
+}
+
+const wholeNumber = { least: -(2n ** 63n), most: 2n ** 63n - 1n, unsigned: 2n ** 64n - 1n } as const
+
+function caseOf(value: VariantValue): NonNullable<MessageInitShape<typeof VariantSchema>['value']> {
+  if (value === null) return { case: 'nullValue', value: NullValue.NULL_VALUE }
+  if (typeof value === 'boolean') return { case: 'boolValue', value }
+  if (typeof value === 'string') return { case: 'text', value }
+  if (typeof value === 'number') {
+    return Number.isSafeInteger(value) && !Object.is(value, -0)
+      ? { case: 'int64Value', value: BigInt(value) }
+      : { case: 'float64Value', value }
+  }
+  if (typeof value === 'bigint') {
+    return value > wholeNumber.most ? { case: 'uint64Value', value } : { case: 'int64Value', value }
+  }
+  if (value instanceof Date) return { case: 'text', value: value.toISOString() }
+  if (value instanceof Uint8Array) return { case: 'rawData', value }
+  if (value instanceof VariantFile) return { case: 'file', value }
+  if (isArray(value)) return { case: 'arrayValue', value: { values: value.map(variantOf) } }
+  const fields = Object.entries(value).filter((entry): entry is [string, VariantValue] => entry[1] !== undefined)
+  return { case: 'structValue', value: { fields: Object.fromEntries(fields.map(([k, v]) => [k, variantOf(v)])) } }
+}
+
+function isArray(value: object): value is readonly VariantValue[] {
+  return Array.isArray(value)
+}
+
+/**
+ * The JSON of a variant; `undefined` when it holds nothing. A whole number that JSON would round is its text, bytes are
+ * base64, and a file is an object with `content_type`, `file_name` and base64 `data`.
+ */
+export function jsonOf({ value }: Variant): JsonValue | undefined {
+  switch (value.case) {
+    case undefined:
+      return undefined
+    case 'nullValue':
+      return null
+    case 'int64Value':
+    case 'uint64Value':
+      return exactNumber(value.value)
+    case 'float64Value':
+      return Number.isFinite(value.value) ? value.value : String(value.value)
+    case 'rawData':
+      return base64(value.value)
+    case 'file': {
+      const { data, contentType, fileName } = value.value
+      return { content_type: contentType, file_name: fileName, data: base64(data) }
+    }
+    case 'structValue':
+      return Object.fromEntries(Object.entries(value.value.fields).map(([key, field]) => [key, jsonOf(field) ?? null]))
+    case 'arrayValue':
+      return value.value.values.map((element) => jsonOf(element) ?? null)
+    default:
+      return value.value
+  }
+}
+
+/** A whole number of 64 bits in JSON: a number where that is exact, else its digits. */
+export function exactNumber(value: bigint): number | string {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+}
+
+/**
+ * A value given by a person, as the variant of exactly the type that a link wants: links refuse any other.
+ * `undefined` when it is no such value.
+ */
+export function variantOfType(type: VariantType, given: JsonValue): Variant | undefined {
+  const value = typedCase(type, given)
+  return value === undefined ? undefined : create(VariantSchema, { value })
+}
+
+function typedCase(type: VariantType, given: JsonValue): MessageInitShape<typeof VariantSchema>['value'] | undefined {
+  switch (type) {
+    case VariantType.VT_BOOL:
+      if (given === true || given === 'true') return { case: 'boolValue', value: true }
+      return given === false || given === 'false' ? { case: 'boolValue', value: false } : undefined
+    case VariantType.VT_INT64: {
+      const value = wholeNumberFrom(given)
+      const fits = value !== undefined && value >= wholeNumber.least && value <= wholeNumber.most
+      return fits ? { case: 'int64Value', value } : undefined
+    }
+    case VariantType.VT_UINT64: {
+      const value = wholeNumberFrom(given)
+      const fits = value !== undefined && value >= 0n && value <= wholeNumber.unsigned
+      return fits ? { case: 'uint64Value', value } : undefined
+    }
+    case VariantType.VT_DOUBLE: {
+      const value = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
+      return typeof value === 'number' && !Number.isNaN(value) ? { case: 'float64Value', value } : undefined
+    }
+    case VariantType.VT_STRING:
+      return isScalar(given) ? { case: 'text', value: String(given) } : undefined
+    case VariantType.VT_BYTES:
+      return isScalar(given) ? { case: 'rawData', value: new TextEncoder().encode(String(given)) } : undefined
+    case VariantType.VT_STRUCT:
+    case VariantType.VT_ARRAY:
+      return structured(type, given)
+    case VariantType.VT_NULL:
+      return { case: 'nullValue', value: NullValue.NULL_VALUE }
+    case VariantType.VT_FILE:
+      return undefined
+    default:
+      return caseOf(given)
+  }
+}
+
+function isScalar(given: JsonValue): given is string | number | boolean {
+  return typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean'
+}
+
+function wholeNumberFrom(given: JsonValue): bigint | undefined {
+  if (typeof given === 'number') return Number.isSafeInteger(given) ? BigInt(given) : undefined
+  return typeof given === 'string' && /^\s*-?\d{1,20}\s*$/.test(given) ? BigInt(given.trim()) : undefined
+}
+
+/** A structure or an array may also be given as JSON text. */
+function structured(type: VariantType, given: JsonValue): MessageInitShape<typeof VariantSchema>['value'] | undefined {
+  const value = typeof given === 'string' ? parsed(given) : given
+  if (typeof value !== 'object' || value === null) return undefined
+  return Array.isArray(value) === (type === VariantType.VT_ARRAY) ? caseOf(value) : undefined
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+import { Type } from 'typebox'
+import type { ErrorWords } from './contract.ts'
+import { closed } from './envelope.ts'
+import type { ProblemCode, ProblemDocument } from './problem.ts'
+
+/** How the workflow engine refuses. Our own code stands beside its own, which tells less. */
+const EngineError = closed({
+  code: Type.String({ description: 'The code of the engine, e.g. `wfx.jobNotFound`' }),
+  logref: Type.String({ description: 'Finds the request in the logs' }),
+  message: Type.String(),
+  problem: Type.Optional(Type.String({ description: 'The code of the problem in the table of problems' })),
+})
+
+type Words = { code: string; status: number }
+
+/** What the engine has words of its own for. It answers 400 where HTTP has something more exact. */
+const known: Partial<Record<ProblemCode, Words>> = {
+  already_exists: { code: 'wfx.workflowNotUnique', status: 400 },
+  invalid_workflow: { code: 'wfx.workflowInvalid', status: 400 },
+  invalid_reference: { code: 'wfx.workflowNotFound', status: 400 },
+  invalid_filter: { code: 'wfx.invalidResponseFilter', status: 400 },
+  invalid_transition: { code: 'wfx.invalidRequest', status: 400 },
+}
+
+export const engineWords: ErrorWords = {
+  schema: closed({ errors: Type.Array(EngineError) }),
+  tell(problem) {
+    const { code, status } = wordsFor(problem)
+    const error = { code, logref: problem.traceId ?? '', message: problem.detail, problem: problem.code }
+    return { status, body: { errors: [error] } }
+  },
+  hear(body) {
+    const [error] = (body as { errors?: { problem?: string; message?: string }[] } | undefined)?.errors ?? []
+    return error?.problem === undefined ? undefined : { code: error.problem, detail: error.message }
+  },
+}
+
+function wordsFor({ code, status, instance = '' }: ProblemDocument): Words {
+  if (code === 'not_found') return { code: `wfx.${/\/jobs\//.test(instance) ? 'job' : 'workflow'}NotFound`, status }
+  return known[code] ?? { code: status === 400 ? 'wfx.invalidRequest' : `wfx.${code}`, status }
+}

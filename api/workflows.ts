@@ -1,0 +1,365 @@
+import { type TSchema, Type } from 'typebox'
+import { contract, empty, eventStreamType, media } from './contract.ts'
+import { closed, data, page, Timestamp, Uuid } from './envelope.ts'
+import { AnyJob, AnyJobInFull, anyJobQuery } from './jobs.ts'
+import { engineWords } from './workflow-errors.ts'
+import {
+  clientId,
+  free,
+  JobStatus,
+  jobActions,
+  workflowName as name,
+  stateName,
+  tags,
+  Workflow,
+  WorkflowJob,
+  workflowLimits,
+} from './workflow-shapes.ts'
+
+/**
+ * Workflows as data, jobs as their instances. Paths and bodies are those of the workflow engine that agents of today
+ * speak to, so its own shapes stand here instead of `data` and problem documents.
+ */
+
+export {
+  JobStatus,
+  jobActions,
+  Transition,
+  Workflow,
+  WorkflowJob,
+  workflowLimits,
+} from './workflow-shapes.ts'
+
+const pagination = closed({
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  total: Type.Integer(),
+})
+
+const paging = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: workflowLimits.pageMaximum, default: workflowLimits.pageDefault }),
+  ),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
+  sort: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'asc' })),
+  pagination: Type.Optional(
+    Type.Boolean({ default: true, description: 'false leaves out how many there are, which spares counting them' }),
+  ),
+}
+
+/** One or several, as repeated parameters or separated by commas. */
+const several = (what: string) => {
+  const text = Type.String({ maxLength: 4_096, description: `${what}, separated by commas` })
+  return Type.Optional(Type.Union([text, Type.Array(text, { maxItems: 64 })]))
+}
+
+function list<Element extends TSchema>(element: Element) {
+  return closed({ pagination: Type.Optional(pagination), content: Type.Array(element) })
+}
+
+const jobParams = closed({ id: Type.String({ pattern: '^[A-Za-z0-9_.-]+$', maxLength: 36 }) })
+const filterHeader = ['x-response-filter'] as const
+const filterErrors = ['invalid_filter'] as const
+
+const Lease = closed({ id: Uuid, expiresTimestamp: Timestamp })
+
+export const workflows = contract({
+  name: 'workflows',
+  title: 'Workflows and jobs',
+  description:
+    'Finite state machines as data and jobs as their instances. Managers see all jobs of the tenant; a gateway sees and ' +
+    'moves its own, and only by transitions that are eligible for clients: the token decides which side it is.',
+  version: '1.1.0',
+  prefix: '/workflows/v1',
+  alsoAt: ['/gatekeeper/v1', '/api/wfx/v1', '/wfx-southbound/api/wfx/v1', '/wfx-southbound'],
+  errorWords: engineWords,
+  operations: {
+    getHealth: {
+      method: 'GET',
+      path: '/health',
+      summary: 'Whether the engine answers',
+      access: 'known',
+      answers: { 200: closed({ status: Type.String() }) },
+    },
+    getVersion: {
+      method: 'GET',
+      path: '/version',
+      summary: 'The version of the interface',
+      access: 'known',
+      answers: { 200: closed({ apiVersion: Type.String(), version: Type.String() }) },
+    },
+    listWorkflows: {
+      method: 'GET',
+      path: '/workflows',
+      summary: 'Workflows by name',
+      access: 'known',
+      query: closed(paging),
+      headers: filterHeader,
+      answers: { 200: list(Workflow) },
+      errors: filterErrors,
+    },
+    createWorkflow: {
+      method: 'POST',
+      path: '/workflows',
+      summary: 'Store a workflow; it never changes afterwards',
+      access: 'glb_workflow_manage',
+      body: Workflow,
+      headers: filterHeader,
+      answers: { 201: Workflow },
+      errors: ['invalid_workflow', 'already_exists', ...filterErrors],
+    },
+    getWorkflow: {
+      method: 'GET',
+      path: '/workflows/{name}',
+      summary: 'One workflow',
+      access: 'known',
+      params: closed({ name }),
+      headers: filterHeader,
+      answers: { 200: Workflow },
+      errors: ['not_found', ...filterErrors],
+    },
+    deleteWorkflow: {
+      method: 'DELETE',
+      path: '/workflows/{name}',
+      summary: 'Delete a workflow that no job refers to',
+      access: 'glb_workflow_manage',
+      params: closed({ name }),
+      answers: { 204: empty },
+      errors: ['not_found', 'conflict', 'built_in'],
+    },
+    drawWorkflow: {
+      method: 'GET',
+      path: '/workflows/{name}/picture',
+      summary: 'The state machine as a picture',
+      access: 'known',
+      params: closed({ name }),
+      answers: { 200: media('image/svg+xml') },
+      errors: ['not_found'],
+    },
+    listJobs: {
+      method: 'GET',
+      path: '/jobs',
+      summary: 'Jobs, oldest first unless sorted otherwise',
+      access: 'known',
+      query: closed({
+        ...paging,
+        state: Type.Optional(stateName),
+        group: several('groups of states'),
+        clientId: Type.Optional(clientId),
+        tag: several('tags, all of which a job has'),
+        workflow: Type.Optional(Type.String({ maxLength: workflowLimits.name })),
+      }),
+      headers: filterHeader,
+      answers: { 200: list(WorkflowJob) },
+      errors: filterErrors,
+    },
+    createJob: {
+      method: 'POST',
+      path: '/jobs',
+      summary: 'Create a job for a client',
+      access: 'glb_workflow_manage',
+      body: closed({
+        clientId,
+        workflow: name,
+        tags: Type.Optional(tags),
+        definition: Type.Optional(free),
+      }),
+      headers: filterHeader,
+      answers: { 201: WorkflowJob },
+      errors: ['invalid_reference', ...filterErrors],
+    },
+    streamJobEvents: {
+      method: 'GET',
+      path: '/jobs/events',
+      summary: 'What happens to jobs, as server-sent events',
+      description:
+        'An event is told when any of the given filters fits it; without filters all are. Goes on after `Last-Event-ID`.',
+      access: 'known',
+      query: closed({
+        clientIds: several('clients'),
+        jobIds: several('jobs'),
+        workflows: several('workflows'),
+        actions: several(`actions: ${jobActions.join(', ')}`),
+        tags: several('tags that events are marked with'),
+      }),
+      headers: ['last-event-id'],
+      answers: { 200: media(eventStreamType) },
+      errors: ['invalid_query', 'events_gone', 'invalid_cursor', 'invalid_header'],
+    },
+    getJob: {
+      method: 'GET',
+      path: '/jobs/{id}',
+      summary: 'One job',
+      access: 'known',
+      params: jobParams,
+      query: closed({ history: Type.Optional(Type.Boolean({ default: false })) }),
+      headers: filterHeader,
+      answers: { 200: WorkflowJob },
+      errors: ['not_found', ...filterErrors],
+    },
+    deleteJob: {
+      method: 'DELETE',
+      path: '/jobs/{id}',
+      summary: 'Delete a job and its history',
+      access: 'glb_workflow_manage',
+      params: jobParams,
+      answers: { 204: empty },
+      errors: ['not_found'],
+    },
+    getJobStatus: {
+      method: 'GET',
+      path: '/jobs/{id}/status',
+      summary: 'The state of a job',
+      access: 'known',
+      params: jobParams,
+      headers: filterHeader,
+      answers: { 200: JobStatus },
+      errors: ['not_found', ...filterErrors],
+    },
+    putJobStatus: {
+      method: 'PUT',
+      path: '/jobs/{id}/status',
+      summary: 'Move a job, or report its progress',
+      access: 'known',
+      params: jobParams,
+      body: JobStatus,
+      headers: filterHeader,
+      answers: { 200: JobStatus },
+      errors: ['not_found', 'invalid_transition', ...filterErrors],
+    },
+    getJobDefinition: {
+      method: 'GET',
+      path: '/jobs/{id}/definition',
+      summary: 'What a job is about',
+      access: 'known',
+      params: jobParams,
+      headers: filterHeader,
+      answers: { 200: free },
+      errors: ['not_found', ...filterErrors],
+    },
+    putJobDefinition: {
+      method: 'PUT',
+      path: '/jobs/{id}/definition',
+      summary: 'Change what a job is about',
+      access: 'known',
+      params: jobParams,
+      body: free,
+      headers: filterHeader,
+      answers: { 200: free },
+      errors: ['not_found', ...filterErrors],
+    },
+    getJobTags: {
+      method: 'GET',
+      path: '/jobs/{id}/tags',
+      summary: 'The tags of a job',
+      access: 'known',
+      params: jobParams,
+      headers: filterHeader,
+      answers: { 200: tags },
+      errors: ['not_found', ...filterErrors],
+    },
+    addJobTags: {
+      method: 'POST',
+      path: '/jobs/{id}/tags',
+      summary: 'Add tags',
+      access: 'glb_workflow_manage',
+      params: jobParams,
+      body: tags,
+      headers: filterHeader,
+      answers: { 200: tags },
+      errors: ['not_found', ...filterErrors],
+    },
+    deleteJobTags: {
+      method: 'DELETE',
+      path: '/jobs/{id}/tags',
+      summary: 'Remove tags',
+      access: 'glb_workflow_manage',
+      params: jobParams,
+      body: tags,
+      headers: filterHeader,
+      answers: { 200: tags },
+      errors: ['not_found', ...filterErrors],
+    },
+    takeJob: {
+      method: 'POST',
+      path: '/leases',
+      summary: 'Lease the oldest open job of a client, or wait for one',
+      description: 'Open is a job that is not final and that nobody holds: new, or of an agent whose lease ran out.',
+      access: 'peer',
+      body: data(
+        closed({
+          clientId,
+          workflows: Type.Array(name, { minItems: 1, maxItems: 16 }),
+          waitSeconds: Type.Integer({ minimum: 0, maximum: workflowLimits.waitSeconds }),
+          leaseSeconds: Type.Integer({ minimum: 1, maximum: workflowLimits.leaseSeconds.maximum }),
+        }),
+      ),
+      answers: { 200: data(Type.Union([Type.Null(), closed({ job: WorkflowJob, lease: Lease })])) },
+    },
+    renewLease: {
+      method: 'PUT',
+      path: '/leases/{id}',
+      summary: 'Keep a job, and report its progress',
+      access: 'peer',
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          jobId: Uuid,
+          clientId,
+          progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+          message: Type.Optional(Type.String({ maxLength: workflowLimits.message })),
+        }),
+      ),
+      answers: { 200: data(closed({ lease: Lease, state: stateName })) },
+      errors: ['lease_lost'],
+    },
+    moveJob: {
+      method: 'POST',
+      path: '/jobs/{id}/moves',
+      summary: 'Move a job by a lease or as the engine; moving it where it is already changes nothing',
+      access: 'peer',
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          state: stateName,
+          as: Type.Union([Type.Literal('CLIENT'), Type.Literal('WFX')]),
+          lease: Type.Optional(Uuid),
+          message: Type.Optional(Type.String({ maxLength: workflowLimits.message })),
+          progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+          context: Type.Optional(free),
+        }),
+      ),
+      answers: { 200: WorkflowJob },
+      errors: ['not_found', 'lease_lost', 'invalid_transition'],
+    },
+    awaitJob: {
+      method: 'GET',
+      path: '/jobs/{id}/outcome',
+      summary: 'A job when it is final, or as it is when the time is over',
+      access: 'peer',
+      params: closed({ id: Uuid }),
+      query: closed({
+        waitSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: workflowLimits.waitSeconds, default: 0 })),
+      }),
+      answers: { 200: closed({ job: WorkflowJob, isFinal: Type.Boolean() }) },
+      errors: ['not_found'],
+    },
+    browseJobs: {
+      method: 'GET',
+      path: '/any-jobs',
+      summary: 'Jobs in words that do not depend on their workflow, newest first',
+      access: 'peer',
+      query: closed(anyJobQuery),
+      answers: { 200: page(AnyJob) },
+    },
+    inspectJob: {
+      method: 'GET',
+      path: '/any-jobs/{id}',
+      summary: 'One job in such words, with what became of it',
+      access: 'peer',
+      params: jobParams,
+      answers: { 200: data(AnyJobInFull) },
+      errors: ['not_found'],
+    },
+  },
+})

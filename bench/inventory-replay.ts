@@ -1,0 +1,63 @@
+import { type Address, openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
+import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
+import type { Sent } from './raw.ts'
+
+/** What writes a row of an accepted and applied asset, and where a transaction of the platform begins. */
+const aboutAssets = /\b(operations|audit_entries|assets|asset_\w+|relations|events|event_positions)\b/
+const begins = /^\s*insert into operations\b|\bfrom operations\b.*\bfor update\s*$/s
+/** Given its place in the chain by work in the background, which waits for nobody. */
+const later = /^\s*update audit_entries\b/
+
+/** The transactions in which the platform sent these statements. Two that were open at once are told apart. */
+export function transactionsOf(sent: readonly Sent[]): Sent[][] {
+  const accepting: Sent[][] = []
+  const applying: Sent[][] = []
+  for (const one of sent.filter(({ text }) => aboutAssets.test(text) && !later.test(text))) {
+    const isAccepting = /^\s*insert into (operations|audit_entries)\b/.test(one.text)
+    const lane = isAccepting ? accepting : applying
+    if (begins.test(one.text)) lane.push([])
+    lane.at(-1)?.push(one)
+  }
+  return [...accepting, ...applying].filter((transaction) => transaction.some(({ text }) => !/^\s*select\b/.test(text)))
+}
+
+type Options = { application: Address; owner: Address; tenantId: string; transactions: readonly Sent[][] }
+
+/**
+ * Sends the same statements with the same rows and the same commits once more, for a tenant that has nothing yet, on one
+ * connection with nothing around it; answers how many seconds it took.
+ */
+export async function replay({ application, owner, tenantId, transactions }: Options): Promise<number> {
+  const other = await tenantLike(owner, tenantId)
+  const { client } = await openConnection(application, { settings: true })
+  await client.query(`set app.tenant = '${other}'`)
+  const named = new Map<string, string>()
+  const startedAt = performance.now()
+  for (const transaction of transactions) {
+    client.query('begin').catch(() => {})
+    for (const { text, values } of transaction) {
+      const name = named.get(text) ?? `raw${named.size}`
+      named.set(text, name)
+      await client.query({ name, text, values: [other, ...values.slice(1)] })
+    }
+    await client.query('commit')
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  await client.end()
+  return seconds
+}
+
+let tenants = 0
+
+/** Another tenant with the same access groups: rows may say the same beside each other. */
+async function tenantLike(address: Address, tenantId: string): Promise<string> {
+  const owner = await openClient(address)
+  const { id } = await createTenant(owner, { name: `raw-${tenants++}` })
+  await owner.query(
+    `insert into access_groups (tenant_id, id, name)
+     select $2, id, name || ' of the other' from access_groups where tenant_id = $1`,
+    [tenantId, id],
+  )
+  await owner.end()
+  return id
+}

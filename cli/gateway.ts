@@ -1,0 +1,90 @@
+import { styleText } from 'node:util'
+import { StartError } from '@millwright/cloud/platform/start-error.ts'
+import type { RunningGateway } from '@millwright/gateway/gateway.ts'
+import { gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
+import { SetupError } from '@millwright/gateway/setup-error.ts'
+import type { Command } from 'commander'
+import { table } from './table.ts'
+
+type Options = { config?: string; home?: string; registryPort?: string; proxyPort?: string; settings?: boolean }
+
+export function addCommands(gateway: Command): void {
+  gateway
+    .description('run the asset gateway of a shop floor: it connects to the cloud, links register with it')
+    .option('--config <file>', 'the gateway-config.json that the platform made; needed at the first start only')
+    .option('--home <folder>', 'folder of the key, the registry and what waits for the cloud')
+    .option('--registry-port <port>', 'port where links register; 0 takes any free one')
+    .option('--proxy-port <port>', 'port where agents on this machine reach the cloud; 0 takes any free one')
+    .option('--settings', 'print the settings and end')
+    .addHelpText(
+      'after',
+      `
+The first start: create a gateway on the platform (console, or POST /onboarding/v1/gateways), download its
+gateway-config.json (valid for 30 minutes, and once), and start the gateway with it. It makes its own key pair, which never
+leaves this machine, and enrols. Later starts need no file.
+
+Links then register at the registry port, under any of the prefixes in MILLWRIGHT_LINK_VENDORS.
+Only the gateway connects to the cloud; the cloud never connects here.
+
+Examples:
+  millwright gateway --config gateway-config.json
+  millwright gateway --home /var/lib/millwright-gateway
+  MILLWRIGHT_GATEWAY_REGISTRY_HOST=0.0.0.0 millwright gateway        links on other machines and in containers
+  curl http://127.0.0.1:${gatewaySettings.proxyPort.fallback}/gateway/status                       links, their state, what waits for the cloud`,
+    )
+    .action((options: Options) => (options.settings ? printSettings() : run(options)))
+}
+
+function printSettings(): void {
+  const rows = Object.values(gatewaySettings).map(({ variable, fallback, help }) => ({
+    variable,
+    value: process.env[variable] ?? (fallback === '' ? 'none' : `${fallback} (default)`),
+    help,
+  }))
+  console.log(table(rows))
+}
+
+async function run(options: Options): Promise<void> {
+  const signals = stopSignals()
+  const gateway = await start(options).catch((error: unknown) => {
+    throw error instanceof SetupError ? new StartError(error.message, { cause: error }) : error
+  })
+  console.log(welcome(gateway))
+  await signals
+  await gateway.stop()
+  process.exit(0)
+}
+
+async function start({ config, home, registryPort, proxyPort }: Options): Promise<RunningGateway> {
+  const given = {
+    [gatewaySettings.configFile.variable]: config,
+    [gatewaySettings.home.variable]: home,
+    [gatewaySettings.registryPort.variable]: registryPort,
+    [gatewaySettings.proxyPort.variable]: proxyPort,
+  }
+  // Other commands need not load what speaks to links.
+  const { startGateway } = await import('@millwright/gateway/gateway.ts')
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  return startGateway(readSettings({ ...process.env, ...Object.fromEntries(set) }))
+}
+
+/** Resolves at the first signal; later ones are ignored while it stops. */
+function stopSignals(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve())
+  })
+}
+
+function welcome({ name, tenantName, cloudUrl, registryPort, proxyPort }: RunningGateway): string {
+  const row = (label: string, value: string) => `  ${styleText('dim', label.padEnd(10))}${value}`
+  return [
+    `${styleText('bold', `Gateway ${name}`)} of ${tenantName} is ready.`,
+    '',
+    row('Cloud', cloudUrl),
+    row('Registry', `port ${registryPort}, where links register`),
+    row('Agents', `http://127.0.0.1:${proxyPort}`),
+    row('Status', `http://127.0.0.1:${proxyPort}/gateway/status`),
+    '',
+    'Ctrl-C stops it.',
+  ].join('\n')
+}

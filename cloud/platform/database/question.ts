@@ -1,0 +1,83 @@
+import pg, { type Connection, type FieldDef } from 'pg'
+import { parserOf } from './parsing.ts'
+
+export type Found = { rows: Record<string, unknown>[]; rowCount: number }
+
+type Told = (error: Error | undefined, found: Found | undefined) => void
+
+/** The part of the driver's query that its types leave out: what is called when an answer comes. */
+type DriverQuery = {
+  name: string | undefined
+  callback: Told
+  submit(connection: Connection): Error | null
+}
+
+const DriverQuery = pg.Query as unknown as new (text: string, values: unknown[], told: Told) => DriverQuery
+
+type Column = { name: string; parse: (text: string) => unknown }
+
+/** What is known of a connection: the columns of each statement that was answered on it before. */
+type Known = { columns: Map<string, Column[]>; undescribed: Connection }
+
+const knownOf = new WeakMap<Connection, Known>()
+
+/**
+ * A query that asks for the description of its columns once per connection, and not each time, as the driver does: the
+ * server refuses to run a prepared statement whose columns changed, so they are what they were.
+ */
+export class Question extends DriverQuery {
+  #columns: Column[] | undefined
+  #known: Known | undefined
+  readonly #rows: Record<string, unknown>[] = []
+  #rowCount = 0
+  #fault: Error | undefined
+
+  constructor({ name, text, values }: { name: string | undefined; text: string; values: unknown[] }, told: Told) {
+    super(text, values, told)
+    this.name = name
+  }
+
+  override submit(connection: Connection): Error | null {
+    if (this.name === undefined) return super.submit(connection)
+    this.#known = knownOf.get(connection) ?? firstKnown(connection)
+    this.#columns = this.#known.columns.get(this.name)
+    return super.submit(this.#columns === undefined ? connection : this.#known.undescribed)
+  }
+
+  handleRowDescription({ fields }: { fields: FieldDef[] }): void {
+    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }))
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const row: Record<string, unknown> = {}
+    const columns = this.#columns ?? []
+    try {
+      for (let i = 0; i < columns.length; i++) {
+        const { name, parse } = columns[i] as Column
+        const text = fields[i] ?? null
+        row[name] = text === null ? null : parse(text)
+      }
+    } catch (error) {
+      this.#fault = error as Error
+    }
+    this.#rows.push(row)
+  }
+
+  /** `SELECT 3`, `INSERT 0 3`: the last word says how many; `BEGIN` has none. */
+  handleCommandComplete({ text }: { text: string }): void {
+    this.#rowCount = Number.parseInt(text.slice(text.lastIndexOf(' ') + 1), 10) || 0
+    if (this.name !== undefined) this.#known?.columns.set(this.name, this.#columns ?? [])
+  }
+
+  handleReadyForQuery(): void {
+    if (this.#fault === undefined) this.callback(undefined, { rows: this.#rows, rowCount: this.#rowCount })
+    else this.callback(this.#fault, undefined)
+  }
+}
+
+function firstKnown(connection: Connection): Known {
+  const undescribed: Connection = Object.create(connection, { describe: { value: () => {} } })
+  const known: Known = { columns: new Map(), undescribed }
+  knownOf.set(connection, known)
+  return known
+}

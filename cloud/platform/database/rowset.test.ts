@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { Client } from 'pg'
+import { type TestDatabase, testDatabase } from '../testing/server.ts'
+import { openClient } from './connection.ts'
+import { arrayOf, rowset } from './rowset.ts'
+
+type Row = {
+  id: string | null
+  name: string | null
+  place: number
+  version: number
+  time: string | null
+  printed: string
+  document: string
+  detail: string | null
+  hash: Uint8Array
+}
+
+const columns = {
+  id: 'uuid',
+  name: 'text',
+  place: 'integer',
+  version: 'bigint',
+  time: 'timestamptz',
+  printed: 'printed',
+  document: 'json',
+  detail: 'jsonb',
+  hash: 'bytea',
+} as const
+
+const row: fc.Arbitrary<Row> = fc.record({
+  id: fc.option(fc.uuid()),
+  name: fc.option(fc.string({ unit: 'grapheme', maxLength: 40 })),
+  place: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+  version: fc.maxSafeInteger(),
+  time: fc.option(
+    fc
+      .date({ min: new Date('1970-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+      .map((date) => date.toISOString()),
+  ),
+  printed: fc.jsonValue().map((value) => JSON.stringify(value).replaceAll('\\u0000', '')),
+  document: fc.jsonValue().map((value) => JSON.stringify(value)),
+  detail: fc.option(fc.dictionary(fc.constantFrom('a', 'b'), fc.integer()).map((value) => JSON.stringify(value))),
+  hash: fc.uint8Array({ maxLength: 40 }),
+})
+
+describe('rows as parameters', () => {
+  let database: TestDatabase
+  let client: Client
+
+  before(async () => {
+    database = await testDatabase()
+    client = await openClient(database.owner)
+    await client.query(`set timezone = 'UTC'`)
+  })
+
+  after(async () => {
+    await client.end()
+    await database.leave([])
+  })
+
+  test('arrive as they were, in their order', async () => {
+    const rows = rowset<Row>(columns)
+    const text = `select id, name, place, version, time, printed, document::text as document, detail::text as detail, hash
+                  from ${rows.rows} where $1 = ''`
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { maxLength: 8 }), fc.boolean(), async (given, twice) => {
+        // Neighbours that are alike are written in another way.
+        const sent = twice ? given.flatMap((one) => [one, { ...one }]) : given
+        const found = await client.query(text, ['', ...rows.values(sent)])
+        const expected = sent.map((one) => ({
+          ...one,
+          name: one.name?.replaceAll('\0', '\ufffd').toWellFormed() ?? null,
+          detail: one.detail === null ? null : JSON.parse(one.detail),
+          hash: Buffer.from(one.hash),
+        }))
+        const actual = found.rows.map((one) => ({
+          ...one,
+          detail: one.detail === null ? null : JSON.parse(one.detail),
+        }))
+        assert.deepEqual(actual, expected)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('a lone surrogate and a NUL become what can be stored', async () => {
+    const { rows } = await client.query('select unnest($1::text[]) as text', [arrayOf('text', ['a\0b', 'c\ud800'])])
+    assert.deepEqual(
+      rows.map(({ text }) => text),
+      ['a\ufffdb', 'c\ufffd'],
+    )
+  })
+
+  test('what is no UUID is refused, and spoils nothing that is sent after it', async () => {
+    assert.throws(() => arrayOf('uuid', ['01890000-0000-7000-8000-00000000000g']), /is not a UUID/)
+    assert.throws(() => arrayOf('uuid', ['short']), /is not a UUID/)
+    const id = '01890000-0000-7000-8000-00000000000f'
+    const { rows } = await client.query('select $1::uuid[] as ids', [arrayOf('uuid', [id, null, id])])
+    assert.deepEqual(rows[0].ids, [id, null, id])
+  })
+
+  test('many and long ones fit', async () => {
+    const long = 'ä'.repeat(700_000)
+    const { rows } = await client.query('select sum(length(t)) as length from unnest($1::text[]) as t', [
+      arrayOf('text', [long, 'x', long]),
+    ])
+    assert.equal(Number(rows[0].length), 1_400_001)
+  })
+})

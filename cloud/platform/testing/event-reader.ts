@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { type CloudEvent, events } from '@millwright/api/events.ts'
+import type { TestHub } from './hub.ts'
+
+type Dispatched = { id: string; event: string; data: string }
+type Opening = { token: string; path?: string; query?: Record<string, string>; lastEventId?: number | string }
+
+/** Where the front of a hub listens. */
+export async function listening(hub: TestHub): Promise<string> {
+  const port = await hub.clouds.at(-1)?.listen({ host: '127.0.0.1', port: 0 })
+  return `http://127.0.0.1:${port}`
+}
+
+/** A reader of server-sent events, as a browser has one: over a socket, with what the standard says about ids. */
+export class EventReader {
+  readonly response: Response
+  readonly #abort: AbortController
+  readonly #messages: AsyncGenerator<Dispatched>
+  lastEventId = ''
+
+  private constructor(response: Response, abort: AbortController) {
+    this.response = response
+    this.#abort = abort
+    this.#messages = this.#dispatch()
+  }
+
+  /** Throws nothing when it is refused: look at the response. */
+  static async open(
+    base: string,
+    { token, path = events.prefix + events.operations.streamEvents.path, query = {}, lastEventId }: Opening,
+  ): Promise<EventReader> {
+    const abort = new AbortController()
+    const response = await fetch(`${base}${path}?${new URLSearchParams(query)}`, {
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) }),
+      },
+      signal: abort.signal,
+    })
+    return new EventReader(response, abort)
+  }
+
+  /** Undefined at the end. */
+  async next(): Promise<Dispatched | undefined> {
+    const { done, value } = await this.#messages.next()
+    return done === true ? undefined : value
+  }
+
+  /** So many events of the platform; the end is not among them. */
+  async take(count: number): Promise<CloudEvent[]> {
+    const told: CloudEvent[] = []
+    while (told.length < count) {
+      const message = await this.next()
+      assert.ok(message, 'the stream has ended')
+      assert.notEqual(message.event, 'end', message.data)
+      const event = JSON.parse(message.data) as CloudEvent
+      assert.deepEqual([message.id, message.event], [String(Number(event.sequence)), event.type])
+      told.push(event)
+    }
+    return told
+  }
+
+  close(): void {
+    this.#abort.abort()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  async *#dispatch(): AsyncGenerator<Dispatched> {
+    let text = ''
+    for await (const chunk of (this.response.body ?? []) as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(chunk).toString()
+      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+        const fields = new Map(text.slice(0, end).split('\n').map(fieldOf))
+        text = text.slice(end + 2)
+        this.lastEventId = fields.get('id') ?? this.lastEventId
+        const data = fields.get('data')
+        if (data !== undefined) yield { id: this.lastEventId, event: fields.get('event') ?? 'message', data }
+      }
+    }
+  }
+}
+
+function fieldOf(line: string): [string, string] {
+  const colon = line.indexOf(': ')
+  return [line.slice(0, colon), line.slice(colon + 2)]
+}

@@ -1,0 +1,141 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { client, requestFor, type Transport } from '@millwright/api/client.ts'
+import { discovery } from '@millwright/api/discovery.ts'
+import { gatekeeper, type LinkReport } from '@millwright/api/gatekeeper.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import { CompactSign, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import type { RawAnswer, RawRequest, TestCaller, TestHub } from './hub.ts'
+
+type Key = { privateKey: CryptoKey; publicKey: JWK }
+
+export async function newKey(): Promise<Key> {
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+  const { kty, crv, x, y } = await exportJWK(publicKey)
+  return { privateKey, publicKey: { kty: kty ?? 'EC', crv: crv ?? '', x: x ?? '', y: y ?? '' } as JWK }
+}
+
+/** The words of a gateway that brings its key: what `enrol` takes. */
+export async function enrolment(
+  { gatewayId, enrolmentToken }: { gatewayId: string; enrolmentToken: string },
+  { privateKey, publicKey }: Key,
+) {
+  const said = JSON.stringify({ gatewayId, enrolmentToken, iat: Math.floor(Date.now() / 1000) })
+  const proof = await new CompactSign(new TextEncoder().encode(said))
+    .setProtectedHeader({ alg: 'ES256' })
+    .sign(privateKey)
+  return { gatewayId, enrolmentToken, publicKey: publicKey as never, proof, version: '1.0.0' }
+}
+
+export async function assertionOf(hub: TestHub, { clientId, key }: { clientId: string; key: Key }): Promise<string> {
+  return new SignJWT({})
+    .setProtectedHeader({ alg: 'ES256' })
+    .setIssuer(clientId)
+    .setSubject(clientId)
+    .setAudience(`${hub.context.settings.baseUrl}/oauth/token`)
+    .setJti(randomUUID())
+    .setIssuedAt()
+    .setExpirationTime('1m')
+    .sign(key.privateKey)
+}
+
+export async function askForToken(hub: TestHub, client_assertion: string): Promise<RawAnswer> {
+  return hub.request({
+    method: 'POST',
+    path: '/oauth/token',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion,
+    }).toString(),
+  })
+}
+
+type Proved = { method: string; path: string; token: string; key: Key }
+
+/** A proof for one request; `changes` make it wrong. */
+export async function proofFor(hub: TestHub, proved: Proved, changes: Record<string, unknown> = {}): Promise<string> {
+  const { method, path, token, key } = proved
+  const claims = {
+    htm: method,
+    htu: hub.context.settings.baseUrl + (path.split('?')[0] ?? ''),
+    ath: createHash('sha256').update(token).digest('base64url'),
+    jti: randomUUID(),
+    iat: Math.floor(Date.now() / 1000),
+    ...changes,
+  }
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk: key.publicKey })
+    .sign(key.privateKey)
+}
+
+export type TestGateway = Awaited<ReturnType<typeof enrolledGateway>>
+
+/** A gateway as the cloud sees it: enrolled through the front, with a key of its own that proves every request. */
+export async function enrolledGateway(hub: TestHub, admin: TestCaller, name = 'line 1') {
+  const { data: gateway } = await admin.onboarding.createGateway({ body: { data: { name } } })
+  const config = await admin.onboarding.createGatewayConfig({ params: { id: gateway.id } })
+  const key = await newKey()
+  const { body } = await hub.request({
+    method: 'POST',
+    path: '/onboarding/v1/enrol',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ data: await enrolment(config, key) }),
+  })
+  const { clientId } = (body as { data: { clientId: string } }).data
+  const granted = await askForToken(hub, await assertionOf(hub, { clientId, key }))
+  const { access_token: token } = granted.body as { access_token: string }
+  const send = async (request: RawRequest): Promise<RawAnswer> => {
+    const dpop = await proofFor(hub, { method: request.method, path: request.path, token, key })
+    return hub.request({ ...request, headers: { authorization: `Bearer ${token}`, dpop, ...request.headers } })
+  }
+  const transport: Transport = async (contract, operationName, input) => {
+    const operation = contract.operations[operationName]
+    if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${operationName}`)
+    return send(requestFor(contract, operation, input))
+  }
+  return {
+    id: gateway.id,
+    clientId,
+    key,
+    token,
+    send,
+    exchange: transport,
+    gatekeeper: client(gatekeeper, transport),
+    workflows: client(workflows, transport),
+    discovery: client(discovery, transport),
+  }
+}
+
+/** A link as a gateway would report it. */
+export function linkReport(changes: Partial<LinkReport> = {}): LinkReport {
+  return {
+    appInstanceId: 'cdm-device-class-driver-example',
+    deviceClass: 'example.cdm.al.reference',
+    vendorPrefix: 'millwright',
+    endpoint: '127.0.0.1:8081',
+    interfaces: [
+      'millwright.connectivitysuite.drvinfo.v1',
+      'millwright.industrialassethub.discover.v1',
+      'millwright.connectivitysuite.deviceinfo.v1',
+    ],
+    product: { vendor: 'Example', name: 'Reference link', version: '1.2.3' },
+    filters: [{ key: 'ip_range', dataType: 'text', mandatory: false }],
+    options: [{ key: 'size', dataType: 'unsigned', mandatory: true, defaultValue: 10 }],
+    credentialSchemas: [],
+    state: 'running',
+    ...changes,
+  }
+}
+
+/** A device as a gateway would hand it in. */
+export function foundDevice(index: number, changes: Record<string, unknown> = {}): Record<string, unknown> {
+  const mac = `02:00:00:00:${(index >> 8).toString(16).padStart(2, '0')}:${(index & 255).toString(16).padStart(2, '0')}`
+  return {
+    functional_object_type: 'Device',
+    name: `Device ${index}`,
+    asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: mac }],
+    product_instance_information: { serial_number: `SN${index}` },
+    ...changes,
+  }
+}

@@ -1,0 +1,263 @@
+import type { discovery, NewDiscovery } from '@millwright/api/discovery.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { record } from '../../platform/audit/audit.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { newId } from '../../platform/database/id.ts'
+import { emit } from '../../platform/events/events.ts'
+import { etagOf, requireMatch } from '../../platform/http/etag.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { cancelRun } from './canceling.ts'
+import { isActive, showDiscovery, showRun } from './discovery.ts'
+import { canDiscover } from './link.ts'
+import { findLink, type LinkRow } from './link-store.ts'
+import { requireSupported } from './parameter.ts'
+import { beginRun, scheduleKind } from './running.ts'
+import * as store from './store.ts'
+
+type Names =
+  | 'createDiscovery'
+  | 'listDiscoveries'
+  | 'getDiscovery'
+  | 'updateDiscovery'
+  | 'deleteDiscovery'
+  | 'cancelDiscovery'
+  | 'runDiscovery'
+  | 'listRuns'
+
+export function discoveryHandlers(context: Context): Pick<Handlers<typeof discovery>, Names> {
+  const { database, jobs } = context
+
+  const nextRuns = async (handle: Handle): Promise<Map<string, string[]>> => {
+    const schedules = await jobs.listSchedules(handle, scheduleKind)
+    return new Map(schedules.map(({ key, nextRuns: next }) => [key, next]))
+  }
+
+  const show = async (handle: Handle, row: store.DiscoveryRow) => ({
+    run: row.latestRunId === null ? undefined : await store.findRun(handle, row.latestRunId),
+    nextRuns: row.cron === null ? [] : ((await nextRuns(handle)).get(row.id) ?? []),
+  })
+
+  return {
+    async createDiscovery({ params: { gatewayId }, body }, caller) {
+      const given: NewDiscovery = 'data' in body ? body.data : body
+      await requireReady(context, caller, gatewayId)
+      const link = await requireLink(context, caller, { gatewayId, assetLinkId: given.assetLinkId })
+      const pointer = 'data' in body ? '/data' : ''
+      const filters = checked('filter', given.discoveryFilters ?? [], { link, pointer })
+      const options = checked('option', given.discoveryOptions ?? [], { link, pointer })
+      const id = newId()
+      return database.transaction(caller, async (tx) => {
+        const row = await store.insertDiscovery(tx, {
+          id,
+          gatewayId,
+          assetLinkId: given.assetLinkId,
+          deviceClass: given.deviceClass ?? link.report.deviceClass ?? null,
+          filters,
+          options,
+          cron: given.schedule?.cron ?? null,
+          timezone: given.schedule === undefined ? null : (given.schedule.timezone ?? 'UTC'),
+          createdBy: caller.principal.name,
+        })
+        if (given.schedule === undefined) await beginRun(context, tx, { discoveryId: id, cause: 'person' })
+        else await jobs.schedule(tx, { kind: scheduleKind, key: id, ...given.schedule })
+        await tell(tx, caller, { action: 'createDiscovery', what: 'created', row })
+        const location = `/discovery/v1/discoveries/${id}`
+        return answer(201, { jobId: id, id, data: { jobId: id, id } }, { location })
+      })
+    },
+
+    async listDiscoveries({ query: { limit = 50, offset = 0, gatewayId, assetLinkId, scheduled } }, caller) {
+      return database.read(caller, async (handle) => {
+        const wanted = {
+          gatewayId: gatewayId ?? null,
+          assetLinkId: assetLinkId ?? null,
+          scheduled: scheduled ?? null,
+        }
+        const { rows, total } = await store.listDiscoveries(handle, wanted, { limit, offset })
+        const runs = await store.findRuns(
+          handle,
+          rows.flatMap(({ latestRunId }) => latestRunId ?? []),
+        )
+        const next = rows.some(({ cron }) => cron !== null) ? await nextRuns(handle) : new Map<string, string[]>()
+        const data = rows.map((row) =>
+          showDiscovery(row, { run: runs.get(row.latestRunId ?? ''), nextRuns: next.get(row.id) ?? [] }),
+        )
+        return { data, meta: { totalElements: total, elements: data.length, offset } }
+      })
+    },
+
+    async getDiscovery({ params: { jobId } }, caller) {
+      return database.read(caller, async (handle) => {
+        const row = await store.findDiscovery(handle, jobId)
+        if (row === undefined) throw missing(jobId)
+        return answer(200, { data: showDiscovery(row, await show(handle, row)) }, { etag: etagOf(row.version) })
+      })
+    },
+
+    async updateDiscovery({ params: { jobId }, headers, body: { data } }, caller) {
+      const before = await find(context, caller, jobId)
+      const parameters = await changedParameters(context, caller, { before, data })
+      return database.transaction(caller, async (tx) => {
+        const locked = await lock(tx, jobId)
+        requireMatch(headers['if-match'], locked.version)
+        const schedule = data.schedule === undefined ? timingOf(locked) : data.schedule
+        const paused = schedule === null ? false : (data.paused ?? locked.paused)
+        if (schedule === null) await jobs.unschedule(tx, { kind: scheduleKind, key: jobId })
+        else {
+          if (data.schedule !== undefined) await jobs.schedule(tx, { kind: scheduleKind, key: jobId, ...schedule })
+          await jobs.pause(tx, { kind: scheduleKind, key: jobId, paused })
+        }
+        if (schedule === null && data.paused !== undefined)
+          throw new Problem('conflict', 'There is no schedule to pause: give it one')
+        const row = await store.updateDiscovery(tx, {
+          id: jobId,
+          filters: parameters.filters ?? locked.filters,
+          options: parameters.options ?? locked.options,
+          cron: schedule?.cron ?? null,
+          timezone: schedule === null ? null : (schedule.timezone ?? 'UTC'),
+          paused,
+        })
+        if (row === undefined) throw missing(jobId)
+        await tell(tx, caller, { action: 'updateDiscovery', what: 'updated', row })
+        return answer(200, { data: showDiscovery(row, await show(tx, row)) }, { etag: etagOf(row.version) })
+      })
+    },
+
+    async deleteDiscovery({ params: { jobId } }, caller) {
+      const row = await find(context, caller, jobId)
+      if (row.latestRunId !== null) await cancelRun(context, caller, row.latestRunId)
+      return database.transaction(caller, async (tx) => {
+        await lock(tx, jobId)
+        await jobs.unschedule(tx, { kind: scheduleKind, key: jobId })
+        await store.deleteDiscovery(tx, jobId)
+        await tell(tx, caller, { action: 'deleteDiscovery', what: 'deleted', row })
+        return answer(204)
+      })
+    },
+
+    async cancelDiscovery({ params: { jobId } }, caller) {
+      const { latestRunId } = await find(context, caller, jobId)
+      if (latestRunId === null || !(await cancelRun(context, caller, latestRunId)))
+        throw new Problem('conflict', 'No run of this discovery is under way')
+      await database.transaction(caller, (tx) =>
+        record(tx, caller, { action: 'discovery.cancelDiscovery', target: `discovery/${jobId}` }),
+      )
+      return answer(202, { data: { runId: latestRunId } })
+    },
+
+    async runDiscovery({ params: { jobId } }, caller) {
+      const { gatewayId, assetLinkId } = await find(context, caller, jobId)
+      await requireReady(context, caller, gatewayId)
+      await requireLink(context, caller, { gatewayId, assetLinkId })
+      return database.transaction(caller, async (tx) => {
+        const { latestRunId } = await lock(tx, jobId)
+        const latest = latestRunId === null ? undefined : await store.findRun(tx, latestRunId)
+        if (isActive(latest)) throw new Problem('conflict', 'A run of this discovery is under way: wait, or cancel it')
+        const run = await beginRun(context, tx, { discoveryId: jobId, cause: 'person' })
+        await record(tx, caller, {
+          action: 'discovery.runDiscovery',
+          target: `discovery/${jobId}`,
+          detail: { runId: run.id },
+        })
+        return answer(202, { data: { runId: run.id } })
+      })
+    },
+
+    async listRuns({ params: { jobId }, query: { limit = 50, offset = 0 } }, caller) {
+      return database.read(caller, async (handle) => {
+        const row = await store.findDiscovery(handle, jobId)
+        if (row === undefined) throw missing(jobId)
+        const data = (await store.listRuns(handle, jobId, { limit, offset })).map(showRun)
+        const next = row.cron === null ? [] : ((await nextRuns(handle)).get(jobId) ?? [])
+        return { data, meta: { totalElements: row.runs, elements: data.length, offset, nextRuns: next } }
+      })
+    },
+  }
+}
+
+async function find({ database }: Context, caller: Caller, id: string): Promise<store.DiscoveryRow> {
+  const row = await database.read(caller, (handle) => store.findDiscovery(handle, id))
+  if (row === undefined) throw missing(id)
+  return row
+}
+
+async function lock(tx: Transaction, id: string): Promise<store.DiscoveryRow> {
+  const row = await store.lockDiscovery(tx, id)
+  if (row === undefined) throw missing(id)
+  return row
+}
+
+/** Work can be left for a gateway that is away; not for one that never came or was sent away. */
+async function requireReady(context: Context, caller: Caller, gatewayId: string): Promise<void> {
+  const { data: gateway } = await context.peers(onboarding, caller).getGateway({ params: { id: gatewayId } })
+  if (gateway.state === 'online' || gateway.state === 'offline') return
+  throw new Problem(
+    'gateway_not_ready',
+    gateway.state === 'revoked'
+      ? `The gateway ${gateway.name} was revoked`
+      : `The gateway ${gateway.name} has not enrolled yet: start it with its gateway-config.json`,
+  )
+}
+
+async function requireLink(
+  { database }: Context,
+  caller: Caller,
+  { gatewayId, assetLinkId }: { gatewayId: string; assetLinkId: string },
+): Promise<LinkRow> {
+  const link = await database.read(caller, (handle) => findLink(handle, gatewayId, assetLinkId))
+  const pointer = '/data/assetLinkId'
+  const refuse = (detail: string) =>
+    new Problem('link_not_found', detail, { errors: [{ pointer, code: 'link_not_found', detail }] })
+  if (link === undefined) throw refuse(`The gateway has no link ${assetLinkId}`)
+  if (link.state === 'gone') throw refuse(`The link ${assetLinkId} is not registered with the gateway any more`)
+  if (!canDiscover(link.report.interfaces)) throw refuse(`The link ${assetLinkId} offers no discovery`)
+  return link
+}
+
+function checked(
+  kind: 'filter' | 'option',
+  given: NonNullable<NewDiscovery['discoveryFilters']>,
+  { link, pointer }: { link: LinkRow; pointer: string },
+) {
+  const supported = kind === 'filter' ? link.report.filters : link.report.options
+  const field = kind === 'filter' ? 'discoveryFilters' : 'discoveryOptions'
+  return requireSupported({ kind, given, supported, pointer: `${pointer}/${field}` })
+}
+
+type Changed = {
+  before: store.DiscoveryRow
+  data: Pick<NewDiscovery, 'discoveryFilters' | 'discoveryOptions'>
+}
+
+async function changedParameters(context: Context, caller: Caller, { before, data }: Changed) {
+  const { discoveryFilters, discoveryOptions } = data
+  if (discoveryFilters === undefined && discoveryOptions === undefined) return {}
+  const link = await requireLink(context, caller, before)
+  return {
+    ...(discoveryFilters === undefined
+      ? {}
+      : { filters: checked('filter', discoveryFilters, { link, pointer: '/data' }) }),
+    ...(discoveryOptions === undefined
+      ? {}
+      : { options: checked('option', discoveryOptions, { link, pointer: '/data' }) }),
+  }
+}
+
+function timingOf({ cron, timezone }: store.DiscoveryRow): { cron: string; timezone?: string } | null {
+  return cron === null ? null : { cron, timezone: timezone ?? 'UTC' }
+}
+
+type Told = { action: string; what: 'created' | 'updated' | 'deleted'; row: store.DiscoveryRow }
+
+async function tell(tx: Transaction, caller: Caller, { action, what, row }: Told): Promise<void> {
+  const { id, gatewayId, assetLinkId, cron, timezone, paused } = row
+  const detail = { gatewayId, assetLinkId, ...(cron === null ? {} : { cron, timezone, paused }) }
+  await record(tx, caller, { action: `discovery.${action}`, target: `discovery/${id}`, detail })
+  await emit(tx, { type: `discovery.discovery.${what}`, subject: `discovery/${id}`, data: detail })
+}
+
+function missing(id: string): Problem {
+  return new Problem('not_found', `There is no discovery ${id}`)
+}

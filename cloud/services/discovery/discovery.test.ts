@@ -1,0 +1,369 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { discovery } from '@millwright/api/discovery.ts'
+import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+const assetLinkId = 'cdm-device-class-driver-example'
+
+describe('discovery', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let gateway: TestGateway
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+  })
+  after(() => hub[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    gateway = await enrolledGateway(hub, admin)
+    await reportLinks([linkReport()])
+  })
+
+  const reportLinks = (links: ReturnType<typeof linkReport>[]) =>
+    gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links } } })
+
+  const create = (changes: Record<string, unknown> = {}) =>
+    admin.discovery.createDiscovery({
+      params: { gatewayId: gateway.id },
+      body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }], ...changes } },
+    })
+
+  const lease = async () => {
+    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 10 } } })
+    assert.ok(taken !== undefined, 'there is a job')
+    return taken.data
+  }
+  const upload = (held: Awaited<ReturnType<typeof lease>>, sequence: number, found: Record<string, unknown>) =>
+    gateway.gatekeeper.uploadFound({
+      params: { id: held.job.id },
+      body: { data: { lease: held.lease.id, sequence, assets: [], errors: [], ...found } },
+    })
+  const end = (held: Awaited<ReturnType<typeof lease>>, state: 'FINISHED' | 'FAILED' | 'CANCELED', message?: string) =>
+    gateway.gatekeeper.endJob({
+      params: { id: held.lease.id },
+      body: { data: { jobId: held.job.id, state, ...(message === undefined ? {} : { message }) } },
+    })
+  const read = async (jobId: string) => (await admin.discovery.getDiscovery({ params: { jobId } })).data
+  const ended = async (jobId: string) => {
+    const deadline = performance.now() + 20_000
+    for (;;) {
+      await hub.settle()
+      const found = await read(jobId)
+      if (['finished', 'failed', 'canceled'].includes(found.state)) return found
+      assert.ok(performance.now() < deadline, `it ends: ${JSON.stringify(found)}`)
+    }
+  }
+  const scan = async (jobId: string, devices: Record<string, unknown>[]) => {
+    const held = await lease()
+    await upload(held, 0, { assets: devices })
+    await end(held, 'FINISHED')
+    return ended(jobId)
+  }
+
+  test('goes all the way: asked, picked up, found while it runs, finished, with the relations of the system', async () => {
+    const { jobId } = await create({
+      discoveryFilters: [{ key: 'ip_range', comparisonOperator: 'EQUAL', value: '10.0.0.0/24' }],
+    })
+    assert.equal((await read(jobId)).state, 'created')
+    const held = await lease()
+    assert.deepEqual(held.job.definition.options, [
+      { key: 'size', comparisonOperator: 'EQUAL', value: 3, dataType: 'unsigned' },
+    ])
+    assert.equal((await read(jobId)).state, 'running')
+    await upload(held, 0, { assets: [foundDevice(1), foundDevice(2)] })
+    await hub.settle()
+    const during = await read(jobId)
+    assert.deepEqual([during.state, during.found, during.created], ['running', 2, 2])
+
+    await upload(held, 1, {
+      assets: [foundDevice(3)],
+      errors: [{ code: 16, description: 'needs credentials', device: { ip: '10.0.0.9' } }],
+    })
+    await end(held, 'FINISHED')
+    const after = await ended(jobId)
+    assert.deepEqual([after.state, after.progress, after.found, after.errors], ['finished', 100, 3, 1])
+
+    const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+    assert.deepEqual(
+      report.findings.map(({ outcome }) => outcome),
+      ['new', 'new', 'new'],
+    )
+    assert.deepEqual(report.errors, [{ code: 16, description: 'needs credentials', device: { ip: '10.0.0.9' } }])
+    const [first] = report.findings
+    const { data: asset } = await admin.inventory.readAsset({ params: { id: first?.assetId ?? '' }, query: {} })
+    assert.equal((asset.reachability_state as { state_value: string }).state_value, 'reached')
+    const { data: relations } = await admin.inventory.listAssetRelations({
+      params: { id: first?.assetId ?? '' },
+      query: {},
+    })
+    assert.deepEqual(relations.map(({ predicate }) => predicate).toSorted(), [
+      'found_by_asset_link',
+      'found_by_gateway',
+    ])
+    assert.deepEqual(
+      relations.map(({ source }) => source.value),
+      ['example.cdm.al.reference', 'example.cdm.al.reference'],
+    )
+  })
+
+  test('what is handed in twice, or out of order, counts once', async () => {
+    const { jobId } = await create()
+    const held = await lease()
+    await upload(held, 1, { assets: [foundDevice(11)], errors: [{ code: 14, description: 'no answer' }] })
+    await upload(held, 0, { assets: [foundDevice(12), foundDevice(11)] })
+    await upload(held, 1, { assets: [foundDevice(11)], errors: [{ code: 14, description: 'no answer' }] })
+    await Promise.all([end(held, 'FINISHED'), end(held, 'FINISHED')])
+    const found = await ended(jobId)
+    assert.deepEqual([found.state, found.found, found.errors], ['finished', 2, 1])
+  })
+
+  test('what comes after the lease ran out is not lost', async () => {
+    const { jobId } = await create()
+    const held = await lease()
+    await hub.asOwner((owner) => owner.query(`update workflow_jobs set lease_until = now() - interval '1 second'`))
+    const again = await lease()
+    assert.equal(again.job.id, held.job.id, 'the job is offered again')
+    await upload(held, 0, { assets: [foundDevice(21)] })
+    await assert.rejects(end(held, 'FINISHED'), { code: 'lease_lost' })
+    await upload(again, 0, { assets: [foundDevice(21), foundDevice(22)] })
+    await end(again, 'FINISHED')
+    assert.equal((await ended(jobId)).found, 2)
+  })
+
+  test('an asset that does not fit is an error of its device, and the others are there', async () => {
+    const { jobId } = await create()
+    const held = await lease()
+    await upload(held, 0, {
+      assets: [foundDevice(31), foundDevice(32, { nonsense: true }), foundDevice(33, { asset_identifiers: 'none' })],
+    })
+    await end(held, 'FINISHED')
+    const found = await ended(jobId)
+    assert.deepEqual([found.found, found.errors], [1, 2])
+  })
+
+  test('a second run tells new, changed, unchanged and gone apart', async () => {
+    const { jobId } = await create()
+    await scan(jobId, [foundDevice(41), foundDevice(42), foundDevice(43)])
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    const found = await scan(jobId, [foundDevice(41), foundDevice(42, { name: 'Renamed' }), foundDevice(44)])
+    assert.deepEqual(
+      {
+        found: found.found,
+        created: found.created,
+        updated: found.updated,
+        unchanged: found.unchanged,
+        gone: found.gone,
+      },
+      { found: 3, created: 1, updated: 1, unchanged: 1, gone: 1 },
+    )
+    const gone = await admin.discovery.getReport({ params: { jobId }, query: { outcome: 'gone' } })
+    assert.deepEqual(
+      gone.data.findings.map(({ name }) => name),
+      ['Device 43'],
+    )
+    const { data: runs, meta } = await admin.discovery.listRuns({ params: { jobId }, query: {} })
+    assert.deepEqual([runs.map(({ number }) => number), meta.totalElements], [[2, 1], 2])
+  })
+
+  test('a run is canceled before the gateway took it, and while it works', async () => {
+    const waiting = await create()
+    await hub.settle()
+    await admin.discovery.cancelDiscovery({ params: { jobId: waiting.jobId } })
+    assert.equal((await ended(waiting.jobId)).state, 'canceled')
+    await assert.rejects(admin.discovery.cancelDiscovery({ params: { jobId: waiting.jobId } }), { code: 'conflict' })
+
+    const { jobId } = await create()
+    const held = await lease()
+    await admin.discovery.cancelDiscovery({ params: { jobId } })
+    const renewed = await gateway.gatekeeper.renewLease({
+      params: { id: held.lease.id },
+      body: { data: { jobId: held.job.id, progress: 50 } },
+    })
+    assert.equal(renewed.data.cancelRequested, true)
+    await upload(held, 0, { assets: [foundDevice(51)] })
+    await end(held, 'CANCELED', 'Canceled after 1 device')
+    const found = await ended(jobId)
+    assert.deepEqual([found.state, found.found, found.message], ['canceled', 1, 'Canceled after 1 device'])
+  })
+
+  test('a link that died ends the run as failed, with what it had found and why', async () => {
+    const { jobId } = await create()
+    const held = await lease()
+    await upload(held, 0, { assets: [foundDevice(61)] })
+    await end(held, 'FAILED', 'The link ended in the middle of the scan')
+    const found = await ended(jobId)
+    assert.deepEqual(
+      [found.state, found.found, found.message],
+      ['failed', 1, 'The link ended in the middle of the scan'],
+    )
+  })
+
+  test('filters and options are checked against what the link says', async () => {
+    const refused = async (changes: Record<string, unknown>) => {
+      const { status, body } = await admin.exchange(discovery, 'createDiscovery', {
+        params: { gatewayId: gateway.id },
+        body: { data: { assetLinkId, ...changes } },
+      })
+      const { code, detail, errors } = body as { code: string; detail: string; errors: { pointer: string }[] }
+      assert.equal(status, code === 'link_not_found' ? 422 : 400, detail)
+      return `${code} ${errors[0]?.pointer}`
+    }
+    assert.equal(
+      await refused({ discoveryFilters: [{ key: 'mac', value: 'x' }] }),
+      'unsupported_parameter /data/discoveryFilters/0/key',
+    )
+    assert.equal(
+      await refused({ discoveryOptions: [{ key: 'size', value: 'many' }] }),
+      'unsupported_parameter /data/discoveryOptions/0/value',
+    )
+    assert.equal(await refused({ assetLinkId: 'nobody' }), 'link_not_found /data/assetLinkId')
+    await reportLinks([linkReport({ options: [{ key: 'size', dataType: 'unsigned', mandatory: true }] })])
+    assert.equal(await refused({}), 'unsupported_parameter /data/discoveryOptions')
+  })
+
+  test('the body of the early access works, there and here, and answers as clients expect', async () => {
+    for (const prefix of ['/discovery/v1-earlyaccess', '/v1/discovery/v1-earlyaccess', '/discovery/v1']) {
+      const { status, body, headers } = await hub.request({
+        method: 'POST',
+        path: `${prefix}/gateways/${gateway.id}/discoveries`,
+        headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          assetLinkId,
+          deviceClass: 'example.cdm.al.reference',
+          scanMode: 'FULL',
+          jobType: 'DISCOVERY',
+          discoveryFilters: [{ key: 'ip_range', comparisonOperator: 'EQUAL', value: '10.0.0.1-10.0.0.9' }],
+          discoveryOptions: [{ key: 'size', value: '1' }],
+        }),
+      })
+      assert.equal(status, 201, JSON.stringify(body))
+      const { jobId, id, data } = body as { jobId: string; id: string; data: { id: string } }
+      assert.deepEqual([id, data.id], [jobId, jobId])
+      assert.equal(headers.has('deprecation'), prefix.includes('early'))
+    }
+  })
+
+  test('a schedule shows its next runs, runs when it is due, pauses, and misses no more than it says', async () => {
+    const { jobId } = await create({ schedule: { cron: '0 3 * * *', timezone: 'Europe/Berlin' } })
+    const planned = await read(jobId)
+    assert.equal(planned.schedule?.nextRuns.length, 5)
+    assert.equal(planned.runs, 0)
+    const tomorrow = new Date(Date.now() + 86_400_000)
+    await hub.contextOf('discovery').jobs.runDue(hub.tenant.tenantId, { at: tomorrow })
+    assert.equal((await read(jobId)).runs, 1)
+    await hub.contextOf('discovery').jobs.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 86_400_000) })
+    const missed = await read(jobId)
+    assert.deepEqual([missed.runs, missed.schedule?.missedRuns], [1, 1], 'the first run is not over yet')
+    const paused = await admin.discovery.updateDiscovery({ params: { jobId }, body: { data: { paused: true } } })
+    assert.deepEqual([paused.data.schedule?.paused, paused.data.schedule?.nextRuns], [true, []])
+    await assert.rejects(
+      admin.discovery.updateDiscovery({ params: { jobId }, body: { data: { schedule: { cron: '61 * * * *' } } } }),
+      { status: 400 },
+    )
+    const none = await admin.discovery.updateDiscovery({ params: { jobId }, body: { data: { schedule: null } } })
+    assert.equal(none.data.schedule, undefined)
+    await admin.discovery.deleteDiscovery({ params: { jobId } })
+    await assert.rejects(read(jobId), { code: 'not_found' })
+  })
+
+  test('links are assets, installed and running; one that goes away is installed only, and comes back', async () => {
+    const [link] = (await reportLinks([linkReport()])).data
+    const id = link?.assetId ?? ''
+    const { data: asset } = await admin.inventory.readAsset({ params: { id }, query: {} })
+    const { manufacturer_product: product } = asset.product_instance_information as Record<
+      string,
+      Record<string, unknown>
+    >
+    assert.deepEqual(
+      [asset.functional_object_type, product?.product_id, product?.product_version],
+      ['SoftwareArtifact', 'example.cdm.al.reference', '1.2.3'],
+    )
+    const predicates = async () => {
+      const { data } = await admin.inventory.listAssetRelations({ params: { id }, query: {} })
+      return data.map(({ predicate }) => predicate).toSorted()
+    }
+    assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'])
+    const { data: shown } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    assert.deepEqual([shown[0]?.assetLinkId, shown[0]?.reachable, shown[0]?.compatible], [assetLinkId, true, true])
+
+    await reportLinks([])
+    assert.deepEqual(await predicates(), ['is_installed_on'])
+    await assert.rejects(create(), { code: 'link_not_found' })
+    await reportLinks([linkReport({ product: { vendor: 'Example', name: 'Reference link', version: '1.3.0' } })])
+    assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'])
+    const { data: upgraded } = await admin.inventory.readAsset({ params: { id }, query: {} })
+    assert.match(JSON.stringify(upgraded), /1\.3\.0/, 'an upgrade updates the same asset')
+  })
+
+  test('a link with interfaces that nobody knows is shown as incompatible, with the reason', async () => {
+    await reportLinks([linkReport({ interfaces: ['acme.own.v9'] })])
+    const { data } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    assert.equal(data[0]?.compatible, false)
+    assert.match(data[0]?.incompatibility ?? '', /acme\.own\.v9/)
+    await assert.rejects(create(), { code: 'link_not_found' })
+  })
+
+  test('a gateway that has not enrolled gets no work', async () => {
+    const { data } = await admin.onboarding.createGateway({ body: { data: { name: 'not yet' } } })
+    await assert.rejects(
+      admin.discovery.createDiscovery({ params: { gatewayId: data.id }, body: { data: { assetLinkId } } }),
+      { code: 'gateway_not_ready' },
+    )
+  })
+
+  test('properties are read from the device: one result per key, or why not', async () => {
+    const { jobId } = await create()
+    await scan(jobId, [foundDevice(71)])
+    const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+    const id = report.findings[0]?.assetId ?? ''
+    const answering = async (state: 'FINISHED' | 'FAILED', result: Record<string, unknown>) => {
+      const taken = await gateway.gatekeeper.leaseJob({
+        body: { data: { workflows: ['device-info'], waitSeconds: 10 } },
+      })
+      assert.ok(taken !== undefined)
+      const { job, lease: held } = taken.data
+      await gateway.gatekeeper.endJob({ params: { id: held.id }, body: { data: { jobId: job.id, state, result } } })
+      return job.definition
+    }
+    const results = [
+      { key: 'name', value: 'Device 71' },
+      { key: 'x', error: { code: 3, name: 'INVALID_ARGUMENT', description: 'no such key' } },
+    ]
+    const [answer, asked] = await Promise.all([
+      admin.discovery.readProperties({ params: { id }, body: { data: { keys: ['name', 'x'] } } }),
+      answering('FINISHED', { results }),
+    ])
+    assert.deepEqual(answer.data, results)
+    assert.deepEqual([asked.assetLinkId, asked.keys], [assetLinkId, ['name', 'x']])
+    assert.deepEqual((await admin.discovery.readProperties({ params: { id }, body: { data: { keys: [] } } })).data, [])
+    await Promise.all([
+      assert.rejects(admin.discovery.listSupportedProperties({ params: { id } }), {
+        code: 'device_unreachable',
+        status: 503,
+      }),
+      answering('FINISHED', { unreachable: true, description: 'no route' }),
+    ])
+    await reportLinks([])
+    await assert.rejects(admin.discovery.listSupportedProperties({ params: { id } }), { code: 'no_device_link' })
+  })
+
+  test('a gateway reaches nothing of another gateway', async () => {
+    const { jobId } = await create()
+    const other = await enrolledGateway(hub, admin, 'line 2')
+    await hub.settle()
+    const held = await lease()
+    const upload = { lease: held.lease.id, sequence: 0, assets: [foundDevice(81)], errors: [] }
+    await assert.rejects(other.gatekeeper.uploadFound({ params: { id: held.job.id }, body: { data: upload } }), {
+      status: 404,
+    })
+    await assert.rejects(
+      other.gatekeeper.endJob({
+        params: { id: held.lease.id },
+        body: { data: { jobId: held.job.id, state: 'FINISHED' } },
+      }),
+      { status: 404 },
+    )
+    assert.equal((await read(jobId)).found, 0)
+  })
+})

@@ -1,0 +1,141 @@
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { newId } from '../../platform/database/id.ts'
+import { jsonText, storableText } from '../../platform/database/json.ts'
+import { statement } from '../../platform/database/statement.ts'
+
+export type Outcome = 'new' | 'changed' | 'unchanged' | 'gone'
+export type Finding = { assetId: string; name: string | null; outcome: Outcome }
+
+export type Upload = {
+  assets: Record<string, unknown>[]
+  errors: DeviceError[]
+}
+export type Place = { runId: string; lease: string; sequence: number }
+
+const insertUploadStatement = statement(
+  `insert into discovery_uploads (tenant_id, run_id, lease, sequence, id, payload) values ($1, $2, $3, $4, $5, $6)
+   on conflict (tenant_id, run_id, lease, sequence) do nothing`,
+)
+
+/** False when it was handed in before. */
+export async function insertUpload(tx: Transaction, place: Place, upload: Upload): Promise<boolean> {
+  const { runId, lease, sequence } = place
+  return (await tx.run(insertUploadStatement, runId, lease, sequence, newId(), jsonText(upload))) > 0
+}
+
+export const nextUploadStatement = statement<{ lease: string; sequence: number; payload: Upload }>(
+  `select lease, sequence, payload from discovery_uploads
+   where tenant_id = $1 and run_id = $2 and payload is not null order by id limit 1`,
+)
+
+export async function nextUpload(handle: Handle, runId: string): Promise<(Place & { upload: Upload }) | undefined> {
+  const row = await handle.row(nextUploadStatement, runId)
+  return row === undefined ? undefined : { runId, lease: row.lease, sequence: row.sequence, upload: row.payload }
+}
+
+const ingestedStatement = statement(
+  `update discovery_uploads set payload = null
+   where tenant_id = $1 and run_id = $2 and lease = $3 and sequence = $4 and payload is not null`,
+)
+
+/** False when somebody else ingested it meanwhile. */
+export async function markIngested(tx: Transaction, { runId, lease, sequence }: Place): Promise<boolean> {
+  return (await tx.run(ingestedStatement, runId, lease, sequence)) > 0
+}
+
+const putFindingsStatement = statement<{ outcome: Outcome; before: Outcome | null }>(
+  `with given as (
+     select distinct on ("assetId") "assetId" as asset_id, name, outcome
+     from json_to_recordset($3::json) as r ("assetId" uuid, name text, outcome text)
+     order by "assetId", array_position(array['new', 'changed', 'unchanged'], outcome)
+   )
+   insert into discovery_findings (tenant_id, run_id, asset_id, name, outcome)
+   select $1, $2, asset_id, name, outcome from given
+   on conflict (tenant_id, run_id, asset_id) do nothing
+   returning outcome, null as before`,
+)
+
+/** Each asset counts once in a run, however often it is found; how many were new to it, by outcome. */
+export async function putFindings(tx: Transaction, runId: string, findings: readonly Finding[]) {
+  const rows = findings.length === 0 ? [] : await tx.rows(putFindingsStatement, runId, jsonText(findings))
+  const count = (outcome: Outcome) => rows.filter((row) => row.outcome === outcome).length
+  return { created: count('new'), updated: count('changed'), unchanged: count('unchanged') }
+}
+
+const insertErrorsStatement = statement(
+  `insert into discovery_errors (tenant_id, run_id, id, code, description, device, fields)
+   select $1, $2, id, code, description, device, fields
+   from json_to_recordset($3::json) as r (id uuid, code integer, description text, device json, fields json)`,
+)
+
+export async function insertErrors(tx: Transaction, runId: string, errors: readonly DeviceError[]): Promise<void> {
+  if (errors.length === 0) return
+  const rows = errors.map((error) => ({ id: newId(), ...error, description: storableText(error.description) }))
+  await tx.run(insertErrorsStatement, runId, jsonText(rows))
+}
+
+const goneStatement = statement(
+  `insert into discovery_findings (tenant_id, run_id, asset_id, name, outcome)
+   select $1, $2, b.asset_id, b.name, 'gone' from discovery_findings b
+   where b.tenant_id = $1 and b.run_id = $3 and b.outcome <> 'gone'
+     and not exists (select from discovery_findings n
+       where n.tenant_id = $1 and n.run_id = $2 and n.asset_id = b.asset_id)
+   on conflict (tenant_id, run_id, asset_id) do nothing`,
+)
+export const previousRunStatement = statement<{ id: string }>(
+  `select id from discovery_runs where tenant_id = $1 and discovery_id = $2 and number < $3 and state = 'finished'
+   order by number desc limit 1`,
+)
+
+/** What the last whole run found and this one did not. */
+export async function putGone(
+  tx: Transaction,
+  { runId, discoveryId, number }: { runId: string; discoveryId: string; number: number },
+): Promise<number> {
+  const before = await tx.row(previousRunStatement, discoveryId, number)
+  return before === undefined ? 0 : tx.run(goneStatement, runId, before.id)
+}
+
+export const listFindingsStatement = statement<Finding>(
+  `select asset_id as "assetId", name, outcome from discovery_findings
+   where tenant_id = $1 and run_id = $2 order by asset_id limit $3 offset $4`,
+)
+export const listFindingsByOutcomeStatement = statement<Finding>(
+  `select asset_id as "assetId", name, outcome from discovery_findings
+   where tenant_id = $1 and run_id = $2 and outcome = $3 order by asset_id limit $4 offset $5`,
+)
+
+type Paging = { limit: number; offset: number }
+
+export function listFindings(
+  handle: Handle,
+  { runId, outcome }: { runId: string; outcome: Outcome | undefined },
+  { limit, offset }: Paging,
+): Promise<Finding[]> {
+  return outcome === undefined
+    ? handle.rows(listFindingsStatement, runId, limit, offset)
+    : handle.rows(listFindingsByOutcomeStatement, runId, outcome, limit, offset)
+}
+
+type ErrorRow = {
+  code: number
+  description: string
+  device: Record<string, unknown> | null
+  fields: DeviceError['fields'] | null
+}
+
+export const listErrorsStatement = statement<ErrorRow>(
+  `select code, description, device, fields from discovery_errors
+   where tenant_id = $1 and run_id = $2 order by id limit $3 offset $4`,
+)
+
+export async function listErrors(handle: Handle, runId: string, { limit, offset }: Paging): Promise<DeviceError[]> {
+  const rows = await handle.rows(listErrorsStatement, runId, limit, offset)
+  return rows.map(({ code, description, device, fields }) => ({
+    code,
+    description,
+    ...(device === null ? {} : { device }),
+    ...(fields === null || fields === undefined ? {} : { fields }),
+  }))
+}

@@ -1,0 +1,176 @@
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import { inventory } from '@millwright/api/inventory.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Job, JobKinds } from '../../platform/jobs/jobs.ts'
+import type { Context } from '../../platform/service.ts'
+import {
+  type Finding,
+  insertErrors,
+  insertUpload,
+  markIngested,
+  nextUpload,
+  type Place,
+  putFindings,
+  putGone,
+  type Upload,
+} from './finding-store.ts'
+import { onBehalfOf } from './gateway-caller.ts'
+import { type Written, writeAssets } from './inventory-writes.ts'
+import { findLink } from './link-store.ts'
+import { systemOf, tellRun } from './running.ts'
+import {
+  addToRun,
+  type DiscoveryRow,
+  type Ending,
+  findDiscovery,
+  findRun,
+  finishRun,
+  lockRun,
+  setEnding,
+} from './store.ts'
+
+const ingestKind = 'discovery.ingest'
+/** Of the status codes of asset links: what was found does not fit. */
+const invalidArgument = 3
+
+/** Keeps what a gateway handed in; it is worked on in the background, in order. False when it was handed in before. */
+export async function keepUpload(
+  context: Context,
+  caller: Caller,
+  { place, upload }: { place: Place; upload: Upload },
+) {
+  return context.database.transaction(caller, async (tx) => {
+    const isNew = await insertUpload(tx, place, upload)
+    if (isNew) await enqueue(context, tx, place.runId)
+    return isNew
+  })
+}
+
+/** The gateway is done: once everything it handed in is ingested, so is the run. */
+export async function endRun(
+  context: Context,
+  caller: Caller,
+  { runId, ending, message }: { runId: string; ending: Ending; message: string | undefined },
+): Promise<void> {
+  await context.database.transaction(caller, async (tx) => {
+    await setEnding(tx, runId, { ending, message })
+    await enqueue(context, tx, runId)
+  })
+}
+
+async function enqueue(context: Context, tx: Transaction, runId: string): Promise<void> {
+  await context.jobs.enqueue(tx, { kind: ingestKind, key: runId, payload: { runId } })
+}
+
+export function ingestingJobs(context: Context): JobKinds {
+  return {
+    [ingestKind]: {
+      maxAttempts: 50,
+      async run(job) {
+        const { runId } = job.payload as { runId: string }
+        const caller = await systemOf(context, job.tenantId)
+        const discovery = await discoveryOf(context, caller, runId)
+        if (discovery === undefined) return
+        while (!job.signal.aborted) {
+          const next = await context.database.read(caller, (handle) => nextUpload(handle, runId))
+          if (next === undefined) break
+          await ingest(context, caller, { discovery, place: next, upload: next.upload })
+        }
+        if (!job.signal.aborted) await finish(context, caller, { runId, job })
+      },
+    },
+  }
+}
+
+async function discoveryOf({ database }: Context, caller: Caller, runId: string): Promise<DiscoveryRow | undefined> {
+  return database.read(caller, async (handle) => {
+    const run = await findRun(handle, runId)
+    return run === undefined ? undefined : findDiscovery(handle, run.discoveryId)
+  })
+}
+
+type Ingesting = { discovery: DiscoveryRow; place: Place; upload: Upload }
+
+/** Every step may come again after a crash and changes nothing then: the last one is a transaction that says it is done. */
+async function ingest(context: Context, caller: Caller, { discovery, place, upload }: Ingesting): Promise<void> {
+  const { gatewayId, assetLinkId } = discovery
+  const { data: gateway } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })
+  const actor = onBehalfOf(gateway, caller)
+  const assets = upload.assets.map((asset) => ({ ...asset, access_group: gateway.access_group }))
+  const written =
+    assets.length === 0
+      ? []
+      : await writeAssets(context, actor, {
+          assets,
+          source: { type: 'discovery', value: discovery.deviceClass ?? assetLinkId },
+          key: `found.${place.runId}.${place.lease}.${place.sequence}`,
+        })
+  const ids = [...new Set(written.flatMap((one) => ('assetId' in one ? [one.assetId] : [])))]
+  if (ids.length > 0) await stateFound(context, actor, { discovery, ids })
+  const failed = written.flatMap((one, index) =>
+    'problem' in one ? [deviceError(one.problem, upload.assets[index])] : [],
+  )
+  await context.database.transaction(caller, async (tx) => {
+    if (!(await markIngested(tx, place))) return
+    const counts = await putFindings(tx, place.runId, findingsOf(written, upload))
+    const errors = [...upload.errors, ...failed]
+    await insertErrors(tx, place.runId, errors)
+    const run = await addToRun(tx, place.runId, { ...counts, errors: errors.length })
+    if (run !== undefined) await tellRun(tx, 'progressed', run)
+  })
+}
+
+async function stateFound(
+  context: Context,
+  actor: Caller,
+  { discovery, ids }: { discovery: DiscoveryRow; ids: string[] },
+): Promise<void> {
+  const { gatewayId, assetLinkId } = discovery
+  const link = await context.database.read(actor, (handle) => findLink(handle, gatewayId, assetLinkId))
+  await context.peers(inventory, actor).recordFound({
+    body: {
+      data: {
+        gateway: gatewayId,
+        ...(link === undefined ? {} : { assetLink: link.assetId }),
+        assets: ids,
+        source: discovery.deviceClass ?? assetLinkId,
+      },
+    },
+  })
+}
+
+const outcomes = { created: 'new', updated: 'changed', unchanged: 'unchanged' } as const
+
+function findingsOf(written: readonly Written[], { assets }: Upload): Finding[] {
+  return written.flatMap((one, index) => {
+    if (!('assetId' in one)) return []
+    const name = assets[index]?.name
+    return [{ assetId: one.assetId, name: typeof name === 'string' ? name : null, outcome: outcomes[one.outcome] }]
+  })
+}
+
+function deviceError(problem: string, asset: Record<string, unknown> | undefined): DeviceError {
+  const { name, asset_identifiers: identifiers } = asset ?? {}
+  return {
+    code: invalidArgument,
+    description: problem,
+    device: { ...(name === undefined ? {} : { name }), ...(identifiers === undefined ? {} : { identifiers }) },
+  }
+}
+
+/** Nothing waits any more: if the gateway is done, so is the run. A handed-in part that came meanwhile has its own job. */
+async function finish(context: Context, caller: Caller, { runId, job }: { runId: string; job: Job }): Promise<void> {
+  await context.database.transaction(caller, async (tx) => {
+    const run = await lockRun(tx, runId)
+    const waits = (await nextUpload(tx, runId)) !== undefined
+    if (run !== undefined && run.ending !== null && !waits) {
+      const place = { runId, discoveryId: run.discoveryId, number: run.number }
+      const gone = run.ending === 'finished' ? await putGone(tx, place) : 0
+      const ended = await finishRun(tx, runId, gone)
+      if (ended !== undefined) await tellRun(tx, ended.state, ended)
+    }
+    await job.complete(tx)
+  })
+}

@@ -1,0 +1,70 @@
+import type { LinkReport } from '@millwright/api/gatekeeper.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { jsonText } from '../../platform/database/json.ts'
+import { statement } from '../../platform/database/statement.ts'
+
+export type LinkRow = {
+  gatewayId: string
+  appInstanceId: string
+  assetId: string
+  state: LinkReport['state']
+  report: LinkReport
+  digest: string
+  statedAt: string
+  lastSeenAt: string
+}
+
+const columns = `gateway_id as "gatewayId", app_instance_id as "appInstanceId", asset_id as "assetId", state, report,
+  digest, stated_at as "statedAt", last_seen_at as "lastSeenAt"`
+
+export const listLinksStatement = statement<LinkRow>(
+  `select ${columns} from asset_links where tenant_id = $1 and gateway_id = $2 order by app_instance_id`,
+)
+export const findLinkStatement = statement<LinkRow>(
+  `select ${columns} from asset_links where tenant_id = $1 and gateway_id = $2 and app_instance_id = $3`,
+)
+export const findLinksByAssetStatement = statement<LinkRow>(
+  `select ${columns} from asset_links where tenant_id = $1 and asset_id = any($2)`,
+)
+
+export function listLinks(handle: Handle, gatewayId: string): Promise<LinkRow[]> {
+  return handle.rows(listLinksStatement, gatewayId)
+}
+
+export function findLink(handle: Handle, gatewayId: string, appInstanceId: string): Promise<LinkRow | undefined> {
+  return handle.row(findLinkStatement, gatewayId, appInstanceId)
+}
+
+export function findLinksByAsset(handle: Handle, assetIds: readonly string[]): Promise<LinkRow[]> {
+  return assetIds.length === 0 ? Promise.resolve([]) : handle.rows(findLinksByAssetStatement, assetIds)
+}
+
+const putStatement = statement(
+  `insert into asset_links (tenant_id, gateway_id, app_instance_id, asset_id, device_class, interfaces, state, report,
+     digest, stated_at, last_seen_at)
+   select $1, $2, "appInstanceId", "assetId", "deviceClass",
+     array(select json_array_elements_text(interfaces)), state, report, digest, "statedAt", now()
+   from json_to_recordset($3::json) as r ("appInstanceId" text, "assetId" uuid, "deviceClass" text, interfaces json,
+     state text, report json, digest text, "statedAt" timestamptz)
+   on conflict (tenant_id, gateway_id, app_instance_id) do update
+   set asset_id = excluded.asset_id, device_class = excluded.device_class, interfaces = excluded.interfaces,
+     state = excluded.state, report = excluded.report, digest = excluded.digest, stated_at = excluded.stated_at,
+     last_seen_at = case when excluded.state = 'gone' then asset_links.last_seen_at else now() end`,
+)
+
+export type PutLink = { assetId: string; report: LinkReport; digest: string; statedAt: string }
+
+export async function putLinks(tx: Transaction, gatewayId: string, links: readonly PutLink[]): Promise<void> {
+  if (links.length === 0) return
+  const rows = links.map(({ assetId, report, digest, statedAt }) => ({
+    appInstanceId: report.appInstanceId,
+    assetId,
+    deviceClass: report.deviceClass,
+    interfaces: report.interfaces,
+    state: report.state,
+    report,
+    digest,
+    statedAt,
+  }))
+  await tx.run(putStatement, gatewayId, jsonText(rows))
+}

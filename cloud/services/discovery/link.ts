@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import type { AssetLink } from '@millwright/api/discovery.ts'
+import type { LinkReport } from '@millwright/api/gatekeeper.ts'
+import type { AssetDocument } from '@millwright/api/inventory.ts'
+
+/** Under which name the inventory tells two links apart. */
+const instanceIdentifier = 'asset_link_instance'
+
+/** Interfaces of asset links that a gateway can work with, without the vendor in front. */
+const knownInterfaces: readonly string[] = [
+  'industrialassethub.discover.v1',
+  'connectivitysuite.deviceinfo.v1',
+  'common.identifiers.v1',
+  'industrialassethub.artefact_update.v1',
+  'commondevicemanagement.devicediscovery.v1',
+  'commondevicemanagement.firmwareupdateApi.v1',
+  'connectivitysuite.registry.v1',
+  'connectivitysuite.alarmsevents.v1',
+  'connectivitysuite.drvinfo.v1',
+  'connectivitysuite.driverevent.v1',
+]
+
+const discovering: readonly string[] = ['industrialassethub.discover.v1', 'commondevicemanagement.devicediscovery.v1']
+const deviceInfo = 'connectivitysuite.deviceinfo.v1'
+
+/** Without the vendor in front: the messages are the same. */
+export function interfaceOf(name: string): string {
+  return name.slice(name.indexOf('.') + 1)
+}
+
+export function canDiscover(interfaces: readonly string[]): boolean {
+  return interfaces.some((name) => discovering.includes(interfaceOf(name)))
+}
+
+export function canTellProperties(interfaces: readonly string[]): boolean {
+  return interfaces.some((name) => interfaceOf(name) === deviceInfo)
+}
+
+/** Why a gateway cannot work with a link; undefined when it can. */
+export function incompatibility(interfaces: readonly string[]): string | undefined {
+  if (interfaces.length === 0) return 'It registered without any interface'
+  if (interfaces.some((name) => knownInterfaces.includes(interfaceOf(name)))) return undefined
+  return `None of its interfaces is known here: ${interfaces.join(', ')}`
+}
+
+/** A link is a piece of software, one for each gateway: an upgrade updates it, the same link elsewhere is another. */
+export function assetOfLink(report: LinkReport, gateway: { id: string; accessGroup: string }): AssetDocument {
+  const { product, deviceClass } = report
+  return {
+    functional_object_type: 'SoftwareArtifact',
+    name: product?.name ?? report.appInstanceId,
+    ...(product?.description === undefined ? {} : { description: product.description }),
+    access_group: gateway.accessGroup,
+    asset_identifiers: [
+      {
+        asset_identifier_type: 'CustomIdentifier',
+        name: instanceIdentifier,
+        value: identifierValue(`${gateway.id}/${report.appInstanceId}`),
+      },
+    ],
+    product_instance_information: {
+      manufacturer_product: {
+        ...(deviceClass === undefined ? {} : { product_id: deviceClass }),
+        ...(product === undefined
+          ? {}
+          : {
+              product_name: product.name,
+              product_version: product.version,
+              manufacturer: { name: product.vendor },
+            }),
+      },
+    },
+  }
+}
+
+/** Identifier values have few characters and an end. */
+function identifierValue(text: string): string {
+  const plain = encodeURIComponent(text).replaceAll('%2F', '/')
+  if (plain.length <= 256) return plain
+  return `${plain.slice(0, 190)}~${createHash('sha256').update(text).digest('hex')}`
+}
+
+/** What changes when the asset of a link must be written anew. */
+export function digestOf(report: LinkReport): string {
+  const { product, deviceClass } = report
+  return createHash('sha256')
+    .update(JSON.stringify([product, deviceClass]))
+    .digest('base64url')
+    .slice(0, 22)
+}
+
+type Stored = { assetId: string; report: LinkReport; lastSeenAt: string }
+
+export function showLink({ assetId, report, lastSeenAt }: Stored): AssetLink {
+  const { product } = report
+  const why = incompatibility(report.interfaces)
+  return {
+    assetLinkId: report.appInstanceId,
+    assetId,
+    ...(report.deviceClass === undefined ? {} : { deviceClass: report.deviceClass }),
+    ...(product === undefined ? {} : { product: productOf(product), version: product.version }),
+    interfaces: report.interfaces,
+    compatible: why === undefined,
+    ...(why === undefined ? {} : { incompatibility: why }),
+    filters: report.filters,
+    options: report.options,
+    endpoint: report.endpoint,
+    reachable: report.state === 'running',
+    ...(report.problem === undefined ? {} : { problem: report.problem }),
+    state: report.state,
+    lastSeenTimestamp: lastSeenAt,
+  }
+}
+
+function productOf({ version: _, ...product }: NonNullable<LinkReport['product']>) {
+  return product
+}

@@ -1,0 +1,91 @@
+import type { NewDiscovery } from '@millwright/api/discovery.ts'
+import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
+import { type FieldError, Problem } from '@millwright/api/problem.ts'
+
+type Given = NonNullable<NewDiscovery['discoveryFilters']>[number]
+
+/** What a gateway hands to a link: the value in the type that the link declares. */
+export type Parameter = { key: string; comparisonOperator: string; value: string | number | boolean; dataType: string }
+
+type Checked = {
+  kind: 'filter' | 'option'
+  given: readonly Given[]
+  supported: readonly LinkParameter[]
+  pointer: string
+}
+
+/** Filters or options as the link wants them, with what is mandatory and missing filled in from its own defaults. */
+export function requireSupported({ kind, given, supported, pointer }: Checked): Parameter[] {
+  const errors: FieldError[] = []
+  const known = new Map(supported.map((parameter) => [parameter.key, parameter]))
+  const parameters = given.map((one, index): Parameter => {
+    const parameter = known.get(one.key)
+    if (parameter === undefined)
+      errors.push(unknown({ kind, key: one.key, known: [...known.keys()], pointer: `${pointer}/${index}/key` }))
+    const value = parameter === undefined ? one.value : typedValue(parameter, one.value)
+    if (value === undefined)
+      errors.push({
+        pointer: `${pointer}/${index}/value`,
+        code: 'wrong_type',
+        detail: `The ${kind} ${one.key} is a ${parameter?.dataType}, which ${JSON.stringify(one.value)} is not`,
+      })
+    return {
+      key: one.key,
+      comparisonOperator: one.comparisonOperator ?? 'EQUAL',
+      value: value ?? one.value,
+      dataType: parameter?.dataType ?? 'text',
+    }
+  })
+  const named = new Set(given.map(({ key }) => key))
+  for (const parameter of supported) {
+    if (!parameter.mandatory || named.has(parameter.key)) continue
+    const value = plain(parameter.defaultValue)
+    if (value === undefined)
+      errors.push({ pointer, code: 'required', detail: `The link needs the ${kind} ${parameter.key}` })
+    else parameters.push({ key: parameter.key, comparisonOperator: 'EQUAL', value, dataType: parameter.dataType })
+  }
+  if (errors[0] !== undefined) throw new Problem('unsupported_parameter', errors[0].detail, { errors })
+  return parameters
+}
+
+function unknown({
+  kind,
+  key,
+  known,
+  pointer,
+}: {
+  kind: string
+  key: string
+  known: string[]
+  pointer: string
+}): FieldError {
+  const detail =
+    known.length === 0
+      ? `The link has no ${kind}s, so not ${key} either`
+      : `The link has no ${kind} ${key}; it has ${known.join(', ')}`
+  return { pointer, code: 'unknown', detail }
+}
+
+/** Clients send text for everything: it is read as what the link declares. Undefined when it is not that. */
+export function typedValue({ dataType }: LinkParameter, value: string | number | boolean) {
+  const text = String(value)
+  switch (dataType) {
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : undefined
+    case 'integer':
+      return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
+    case 'unsigned':
+      return /^\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
+    case 'number':
+      return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
+    case 'text':
+    case 'bytes':
+      return text
+    default:
+      return value
+  }
+}
+
+function plain(value: unknown): string | number | boolean | undefined {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
+}

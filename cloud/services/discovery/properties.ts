@@ -1,0 +1,110 @@
+import type { discovery } from '@millwright/api/discovery.ts'
+import { inventory } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import type { Context, Handlers } from '../../platform/service.ts'
+import { canTellProperties } from './link.ts'
+import { findLinksByAsset, type LinkRow } from './link-store.ts'
+
+export const deviceInfoWorkflow = 'device-info'
+const answerWithinSeconds = 25
+const relationsPage = 100
+
+type PropertyResult =
+  | { key: string; value: unknown }
+  | { key: string; error: { code: number; name: string; description: string } }
+type SupportedProperty = { key: string; dataType?: string; schemaUri?: string; contentType?: string }
+/** What the gateway's job ends with. */
+type Outcome = {
+  unreachable?: boolean
+  description?: string
+  results?: PropertyResult[]
+  properties?: SupportedProperty[]
+}
+
+/** Questions to a device itself: through a link that found it, on the gateway where the link runs. */
+export function propertyHandlers(
+  context: Context,
+): Pick<Handlers<typeof discovery>, 'readProperties' | 'listSupportedProperties'> {
+  return {
+    async readProperties({ params: { id }, body: { data } }, caller) {
+      const link = await linkTo(context, caller, id)
+      if (data.keys.length === 0) return { data: [] }
+      const outcome = await ask(context, caller, { assetId: id, link, question: { keys: data.keys } })
+      return { data: outcome.results ?? [] }
+    },
+
+    async listSupportedProperties({ params: { id } }, caller) {
+      const link = await linkTo(context, caller, id)
+      const outcome = await ask(context, caller, { assetId: id, link, question: { supported: true } })
+      return { data: outcome.properties ?? [] }
+    },
+  }
+}
+
+/** A running link that found the asset and can be asked. Not visible and not there are the same. */
+async function linkTo(context: Context, caller: Caller, assetId: string): Promise<LinkRow> {
+  await context.peers(inventory, caller).readAsset({ params: { id: assetId }, query: { fields: 'id' } })
+  const relations = await context.peers(inventory, systemCaller(caller)).listRelations({
+    query: {
+      filter: `subject.id eq '${assetId}' and predicate eq 'found_by_asset_link'`,
+      limit: relationsPage,
+    },
+  })
+  const links = await context.database.read(caller, (handle) =>
+    findLinksByAsset(
+      handle,
+      relations.data.map(({ object }) => object.id),
+    ),
+  )
+  const able = links.find(({ state, report }) => state === 'running' && canTellProperties(report.interfaces))
+  if (able !== undefined) return able
+  throw new Problem(
+    'no_device_link',
+    links.length === 0
+      ? 'No link has found this asset, so none can be asked about it: run a discovery that does'
+      : 'None of the links that found this asset runs and can be asked for properties',
+  )
+}
+
+type Asking = { assetId: string; link: LinkRow; question: Record<string, unknown> }
+
+async function ask(context: Context, caller: Caller, { assetId, link, question }: Asking): Promise<Outcome> {
+  const system = systemCaller(caller)
+  const identifiers = await context.peers(inventory, caller).readIdentifiers({ params: { id: assetId } })
+  const engine = context.peers(workflows, system)
+  const made = await engine.createJob({
+    body: {
+      clientId: link.gatewayId,
+      workflow: deviceInfoWorkflow,
+      tags: [deviceInfoWorkflow],
+      definition: {
+        assetId,
+        assetLinkId: link.appInstanceId,
+        assetIdentifiers: identifiers.data,
+        askedBy: caller.principal.name,
+        ...question,
+      },
+    },
+  })
+  const { job, isFinal } = await engine.awaitJob({
+    params: { id: made.id },
+    query: { waitSeconds: answerWithinSeconds },
+  })
+  if (!isFinal) {
+    await engine
+      .moveJob({ params: { id: made.id }, body: { data: { state: 'CANCELED', as: 'WFX' } } })
+      .catch(() => engine.moveJob({ params: { id: made.id }, body: { data: { state: 'CANCELING', as: 'WFX' } } }))
+      .catch(() => {})
+    throw unreachable(`The gateway did not answer within ${answerWithinSeconds} seconds: is it online?`)
+  }
+  const outcome = (job.status.context ?? {}) as Outcome
+  if (job.status.state === 'FINISHED' && outcome.unreachable !== true) return outcome
+  throw unreachable(outcome.description ?? job.status.message ?? 'The device did not answer')
+}
+
+function unreachable(detail: string): Problem {
+  return new Problem('device_unreachable', detail, { retryAfter: 10 })
+}

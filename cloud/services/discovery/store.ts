@@ -1,0 +1,256 @@
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { jsonText } from '../../platform/database/json.ts'
+import { statement } from '../../platform/database/statement.ts'
+import type { Parameter } from './parameter.ts'
+
+export type RunState = 'created' | 'running' | 'finished' | 'failed' | 'canceled'
+export type Ending = Exclude<RunState, 'created' | 'running'>
+export type Cause = 'person' | 'schedule'
+
+export type RunRow = {
+  id: string
+  discoveryId: string
+  number: number
+  cause: Cause
+  workflowJobId: string | null
+  state: RunState
+  ending: Ending | null
+  progress: number
+  message: string | null
+  found: number
+  created: number
+  updated: number
+  unchanged: number
+  gone: number
+  errors: number
+  createdAt: string
+  startedAt: string | null
+  endedAt: string | null
+}
+
+export type DiscoveryRow = {
+  id: string
+  gatewayId: string
+  assetLinkId: string
+  deviceClass: string | null
+  filters: Parameter[]
+  options: Parameter[]
+  cron: string | null
+  timezone: string | null
+  paused: boolean
+  missedRuns: number
+  runs: number
+  latestRunId: string | null
+  createdBy: string
+  version: number
+  createdAt: string
+  modifiedAt: string
+}
+
+const columns = `d.id, d.gateway_id as "gatewayId", d.asset_link_id as "assetLinkId", d.device_class as "deviceClass",
+  d.filters, d.options, d.cron, d.timezone, d.paused, d.missed_runs as "missedRuns", d.runs,
+  d.latest_run_id as "latestRunId", d.created_by as "createdBy", d.version, d.created_at as "createdAt",
+  d.modified_at as "modifiedAt"`
+
+const runColumns = `r.id, r.discovery_id as "discoveryId", r.number, r.cause, r.workflow_job_id as "workflowJobId",
+  r.state, r.ending, r.progress, r.message, r.found, r.created, r.updated, r.unchanged, r.gone, r.errors,
+  r.created_at as "createdAt", r.started_at as "startedAt", r.ended_at as "endedAt"`
+
+const insertStatement = statement<DiscoveryRow>(
+  `insert into discoveries as d
+     (tenant_id, id, gateway_id, asset_link_id, device_class, filters, options, cron, timezone, created_by)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${columns}`,
+)
+
+type NewRow = Pick<DiscoveryRow, 'id' | 'gatewayId' | 'assetLinkId' | 'deviceClass' | 'createdBy'> &
+  Pick<DiscoveryRow, 'filters' | 'options' | 'cron' | 'timezone'>
+
+export async function insertDiscovery(tx: Transaction, row: NewRow): Promise<DiscoveryRow> {
+  const made = await tx.row(
+    insertStatement,
+    row.id,
+    row.gatewayId,
+    row.assetLinkId,
+    row.deviceClass,
+    jsonText(row.filters),
+    jsonText(row.options),
+    row.cron,
+    row.timezone,
+    row.createdBy,
+  )
+  if (made === undefined) throw new TypeError('A discovery was not stored')
+  return made
+}
+
+export const findDiscoveryStatement = statement<DiscoveryRow>(
+  `select ${columns} from discoveries d where d.tenant_id = $1 and d.id = $2`,
+)
+const lockStatement = statement<DiscoveryRow>(
+  `select ${columns} from discoveries d where d.tenant_id = $1 and d.id = $2 for update`,
+)
+
+export function findDiscovery(handle: Handle, id: string): Promise<DiscoveryRow | undefined> {
+  return handle.row(findDiscoveryStatement, id)
+}
+
+export function lockDiscovery(tx: Transaction, id: string): Promise<DiscoveryRow | undefined> {
+  return tx.row(lockStatement, id)
+}
+
+type Listing = { gatewayId: string | null; assetLinkId: string | null; scheduled: boolean | null }
+
+const listWhere = `d.tenant_id = $1 and ($2::uuid is null or d.gateway_id = $2)
+  and ($3::text is null or d.asset_link_id = $3) and ($4::boolean is null or (d.cron is not null) = $4)`
+const listStatement = statement<DiscoveryRow>(
+  `select ${columns} from discoveries d where ${listWhere} order by d.id desc limit $5 offset $6`,
+)
+const countStatement = statement<{ total: number }>(`select count(*) as total from discoveries d where ${listWhere}`)
+
+export async function listDiscoveries(
+  handle: Handle,
+  { gatewayId, assetLinkId, scheduled }: Listing,
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const rows = await handle.rows(listStatement, gatewayId, assetLinkId, scheduled, limit, offset)
+  const counted = await handle.row(countStatement, gatewayId, assetLinkId, scheduled)
+  return { rows, total: counted?.total ?? 0 }
+}
+
+const updateStatement = statement<DiscoveryRow>(
+  `update discoveries d set filters = $3, options = $4, cron = $5, timezone = $6, paused = $7, version = version + 1,
+     modified_at = now()
+   where d.tenant_id = $1 and d.id = $2 returning ${columns}`,
+)
+
+export async function updateDiscovery(
+  tx: Transaction,
+  row: Pick<DiscoveryRow, 'id' | 'filters' | 'options' | 'cron' | 'timezone' | 'paused'>,
+): Promise<DiscoveryRow | undefined> {
+  const { id, filters, options, cron, timezone, paused } = row
+  return tx.row(updateStatement, id, jsonText(filters), jsonText(options), cron, timezone, paused)
+}
+
+const deleteStatement = statement(`delete from discoveries where tenant_id = $1 and id = $2`)
+
+export async function deleteDiscovery(tx: Transaction, id: string): Promise<void> {
+  await tx.run(deleteStatement, id)
+}
+
+const missedStatement = statement(
+  `update discoveries set missed_runs = missed_runs + 1 where tenant_id = $1 and id = $2`,
+)
+
+export async function countMissed(tx: Transaction, id: string): Promise<void> {
+  await tx.run(missedStatement, id)
+}
+
+const numberStatement = statement<{ number: number }>(
+  `update discoveries set runs = runs + 1, latest_run_id = $3 where tenant_id = $1 and id = $2 returning runs as number`,
+)
+const insertRunStatement = statement<RunRow>(
+  `insert into discovery_runs as r (tenant_id, id, discovery_id, number, cause, state)
+   values ($1, $2, $3, $4, $5, 'created') returning ${runColumns}`,
+)
+
+export async function insertRun(
+  tx: Transaction,
+  { id, discoveryId, cause }: { id: string; discoveryId: string; cause: Cause },
+): Promise<RunRow> {
+  const numbered = await tx.row(numberStatement, discoveryId, id)
+  const made = await tx.row(insertRunStatement, id, discoveryId, numbered?.number ?? 1, cause)
+  if (made === undefined) throw new TypeError('A run was not stored')
+  return made
+}
+
+export const findRunStatement = statement<RunRow>(
+  `select ${runColumns} from discovery_runs r where r.tenant_id = $1 and r.id = $2`,
+)
+const lockRunStatement = statement<RunRow>(
+  `select ${runColumns} from discovery_runs r where r.tenant_id = $1 and r.id = $2 for update`,
+)
+const findRunsStatement = statement<RunRow>(
+  `select ${runColumns} from discovery_runs r where r.tenant_id = $1 and r.id = any($2)`,
+)
+
+export function findRun(handle: Handle, id: string): Promise<RunRow | undefined> {
+  return handle.row(findRunStatement, id)
+}
+
+export function lockRun(tx: Transaction, id: string): Promise<RunRow | undefined> {
+  return tx.row(lockRunStatement, id)
+}
+
+export async function findRuns(handle: Handle, ids: readonly string[]): Promise<Map<string, RunRow>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(findRunsStatement, ids)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+export const listRunsStatement = statement<RunRow>(
+  `select ${runColumns} from discovery_runs r where r.tenant_id = $1 and r.discovery_id = $2
+   order by r.number desc limit $3 offset $4`,
+)
+
+export function listRuns(handle: Handle, id: string, { limit, offset }: { limit: number; offset: number }) {
+  return handle.rows(listRunsStatement, id, limit, offset)
+}
+
+const jobStatement = statement(
+  `update discovery_runs set workflow_job_id = $3 where tenant_id = $1 and id = $2 and workflow_job_id is null`,
+)
+
+export async function setWorkflowJob(tx: Transaction, id: string, jobId: string): Promise<void> {
+  await tx.run(jobStatement, id, jobId)
+}
+
+const noteStatement = statement<RunRow>(
+  `update discovery_runs r set state = 'running', started_at = coalesce(r.started_at, now()),
+     progress = coalesce($3, r.progress), message = coalesce($4, r.message)
+   where r.tenant_id = $1 and r.id = $2 and r.state in ('created', 'running') returning ${runColumns}`,
+)
+
+export function noteRun(
+  tx: Transaction,
+  id: string,
+  { progress, message }: { progress?: number; message?: string },
+): Promise<RunRow | undefined> {
+  return tx.row(noteStatement, id, progress ?? null, message ?? null)
+}
+
+const endingStatement = statement(
+  `update discovery_runs set ending = $3, message = coalesce($4, message)
+   where tenant_id = $1 and id = $2 and ending is null and state in ('created', 'running')`,
+)
+
+/** What the gateway said last; the first word counts. */
+export async function setEnding(
+  tx: Transaction,
+  id: string,
+  { ending, message }: { ending: Ending; message: string | undefined },
+): Promise<void> {
+  await tx.run(endingStatement, id, ending, message ?? null)
+}
+
+const addStatement = statement<RunRow>(
+  `update discovery_runs r set state = case when r.state = 'created' then 'running' else r.state end,
+     started_at = coalesce(r.started_at, now()), found = r.found + $3, created = r.created + $4,
+     updated = r.updated + $5, unchanged = r.unchanged + $6, errors = r.errors + $7
+   where r.tenant_id = $1 and r.id = $2 returning ${runColumns}`,
+)
+
+export type Counts = { created: number; updated: number; unchanged: number; errors: number }
+
+export function addToRun(tx: Transaction, id: string, counts: Counts): Promise<RunRow | undefined> {
+  const { created, updated, unchanged, errors } = counts
+  return tx.row(addStatement, id, created + updated + unchanged, created, updated, unchanged, errors)
+}
+
+const finishStatement = statement<RunRow>(
+  `update discovery_runs r set state = r.ending, ended_at = now(), gone = $3,
+     progress = case when r.ending = 'finished' then 100 else r.progress end
+   where r.tenant_id = $1 and r.id = $2 and r.ending is not null and r.state in ('created', 'running')
+   returning ${runColumns}`,
+)
+
+export function finishRun(tx: Transaction, id: string, gone: number): Promise<RunRow | undefined> {
+  return tx.row(finishStatement, id, gone)
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Contract, isInternal, type Operation } from '@millwright/api/contract.ts'
+import { contracts } from '@millwright/api/contracts.ts'
+import { enrolledGateway } from '../../platform/testing/gateway.ts'
+import { testHub } from '../../platform/testing/hub.ts'
+
+/** What a gateway may ask for, beside its own contract: the jobs that are its own, and the machines they follow. */
+const southbound = [
+  'getHealth',
+  'getVersion',
+  'listWorkflows',
+  'getWorkflow',
+  'drawWorkflow',
+  'listJobs',
+  'streamJobEvents',
+  'getJob',
+  'getJobStatus',
+  'putJobStatus',
+  'getJobDefinition',
+  'putJobDefinition',
+  'getJobTags',
+]
+
+const anyId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
+
+test("a gateway's token can do nothing but a gateway's work", async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const gateway = await enrolledGateway(hub, admin)
+  let refused = 0
+  for (const contract of Object.values(contracts) as Contract[]) {
+    for (const [name, operation] of Object.entries(contract.operations) as [string, Operation][]) {
+      if (operation.access === 'public' || contract.name === 'gatekeeper') continue
+      if (contract.name === 'workflows' && southbound.includes(name)) continue
+      const params = Object.fromEntries(Object.keys(operation.params?.properties ?? {}).map((key) => [key, anyId]))
+      const { status } = await gateway.exchange(contract, name, {
+        params,
+        ...(operation.body === undefined ? {} : { body: {} }),
+      })
+      const expected = isInternal(operation) ? 404 : 403
+      assert.equal(status, expected, `${contract.name}.${name}`)
+      refused++
+    }
+  }
+  assert.ok(refused > 60, `${refused} operations were tried`)
+})
+
+test('nobody but a gateway does the work of a gateway, however much they may', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  await assert.rejects(admin.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 0 } } }), {
+    code: 'forbidden',
+  })
+})

@@ -1,0 +1,129 @@
+import { discovery } from '@millwright/api/discovery.ts'
+import { gatekeeper } from '@millwright/api/gatekeeper.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { type WorkflowJob, workflowLimits, workflows } from '@millwright/api/workflows.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { answer, type Context, type Handlers, service } from '../../platform/service.ts'
+import { Attendance } from './attendance.ts'
+
+export const gatekeeperService = service({
+  contract: gatekeeper,
+  handlers: gatekeeperHandlers,
+})
+
+const endings = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' } as const
+
+/**
+ * Between gateways and the services: says whose job it is. The principal of a gateway is the client of its jobs, and its
+ * tenant is the one that its token names, so a gateway reaches nothing of anybody else.
+ */
+function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
+  const attendance = new Attendance((caller, version) =>
+    context.peers(onboarding, systemCaller(caller)).recordSeen({
+      params: { id: caller.principal.id },
+      body: { data: version === undefined ? {} : { version } },
+    }),
+  )
+  const engine = (caller: Caller) => context.peers(workflows, systemCaller(caller))
+  const discoveries = (caller: Caller) => context.peers(discovery, systemCaller(caller))
+
+  return {
+    async leaseJob({ body: { data } }, caller) {
+      requireGateway(caller)
+      await attendance.note(caller)
+      const { workflows: names, waitSeconds = workflowLimits.waitSeconds } = data
+      const taken = await engine(caller).takeJob({
+        body: {
+          data: {
+            clientId: caller.principal.id,
+            workflows: names,
+            waitSeconds,
+            leaseSeconds: workflowLimits.leaseSeconds.default,
+          },
+        },
+      })
+      if (taken.data === null) return answer(204, undefined)
+      const runId = runOf(taken.data.job)
+      if (runId !== undefined) await discoveries(caller).noteRun({ params: { id: runId }, body: { data: {} } })
+      return { data: taken.data }
+    },
+
+    async renewLease({ params: { id }, body: { data } }, caller) {
+      requireGateway(caller)
+      await attendance.note(caller)
+      const { jobId, ...note } = data
+      const renewed = await engine(caller).renewLease({
+        params: { id },
+        body: { data: { jobId, clientId: caller.principal.id, ...note } },
+      })
+      if (note.progress !== undefined || note.message !== undefined) {
+        const runId = runOf(await ownJob(context, caller, jobId))
+        if (runId !== undefined) await discoveries(caller).noteRun({ params: { id: runId }, body: { data: note } })
+      }
+      const { lease, state } = renewed.data
+      return { data: { lease, cancelRequested: state === 'CANCELING' || state === 'CANCELED' } }
+    },
+
+    /** The lease decides; if the discovery does not hear of it then, the gateway says it again. */
+    async endJob({ params: { id }, body: { data } }, caller) {
+      requireGateway(caller)
+      const { jobId, state, message, result } = data
+      const runId = runOf(await ownJob(context, caller, jobId))
+      const moved = await engine(caller).moveJob({
+        params: { id: jobId },
+        body: {
+          data: {
+            state,
+            as: 'CLIENT',
+            lease: id,
+            ...(message === undefined ? {} : { message }),
+            ...(state === 'FINISHED' ? { progress: 100 } : {}),
+            ...(result === undefined ? {} : { context: result }),
+          },
+        },
+      })
+      if (runId !== undefined)
+        await discoveries(caller).endRun({
+          params: { id: runId },
+          body: { data: { state: endings[state], ...(message === undefined ? {} : { message }) } },
+        })
+      return { data: { state: moved.status.state } }
+    },
+
+    async uploadFound({ params: { id }, body: { data } }, caller) {
+      requireGateway(caller)
+      await attendance.note(caller)
+      const runId = runOf(await ownJob(context, caller, id))
+      if (runId === undefined) throw new Problem('not_found', `The job ${id} is no discovery`)
+      const accepted = await discoveries(caller).recordUpload({
+        params: { id: runId },
+        body: { data: { gatewayId: caller.principal.id, ...data } },
+      })
+      return answer(202, accepted)
+    },
+
+    async reportLinks({ body: { data } }, caller) {
+      requireGateway(caller)
+      await attendance.note(caller, data.gatewayVersion)
+      return discoveries(caller).recordLinks({ params: { gatewayId: caller.principal.id }, body: { data } })
+    },
+  }
+}
+
+function requireGateway({ principal }: Caller): void {
+  if (principal.kind === 'gateway') return
+  throw new Problem('forbidden', 'This is the work of gateways: sign in as one')
+}
+
+/** A job of this gateway; those of others are not there. */
+async function ownJob(context: Context, caller: Caller, id: string): Promise<WorkflowJob> {
+  return context.peers(workflows, caller).getJob({ params: { id }, query: {} })
+}
+
+/** The run of a discovery that a job is for. */
+function runOf({ workflow, definition }: WorkflowJob): string | undefined {
+  const { runId } = definition
+  return workflow.name === 'discovery' && typeof runId === 'string' ? runId : undefined
+}

@@ -1,0 +1,63 @@
+import type { inventory } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Handlers } from '../../platform/service.ts'
+import { putPayload, requireWritable } from './asset-writes.ts'
+import type { PutRest } from './payload.ts'
+import { propertyText } from './property.ts'
+import { findProperties } from './property-store.ts'
+import type { Desk } from './service.ts'
+import { acceptedAnswer } from './statuses.ts'
+
+type Names = 'putWholeAsset'
+
+/** For services that know an asset as one document: all of it in one operation, or none of it. */
+export function wholeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>, Names> {
+  const { database, acceptance } = desk
+  return {
+    async putWholeAsset({ body: { data }, headers }, caller) {
+      const { asset, assetId, states = {}, responsible, properties, partOf } = data
+      const payload = await database.read(caller, async (handle) => {
+        if (assetId !== undefined) await requireWritable(handle, caller, { ids: [assetId], inPath: true })
+        const values = await propertyValues(handle, properties)
+        const put = await putPayload(desk, handle, {
+          caller,
+          assets: [asset],
+          source: undefined,
+          strict: assetId !== undefined,
+          single: true,
+        })
+        const rest: PutRest = {
+          states: Object.entries(states).map(([state, value]) => ({ state, value })) as PutRest['states'],
+          ...(responsible === undefined ? {} : { responsible }),
+          ...(values === undefined ? {} : { properties: values }),
+          ...(partOf === undefined ? {} : { partOf: { assetId: partOf.asset, predicates: partOf.predicates } }),
+        }
+        const items = put.items.map((item) => ({ ...item, rest, ...(assetId === undefined ? {} : { assetId }) }))
+        return { ...put, items }
+      })
+      const target = assetId === undefined ? {} : { target: `asset/${assetId}` }
+      const id = await acceptance.accept(caller, {
+        kind: 'put-whole',
+        action: 'inventory.putWholeAsset',
+        payload,
+        ...target,
+      })
+      return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
+    },
+  }
+}
+
+type Given = readonly { key: string; value: string | number | boolean }[]
+
+async function propertyValues(handle: Parameters<typeof findProperties>[0], given: Given | undefined) {
+  if (given === undefined) return undefined
+  const keys = given.map(({ key }) => key)
+  const definitions = await findProperties(handle, keys)
+  return given.map(({ key, value }, index) => {
+    const definition = definitions.get(key)
+    const pointer = `/data/properties/${index}`
+    if (definition !== undefined) return { key, value: propertyText(definition, value, `${pointer}/value`) }
+    const [code, detail] = ['property_not_found', 'is not a custom property of this tenant'] as const
+    throw new Problem(code, `${pointer}/key ${detail}`, { errors: [{ pointer: `${pointer}/key`, code, detail }] })
+  })
+}

@@ -1,0 +1,54 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { may, mayIn } from '../../platform/access/rights.ts'
+import { type Applying, mayWrite } from './applying.ts'
+import { setPropertyValues, setState, stateValueOf } from './asset.ts'
+import { lockRelationsFrom } from './merge-store.ts'
+import type { PutRest } from './payload.ts'
+
+/** What is written along with an asset by who writes it as a whole. */
+export function withRest(document: Record<string, unknown>, rest: PutRest, now: string): Record<string, unknown> {
+  const changed = rest.states.filter(({ state, value }) => stateValueOf(document, state) !== value)
+  const stated = changed.reduce((before, { state, value }) => setState(before, { state, value, now }), document)
+  const named = rest.responsible === undefined ? stated : { ...stated, responsible: rest.responsible }
+  return rest.properties === undefined ? named : setPropertyValues(named, rest.properties)
+}
+
+type PartOf = NonNullable<PutRest['partOf']>
+
+/** Makes an asset part of one other at most, in one of the ways that count as that. */
+export async function setPartOf(
+  { tx, workspace, rights, operation }: Applying,
+  assetId: string,
+  { assetId: wholeId, predicates }: PartOf,
+): Promise<void> {
+  const stated = await lockRelationsFrom(tx, { subjectId: assetId, predicates })
+  const before = stated.filter(({ objectType }) => objectType === 'asset')
+  const others = before.filter(({ objectId }) => objectId !== wholeId)
+  const isNew = wholeId !== null && others.length === before.length
+  if (!isNew && others.length === 0) return
+  const needed = ['glb_inventory_write_relation_data', 'glb_inventory_read_relation_data'] as const
+  const missing = needed.slice(0, others.length === 0 ? 1 : 2).find((permission) => !may({ rights }, permission))
+  if (missing !== undefined) throw new Problem('forbidden', `This needs the permission ${missing}`)
+  const time = new Date().toISOString()
+  workspace.end(
+    others.map(({ id }) => id),
+    { actor: operation, source: { type: 'manual' }, time },
+  )
+  if (!isNew) return
+  requirePart({ workspace, rights }, wholeId)
+  const predicate = others[0]?.predicate ?? predicates[0] ?? ''
+  const [subject, object] = [assetId, wholeId].map((id) => ({ type: 'asset' as const, id }))
+  if (subject === undefined || object === undefined) return
+  workspace.restate([{ subject, predicate, object, source: { type: 'manual' } }], time)
+}
+
+function requirePart({ workspace, rights }: Pick<Applying, 'workspace' | 'rights'>, id: string): void {
+  const whole = workspace.asset(id)
+  if (whole === undefined || !mayIn({ rights }, 'inventory_read_asset_data', whole.accessGroupId)) {
+    const detail = `There is no asset ${id}`
+    const errors = [{ pointer: '/data/partOf/asset', code: 'asset_not_found', detail }]
+    throw new Problem('asset_not_found', detail, { errors })
+  }
+  if (mayWrite(rights, whole.accessGroupId)) return
+  throw new Problem('forbidden', 'To relate an asset you need inventory_write_asset_data in its access group')
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type AnyJob, jobPhases } from '@millwright/api/jobs.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { EventReader, listening } from '../../platform/testing/event-reader.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+describe('all jobs', () => {
+  let hub: TestHub
+  let viewer: TestCaller
+
+  before(async () => {
+    hub = await testHub()
+    viewer = await hub.as('viewer')
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  function engine() {
+    return hub.context.peers(workflows, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name }))
+  }
+
+  async function given(clientId: string, workflow = 'discovery', tags: string[] = []): Promise<string> {
+    return (await engine().createJob({ body: { clientId, workflow, tags } })).id
+  }
+
+  async function move(id: string, ...states: string[]): Promise<void> {
+    for (const state of states) await engine().moveJob({ params: { id }, body: { data: { state, as: 'CLIENT' } } })
+  }
+
+  test('are listed newest first, whatever their type, by phase, type, gateway, tag and time', async () => {
+    const gatewayId = 'lister'
+    const ids = [await given(gatewayId), await given(gatewayId, 'device-info', ['asset']), await given(gatewayId)]
+    await move(ids[0] ?? '', 'RUNNING', 'FAILED')
+    await move(ids[2] ?? '', 'RUNNING')
+    const found = async (query: Record<string, unknown>) => {
+      const { data, meta } = await viewer.jobs.listJobs({ query })
+      assert.equal(meta.totalElements, data.length)
+      return data.map(({ id }) => ids.indexOf(id))
+    }
+    assert.deepEqual(await found({ gatewayId }), [2, 1, 0])
+    assert.deepEqual(await found({ gatewayId, type: 'discovery' }), [2, 0])
+    assert.deepEqual(await found({ gatewayId, tag: 'asset' }), [1])
+    const phases = await Promise.all(jobPhases.map((phase) => found({ gatewayId, phase })))
+    assert.deepEqual(phases, [[1], [2], [], [0], []])
+    const { data } = await viewer.jobs.getJob({ params: { id: ids[1] ?? '' } })
+    assert.deepEqual(await found({ gatewayId, since: data.createdTimestamp }), [2, 1])
+    assert.deepEqual(await found({ gatewayId, since: '2999-01-01T00:00:00.000Z' }), [])
+    const page = await viewer.jobs.listJobs({ query: { gatewayId, limit: 1, offset: 1 } })
+    assert.deepEqual([page.data[0]?.id, page.meta], [ids[1], { totalElements: 3, elements: 1, offset: 1 }])
+  })
+
+  test('one shows what it is about, what it found out and every state it was in', async () => {
+    const id = await given('one')
+    await move(id, 'RUNNING')
+    const result = { values: [7] }
+    await engine().moveJob({
+      params: { id },
+      body: { data: { state: 'FINISHED', as: 'CLIENT', progress: 100, message: 'done', context: result } },
+    })
+    const { data } = await viewer.jobs.getJob({ params: { id } })
+    assert.deepEqual([data.phase, data.progress, data.message, data.context], ['finished', 100, 'done', result])
+    assert.deepEqual(
+      data.history.map(({ state }) => state),
+      ['CREATED', 'RUNNING', 'FINISHED'],
+    )
+    const isMissing = (problem: unknown) => (problem as { code: string }).code === 'not_found'
+    await assert.rejects(viewer.jobs.getJob({ params: { id: 'no-such-job' } }), isMissing)
+    const stranger = await hub.as('administrator', { tenant: await hub.anotherTenant() })
+    await assert.rejects(stranger.jobs.getJob({ params: { id } }), isMissing)
+    assert.deepEqual((await stranger.jobs.listJobs({})).data, [])
+  })
+
+  test('are told as they change, and when they are gone', async () => {
+    const base = await listening(hub)
+    using reader = await EventReader.open(base, {
+      ...viewer,
+      path: '/jobs/v1/jobs/events',
+      query: { gatewayId: 'streamed', type: 'discovery' },
+    })
+    await given('streamed', 'device-info')
+    await given('another')
+    const id = await given('streamed')
+    await move(id, 'RUNNING')
+    await engine().deleteJob({ params: { id } })
+    const told: [string | undefined, Partial<AnyJob>][] = []
+    while (told.length < 3) {
+      const message = await reader.next()
+      told.push([message?.event, JSON.parse(message?.data ?? '')])
+    }
+    assert.deepEqual(
+      told.map(([event, job]) => [event, job.id, job.phase]),
+      [
+        ['job', id, 'waiting'],
+        ['job', id, 'running'],
+        ['deleted', id, undefined],
+      ],
+    )
+  })
+})

@@ -1,0 +1,129 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { identity } from '@millwright/api/identity.ts'
+import { inventory } from '@millwright/api/inventory.ts'
+import type { GatewayKey, onboarding } from '@millwright/api/onboarding.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { calculateJwkThumbprint, compactVerify, importJWK, type JWK } from 'jose'
+import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { record } from '../../platform/audit/audit.ts'
+import { emit } from '../../platform/events/events.ts'
+import { sameBytes } from '../../platform/secrets/secrets.ts'
+import type { Context, Handlers, Visitor } from '../../platform/service.ts'
+import * as store from './store.ts'
+
+type Enrolment = { gatewayId: string; enrolmentToken: string; publicKey: GatewayKey; proof: string; version: string }
+
+/** 256 random bits; the prefix lets secret scanners recognise one. */
+export function createEnrolmentToken(): string {
+  return `mwe_${randomBytes(32).toString('base64url')}`
+}
+
+export function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboarding>, 'enrol'> {
+  return {
+    async enrol({ body: { data } }, visitor) {
+      const place = await context.tenants.lookUp('gateway', data.gatewayId)
+      const tenant = place === undefined ? undefined : await context.tenants.byId(place.tenantId)
+      // The same words for a gateway that is not there and for a wrong file: nothing to learn here.
+      if (tenant === undefined) throw refused('It names no gateway that waits for it')
+      if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
+      const system = systemCaller({ tenantId: tenant.id, tenantName: tenant.name })
+      const thumbprint = await requireProof(data)
+      await requireWaiting(context, { system, visitor }, { data, thumbprint })
+      // Of two at once one gets in, and only its key becomes the gateway's.
+      const { name } = await enter(context, { system, visitor }, { data, thumbprint })
+      const { data: made } = await context.peers(identity, system).putGateway({
+        params: { id: data.gatewayId },
+        body: { data: { name, publicKey: data.publicKey } },
+      })
+      await trust(context, system, { id: data.gatewayId, state: 'trusted' })
+      return { data: { gatewayId: data.gatewayId, tenantName: tenant.name, clientId: made.clientId } }
+    },
+  }
+}
+
+/** Who has the file but not the key enrols nothing. Answers the thumbprint of the key. */
+async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enrolment): Promise<string> {
+  const jwk = publicKey as JWK
+  try {
+    const { payload } = await compactVerify(proof, await importJWK(jwk, 'ES256'), { algorithms: ['ES256'] })
+    const said = JSON.parse(new TextDecoder().decode(payload)) as Partial<Enrolment>
+    if (said.gatewayId === gatewayId && said.enrolmentToken === enrolmentToken)
+      return await calculateJwkThumbprint(jwk, 'sha256')
+  } catch {
+    // Said below.
+  }
+  throw refused('Its proof is not signed with the key it comes with')
+}
+
+type Who = { system: Caller; visitor: Visitor }
+type Given = { data: Enrolment; thumbprint: string }
+
+async function requireWaiting({ database }: Context, { system, visitor }: Who, { data, thumbprint }: Given) {
+  const row = await database.read(system, (handle) => store.findGateway(handle, data.gatewayId))
+  const why = whyNot(row, { data, thumbprint })
+  if (why === undefined) return
+  await database.transaction(system, (tx) =>
+    record(tx, actorOf(data.gatewayId, visitor), {
+      action: 'onboarding.enrol',
+      target: `gateway/${data.gatewayId}`,
+      outcome: 'denied',
+      detail: { reason: why },
+    }),
+  )
+  throw refused(why)
+}
+
+function whyNot(row: store.GatewayRow | undefined, { data, thumbprint }: Given): string | undefined {
+  const isRight = row?.enrolmentHash != null && sameBytes(row.enrolmentHash, hashOf(data.enrolmentToken))
+  if (row === undefined || !isRight)
+    return row?.revokedAt == null ? 'It names no gateway that waits for it' : 'The gateway was revoked'
+  // The answer to the first time was lost on its way.
+  if (row.configExpiresAt === null) return row.keyThumbprint === thumbprint ? undefined : 'The file was used before'
+  if (Date.parse(row.configExpiresAt) <= Date.now()) return 'The file has expired: make a new one'
+  return undefined
+}
+
+async function enter({ database }: Context, { system, visitor }: Who, { data, thumbprint }: Given) {
+  const { gatewayId: id, version } = data
+  return database.transaction(system, async (tx) => {
+    const before = await store.lockGateway(tx, id)
+    const why = whyNot(before, { data, thumbprint })
+    if (why !== undefined) throw refused(why)
+    const row = await store.setEnrolled(tx, { id, thumbprint, version })
+    if (row === undefined) throw refused('It names no gateway that waits for it')
+    await record(tx, actorOf(id, visitor), {
+      action: 'onboarding.enrol',
+      target: `gateway/${id}`,
+      detail: { thumbprint, version },
+    })
+    await emit(tx, { type: 'onboarding.gateway.enrolled', subject: `gateway/${id}`, data: { version, thumbprint } })
+    return row
+  })
+}
+
+function actorOf(gatewayId: string, { request }: Visitor) {
+  return { principal: { id: gatewayId, kind: 'gateway' as const, name: `gateway ${gatewayId}` }, request }
+}
+
+/** What people see at the gateway's asset. An asset that somebody deleted is no reason to refuse its gateway. */
+export async function trust(
+  context: Context,
+  caller: Caller,
+  { id, state }: { id: string; state: 'trusted' | 'failed' },
+): Promise<void> {
+  await context
+    .peers(inventory, caller)
+    .setTrustState({ params: { id }, body: { data: { state_value: state } } })
+    .catch((error: unknown) => {
+      if (!(error instanceof Problem) || error.code !== 'not_found') throw error
+    })
+}
+
+function refused(detail: string): Problem {
+  return new Problem('enrolment_refused', detail)
+}

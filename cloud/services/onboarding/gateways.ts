@@ -1,0 +1,183 @@
+import { identity } from '@millwright/api/identity.ts'
+import { inventory } from '@millwright/api/inventory.ts'
+import { type onboarding, onboardingLimits } from '@millwright/api/onboarding.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { validate as isUuid } from 'uuid'
+import type { Caller } from '../../platform/access/caller.ts'
+import { findAccessGroup, findAccessGroupByName } from '../../platform/access/store.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { record } from '../../platform/audit/audit.ts'
+import { newId } from '../../platform/database/id.ts'
+import { emit } from '../../platform/events/events.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { putDirectoryEntry, removeDirectoryEntries } from '../../platform/tenants/store.ts'
+import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
+import { createEnrolmentToken, hashOf, trust } from './enrolment.ts'
+import { showGateway, stateOf } from './gateway.ts'
+import * as store from './store.ts'
+
+type Names = Exclude<keyof Handlers<typeof onboarding>, 'enrol'>
+
+const statusWaitSeconds = 30
+
+export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboarding>, Names> {
+  const { database, settings } = context
+  return {
+    async createGateway({ body: { data } }, caller) {
+      const asset = await createAsset(context, caller, data)
+      const row = await database.transaction(caller, async (tx) => {
+        const made = await store.insertGateway(tx, { ...asset, name: data.name })
+        if (!(await putDirectoryEntry(tx, { kind: 'gateway', key: asset.id, principalId: asset.id })))
+          throw new Problem('already_exists', 'The id of the gateway is taken')
+        const detail = { name: data.name }
+        await record(tx, caller, { action: 'onboarding.createGateway', target: `gateway/${asset.id}`, detail })
+        await emit(tx, { type: 'onboarding.gateway.created', subject: `gateway/${asset.id}`, data: detail })
+        return made
+      })
+      return answer(201, { data: showGateway(row, new Date()) }, { location: `/onboarding/v1/gateways/${asset.id}` })
+    },
+
+    async listGateways({ query: { limit = 50, offset = 0 } }, caller) {
+      const { rows, total } = await database.read(caller, (handle) => store.listGateways(handle, { limit, offset }))
+      const now = new Date()
+      return {
+        data: rows.map((row) => showGateway(row, now)),
+        meta: { totalElements: total, elements: rows.length, offset },
+      }
+    },
+
+    async getGateway({ params: { id } }, caller) {
+      return { data: showGateway(await find(context, caller, id), new Date()) }
+    },
+
+    async createGatewayConfig({ params: { id } }, caller) {
+      const enrolmentToken = createEnrolmentToken()
+      const row = await database.transaction(caller, async (tx) => {
+        const before = await store.lockGateway(tx, id)
+        if (before === undefined) throw missing(id)
+        if (before.revokedAt !== null) throw new Problem('gateway_revoked', 'Create a new gateway instead')
+        const after = await store.setConfig(tx, {
+          id,
+          hash: hashOf(enrolmentToken),
+          minutes: onboardingLimits.configMinutes,
+        })
+        await record(tx, caller, { action: 'onboarding.createGatewayConfig', target: `gateway/${id}` })
+        await emit(tx, { type: 'onboarding.gateway.config-created', subject: `gateway/${id}`, data: {} })
+        return after ?? before
+      })
+      return answer(
+        201,
+        {
+          schema: 'millwright.gateway-config.v1' as const,
+          baseUrl: settings.baseUrl,
+          gatewayId: id,
+          name: row.name,
+          enrolmentToken,
+          expiresTimestamp: row.configExpiresAt ?? new Date().toISOString(),
+        },
+        { 'content-disposition': 'attachment; filename="gateway-config.json"', 'cache-control': 'no-store' },
+      )
+    },
+
+    /** First its principal, so that nothing of it is accepted any more; then what people see. */
+    async revokeGateway({ params: { id } }, caller) {
+      const { enrolledAt } = await find(context, caller, id)
+      const system = systemCaller(caller)
+      if (enrolledAt !== null)
+        await context.peers(identity, system).updateGateway({ params: { id }, body: { data: { disabled: true } } })
+      const row = await database.transaction(caller, async (tx) => {
+        const revoked = await store.setRevoked(tx, id)
+        if (revoked === undefined) throw missing(id)
+        await record(tx, caller, { action: 'onboarding.revokeGateway', target: `gateway/${id}` })
+        await emit(tx, { type: 'onboarding.gateway.revoked', subject: `gateway/${id}`, data: { name: revoked.name } })
+        return revoked
+      })
+      await trust(context, system, { id, state: 'failed' })
+      return { data: showGateway(row, new Date()) }
+    },
+
+    async deleteGateway({ params: { id } }, caller) {
+      const { name } = await find(context, caller, id)
+      const system = systemCaller(caller)
+      await context.peers(identity, system).deleteGateway({ params: { id } })
+      await context
+        .peers(inventory, system)
+        .deleteAssets({ body: { data: { ids: [id] } } })
+        .catch((error: unknown) => {
+          if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
+        })
+      return database.transaction(caller, async (tx) => {
+        await removeDirectoryEntries(tx, id)
+        await store.deleteGateway(tx, id)
+        await record(tx, caller, { action: 'onboarding.deleteGateway', target: `gateway/${id}`, detail: { name } })
+        await emit(tx, { type: 'onboarding.gateway.deleted', subject: `gateway/${id}`, data: { name } })
+        return answer(204)
+      })
+    },
+
+    async recordSeen({ params: { id }, body: { data } }, caller) {
+      const before = await find(context, caller, id)
+      const isBack = stateOf(before, new Date()) === 'offline'
+      await database.transaction(caller, async (tx) => {
+        await store.setSeen(tx, id, data.version)
+        if (isBack) await emit(tx, { type: 'onboarding.gateway.online', subject: `gateway/${id}`, data: {} })
+      })
+      if (data.version !== undefined && data.version !== before.softwareVersion)
+        await context
+          .peers(inventory, caller)
+          .setGatewayVersion({ params: { id }, body: { data: { version: data.version } } })
+          .catch((error: unknown) => context.log.warn({ gateway: id, error }, 'its version was not noted'))
+      return answer(204)
+    },
+
+    async resolveGateway({ params: { id } }, caller) {
+      const row = await find(context, caller, id)
+      return { data: { id, name: row.name, access_group: row.accessGroupId, state: stateOf(row, new Date()) } }
+    },
+  }
+}
+
+async function find({ database }: Context, caller: Caller, id: string): Promise<store.GatewayRow> {
+  const row = await database.read(caller, (handle) => store.findGateway(handle, id))
+  if (row === undefined) throw missing(id)
+  return row
+}
+
+/** The gateway as an asset: its id is the gateway's. */
+async function createAsset(
+  context: Context,
+  caller: Caller,
+  { name, access_group }: { name: string; access_group?: string },
+): Promise<{ id: string; accessGroupId: string }> {
+  const accessGroupId = await groupOf(context, caller, access_group ?? defaultAccessGroup)
+  const client = context.peers(inventory, systemCaller(caller))
+  const asset = {
+    functional_object_type: 'Gateway',
+    name,
+    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'gateway', value: newId() }],
+    access_group: accessGroupId,
+  }
+  const { data } = await client.createAsset({ body: { data: { asset } } })
+  const { data: status } = await client.readStatus({
+    params: { id: data.statusId },
+    query: { wait: statusWaitSeconds },
+  })
+  const { assetId } = (status.detail.result ?? {}) as { assetId?: string }
+  if (assetId !== undefined) return { id: assetId, accessGroupId }
+  throw new Problem('unavailable', 'The asset of the gateway could not be made: try again', { retryAfter: 5 })
+}
+
+async function groupOf({ database }: Context, caller: Caller, nameOrId: string): Promise<string> {
+  const group = await database.read(caller, (handle) =>
+    isUuid(nameOrId) ? findAccessGroup(handle, nameOrId) : findAccessGroupByName(handle, nameOrId),
+  )
+  if (group !== undefined) return group.id
+  const detail = `There is no access group ${nameOrId}`
+  throw new Problem('access_group_not_found', detail, {
+    errors: [{ pointer: '/data/access_group', code: 'access_group_not_found', detail }],
+  })
+}
+
+function missing(id: string): Problem {
+  return new Problem('not_found', `There is no gateway ${id}`)
+}

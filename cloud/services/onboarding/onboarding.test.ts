@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import {
+  askForToken,
+  assertionOf,
+  enrolledGateway,
+  enrolment,
+  newKey,
+  proofFor,
+} from '../../platform/testing/gateway.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+const jobs = '/gatekeeper/v1/jobs'
+
+describe('onboarding a gateway', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+  })
+  after(() => hub[Symbol.asyncDispose]())
+
+  const created = async (name = 'hall 4') => {
+    const { data } = await admin.onboarding.createGateway({ body: { data: { name } } })
+    return { gateway: data, config: await admin.onboarding.createGatewayConfig({ params: { id: data.id } }) }
+  }
+  const enrol = async (body: unknown) =>
+    hub.request({
+      method: 'POST',
+      path: '/onboarding/v1/enrol',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ data: body }),
+    })
+  const stateOf = async (id: string) => (await admin.onboarding.getGateway({ params: { id } })).data.state
+
+  test('a gateway is created with an asset of the same id, whose trust is pending', async () => {
+    const { gateway, config } = await created()
+    const { data: asset } = await admin.inventory.readAsset({ params: { id: gateway.id }, query: {} })
+    assert.equal(asset.functional_object_type, 'Gateway')
+    assert.equal((asset.trust_state as { state_value: string }).state_value, 'pending')
+    assert.equal(gateway.state, 'created')
+    assert.equal(config.gatewayId, gateway.id)
+    const minutes = (Date.parse(config.expiresTimestamp) - Date.now()) / 60_000
+    assert.ok(minutes > 29 && minutes <= 30, String(minutes))
+  })
+
+  test('its file enrols it with a key of its own, once; it is trusted and online then', async () => {
+    const { gateway, config } = await created()
+    const key = await newKey()
+    const first = await enrol(await enrolment(config, key))
+    assert.equal(first.status, 200, first.text)
+    await hub.settle()
+    assert.equal(await stateOf(gateway.id), 'online')
+    const { data: asset } = await admin.inventory.readAsset({ params: { id: gateway.id }, query: {} })
+    assert.equal((asset.trust_state as { state_value: string }).state_value, 'trusted')
+
+    const again = await enrol(await enrolment(config, key))
+    assert.deepEqual(again.body, first.body, 'whose answer was lost asks again with the same key')
+    const other = await enrol(await enrolment(config, await newKey()))
+    assert.equal(other.status, 403)
+    assert.equal((other.body as { code: string }).code, 'enrolment_refused')
+  })
+
+  test('a file that is wrong, replaced, expired, or comes without the key enrols nothing', async () => {
+    const { gateway, config } = await created()
+    const key = await newKey()
+    const wrong = await enrol(await enrolment({ ...config, enrolmentToken: 'mwe_other' }, key))
+    assert.equal(wrong.status, 403)
+    const stolen = await enrol({ ...(await enrolment(config, key)), publicKey: (await newKey()).publicKey })
+    assert.equal(stolen.status, 403)
+    const nowhere = await enrol(await enrolment({ ...config, gatewayId: '0198f0c2-7b1e-7c3a-9d55-0242ac120002' }, key))
+    assert.equal(nowhere.status, 403)
+
+    const newer = await admin.onboarding.createGatewayConfig({ params: { id: gateway.id } })
+    assert.equal((await enrol(await enrolment(config, key))).status, 403)
+    await hub.asOwner((owner) =>
+      owner.query(`update gateways set config_expires_at = now() - interval '1 second' where id = $1`, [gateway.id]),
+    )
+    assert.equal((await enrol(await enrolment(newer, key))).status, 403)
+    assert.equal(await stateOf(gateway.id), 'config_expired')
+    const last = await admin.onboarding.createGatewayConfig({ params: { id: gateway.id } })
+    assert.equal((await enrol(await enrolment(last, key))).status, 200)
+  })
+
+  test('its token is worth nothing without a fresh proof of its key for that very request', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    const { token, key } = gateway
+    const ask = (headers: Record<string, string>) =>
+      hub.request({ method: 'GET', path: jobs, headers: { authorization: `Bearer ${token}`, ...headers } })
+    const request = { method: 'GET', path: jobs, token, key }
+
+    assert.equal((await gateway.send({ method: 'GET', path: jobs })).status, 200)
+    assert.equal((await ask({})).status, 401, 'no proof')
+    const used = await proofFor(hub, request)
+    assert.equal((await ask({ dpop: used })).status, 200)
+    assert.equal((await ask({ dpop: used })).status, 401, 'used before')
+    const now = Math.floor(Date.now() / 1000)
+    const wrong: Record<string, Record<string, unknown>> = {
+      'another method': { htm: 'POST' },
+      'another address': { htu: `${hub.context.settings.baseUrl}/gatekeeper/v1/leases` },
+      'another token': { ath: 'x' },
+      'long ago': { iat: now - 300 },
+      'yet to come': { iat: now + 300 },
+    }
+    for (const [why, changes] of Object.entries(wrong))
+      assert.equal((await ask({ dpop: await proofFor(hub, request, changes) })).status, 401, why)
+    const foreign = await proofFor(hub, { ...request, key: await newKey() })
+    assert.equal((await ask({ dpop: foreign })).status, 401, 'another key')
+    assert.equal((await ask({ dpop: 'x'.repeat(10_000) })).status, 401, 'too long')
+  })
+
+  test('a token is given for a statement that its key signed, and for no other', async () => {
+    const { clientId, key } = await enrolledGateway(hub, admin)
+    assert.equal((await askForToken(hub, await assertionOf(hub, { clientId, key }))).status, 200)
+    const forged = await askForToken(hub, await assertionOf(hub, { clientId, key: await newKey() }))
+    assert.equal(forged.status, 401)
+    assert.equal((forged.body as { error: string }).error, 'invalid_client')
+    assert.equal((await askForToken(hub, 'nonsense')).status, 401)
+  })
+
+  test('a revoked gateway is refused at once, with its token and for a new one', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
+    assert.equal(await stateOf(gateway.id), 'revoked')
+    const refused = async () => (await gateway.send({ method: 'GET', path: jobs })).status === 401
+    const deadline = performance.now() + 1_000
+    while (!(await refused())) assert.ok(performance.now() < deadline, 'refused within a second')
+    assert.equal((await askForToken(hub, await assertionOf(hub, gateway))).status, 401)
+    const config = await admin.exchange(onboarding, 'createGatewayConfig', { params: { id: gateway.id } })
+    assert.equal(config.status, 409)
+  })
+
+  test('a deleted gateway is gone with its asset', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    await admin.onboarding.deleteGateway({ params: { id: gateway.id } })
+    await hub.settle()
+    assert.equal((await admin.exchange(onboarding, 'getGateway', { params: { id: gateway.id } })).status, 404)
+    assert.equal((await askForToken(hub, await assertionOf(hub, gateway))).status, 401)
+  })
+
+  test('one that is not heard of any more is offline, and online again at its next word', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    await hub.asOwner((owner) =>
+      owner.query(`update gateways set last_seen_at = now() - interval '10 minutes' where id = $1`, [gateway.id]),
+    )
+    assert.equal(await stateOf(gateway.id), 'offline')
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '2.0.0', links: [] } } })
+    assert.equal(await stateOf(gateway.id), 'online')
+  })
+})

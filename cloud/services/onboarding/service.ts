@@ -1,0 +1,10 @@
+import { onboarding } from '@millwright/api/onboarding.ts'
+import { service } from '../../platform/service.ts'
+import { enrolmentHandlers } from './enrolment.ts'
+import { gatewayHandlers } from './gateways.ts'
+
+export const onboardingService = service({
+  contract: onboarding,
+  migrations: { module: 'onboarding', folder: new URL('./migrations/', import.meta.url) },
+  handlers: (context) => ({ ...gatewayHandlers(context), ...enrolmentHandlers(context) }),
+})

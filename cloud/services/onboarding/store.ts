@@ -1,0 +1,108 @@
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { statement } from '../../platform/database/statement.ts'
+
+export type GatewayRow = {
+  id: string
+  name: string
+  accessGroupId: string
+  enrolmentHash: Buffer | null
+  configExpiresAt: string | null
+  enrolledAt: string | null
+  keyThumbprint: string | null
+  revokedAt: string | null
+  softwareVersion: string | null
+  lastSeenAt: string | null
+  createdAt: string
+}
+
+const columns = `id, name, access_group_id as "accessGroupId", enrolment_hash as "enrolmentHash",
+  config_expires_at as "configExpiresAt", enrolled_at as "enrolledAt", key_thumbprint as "keyThumbprint",
+  revoked_at as "revokedAt", software_version as "softwareVersion", last_seen_at as "lastSeenAt",
+  created_at as "createdAt"`
+
+const insertStatement = statement<GatewayRow>(
+  `insert into gateways (tenant_id, id, name, access_group_id) values ($1, $2, $3, $4) returning ${columns}`,
+)
+
+export async function insertGateway(
+  tx: Transaction,
+  { id, name, accessGroupId }: Pick<GatewayRow, 'id' | 'name' | 'accessGroupId'>,
+): Promise<GatewayRow> {
+  const row = await tx.row(insertStatement, id, name, accessGroupId)
+  if (row === undefined) throw new TypeError('A gateway was not stored')
+  return row
+}
+
+export const findGatewayStatement = statement<GatewayRow>(
+  `select ${columns} from gateways where tenant_id = $1 and id = $2`,
+)
+const lockStatement = statement<GatewayRow>(
+  `select ${columns} from gateways where tenant_id = $1 and id = $2 for update`,
+)
+
+export function findGateway(handle: Handle, id: string): Promise<GatewayRow | undefined> {
+  return handle.row(findGatewayStatement, id)
+}
+
+export function lockGateway(tx: Transaction, id: string): Promise<GatewayRow | undefined> {
+  return tx.row(lockStatement, id)
+}
+
+export const listGatewaysStatement = statement<GatewayRow>(
+  `select ${columns} from gateways where tenant_id = $1 order by name, id limit $2 offset $3`,
+)
+const countStatement = statement<{ total: number }>(`select count(*) as total from gateways where tenant_id = $1`)
+
+export async function listGateways(handle: Handle, { limit, offset }: { limit: number; offset: number }) {
+  const rows = await handle.rows(listGatewaysStatement, limit, offset)
+  return { rows, total: (await handle.row(countStatement))?.total ?? 0 }
+}
+
+const configStatement = statement<GatewayRow>(
+  `update gateways set enrolment_hash = $3, config_expires_at = now() + make_interval(mins => $4)
+   where tenant_id = $1 and id = $2 returning ${columns}`,
+)
+
+export function setConfig(
+  tx: Transaction,
+  { id, hash, minutes }: { id: string; hash: Buffer; minutes: number },
+): Promise<GatewayRow | undefined> {
+  return tx.row(configStatement, id, hash, minutes)
+}
+
+const enrolledStatement = statement<GatewayRow>(
+  `update gateways set enrolled_at = now(), key_thumbprint = $3, software_version = $4, last_seen_at = now(),
+     config_expires_at = null
+   where tenant_id = $1 and id = $2 returning ${columns}`,
+)
+
+export function setEnrolled(
+  tx: Transaction,
+  { id, thumbprint, version }: { id: string; thumbprint: string; version: string },
+): Promise<GatewayRow | undefined> {
+  return tx.row(enrolledStatement, id, thumbprint, version)
+}
+
+const revokeStatement = statement<GatewayRow>(
+  `update gateways set revoked_at = coalesce(revoked_at, now()), enrolment_hash = null, config_expires_at = null
+   where tenant_id = $1 and id = $2 returning ${columns}`,
+)
+
+export function setRevoked(tx: Transaction, id: string): Promise<GatewayRow | undefined> {
+  return tx.row(revokeStatement, id)
+}
+
+const seenStatement = statement(
+  `update gateways set last_seen_at = now(), software_version = coalesce($3, software_version)
+   where tenant_id = $1 and id = $2`,
+)
+
+export async function setSeen(tx: Transaction, id: string, version: string | undefined): Promise<void> {
+  await tx.run(seenStatement, id, version ?? null)
+}
+
+const deleteStatement = statement(`delete from gateways where tenant_id = $1 and id = $2`)
+
+export async function deleteGateway(tx: Transaction, id: string): Promise<void> {
+  await tx.run(deleteStatement, id)
+}

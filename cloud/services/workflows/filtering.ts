@@ -1,0 +1,30 @@
+import { workflows } from '@millwright/api/workflows.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { Answer, type Handlers, plainBody, Shaped } from '../../platform/service.ts'
+import { filteredText, parseResponseFilter } from './response-filter.ts'
+
+const header = 'x-response-filter'
+
+type AnyHandler = (request: { headers: Record<string, string | undefined> }, caller: Caller) => Promise<unknown>
+
+/** The same handlers, whose answers come in the shape that `X-Response-Filter` asks for. It is read before they begin. */
+export function withResponseFilters(handlers: Handlers<typeof workflows>): Handlers<typeof workflows> {
+  const filtered = Object.entries(handlers).map(([name, handler]) => {
+    const operation = workflows.operations[name as keyof typeof handlers]
+    if (!('headers' in operation) || !operation.headers.some((known) => known === header)) return [name, handler]
+    const status = Number(Object.keys(operation.answers)[0])
+    return [name, filteredHandler(handler as unknown as AnyHandler, status)]
+  })
+  return Object.fromEntries(filtered)
+}
+
+function filteredHandler(handler: AnyHandler, usualStatus: number): AnyHandler {
+  return async (request, caller) => {
+    const text = request.headers[header]
+    if (text === undefined) return handler(request, caller)
+    const filter = parseResponseFilter(text)
+    const result = await handler(request, caller)
+    const answer = result instanceof Answer ? result : new Answer(usualStatus, result)
+    return new Answer(answer.status, new Shaped(filteredText(filter, plainBody(answer.body))), { [header]: text })
+  }
+}

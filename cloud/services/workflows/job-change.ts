@@ -1,0 +1,97 @@
+import { type JobStatus, type jobActions, type Workflow, workflowLimits } from '@millwright/api/workflows.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { newId } from '../../platform/database/id.ts'
+import { emit } from '../../platform/events/events.ts'
+import { anyJob, hashOf, isRemembered, type JobRow, type Report, statusOf } from './job.ts'
+import * as store from './job-store.ts'
+import { firstState } from './transition.ts'
+
+/** Every way in which a job changes: what is kept of its past, what is told, and who is woken after the commit. */
+
+export type JobAction = (typeof jobActions)[number]
+
+/** What is told about a change. What a job is about, and what it found out, may be large or private: it is not in it. */
+export type JobEventData = {
+  action: JobAction
+  job: ReturnType<typeof anyJob>
+  status: Omit<JobStatus, 'context'>
+}
+
+/** Signalled when a client may have something to take, and when a job is over. */
+const offeredTopic = 'workflows.offered:'
+const endedTopic = 'workflows.ended:'
+
+export type Wake = { kind: 'offered'; clientId: string; workflow: string } | { kind: 'ended'; jobId: string }
+
+/** Whom a topic is for, if it is one of these. */
+export function wakeOf(topic: string): Wake | undefined {
+  if (topic.startsWith(endedTopic)) return { kind: 'ended', jobId: topic.slice(endedTopic.length) }
+  if (!topic.startsWith(offeredTopic)) return undefined
+  // A workflow has no colon in its name, a client may.
+  const rest = topic.slice(offeredTopic.length)
+  const end = rest.indexOf(':')
+  return { kind: 'offered', workflow: rest.slice(0, end), clientId: rest.slice(end + 1) }
+}
+
+type NewJob = { clientId: string; definition: Record<string, unknown>; tags: readonly string[] }
+
+export async function createJob(tx: Transaction, workflow: Workflow, job: NewJob): Promise<JobRow> {
+  const id = newId()
+  const state = firstState(workflow)
+  await store.insertJob(tx, { ...job, id, definitionHash: hashOf(job.definition), state }, workflow)
+  return changed(tx, id, 'CREATE')
+}
+
+export type Move = { row: JobRow; workflow: Workflow; state: string; report: Report }
+
+/** A new status: another state, or a report of progress. */
+export async function changeStatus(tx: Transaction, { row, workflow, state, report }: Move): Promise<JobRow> {
+  const remembered = isRemembered(row, state, report)
+  if (remembered) await store.remember(tx, row, { status: statusOf(row), limit: workflowLimits.history })
+  await store.setStatus(tx, row.id, { workflow, state, report, remembered })
+  return changed(tx, row.id, 'UPDATE_STATUS')
+}
+
+export async function changeDefinition(
+  tx: Transaction,
+  row: JobRow,
+  definition: Record<string, unknown>,
+): Promise<JobRow> {
+  await store.remember(tx, row, { definition: row.definition, limit: workflowLimits.history })
+  await store.setDefinition(tx, row.id, { definition, hash: hashOf(definition) })
+  return changed(tx, row.id, 'UPDATE_DEFINITION')
+}
+
+export async function changeTags(
+  tx: Transaction,
+  row: JobRow,
+  { action, tags }: { action: 'ADD_TAGS' | 'DELETE_TAGS'; tags: readonly string[] },
+): Promise<JobRow> {
+  await (action === 'ADD_TAGS' ? store.insertTags(tx, row.id, tags) : store.deleteTags(tx, row.id, tags))
+  await store.touchJob(tx, row.id)
+  return changed(tx, row.id, action)
+}
+
+export async function deleteJob(tx: Transaction, row: JobRow): Promise<void> {
+  await store.deleteJob(tx, row.id)
+  await tell(tx, 'DELETE', row)
+  tx.signal(endedTopic + row.id)
+}
+
+async function changed(tx: Transaction, id: string, action: JobAction): Promise<JobRow> {
+  const row = await store.findJob(tx, id)
+  if (row === undefined) throw new Error(`The job ${id} went away while it was changed`)
+  await tell(tx, action, row)
+  if (row.isFinal) tx.signal(endedTopic + id)
+  else if (row.awaitsClient && row.leaseUntil === null) tx.signal(`${offeredTopic}${row.workflow}:${row.clientId}`)
+  return row
+}
+
+const whatHappened = { CREATE: 'created', DELETE: 'deleted' } as const
+
+async function tell(tx: Transaction, action: JobAction, row: JobRow): Promise<void> {
+  const what = action === 'CREATE' || action === 'DELETE' ? whatHappened[action] : 'updated'
+  const { context: _, ...status } = statusOf(row)
+  const data: JobEventData = { action, job: anyJob(row), status }
+  await emit(tx, { type: `workflows.job.${what}`, subject: `job/${row.id}`, data })
+}

@@ -1,0 +1,88 @@
+import type { JobPhase } from '@millwright/api/jobs.ts'
+import type { Handle } from '../../platform/database/database.ts'
+import { type Statement, statement } from '../../platform/database/statement.ts'
+import type { JobRow } from './job.ts'
+import { jobColumns } from './job-store.ts'
+
+/** Which jobs; what is absent does not matter. */
+export type Selection = {
+  clientId?: string | undefined
+  state?: string | undefined
+  workflow?: string | undefined
+  phase?: JobPhase | undefined
+  groups?: readonly string[] | undefined
+  /** All of them. */
+  tags?: readonly string[] | undefined
+  /** Ids from this one on. */
+  fromId?: string | undefined
+}
+
+export type Page = { limit: number; offset: number; newestFirst: boolean }
+
+const conditions: readonly [keyof Selection, (at: string) => string][] = [
+  ['clientId', (at) => `j.client_id = ${at}`],
+  ['state', (at) => `j.state = ${at}`],
+  ['workflow', (at) => `j.workflow = ${at}`],
+  ['phase', (at) => `j.phase = ${at}`],
+  ['groups', (at) => `j.state_group = any(${at}::text[])`],
+  ['fromId', (at) => `j.id >= ${at}`],
+]
+
+const statements = new Map<string, Statement>()
+
+/**
+ * The statement for one combination of filters, each with only the conditions it needs, so that the planner finds the
+ * index; there are few combinations and each is prepared once. Tags lead: a tag picks few jobs, already in order.
+ */
+function filtered<Row>(
+  selection: Selection,
+  build: (parts: Parts) => string,
+): { text: Statement<Row>; values: unknown[] } {
+  const values: unknown[] = []
+  const place = (value: unknown) => `$${values.push(value) + 1}`
+  const tags = (selection.tags ?? []).map(place)
+  const [first, ...others] = tags
+  const from =
+    first === undefined
+      ? 'workflow_jobs j'
+      : `workflow_job_tags g join workflow_jobs j on j.tenant_id = g.tenant_id and j.id = g.job_id`
+  const where = [
+    ...(first === undefined ? [] : [`g.tenant_id = $1 and g.tag = ${first}`]),
+    'j.tenant_id = $1',
+    ...others.map(
+      (tag) => `exists (select from workflow_job_tags o where o.tenant_id = $1 and o.tag = ${tag} and o.job_id = j.id)`,
+    ),
+    ...conditions.flatMap(([name, condition]) =>
+      selection[name] === undefined ? [] : [condition(place(selection[name]))],
+    ),
+  ]
+  const text = build({
+    from,
+    where: where.join(' and '),
+    order: first === undefined ? 'j.id' : 'g.job_id',
+    next: values.length + 2,
+  })
+  const known = statements.get(text) ?? statement<Row>(text)
+  statements.set(text, known)
+  return { text: known as Statement<Row>, values }
+}
+
+type Parts = { from: string; where: string; order: string; next: number }
+
+export function listJobs(handle: Handle, selection: Selection, page: Page): Promise<JobRow[]> {
+  const direction = page.newestFirst ? 'desc' : 'asc'
+  const { text, values } = filtered<JobRow>(
+    selection,
+    ({ from, where, order, next }) =>
+      `select ${jobColumns} from ${from} where ${where} order by ${order} ${direction} limit $${next} offset $${next + 1}`,
+  )
+  return handle.rows(text, ...values, page.limit, page.offset)
+}
+
+export async function countJobs(handle: Handle, selection: Selection): Promise<number> {
+  const { text, values } = filtered<{ count: number }>(
+    selection,
+    ({ from, where }) => `select count(*) as count from ${from} where ${where}`,
+  )
+  return (await handle.row(text, ...values))?.count ?? 0
+}

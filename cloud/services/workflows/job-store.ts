@@ -1,0 +1,180 @@
+import type { JobStatus, Workflow } from '@millwright/api/workflows.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { timeOfId } from '../../platform/database/id.ts'
+import { jsonText, storableText } from '../../platform/database/json.ts'
+import { statement } from '../../platform/database/statement.ts'
+import { type JobRow, type PastRow, type Report, standingOf } from './job.ts'
+
+/** What is read of a job, by the name `j`. */
+export const jobColumns = `j.id, j.client_id as "clientId", j.workflow, j.definition, j.definition_hash as "definitionHash",
+  j.state, j.phase, j.is_final as "isFinal", j.awaits_client as "awaitsClient", j.reported_by as "reportedBy", j.progress,
+  j.message, j.context, j.version, j.lease_id as "leaseId", j.lease_until as "leaseUntil", j.created_at as "createdAt",
+  j.modified_at as "modifiedAt",
+  array(select t.tag from workflow_job_tags t where t.tenant_id = $1 and t.job_id = j.id order by t.tag) as tags`
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+const findStatement = statement<JobRow>(
+  `select ${jobColumns} from workflow_jobs j where j.tenant_id = $1 and j.id = $2`,
+)
+const lockStatement = statement<{ id: string }>(
+  `select id from workflow_jobs where tenant_id = $1 and id = $2 for update`,
+)
+
+/** The engine takes any text as an id; ours are UUIDs, so that another text names no job. */
+export async function findJob(handle: Handle, id: string): Promise<JobRow | undefined> {
+  return uuid.test(id) ? handle.row(findStatement, id.toLowerCase()) : undefined
+}
+
+/** The same, and nobody else changes it until the transaction is over. */
+export async function lockJob(tx: Transaction, id: string): Promise<JobRow | undefined> {
+  if (!uuid.test(id) || (await tx.row(lockStatement, id.toLowerCase())) === undefined) return undefined
+  return findJob(tx, id)
+}
+
+const findAllStatement = statement<JobRow>(
+  `select ${jobColumns} from workflow_jobs j where j.tenant_id = $1 and j.id = any($2::uuid[])`,
+)
+
+export function findJobs(handle: Handle, ids: readonly string[]): Promise<JobRow[]> {
+  return handle.rows(findAllStatement, ids)
+}
+
+const insertStatement = statement(
+  `insert into workflow_jobs (tenant_id, id, client_id, workflow, definition, definition_hash, state, state_group, phase,
+                              is_final, awaits_client, reported_by, created_at, modified_at)
+   values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, $11, $3, $12, $12)`,
+)
+
+export type NewJob = {
+  id: string
+  clientId: string
+  definition: Record<string, unknown>
+  definitionHash: string
+  state: string
+  tags: readonly string[]
+}
+
+export async function insertJob(tx: Transaction, job: NewJob, workflow: Workflow): Promise<void> {
+  const { state, group, phase, isFinal, awaitsClient } = standingOf(workflow, job.state)
+  const own = [job.id, storableText(job.clientId), workflow.name, jsonText(job.definition), job.definitionHash]
+  // The time of the id, so that lists by time and lists by id agree.
+  const createdAt = new Date(timeOfId(job.id)).toISOString()
+  await tx.run(insertStatement, ...own, state, group, phase, isFinal, awaitsClient, createdAt)
+  await insertTags(tx, job.id, job.tags)
+}
+
+const insertTagsStatement = statement(
+  `insert into workflow_job_tags (tenant_id, tag, job_id) select $1, tag, $2 from unnest($3::text[]) as tag
+   on conflict (tenant_id, tag, job_id) do nothing`,
+)
+
+export async function insertTags(tx: Transaction, id: string, tags: readonly string[]): Promise<void> {
+  if (tags.length > 0) await tx.run(insertTagsStatement, id, [...new Set(tags.map(storableText))])
+}
+
+const deleteTagsStatement = statement(
+  `delete from workflow_job_tags where tenant_id = $1 and job_id = $2 and tag = any($3::text[])`,
+)
+
+export async function deleteTags(tx: Transaction, id: string, tags: readonly string[]): Promise<void> {
+  await tx.run(deleteTagsStatement, id, tags.map(storableText))
+}
+
+const touchStatement = statement(`update workflow_jobs set modified_at = now() where tenant_id = $1 and id = $2`)
+
+export async function touchJob(tx: Transaction, id: string): Promise<void> {
+  await tx.run(touchStatement, id)
+}
+
+/** A job with which its client is done is held by nobody; which lease it was stays known. */
+const setStatusStatement = statement(
+  `update workflow_jobs
+   set state = $3, state_group = $4, phase = $5, is_final = $6, awaits_client = $7, reported_by = $8, progress = $9,
+       message = $10, context = $11::json, version = version + $12, modified_at = now(),
+       lease_until = case when $7 then lease_until end
+   where tenant_id = $1 and id = $2`,
+)
+
+export type NewStatus = { state: string; report: Report; remembered: boolean }
+
+export async function setStatus(
+  tx: Transaction,
+  id: string,
+  status: NewStatus & { workflow: Workflow },
+): Promise<void> {
+  const { state, group, phase, isFinal, awaitsClient } = standingOf(status.workflow, status.state)
+  const { clientId = null, progress = null, message, context } = status.report
+  const report = [
+    clientId,
+    progress,
+    message === undefined ? null : storableText(message),
+    context === undefined ? null : jsonText(context),
+  ]
+  const version = status.remembered ? 1 : 0
+  await tx.run(setStatusStatement, id, state, group, phase, isFinal, awaitsClient, ...report, version)
+}
+
+const setDefinitionStatement = statement(
+  `update workflow_jobs set definition = $3::json, definition_hash = $4, version = version + 1, modified_at = now()
+   where tenant_id = $1 and id = $2`,
+)
+
+export async function setDefinition(
+  tx: Transaction,
+  id: string,
+  { definition, hash }: { definition: Record<string, unknown>; hash: string },
+): Promise<void> {
+  await tx.run(setDefinitionStatement, id, jsonText(definition), hash)
+}
+
+const rememberStatement = statement(
+  `insert into workflow_job_history (tenant_id, job_id, number, modified_at, status, definition)
+   values ($1, $2, $3, $4, $5::json, $6::json)`,
+)
+const forgetStatement = statement(
+  `delete from workflow_job_history where tenant_id = $1 and job_id = $2 and number <= $3`,
+)
+
+type Past = { status?: JobStatus; definition?: Record<string, unknown> }
+
+/** Keeps what is about to be replaced, and forgets what is older than the limit. */
+export async function remember(tx: Transaction, row: JobRow, past: Past & { limit: number }): Promise<void> {
+  const { status, definition, limit } = past
+  const texts = [status, definition].map((value) => (value === undefined ? null : jsonText(value)))
+  await tx.run(rememberStatement, row.id, row.version, row.modifiedAt, ...texts)
+  if (row.version >= limit) await tx.run(forgetStatement, row.id, row.version - limit)
+}
+
+const pastStatement = statement<PastRow>(
+  `select number, modified_at as "modifiedAt", status, definition from workflow_job_history
+   where tenant_id = $1 and job_id = $2 order by number desc`,
+)
+
+/** Newest first. */
+export function listPast(handle: Handle, id: string): Promise<PastRow[]> {
+  return handle.rows(pastStatement, id)
+}
+
+const deleteStatement = statement(`delete from workflow_jobs where tenant_id = $1 and id = $2`)
+
+export async function deleteJob(tx: Transaction, id: string): Promise<void> {
+  await tx.run(deleteStatement, id)
+}
+
+const pruneStatement = statement(
+  `delete from workflow_jobs where tenant_id = $1 and id = any(array(
+     select id from workflow_jobs
+     where tenant_id = $1 and is_final and modified_at < now() - make_interval(days => $2) order by modified_at limit $3))`,
+)
+
+/** Forgets jobs that have been final for so many days; answers how many. */
+export function pruneJobs(tx: Transaction, { days, limit }: { days: number; limit: number }): Promise<number> {
+  return tx.run(pruneStatement, days, limit)
+}
+
+/** Whether any job has been final for the days of `workflowLimits.keptDays`. */
+export const anyOver = statement(
+  `select id from workflow_jobs where tenant_id = $1 and is_final and modified_at < now() - interval '90 days'
+   order by modified_at limit 1`,
+)

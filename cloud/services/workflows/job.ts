@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import type { AnyJob, AnyJobInFull, JobPhase } from '@millwright/api/jobs.ts'
+import type { JobStatus, Workflow, WorkflowJob } from '@millwright/api/workflows.ts'
+import { phaseOf } from './phase.ts'
+import { awaitsClient } from './transition.ts'
+import { groupOf, isFinal } from './workflow.ts'
+
+type Free = Record<string, unknown>
+
+/** A job as it is kept. */
+export type JobRow = {
+  id: string
+  clientId: string
+  workflow: string
+  definition: Free
+  definitionHash: string
+  state: string
+  phase: JobPhase
+  isFinal: boolean
+  awaitsClient: boolean
+  reportedBy: string | null
+  progress: number | null
+  message: string | null
+  context: Free | null
+  version: number
+  leaseId: string | null
+  leaseUntil: string | null
+  createdAt: string
+  modifiedAt: string
+  tags: string[]
+}
+
+export type PastRow = { number: number; modifiedAt: string; status: JobStatus | null; definition: Free | null }
+
+/** What a status says besides the state; absent is gone. */
+export type Report = {
+  clientId?: string | undefined
+  progress?: number | undefined
+  message?: string | undefined
+  context?: Free | undefined
+}
+
+/** What follows from a state in its workflow, as it is kept beside it. */
+export function standingOf(workflow: Workflow, state: string) {
+  return {
+    state,
+    group: groupOf(workflow, state) ?? null,
+    phase: phaseOf(workflow, state),
+    isFinal: isFinal(workflow, state),
+    awaitsClient: awaitsClient(workflow, state),
+  }
+}
+
+export function statusOf(row: JobRow): JobStatus {
+  return {
+    state: row.state,
+    ...(row.reportedBy === null ? {} : { clientId: row.reportedBy }),
+    ...(row.progress === null ? {} : { progress: row.progress }),
+    ...(row.message === null ? {} : { message: row.message }),
+    definitionHash: row.definitionHash,
+    ...(row.context === null ? {} : { context: row.context }),
+  }
+}
+
+export function showJob(row: JobRow, workflow: Workflow): WorkflowJob {
+  return {
+    id: row.id,
+    clientId: row.clientId,
+    workflow,
+    tags: row.tags,
+    definition: row.definition,
+    status: statusOf(row),
+    stime: row.createdAt,
+    mtime: row.modifiedAt,
+  }
+}
+
+/** Newest first, as the engine tells it. */
+export function showHistory(past: readonly PastRow[]): NonNullable<WorkflowJob['history']> {
+  return past.map(({ modifiedAt, status, definition }) => ({
+    mtime: modifiedAt,
+    ...(status === null ? {} : { status }),
+    ...(definition === null ? {} : { definition }),
+  }))
+}
+
+export function anyJob(row: JobRow): AnyJob {
+  return {
+    id: row.id,
+    type: row.workflow,
+    gatewayId: row.clientId,
+    phase: row.phase,
+    state: row.state,
+    ...(row.progress === null ? {} : { progress: row.progress }),
+    ...(row.message === null ? {} : { message: row.message }),
+    tags: row.tags,
+    createdTimestamp: row.createdAt,
+    lastModifiedTimestamp: row.modifiedAt,
+  }
+}
+
+/** Oldest first, ending with what it is now. */
+export function anyJobInFull(row: JobRow, past: readonly PastRow[]): AnyJobInFull {
+  const before = past
+    .toReversed()
+    .flatMap(({ modifiedAt, status }) => (status === null ? [] : [entry(modifiedAt, status)]))
+  return {
+    ...anyJob(row),
+    definition: row.definition,
+    ...(row.context === null ? {} : { context: row.context }),
+    history: [...before, entry(row.modifiedAt, statusOf(row))],
+  }
+}
+
+function entry(timestamp: string, { state, progress, message }: JobStatus): AnyJobInFull['history'][number] {
+  return {
+    timestamp,
+    state,
+    ...(progress === undefined ? {} : { progress }),
+    ...(message === undefined ? {} : { message }),
+  }
+}
+
+/** The same for the same definition, in whatever order its fields came. */
+export function hashOf(definition: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(ordered(definition)))
+    .digest('hex')
+}
+
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([name, field]) => [name, ordered(field)] as const)
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** A report that only moves the progress on replaces the one before it: it is not remembered. */
+export function isRemembered(row: JobRow, state: string, report: Report): boolean {
+  return (
+    row.state !== state ||
+    row.message !== (report.message ?? null) ||
+    JSON.stringify(row.context) !== JSON.stringify(report.context ?? null)
+  )
+}
+
+/** Whether a report says anything that is not known. */
+export function isNews(row: JobRow, state: string, report: Report): boolean {
+  return (
+    isRemembered(row, state, report) ||
+    row.progress !== (report.progress ?? null) ||
+    row.reportedBy !== (report.clientId ?? null)
+  )
+}

@@ -1,0 +1,194 @@
+import type { Workflow } from '@millwright/api/workflows.ts'
+import { initialState, nextStates } from './workflow.ts'
+
+/** Where the states of a workflow are drawn: in columns by the longest way to them, from left to right. */
+
+export type Point = { x: number; y: number }
+export type Box = Point & { state: string; width: number; height: number }
+export type Line = { from: string; to: string; points: Point[] }
+export type Layout = { boxes: Box[]; lines: Line[]; width: number; height: number }
+
+/** A place in a column: a state, or where a line passes through on its way to a later column. */
+type Place = { key: string; column: number; state: string | undefined; width: number; height: number }
+type Hop = { from: string; to: string }
+
+const box = { height: 48, least: 96, perCharacter: 8.4, padding: 28 } as const
+const gaps = { column: 72, row: 22, passing: 10, edge: 28 } as const
+const passingHeight = 14
+/** How often the columns are put in order by their neighbours. */
+const sweeps = 8
+/** With more transitions than this, lines take no care of boxes. */
+const mostRouted = 100
+/** How far apart lines leave and reach a box. */
+const portGap = 12
+
+export function layoutOf(workflow: Workflow, labelOf: (state: string) => string): Layout {
+  const columns = columnsOf(workflow)
+  const places = statePlaces(workflow, columns, labelOf)
+  const { hops, ways } = route(workflow, columns, places)
+  const ports = portsOf(ways)
+  const ordered = inOrder(places, hops)
+  const centres = centresOf(ordered)
+  const boxes = places.flatMap(({ key, state, width, height }) => {
+    const centre = centres.get(key)
+    if (state === undefined || centre === undefined) return []
+    return [{ state, width, height, x: centre.x - width / 2, y: centre.y - height / 2 }]
+  })
+  const boxOf = new Map(boxes.map((known) => [known.state, known]))
+  const lines = ways.map((way) => ({
+    from: way.from,
+    to: way.to,
+    points: pointsOf(way, { boxOf, centres, ports }),
+  }))
+  const width = Math.max(...boxes.map(({ x, width }) => x + width)) + gaps.edge
+  const lowest = [...centres.values()].map(({ y }) => y + box.height / 2)
+  return { boxes, lines, width, height: Math.max(...lowest) + gaps.edge }
+}
+
+/** The longest way from the initial state, so that every line goes to the right. */
+function columnsOf(workflow: Workflow): Map<string, number> {
+  const next = new Map(workflow.states.map(({ name }) => [name, nextStates(workflow, name)]))
+  const entering = new Map<string, number>()
+  for (const state of [...next.values()].flat()) entering.set(state, (entering.get(state) ?? 0) + 1)
+  const columns = new Map([[initialState(workflow), 0]])
+  // A state is passed when all ways to it are known.
+  for (const [state, column] of columns) {
+    if ((entering.get(state) ?? 0) > 0) continue
+    for (const after of next.get(state) ?? []) {
+      entering.set(after, (entering.get(after) ?? 0) - 1)
+      const longest = Math.max(columns.get(after) ?? 0, column + 1)
+      // Put at the end again, so that it is passed once more.
+      columns.delete(after)
+      columns.set(after, longest)
+    }
+  }
+  return columns
+}
+
+function statePlaces(
+  workflow: Workflow,
+  columns: ReadonlyMap<string, number>,
+  labelOf: (state: string) => string,
+): Place[] {
+  return workflow.states.map(({ name }) => ({
+    key: name,
+    state: name,
+    column: columns.get(name) ?? 0,
+    width: Math.max(box.least, Math.round(labelOf(name).length * box.perCharacter) + box.padding),
+    height: box.height,
+  }))
+}
+
+type Way = { from: string; to: string; through: string[] }
+
+/**
+ * Every line, with a place of its own in each column that it passes. A picture with too many of them is beyond reading
+ * anyway: there lines go straight.
+ */
+function route(workflow: Workflow, columns: ReadonlyMap<string, number>, places: Place[]) {
+  const hops: Hop[] = []
+  const ways: Way[] = []
+  const isLarge = workflow.transitions.length > mostRouted
+  for (const { name: from } of workflow.states) {
+    for (const to of nextStates(workflow, from)) {
+      const through: string[] = []
+      for (let column = (columns.get(from) ?? 0) + 1; !isLarge && column < (columns.get(to) ?? 0); column++) {
+        const key = JSON.stringify([from, to, column])
+        places.push({ key, column, state: undefined, width: 0, height: passingHeight })
+        through.push(key)
+      }
+      const stops = [from, ...through, to]
+      for (let index = 1; index < stops.length; index++)
+        hops.push({ from: stops[index - 1] ?? '', to: stops[index] ?? '' })
+      ways.push({ from, to, through })
+    }
+  }
+  return { hops, ways }
+}
+
+/** Columns, each put in the order of what its places are joined to, there and back: lines that need not cross do not. */
+function inOrder(places: readonly Place[], hops: readonly Hop[]): Place[][] {
+  const columns = [...Map.groupBy(places, ({ column }) => column)]
+    .toSorted(([a], [b]) => a - b)
+    .map(([, column]) => column)
+  const ranks = new Map<string, number>()
+  const rank = (column: readonly Place[]) => {
+    for (const [index, { key }] of column.entries()) ranks.set(key, (index + 0.5) / column.length)
+  }
+  for (const column of columns) rank(column)
+  const before = Map.groupBy(hops, ({ to }) => to)
+  const behind = Map.groupBy(hops, ({ from }) => from)
+  for (let sweep = 0; sweep < sweeps; sweep++) {
+    const back = sweep % 2 === 1
+    const weight = ({ key }: Place) => {
+      const joined = back ? behind.get(key)?.map(({ to }) => to) : before.get(key)?.map(({ from }) => from)
+      return meanOf((joined ?? [key]).map((other) => ranks.get(other) ?? 0))
+    }
+    for (const column of back ? columns.toReversed() : columns) {
+      column.sort((a, b) => weight(a) - weight(b))
+      rank(column)
+    }
+  }
+  return columns
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+function centresOf(columns: readonly Place[][]): Map<string, Point> {
+  const heights = columns.map((column) => heightOf(column))
+  const tallest = Math.max(...heights)
+  const centres = new Map<string, Point>()
+  // The arrow that shows where jobs begin stands before the first column.
+  let left: number = gaps.edge + 24
+  for (const [index, column] of columns.entries()) {
+    const width = Math.max(...column.map((place) => place.width))
+    let top = gaps.edge + (tallest - (heights[index] ?? 0)) / 2
+    for (const place of column) {
+      centres.set(place.key, { x: left + width / 2, y: top + place.height / 2 })
+      top += place.height + gapAfter(place)
+    }
+    left += width + gaps.column
+  }
+  return centres
+}
+
+function heightOf(column: readonly Place[]): number {
+  return column.reduce((sum, place) => sum + place.height + gapAfter(place), 0)
+}
+
+function gapAfter({ state }: Place): number {
+  return state === undefined ? gaps.passing : gaps.row
+}
+
+type Ports = { leaving: Map<string, Way[]>; reaching: Map<string, Way[]> }
+
+function portsOf(ways: readonly Way[]): Ports {
+  return { leaving: Map.groupBy(ways, ({ from }) => from), reaching: Map.groupBy(ways, ({ to }) => to) }
+}
+
+type Drawn = { boxOf: ReadonlyMap<string, Box>; centres: ReadonlyMap<string, Point>; ports: Ports }
+
+/** From the right side of a box to the left side of another; several at one side keep apart, in the order of their ends. */
+function pointsOf(way: Way, { boxOf, centres, ports }: Drawn): Point[] {
+  const [from, to] = [boxOf.get(way.from), boxOf.get(way.to)]
+  if (from === undefined || to === undefined) return []
+  const heightAt = (key: string) => centres.get(key)?.y ?? 0
+  const offset = (among: readonly Way[], end: (way: Way) => string) => {
+    const own = heightAt(end(way))
+    const before = among.filter((other, index) => {
+      const height = heightAt(end(other))
+      return height < own || (height === own && index < among.indexOf(way))
+    })
+    const gap = Math.min(portGap, (box.height - 8) / among.length)
+    return (before.length - (among.length - 1) / 2) * gap
+  }
+  const leaving = offset(ports.leaving.get(way.from) ?? [], ({ through, to }) => through[0] ?? to)
+  const reaching = offset(ports.reaching.get(way.to) ?? [], ({ through, from }) => through.at(-1) ?? from)
+  return [
+    { x: from.x + from.width, y: from.y + from.height / 2 + leaving },
+    ...way.through.flatMap((key) => centres.get(key) ?? []),
+    { x: to.x, y: to.y + to.height / 2 + reaching },
+  ]
+}

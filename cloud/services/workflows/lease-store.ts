@@ -1,0 +1,63 @@
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { statement } from '../../platform/database/statement.ts'
+
+/** A lease that has run out still holds its job until somebody else takes it: whoever was only slow goes on. */
+
+const claimStatement = statement<{ id: string }>(
+  `select id from workflow_jobs
+   where tenant_id = $1 and client_id = $2 and workflow = any($3::text[]) and awaits_client
+     and (lease_until is null or lease_until <= now())
+   order by id limit 1 for update skip locked`,
+)
+
+/** The oldest job that the client may take, locked; jobs that another is about to take are passed over. */
+export async function claimJob(
+  tx: Transaction,
+  { clientId, workflows }: { clientId: string; workflows: readonly string[] },
+): Promise<string | undefined> {
+  return (await tx.row(claimStatement, clientId, workflows))?.id
+}
+
+const holdStatement = statement<{ leaseUntil: string }>(
+  `update workflow_jobs
+   set lease_id = $3, lease_seconds = $4::integer, lease_until = now() + make_interval(secs => $4::integer)
+   where tenant_id = $1 and id = $2 returning lease_until as "leaseUntil"`,
+)
+
+/** Answers until when. */
+export async function holdJob(tx: Transaction, id: string, lease: { id: string; seconds: number }): Promise<string> {
+  return (await tx.row(holdStatement, id, lease.id, lease.seconds))?.leaseUntil ?? ''
+}
+
+const renewStatement = statement<{ leaseUntil: string }>(
+  `update workflow_jobs set lease_until = now() + make_interval(secs => lease_seconds)
+   where tenant_id = $1 and id = $2 and client_id = $3 and lease_id = $4 and awaits_client
+   returning lease_until as "leaseUntil"`,
+)
+
+export type Held = { jobId: string; clientId: string; leaseId: string }
+
+/** Answers until when, and nothing when the job is not held by this lease any more. */
+export async function renewLease(tx: Transaction, { jobId, clientId, leaseId }: Held): Promise<string | undefined> {
+  return (await tx.row(renewStatement, jobId, clientId, leaseId))?.leaseUntil
+}
+
+const offeredStatement = statement<{ clientId: string; workflow: string }>(
+  `select distinct client_id as "clientId", workflow from workflow_jobs
+   where tenant_id = $1 and client_id = any($2::text[]) and awaits_client
+     and (lease_until is null or lease_until <= now())`,
+)
+
+/** For which of these clients there is something to take. */
+export function findOffered(handle: Handle, clientIds: readonly string[]) {
+  return handle.rows(offeredStatement, clientIds)
+}
+
+const endedStatement = statement<{ id: string }>(
+  `select id from workflow_jobs where tenant_id = $1 and id = any($2::uuid[]) and is_final`,
+)
+
+/** Which of these jobs are over. */
+export async function findEnded(handle: Handle, ids: readonly string[]): Promise<string[]> {
+  return (await handle.rows(endedStatement, ids)).map(({ id }) => id)
+}

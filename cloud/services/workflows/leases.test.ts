@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { newId } from '../../platform/database/id.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { engineOf, gatewayCaller } from './testing.ts'
+
+type Engine = ReturnType<typeof engineOf>
+type Lease = { jobId: string; lease: string; clientId: string }
+
+function code(expected: string) {
+  return (problem: unknown) => (problem as { code: string }).code === expected
+}
+
+describe('leases', () => {
+  let hub: TestHub
+  let sibling: TestHub
+  let admin: TestCaller
+  let engine: Engine
+
+  before(async () => {
+    hub = await testHub()
+    sibling = await hub.sibling({ arrangement: 'one process' })
+    admin = await hub.as('administrator')
+    engine = engineOf(hub)
+  })
+
+  after(async () => {
+    await sibling[Symbol.asyncDispose]()
+    await hub[Symbol.asyncDispose]()
+  })
+
+  async function given(clientId: string, workflow = 'discovery'): Promise<string> {
+    return (await engine.createJob({ body: { clientId, workflow } })).id
+  }
+
+  async function take(clientId: string, options: { by?: Engine; waitSeconds?: number; workflows?: string[] } = {}) {
+    const { by = engine, waitSeconds = 0, workflows = ['discovery'] } = options
+    const { data } = await by.takeJob({ body: { data: { clientId, workflows, waitSeconds, leaseSeconds: 60 } } })
+    return data === null ? undefined : { ...data, held: { jobId: data.job.id, lease: data.lease.id, clientId } }
+  }
+
+  function renew({ jobId, lease, clientId }: Lease, report: { progress?: number; message?: string } = {}) {
+    return engine.renewLease({ params: { id: lease }, body: { data: { jobId, clientId, ...report } } })
+  }
+
+  function end({ jobId, lease }: Lease, state = 'FINISHED', by = engine) {
+    return by.moveJob({ params: { id: jobId }, body: { data: { state, as: 'CLIENT', lease } } })
+  }
+
+  /** As if the agent had been silent for longer than its lease. */
+  async function runOut(jobId: string): Promise<void> {
+    await hub.asOwner((owner) =>
+      owner.query(
+        `update workflow_jobs set lease_until = now() - interval '1 second' where tenant_id = $1 and id = $2`,
+        [hub.tenant.tenantId, jobId],
+      ),
+    )
+  }
+
+  test('the oldest job is taken first, begins with that, and is offered to nobody else', async () => {
+    const ids = [await given('order'), await given('order')]
+    const first = await take('order')
+    assert.equal(first?.job.id, ids[0])
+    assert.equal(first?.job.status.state, 'RUNNING')
+    assert.equal(first?.job.status.clientId, 'order')
+    assert.ok(Date.parse(first?.lease.expiresTimestamp ?? '') > Date.now())
+    assert.equal((await take('order'))?.job.id, ids[1])
+    assert.equal(await take('order'), undefined)
+    assert.equal(await take('another client'), undefined)
+  })
+
+  test('only jobs of the workflows that were asked for are taken', async () => {
+    const id = await given('kinds', 'device-info')
+    assert.equal(await take('kinds'), undefined)
+    assert.equal((await take('kinds', { workflows: ['discovery', 'device-info'] }))?.job.id, id)
+  })
+
+  test('a job of an agent that died is offered again, and the dead one changes nothing any more', async () => {
+    await given('dying')
+    const dead = await take('dying')
+    assert.ok(dead)
+    await runOut(dead.held.jobId)
+    const next = await take('dying')
+    assert.ok(next)
+    assert.equal(next.job.id, dead.job.id)
+    assert.equal(next.job.status.state, 'RUNNING')
+    await assert.rejects(renew(dead.held), code('lease_lost'))
+    await assert.rejects(end(dead.held), code('lease_lost'))
+    assert.equal((await end(next.held)).status.state, 'FINISHED')
+  })
+
+  test('an agent that was only slow keeps its job, as long as nobody else took it', async () => {
+    await given('slow')
+    const taken = await take('slow')
+    assert.ok(taken)
+    await runOut(taken.held.jobId)
+    const { data } = await renew(taken.held, { progress: 40, message: 'half of the range' })
+    assert.equal(data.state, 'RUNNING')
+    assert.ok(Date.parse(data.lease.expiresTimestamp) > Date.now())
+    assert.equal(await take('slow'), undefined)
+    const status = await admin.workflows.getJobStatus({ params: { id: taken.held.jobId } })
+    assert.deepEqual([status.progress, status.message], [40, 'half of the range'])
+    await renew(taken.held, { progress: 50 })
+    assert.equal(
+      (await admin.workflows.getJobStatus({ params: { id: taken.held.jobId } })).message,
+      'half of the range',
+    )
+  })
+
+  test('who renews learns that the job shall be canceled, and that it is over', async () => {
+    const id = await given('canceled')
+    const taken = await take('canceled')
+    assert.ok(taken)
+    await engine.moveJob({ params: { id }, body: { data: { state: 'CANCELING', as: 'WFX' } } })
+    assert.equal((await renew(taken.held)).data.state, 'CANCELING')
+    await engine.moveJob({ params: { id }, body: { data: { state: 'CANCELED', as: 'WFX' } } })
+    await assert.rejects(renew(taken.held), code('lease_lost'))
+    await assert.rejects(end(taken.held), code('invalid_transition'))
+  })
+
+  test('ending a job twice is like ending it once, with what it found out', async () => {
+    const id = await given('twice')
+    const taken = await take('twice')
+    assert.ok(taken)
+    const move = { state: 'FINISHED', as: 'CLIENT', lease: taken.held.lease, context: { values: [1, 2] } } as const
+    const first = await engine.moveJob({ params: { id }, body: { data: move } })
+    const second = await engine.moveJob({ params: { id }, body: { data: { ...move, context: { values: [] } } } })
+    assert.deepEqual(second, first)
+    assert.deepEqual(first.status.context, { values: [1, 2] })
+    await assert.rejects(end({ ...taken.held, lease: newId() }), code('lease_lost'))
+    const { data } = await admin.audit.listEntries({ query: { target: `job/${id}`, action: 'workflows.moveJob' } })
+    assert.equal(data.length, 1)
+  })
+
+  test('a job with which the client is done for now is free again when it goes on', async () => {
+    const id = await given('updated', 'artefact-update')
+    const workflows = ['artefact-update']
+    const taken = await take('updated', { workflows })
+    assert.ok(taken)
+    await end(taken.held, 'PREPARED')
+    assert.equal(await take('updated', { workflows }), undefined)
+    await engine.moveJob({ params: { id }, body: { data: { state: 'ACTIVATE', as: 'WFX' } } })
+    const again = await take('updated', { workflows })
+    assert.equal(again?.job.status.state, 'ACTIVATE')
+    await assert.rejects(renew(taken.held), code('lease_lost'))
+  })
+
+  test('who waits is told at once, by this process and by another', async () => {
+    for (const clientId of ['waits here', 'waits there']) {
+      const waiting = take(clientId, { waitSeconds: 30 })
+      const id = (
+        await engineOf(clientId === 'waits here' ? hub : sibling).createJob({
+          body: { clientId, workflow: 'discovery' },
+        })
+      ).id
+      assert.equal((await waiting)?.job.id, id)
+    }
+  })
+
+  test('of two waits of one client the newer one gets the job: the older may have lost its line', async () => {
+    const older = take('reconnects', { waitSeconds: 3 })
+    await take('reconnects')
+    const newer = take('reconnects', { waitSeconds: 30 })
+    await take('reconnects')
+    const id = await given('reconnects')
+    assert.equal((await newer)?.job.id, id)
+    assert.equal(await older, undefined)
+  })
+
+  test('a wait ends when its time is over, and when a lease runs out', async () => {
+    assert.equal(await take('patient', { waitSeconds: 1 }), undefined)
+    const id = await given('patient')
+    await take('patient')
+    const waiting = take('patient', { waitSeconds: 30 })
+    await runOut(id)
+    assert.equal((await waiting)?.job.id, id)
+  })
+
+  test('who waits for the end of a job gets it, and what it is when the time is over', async () => {
+    const id = await given('awaited')
+    const early = await engine.awaitJob({ params: { id }, query: { waitSeconds: 1 } })
+    assert.deepEqual([early.isFinal, early.job.status.state], [false, 'CREATED'])
+    const taken = await take('awaited')
+    assert.ok(taken)
+    const waiting = [engine, engineOf(sibling)].map((by) => by.awaitJob({ params: { id }, query: { waitSeconds: 30 } }))
+    await end(taken.held)
+    for (const { isFinal, job } of await Promise.all(waiting))
+      assert.deepEqual([isFinal, job.status.state], [true, 'FINISHED'])
+    const gone = await given('awaited')
+    const left = engine.awaitJob({ params: { id: gone }, query: { waitSeconds: 30 } })
+    await admin.workflows.deleteJob({ params: { id: gone } })
+    await assert.rejects(left, code('not_found'))
+  })
+
+  test('many who wait cost one look a second, and each gets its own', async () => {
+    const clients = Array.from({ length: 60 }, (_, index) => `crowd ${index}`)
+    const waiting = clients.map((clientId) => take(clientId, { waitSeconds: 30 }))
+    const { database } = hub.contextOf('workflows')
+    while (database.inUse + database.waiting > 0) await new Promise(setImmediate)
+    const sent = await hub.statements(() => take('clock', { waitSeconds: 2 }))
+    const count = (part: string) => sent.filter(({ text }) => text.includes(part)).length
+    assert.ok(count('select distinct client_id') <= 4, 'too many looks')
+    assert.ok(count('skip locked') <= 2, 'somebody looked out of turn')
+    await Promise.all(clients.map((clientId) => given(clientId)))
+    for (const [index, taken] of (await Promise.all(waiting)).entries())
+      assert.equal(taken?.job.clientId, clients[index])
+  })
+
+  test('whatever agents do, live or die, every job is done once', async () => {
+    const steps = fc.array(
+      fc.record({ agent: fc.nat({ max: 3 }), act: fc.constantFrom('take', 'take', 'renew', 'end', 'die', 'end late') }),
+      { minLength: 10, maxLength: 30 },
+    )
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(steps, async (acts) => {
+        const clientId = `property ${run++}`
+        const jobs = await Promise.all(Array.from({ length: 4 }, () => given(clientId)))
+        const ended = await work(clientId, acts)
+        // Whoever is left does what is left.
+        for (const id of jobs) await runOut(id)
+        for (let taken = await take(clientId); taken !== undefined; taken = await take(clientId)) {
+          await end(taken.held)
+          ended.push(taken.held.jobId)
+        }
+        assert.deepEqual(ended.toSorted(), jobs.toSorted())
+      }),
+      { numRuns: 8 },
+    )
+  })
+
+  type Act = { agent: number; act: string }
+
+  /** Agents in two processes, each at its own pace; answers which jobs were ended, as often as it was accepted. */
+  async function work(clientId: string, acts: readonly Act[]): Promise<string[]> {
+    const ended: string[] = []
+    const agents = Map.groupBy(acts, ({ agent }) => agent)
+    await Promise.all(
+      [...agents].map(async ([agent, own]) => {
+        const by = engineOf(agent % 2 === 0 ? hub : sibling)
+        const lost: Lease[] = []
+        let held: Lease | undefined
+        for (const { act } of own) {
+          if (act === 'take') held ??= (await take(clientId, { by }))?.held
+          else if (act === 'end late') {
+            for (const lease of lost.splice(0))
+              if (await isAccepted(end(lease, 'FINISHED', by))) ended.push(lease.jobId)
+          } else if (held !== undefined && act === 'die') {
+            await runOut(held.jobId)
+            lost.push(held)
+            held = undefined
+          } else if (held !== undefined && act === 'renew') await isAccepted(renew(held, { progress: agent }))
+          else if (held !== undefined && act === 'end') {
+            if (await isAccepted(end(held, 'FINISHED', by))) ended.push(held.jobId)
+            held = undefined
+          }
+        }
+      }),
+    )
+    return ended
+  }
+
+  async function isAccepted(attempt: Promise<unknown>): Promise<boolean> {
+    try {
+      await attempt
+      return true
+    } catch (problem) {
+      assert.ok(code('lease_lost')(problem), String(problem))
+      return false
+    }
+  }
+
+  test('a gateway cannot take, renew or move by lease itself: that is for our own services', async () => {
+    const gateway = await gatewayCaller(hub)
+    const body = { data: { clientId: 'x', workflows: ['discovery'], waitSeconds: 0, leaseSeconds: 1 } }
+    await assert.rejects(gateway.workflows.takeJob({ body }), code('not_found'))
+  })
+})

@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { AnyInput } from '@millwright/api/client.ts'
+import { type JobStatus, type WorkflowJob, workflowLimits, workflows } from '@millwright/api/workflows.ts'
+import type { RawAnswer, TestCaller, TestHub } from '../../platform/testing/hub.ts'
+import { testHub } from '../../platform/testing/hub.ts'
+import { directUpdate, engineOf, gatewayCaller, machine } from './testing.ts'
+
+type EngineErrors = { errors: { code: string; logref: string; message: string }[] }
+
+/** Everything that clients of the engine know it by: one hub for all, each test with workflows and clients of its own. */
+describe('the workflow engine', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let viewer: TestCaller
+  let gateway: TestCaller
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    viewer = await hub.as('viewer')
+    gateway = await gatewayCaller(hub)
+    await admin.workflows.createWorkflow({ body: directUpdate })
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  /** As a program would that knows only the engine. */
+  function send(
+    caller: TestCaller,
+    line: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<RawAnswer> {
+    const [method = '', path = ''] = line.split(' ')
+    return hub.request({
+      method,
+      path,
+      headers: { authorization: `Bearer ${caller.token}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  }
+
+  function given(
+    clientId = gateway.principalId,
+    input: { workflow?: string; tags?: string[]; definition?: object } = {},
+  ) {
+    const { workflow = directUpdate.name, ...rest } = input
+    return admin.workflows.createJob({ body: { clientId, workflow, ...rest } as never })
+  }
+
+  /** As if as much had been said as is remembered. */
+  async function givenLongPast(id: string): Promise<void> {
+    await hub.asOwner(async (owner) => {
+      const values = [hub.tenant.tenantId, id, workflowLimits.history]
+      await owner.query(
+        `insert into workflow_job_history (tenant_id, job_id, number, modified_at, status)
+         select $1, $2, n, now(), json_build_object('state', 'INSTALLING', 'message', 'line ' || n)
+         from generate_series(1, $3::int - 1) n`,
+        values,
+      )
+      await owner.query('update workflow_jobs set version = $3 where tenant_id = $1 and id = $2', values)
+    })
+  }
+
+  const put = (caller: TestCaller, id: string, body: JobStatus) =>
+    caller.workflows.putJobStatus({ params: { id }, body })
+
+  function code(expected: string) {
+    return (problem: unknown) => (problem as { code: string }).code === expected
+  }
+
+  for (const base of [
+    '/workflows/v1',
+    '/gatekeeper/v1',
+    '/api/wfx/v1',
+    '/wfx-southbound',
+    '/wfx-southbound/api/wfx/v1',
+  ]) {
+    test(`an agent of the engine does its work below ${base}`, async () => {
+      const agent = await gatewayCaller(hub)
+      const created = await send(admin, 'POST /api/wfx/v1/jobs', {
+        clientId: agent.principalId,
+        workflow: directUpdate.name,
+        tags: ['EUROPE'],
+        definition: { url: 'https://artefacts.example/1' },
+      })
+      assert.equal(created.status, 201)
+      const polled = await send(
+        agent,
+        `GET ${base}/jobs?clientId=${agent.principalId}&workflow=${directUpdate.name}&state=INSTALL&limit=1`,
+      )
+      const { content, pagination } = polled.body as { content: WorkflowJob[]; pagination: object }
+      const [job] = content
+      assert.deepEqual(pagination, { limit: 1, offset: 0, total: 1 })
+      assert.deepEqual(job, created.body)
+      assert.equal(job?.definition.url, 'https://artefacts.example/1')
+      for (const [state, then] of [
+        ['INSTALLING', 'INSTALLING'],
+        ['INSTALLED', 'ACTIVATE'],
+        ['ACTIVATING', 'ACTIVATING'],
+        ['ACTIVATED', 'ACTIVATED'],
+      ]) {
+        const moved = await send(agent, `PUT ${base}/jobs/${job?.id}/status`, {
+          state,
+          progress: 50,
+          clientId: 'swupdate',
+        })
+        assert.equal(moved.status, 200)
+        const status = moved.body as JobStatus
+        assert.equal(status.state, then)
+        // What the engine moved on by itself starts without a report.
+        assert.equal(status.progress, state === then ? 50 : undefined)
+        assert.equal(status.clientId, state === then ? 'swupdate' : undefined)
+        assert.match(status.definitionHash ?? '', /^[0-9a-f]{64}$/)
+      }
+      const whole = await send(agent, `GET ${base}/jobs/${job?.id}?history=true`)
+      const { history = [] } = whole.body as WorkflowJob
+      assert.deepEqual(
+        history.map(({ status }) => status?.state),
+        ['ACTIVATING', 'ACTIVATE', 'INSTALLING', 'INSTALL'],
+      )
+      for (const path of ['health', 'version', 'workflows', `workflows/${directUpdate.name}`])
+        assert.equal((await send(agent, `GET ${base}/${path}`)).status, 200, path)
+    })
+  }
+
+  test('refusals are in the words of the engine, with the status that its clients expect', async () => {
+    const { id } = await given()
+    const cases: [TestCaller, string, unknown, number, string][] = [
+      [admin, 'GET /api/wfx/v1/jobs/no-such-job', undefined, 404, 'wfx.jobNotFound'],
+      [admin, 'GET /workflows/v1/jobs/no-such-job/status', undefined, 404, 'wfx.jobNotFound'],
+      [admin, 'GET /api/wfx/v1/workflows/none', undefined, 404, 'wfx.workflowNotFound'],
+      [admin, 'POST /api/wfx/v1/workflows', directUpdate, 400, 'wfx.workflowNotUnique'],
+      [admin, 'POST /api/wfx/v1/workflows', machine('a > b', 'b > a'), 400, 'wfx.workflowInvalid'],
+      [admin, 'POST /api/wfx/v1/jobs', { clientId: 'a', workflow: 'none' }, 400, 'wfx.workflowNotFound'],
+      [admin, 'POST /api/wfx/v1/jobs', { clientId: 'a' }, 400, 'wfx.invalidRequest'],
+      [gateway, `PUT /api/wfx/v1/jobs/${id}/status`, { state: 'ACTIVATED' }, 400, 'wfx.invalidRequest'],
+      [admin, `PUT /api/wfx/v1/jobs/${id}/status`, { state: 'INSTALLING' }, 400, 'wfx.invalidRequest'],
+      [gateway, 'POST /api/wfx/v1/workflows', machine('a > b'), 403, 'wfx.forbidden'],
+      [gateway, 'POST /api/wfx/v1/jobs', { clientId: 'a', workflow: 'discovery' }, 403, 'wfx.forbidden'],
+      [gateway, `DELETE /api/wfx/v1/jobs/${id}`, undefined, 403, 'wfx.forbidden'],
+      [gateway, `POST /api/wfx/v1/jobs/${id}/tags`, ['a'], 403, 'wfx.forbidden'],
+      [admin, 'GET /api/wfx/v1/jobs/events?actions=NONE', undefined, 400, 'wfx.invalidRequest'],
+    ]
+    for (const [caller, line, body, status, expected] of cases) {
+      const refused = await send(caller, line, body)
+      assert.equal(refused.status, status, line)
+      const [error] = (refused.body as EngineErrors).errors
+      assert.equal(error?.code, expected, line)
+      assert.equal(error?.logref, refused.headers.get('x-request-id'))
+      assert.ok((error?.message.length ?? 0) > 10)
+    }
+    const nobody = await hub.request({ method: 'GET', path: '/api/wfx/v1/jobs' })
+    assert.equal(nobody.status, 401)
+    assert.equal((nobody.body as EngineErrors).errors[0]?.code, 'wfx.unauthenticated')
+  })
+
+  test('workflows are there by name, never change, and go when no job needs them', async () => {
+    const workflow = { ...machine('NEW ~> DONE'), name: 'shop.kanban' }
+    const created = await send(admin, 'POST /api/wfx/v1/workflows', {
+      ...workflow,
+      transitions: [{ from: 'NEW', to: 'DONE', eligible: 'WFX' }],
+    })
+    assert.equal(created.status, 201)
+    assert.deepEqual(created.body, workflow)
+    assert.deepEqual(await admin.workflows.getWorkflow({ params: { name: 'shop.kanban' } }), workflow)
+    const { id } = await given('somebody', { workflow: 'shop.kanban' })
+    await assert.rejects(admin.workflows.deleteWorkflow({ params: { name: 'shop.kanban' } }), code('conflict'))
+    await admin.workflows.deleteJob({ params: { id } })
+    await admin.workflows.deleteWorkflow({ params: { name: 'shop.kanban' } })
+    await assert.rejects(admin.workflows.getWorkflow({ params: { name: 'shop.kanban' } }), code('not_found'))
+    await assert.rejects(admin.workflows.deleteWorkflow({ params: { name: 'discovery' } }), code('built_in'))
+    await assert.rejects(
+      admin.workflows.createWorkflow({ body: { ...workflow, name: 'discovery' } }),
+      code('already_exists'),
+    )
+  })
+
+  test('a workflow that a job is being made of is not deleted under it', async () => {
+    const name = 'shop.contested'
+    await admin.workflows.createWorkflow({ body: { ...machine('a > b'), name } })
+    const outcomes = await Promise.allSettled([
+      ...Array.from({ length: 6 }, () => given('somebody', { workflow: name })),
+      admin.workflows.deleteWorkflow({ params: { name } }),
+    ])
+    const isThere = await admin.workflows.getWorkflow({ params: { name } }).then(
+      () => true,
+      () => false,
+    )
+    const made = outcomes.slice(0, -1).filter(({ status }) => status === 'fulfilled').length
+    assert.equal(made > 0, isThere)
+  })
+
+  test('a list of workflows is by name, in pages, and draws each', async () => {
+    const { content, pagination } = await viewer.workflows.listWorkflows({ query: { limit: 3 } })
+    assert.deepEqual(
+      content.map(({ name }) => name),
+      ['artefact-update', 'device-info', 'discovery'],
+    )
+    assert.ok((pagination?.total ?? 0) >= 6)
+    const last = await viewer.workflows.listWorkflows({ query: { sort: 'desc', limit: 1, pagination: false } })
+    assert.deepEqual(Object.keys(last), ['content'])
+    assert.equal(last.content[0]?.name, directUpdate.name)
+    const drawn = await send(viewer, 'GET /workflows/v1/workflows/discovery/picture')
+    assert.equal(drawn.headers.get('content-type')?.split(';')[0], 'image/svg+xml')
+    assert.match(drawn.text, /^<svg .*<\/svg>\n$/s)
+  })
+
+  test('jobs are listed by state, group, client, workflow and tags, oldest first or newest first', async () => {
+    const clientId = 'lister'
+    const jobs = [
+      await given(clientId, { tags: ['red', 'big'] }),
+      await given(clientId, { tags: ['red'] }),
+      await given(clientId, { workflow: 'discovery', tags: ['big', 'odd'] }),
+    ]
+    const engine = engineOf(hub)
+    await engine.moveJob({ params: { id: jobs[1]?.id ?? '' }, body: { data: { state: 'TERMINATED', as: 'CLIENT' } } })
+    const found = async (query: string) => {
+      const { body } = await send(viewer, `GET /api/wfx/v1/jobs?${query}`)
+      const { content, pagination } = body as { content: WorkflowJob[]; pagination?: { total: number } }
+      assert.equal(pagination?.total ?? content.length, content.length)
+      return content.map(({ id }) => jobs.findIndex((job) => job.id === id))
+    }
+    assert.deepEqual(await found(`clientId=${clientId}`), [0, 1, 2])
+    assert.deepEqual(await found(`clientId=${clientId}&sort=desc`), [2, 1, 0])
+    assert.deepEqual(await found(`clientId=${clientId}&pagination=false`), [0, 1, 2])
+    assert.deepEqual(await found(`clientId=${clientId}&state=TERMINATED`), [1])
+    assert.deepEqual(await found(`clientId=${clientId}&group=FAILED,OPEN`), [0, 1, 2])
+    assert.deepEqual(await found(`clientId=${clientId}&group=FAILED&group=CLOSED`), [1])
+    assert.deepEqual(await found(`clientId=${clientId}&workflow=discovery`), [2])
+    assert.deepEqual(await found(`clientId=${clientId}&tag=red`), [0, 1])
+    assert.deepEqual(await found(`tag=red,big&clientId=${clientId}`), [0])
+    assert.deepEqual(await found(`tag=big&tag=odd`), [2])
+    const { content, pagination } = await viewer.workflows.listJobs({ query: { clientId, limit: 1, offset: 1 } })
+    assert.deepEqual([content[0]?.id, pagination], [jobs[1]?.id, { limit: 1, offset: 1, total: 3 }])
+  })
+
+  test('a gateway sees and moves its own jobs, and to it there are no others', async () => {
+    const [own, other] = [await gatewayCaller(hub), await gatewayCaller(hub)]
+    const [mine, theirs] = [await given(own.principalId), await given(other.principalId)]
+    const listed = await own.workflows.listJobs({})
+    assert.deepEqual(
+      listed.content.map(({ id }) => id),
+      [mine.id],
+    )
+    const asked = await own.workflows.listJobs({ query: { clientId: other.principalId } })
+    assert.deepEqual([asked.content, asked.pagination?.total], [[], 0])
+    const params = { id: theirs.id }
+    for (const attempt of [
+      () => own.workflows.getJob({ params }),
+      () => own.workflows.getJobStatus({ params }),
+      () => own.workflows.getJobDefinition({ params }),
+      () => own.workflows.getJobTags({ params }),
+      () => put(own, theirs.id, { state: 'INSTALLING' }),
+      () => own.workflows.putJobDefinition({ params, body: {} }),
+    ])
+      await assert.rejects(attempt(), code('not_found'))
+    assert.equal((await put(own, mine.id, { state: 'INSTALLING' })).state, 'INSTALLING')
+    assert.deepEqual(await own.workflows.putJobDefinition({ params: { id: mine.id }, body: { a: 1 } }), { a: 1 })
+  })
+
+  test('who manages moves jobs as the engine, and needs the permission for it', async () => {
+    const { id } = await given('somebody', { workflow: 'discovery' })
+    assert.equal((await viewer.workflows.getJobStatus({ params: { id } })).state, 'CREATED')
+    await assert.rejects(put(viewer, id, { state: 'CANCELED' }), code('forbidden'))
+    await assert.rejects(viewer.workflows.putJobDefinition({ params: { id }, body: {} }), code('forbidden'))
+    await assert.rejects(put(admin, id, { state: 'RUNNING' }), code('invalid_transition'))
+    assert.equal((await put(admin, id, { state: 'CANCELED', message: 'not today' })).message, 'not today')
+    const nobody = await hub.as(undefined)
+    for (const attempt of [
+      () => nobody.workflows.getJob({ params: { id } }),
+      () => nobody.workflows.listJobs({}),
+      () => nobody.workflows.listWorkflows({}),
+    ])
+      await assert.rejects(attempt(), code('forbidden'))
+  })
+
+  test('the jobs of another tenant do not exist', async () => {
+    const { id } = await given()
+    const stranger = await hub.as('administrator', { tenant: await hub.anotherTenant() })
+    await assert.rejects(stranger.workflows.getJob({ params: { id } }), code('not_found'))
+    await assert.rejects(stranger.workflows.deleteJob({ params: { id } }), code('not_found'))
+    await assert.rejects(stranger.workflows.getWorkflow({ params: { name: directUpdate.name } }), code('not_found'))
+    assert.deepEqual((await stranger.workflows.listJobs({})).content, [])
+  })
+
+  test('reports of progress replace each other; what is said and what changes is remembered, up to a limit', async () => {
+    const { id } = await given()
+    await put(gateway, id, { state: 'INSTALLING' })
+    for (const progress of [10, 20, 30]) await put(gateway, id, { state: 'INSTALLING', progress })
+    const past = async () => (await viewer.workflows.getJob({ params: { id }, query: { history: true } })).history ?? []
+    assert.deepEqual(
+      (await past()).map(({ status }) => status?.state),
+      ['INSTALL'],
+    )
+    await givenLongPast(id)
+    for (const message of ['a', 'b', 'c']) await put(gateway, id, { state: 'INSTALLING', message })
+    const history = await past()
+    assert.equal(history.length, workflowLimits.history)
+    assert.deepEqual(
+      history.slice(0, 3).map(({ status }) => status?.message),
+      ['b', 'a', undefined],
+    )
+    assert.equal(history.at(-1)?.status?.message, 'line 3')
+  })
+
+  test('what is over stays as it ended', async () => {
+    const { id } = await given()
+    await put(gateway, id, { state: 'TERMINATED', message: 'no power', context: { lines: ['a', 'b'] } })
+    const again = await put(gateway, id, { state: 'TERMINATED', message: 'something else' })
+    assert.deepEqual([again.message, again.context], ['no power', { lines: ['a', 'b'] }])
+    await assert.rejects(put(gateway, id, { state: 'INSTALLING' }), code('invalid_transition'))
+  })
+
+  test('the hash of a definition does not depend on the order of its fields, and follows its changes', async () => {
+    const first = await given('somebody', { definition: { a: 1, b: { c: [1, 2], d: null } } })
+    const second = await given('somebody', { definition: { b: { d: null, c: [1, 2] }, a: 1 } })
+    assert.equal(first.status.definitionHash, second.status.definitionHash)
+    await admin.workflows.putJobDefinition({ params: { id: first.id }, body: { a: 2 } })
+    const changed = await viewer.workflows.getJob({ params: { id: first.id }, query: { history: true } })
+    assert.notEqual(changed.status.definitionHash, first.status.definitionHash)
+    assert.deepEqual(changed.history?.[0]?.definition, first.definition)
+    assert.deepEqual(await viewer.workflows.getJobDefinition({ params: { id: first.id } }), { a: 2 })
+  })
+
+  test('tags are added and removed, and there are not more than allowed', async () => {
+    const { id } = await given('somebody', { tags: ['b'] })
+    const params = { id }
+    assert.deepEqual(await admin.workflows.addJobTags({ params, body: ['c', 'a', 'b'] }), ['a', 'b', 'c'])
+    assert.deepEqual(await admin.workflows.deleteJobTags({ params, body: ['b', 'x'] }), ['a', 'c'])
+    assert.deepEqual(await viewer.workflows.getJobTags({ params }), ['a', 'c'])
+    const many = Array.from({ length: workflowLimits.tags - 1 }, (_, index) => `tag ${index}`)
+    await assert.rejects(admin.workflows.addJobTags({ params, body: many }), code('invalid_body'))
+  })
+
+  test('an answer comes in the shape that was asked for, and a filter is read before anything happens', async () => {
+    const { id } = await given(gateway.principalId, { tags: ['shaped'] })
+    const filter = { 'x-response-filter': '.state' }
+    const status = await send(gateway, `GET /api/wfx/v1/jobs/${id}/status`, undefined, filter)
+    assert.deepEqual([status.text, status.headers.get('x-response-filter')], ['"INSTALL"\n', '.state'])
+    const ids = await send(viewer, 'GET /api/wfx/v1/jobs?tag=shaped', undefined, {
+      'x-response-filter': '.content[].id',
+    })
+    assert.equal(ids.text, `"${id}"\n`)
+    const refused = await send(
+      gateway,
+      `PUT /api/wfx/v1/jobs/${id}/status`,
+      { state: 'INSTALLING' },
+      {
+        'x-response-filter': 'del(.state)',
+      },
+    )
+    assert.equal(refused.status, 400)
+    assert.equal((refused.body as EngineErrors).errors[0]?.code, 'wfx.invalidResponseFilter')
+    assert.equal((await viewer.workflows.getJobStatus({ params: { id } })).state, 'INSTALL')
+    const body = { clientId: 'x', workflow: 'discovery' }
+    const headers = { 'x-response-filter': '.status.state', 'idempotency-key': `shaped ${id}` }
+    for (let attempt = 0; attempt < 2; attempt++)
+      assert.equal((await send(admin, 'POST /api/wfx/v1/jobs', body, headers)).text, '"CREATED"\n')
+  })
+
+  test('what is written is in the audit trail; reports of progress are not', async () => {
+    const { id } = await given()
+    await put(gateway, id, { state: 'INSTALLING' })
+    for (const progress of [10, 20]) await put(gateway, id, { state: 'INSTALLING', progress })
+    await admin.workflows.addJobTags({ params: { id }, body: ['seen'] })
+    await admin.workflows.deleteJob({ params: { id } })
+    const { data } = await admin.audit.listEntries({ query: { target: `job/${id}` } })
+    assert.deepEqual(
+      data.map(({ action }) => action),
+      ['workflows.deleteJob', 'workflows.addJobTags', 'workflows.putJobStatus', 'workflows.createJob'],
+    )
+  })
+
+  test('a job that has been over for long is forgotten, with all that belongs to it', async () => {
+    const [old, recent] = [await given('pruned', { tags: ['old'] }), await given('pruned')]
+    for (const { id } of [old, recent])
+      await engineOf(hub).moveJob({ params: { id }, body: { data: { state: 'TERMINATED', as: 'CLIENT' } } })
+    await hub.asOwner((owner) =>
+      owner.query(
+        `update workflow_jobs set modified_at = modified_at - make_interval(days => $3) where tenant_id = $1 and id = $2`,
+        [hub.tenant.tenantId, old.id, workflowLimits.keptDays],
+      ),
+    )
+    await hub.contextOf('workflows').jobs.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 3_600_000) })
+    const left = await viewer.workflows.listJobs({ query: { clientId: 'pruned' } })
+    assert.deepEqual(
+      left.content.map(({ id }) => id),
+      [recent.id],
+    )
+  })
+
+  test('the typed client hears the problem that the engine told in its own words', async () => {
+    const input: AnyInput = { params: { id: 'none' } }
+    const { body, status } = await admin.exchange(workflows, 'getJob', input)
+    assert.equal(status, 404)
+    assert.equal((body as EngineErrors).errors.length, 1)
+    await assert.rejects(admin.workflows.getJob({ params: { id: 'none' } }), code('not_found'))
+  })
+})

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { postgresOf } from './program.ts'
+
+/** Everything on one machine as `npm start` runs it: the cloud, a gateway that came in by itself, a simulated plant. */
+const home = temporaryFolder()
+after(() => home[Symbol.dispose]())
+
+const environment = {
+  MILLWRIGHT_LOCAL_GATEWAY: 'on',
+  MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
+  MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
+}
+/** The lease of a gateway that died runs out first. */
+const patienceMs = 120_000
+
+const start = () => startPlatform({ home: home.path, environment })
+
+/** The gateway and its link, once both are there. */
+async function plantOf(caller: Caller): Promise<{ gatewayId: string; assetLinkId: string }> {
+  let found: { gatewayId: string; assetLinkId: string } | undefined
+  await until('the plant is online', async () => {
+    const [gateway] = (await caller.onboarding.listGateways({})).data
+    if (gateway?.state !== 'online') return false
+    const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    const link = links.find(({ reachable }) => reachable)
+    if (link !== undefined) found = { gatewayId: gateway.id, assetLinkId: link.assetLinkId }
+    return found !== undefined
+  })
+  return found ?? assert.fail()
+}
+
+async function discover(caller: Caller, options: Record<string, string>): Promise<string> {
+  const { gatewayId, assetLinkId } = await plantOf(caller)
+  const discoveryOptions = Object.entries(options).map(([key, value]) => ({ key, value }))
+  const { jobId } = await caller.discovery.createDiscovery({
+    params: { gatewayId },
+    body: { data: { assetLinkId, discoveryOptions } },
+  })
+  return jobId
+}
+
+const read = async (caller: Caller, jobId: string) => (await caller.discovery.getDiscovery({ params: { jobId } })).data
+
+async function ended(caller: Caller, jobId: string) {
+  const isOver = async () => ['finished', 'failed', 'canceled'].includes((await read(caller, jobId)).state)
+  await until('the discovery ends', isOver, patienceMs)
+  return read(caller, jobId)
+}
+
+test('the first discovery: devices appear as assets, with how they were found', async () => {
+  await using platform = await start()
+  const caller = await callerOf(platform)
+  const jobId = await discover(caller, { size: '60', seed: '7', protected_percent: '0' })
+  const found = await ended(caller, jobId)
+  assert.equal(found.state, 'finished', found.message)
+  assert.equal(found.errors, 0, JSON.stringify((await caller.discovery.getReport({ params: { jobId } })).data.errors))
+  assert.ok(found.found >= 60 && found.created === found.found, `${found.found} found, ${found.created} new`)
+  const { gatewayId } = found
+  const byGateway = await caller.inventory.listAssets({
+    query: { relationsFilter: `object.id eq '${gatewayId}' and predicate eq 'found_by_gateway'`, limit: 1 },
+  })
+  assert.equal(byGateway.meta.totalElements, found.found)
+
+  const { data: asset } = await caller.discovery.getReport({ params: { jobId }, query: { limit: 1 } })
+  const id = asset.findings[0]?.assetId ?? ''
+  const { data: supported } = await caller.discovery.listSupportedProperties({ params: { id } })
+  const key = supported[0]?.key ?? ''
+  const { data: values } = await caller.discovery.readProperties({
+    params: { id },
+    body: { data: { keys: [key, '?'] } },
+  })
+  assert.deepEqual(
+    values.map((one) => [one.key, 'value' in one]),
+    [
+      [key, true],
+      ['?', false],
+    ],
+  )
+
+  const again = await discover(caller, { reference: 'true' })
+  const six = await ended(caller, again)
+  assert.deepEqual([six.found, six.errors], [4, 2], 'two of the six want credentials')
+})
+
+test('everything killed in the middle of a scan: the job is offered again, and each device is there once', async () => {
+  const first = await start()
+  const before = await callerOf(first)
+  const total = await assetsOf(before)
+  const jobId = await discover(before, { size: '400', seed: '8', rate: '100', protected_percent: '0' })
+  await until('some were found', async () => (await read(before, jobId)).found > 20)
+  first.program.child.kill('SIGKILL')
+  await first.program.ended
+  await until('no database process is left', () => postgresOf(home.path).length === 0)
+
+  await using second = await start()
+  const caller = await callerOf(second)
+  const found = await ended(caller, jobId)
+  assert.equal(found.state, 'finished', found.message)
+  assert.ok(found.found >= 400, `${found.found} found`)
+  assert.equal((await assetsOf(caller)) - total, found.found, 'each device is one asset')
+})
+
+async function assetsOf(caller: Caller): Promise<number> {
+  return (await caller.inventory.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
+}
+
+test('a canceled scan keeps what it found until then', async () => {
+  await using platform: Platform = await start()
+  const caller = await callerOf(platform)
+  const jobId = await discover(caller, { size: '5000', seed: '9', rate: '50', protected_percent: '0' })
+  await until('some were found', async () => (await read(caller, jobId)).found > 0)
+  await caller.discovery.cancelDiscovery({ params: { jobId } })
+  const found = await ended(caller, jobId)
+  assert.equal(found.state, 'canceled')
+  assert.ok(found.found > 0 && found.found < 5000)
+})

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { postgresOf } from './program.ts'
+
+const home = temporaryFolder()
+after(() => home[Symbol.dispose]())
+
+/** How often everything is killed; more of it finds more. */
+const rounds = Number(process.env.MILLWRIGHT_CRASHES ?? 2)
+const writers = 6
+const answersBeforeTheCrash = 120
+
+type Writer = {
+  /** The asset that only this writer changes. */
+  assetId: string
+  sent: number
+  /** What was sent and accepted, by its number, with its status. */
+  accepted: Map<number, string>
+}
+
+test('killed with its database in a storm of writes, again and again, it applies what it accepted, once and in order', async () => {
+  let platform = await startPlatform({ home: home.path })
+  try {
+    const first = await callerOf(platform)
+    const all = await Promise.all(Array.from({ length: writers }, (_, index) => newWriter(first, index)))
+    for (let round = 1; round <= rounds; round++) {
+      const before = acceptedBy(all)
+      const storm = startStorm(await callerOf(platform), all)
+      await until('enough is accepted', () => acceptedBy(all) - before >= answersBeforeTheCrash)
+      await killEverything(platform)
+      await storm
+      platform = await startPlatform({ home: home.path })
+    }
+    const caller = await callerOf(platform)
+    for (const [index, writer] of all.entries()) {
+      for (const statusId of writer.accepted.values()) await requireFinished(caller, statusId)
+      await requireInOrder(caller, writer)
+      await requireOnce(caller, { writer, index })
+    }
+  } finally {
+    await platform[Symbol.asyncDispose]()
+  }
+})
+
+async function newWriter(caller: Caller, index: number): Promise<Writer> {
+  const { data } = await caller.inventory.createAsset({ body: { data: { asset: thing(`writer-${index}`) } } })
+  const result = (await requireFinished(caller, data.statusId)) as { assetId: string }
+  return { assetId: result.assetId, sent: 0, accepted: new Map() }
+}
+
+function thing(name: string) {
+  const asset_identifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }]
+  return { functional_object_type: 'Asset', name, asset_identifiers }
+}
+
+function acceptedBy(all: readonly Writer[]): number {
+  return all.reduce((sum, { accepted }) => sum + accepted.size, 0)
+}
+
+/** Each writer sends one write after the other, a change of its asset and a new asset in turn, until nobody answers. */
+async function startStorm(caller: Caller, all: readonly Writer[]): Promise<void> {
+  await Promise.all(
+    all.map(async (writer, index) => {
+      for (;;) {
+        const number = writer.sent++
+        try {
+          writer.accepted.set(number, await send(caller, { writer, index, number }))
+        } catch (error) {
+          // A connection that broke, or a database that is not there any more; any other refusal is a fault.
+          if (error instanceof TypeError || (error as { status?: number }).status === 503) return
+          throw error
+        }
+      }
+    }),
+  )
+}
+
+async function send(caller: Caller, sent: { writer: Writer; index: number; number: number }): Promise<string> {
+  const { writer, index, number } = sent
+  if (number % 2 === 1) {
+    const { data } = await caller.inventory.createAsset({
+      body: { data: { asset: thing(`storm-${index}-${number}`) } },
+    })
+    return data.statusId
+  }
+  const { data } = await caller.inventory.setResponsible({
+    params: { id: writer.assetId },
+    body: { data: { responsible: `number ${number}` } },
+  })
+  return data.statusId
+}
+
+/** The platform, the database server and whatever watches it, all at once and without a word. */
+async function killEverything({ program }: Platform): Promise<void> {
+  const { pid } = program.child
+  for (const victim of [...(pid === undefined ? [] : [pid]), ...postgresOf(home.path)]) {
+    try {
+      process.kill(victim, 'SIGKILL')
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ESRCH') throw error
+    }
+  }
+  await program.ended
+  await until('no database process is left', () => postgresOf(home.path).length === 0)
+}
+
+async function requireFinished(caller: Caller, id: string): Promise<unknown> {
+  const { data } = await caller.inventory.readStatus({ params: { id }, query: { wait: 30 } })
+  assert.equal(data.state, 'finished', `accepted, but ${data.state}: ${JSON.stringify(data.detail)}`)
+  return data.detail.result
+}
+
+/** The history of the asset has the changes that were accepted, each once, in the order in which they were. */
+async function requireInOrder(caller: Caller, { assetId, accepted, sent }: Writer): Promise<void> {
+  const applied: number[] = []
+  for (let offset = 0; ; offset += 100) {
+    const { data } = await caller.inventory.readHistory({ params: { id: assetId }, query: { limit: 100, offset } })
+    applied.push(...data.flatMap(({ after: document }) => numberIn(String(document?.responsible))))
+    if (data.length < 100) break
+  }
+  applied.reverse()
+  assert.deepEqual(
+    applied,
+    applied.toSorted((one, other) => one - other),
+    'in another order',
+  )
+  assert.equal(new Set(applied).size, applied.length, 'applied twice')
+  const lost = [...accepted.keys()].filter((number) => number % 2 === 0 && !applied.includes(number))
+  assert.deepEqual(lost, [], 'accepted, but lost')
+  const unanswered = applied.filter((number) => !accepted.has(number))
+  assert.ok(unanswered.length <= rounds && unanswered.every((number) => number < sent), 'more than was ever sent')
+}
+
+function numberIn(responsible: string): number[] {
+  const [, number] = /^number (\d+)$/.exec(responsible) ?? []
+  return number === undefined ? [] : [Number(number)]
+}
+
+/** Every new asset that was accepted is there, once. */
+async function requireOnce(caller: Caller, { writer, index }: { writer: Writer; index: number }): Promise<void> {
+  const made: string[] = []
+  for (let cursor: string | undefined; ; ) {
+    const from = cursor === undefined ? {} : { cursor }
+    const query = { filter: `startswith(name,'storm-${index}-')`, sort: 'name', limit: 100, ...from }
+    const { data, meta } = await caller.inventory.listAssets({ query })
+    made.push(...data.map(({ name }) => String(name)))
+    cursor = meta.nextCursor
+    if (cursor === undefined) break
+  }
+  assert.equal(new Set(made).size, made.length, 'made twice')
+  const wanted = [...writer.accepted.keys()]
+    .filter((number) => number % 2 === 1)
+    .map((number) => `storm-${index}-${number}`)
+  assert.deepEqual(
+    wanted.filter((name) => !made.includes(name)),
+    [],
+    'accepted, but lost',
+  )
+  assert.ok(made.length - wanted.length <= rounds, 'more than was ever sent')
+}

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream/promises'
+import { Problem } from '@millwright/api/problem.ts'
+import { reasonOf } from '../identity/enrolment.ts'
+import { RefusedError } from '../identity/token.ts'
+import type { Log } from '../log.ts'
+import type { Outgoing } from '../outgoing.ts'
+import { SetupError } from '../setup-error.ts'
+import { forwardedHeaders, isRouted } from './routes.ts'
+
+/** Agents are on this machine; nobody else may borrow the gateway's identity. */
+const loopback = '127.0.0.1'
+
+type Options = {
+  port: number
+  outgoing: Outgoing
+  log: Log
+  /** How the gateway is, for whoever looks at `/gateway/status`. */
+  status: () => unknown
+}
+
+/** Lets agents on this machine reach the cloud as the gateway, without ever holding a token. */
+export class AuthProxy {
+  readonly #server: Server
+  readonly #options: Options
+
+  private constructor(options: Options) {
+    this.#options = options
+    this.#server = createServer((request, response) => {
+      this.#handle(request, response).catch((error: unknown) => this.#refuse(response, error))
+    })
+    // Answers may last: server-sent events of jobs.
+    this.#server.requestTimeout = 0
+  }
+
+  static async start(options: Options): Promise<AuthProxy> {
+    const proxy = new AuthProxy(options)
+    const listening = once(proxy.#server, 'listening')
+    proxy.#server.listen(options.port, loopback)
+    await listening.catch((error: NodeJS.ErrnoException) => {
+      throw new SetupError(
+        `The proxy for agents cannot listen on ${loopback}:${options.port} (${error.code}): set MILLWRIGHT_GATEWAY_PROXY_PORT to a free port.`,
+      )
+    })
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async stop(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    requireThisMachine(request)
+    const path = request.url ?? '/'
+    if (path === '/gateway/status') return answerJson(response, 200, this.#options.status())
+    if (!isRouted(path)) throw new Problem('not_found', `The proxy has no route for ${path.split('?')[0]}`)
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    const hasBody = request.headers['content-length'] !== undefined || 'transfer-encoding' in request.headers
+    const answer = await this.#options.outgoing.send({
+      method: request.method ?? 'GET',
+      path,
+      headers: forwardedHeaders(request.headers),
+      body: hasBody ? request : undefined,
+      signal: gone.signal,
+      lasting: true,
+    })
+    response.writeHead(answer.status, forwardedHeaders(answer.headers))
+    // Whoever waits for events sees at once that the stream stands.
+    response.flushHeaders()
+    await pipeline(answer.body, response).catch((error: unknown) => {
+      if (!gone.signal.aborted) this.#options.log.debug({ error, path }, 'an answer broke off on its way to an agent')
+    })
+  }
+
+  #refuse(response: ServerResponse, error: unknown): void {
+    if (response.headersSent) return void response.destroy()
+    const problem = problemOf(error)
+    if (problem.code === 'internal') this.#options.log.error({ error }, 'a request of an agent failed')
+    for (const [name, value] of Object.entries(problem.headers)) response.setHeader(name, value)
+    answerJson(response, problem.status, problem.toDocument(), 'application/problem+json')
+  }
+}
+
+/** A page in a browser on this machine must not use the proxy by a name that it made point here. */
+function requireThisMachine({ headers }: IncomingMessage): void {
+  const name = (headers.host ?? '').replace(/:\d+$/, '')
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(name)
+  if (isLocal && headers.origin === undefined) return
+  throw new Problem('forbidden', 'The proxy is for agents on this machine')
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (error instanceof RefusedError) return new Problem('unavailable', error.message, { retryAfter: 300 })
+  return new Problem('unavailable', `The cloud cannot be reached (${reasonOf(error)})`, { retryAfter: 5 })
+}
+
+function answerJson(response: ServerResponse, status: number, body: unknown, type = 'application/json'): void {
+  response.writeHead(status, { 'content-type': type }).end(JSON.stringify(body))
+}

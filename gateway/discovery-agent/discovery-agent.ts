@@ -1,0 +1,128 @@
+import { workflowLimits } from '@millwright/api/workflows.ts'
+import type { Ending, HeldJob } from '../jobs/held-job.ts'
+import { JobAgent } from '../jobs/job-agent.ts'
+import { linkTrouble } from '../link-client.ts'
+import type { LinkMonitor } from '../link-monitor/link-monitor.ts'
+import type { Log } from '../log.ts'
+import { textOf } from '../mapping/document.ts'
+import type { Outgoing } from '../outgoing.ts'
+import type { Registration } from '../registry/registration.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Spool } from '../spool/spool.ts'
+import { Turns } from '../turns.ts'
+import { type Wanted, wantedOf } from './definition.ts'
+import type { Parcel } from './delivery.ts'
+import { Findings } from './findings.ts'
+import { scan } from './scan.ts'
+
+type Options = {
+  outgoing: Outgoing
+  registry: Registry
+  monitor: LinkMonitor
+  spool: Spool<Parcel>
+  log: Log
+  renewEveryMs?: number | undefined
+}
+
+/** Jobs at once; each link has one scan at a time, the others wait for it. */
+const atOnce = 32
+
+/** Does discovery jobs: has the link find devices and hands them in while the scan runs. */
+export class DiscoveryAgent {
+  readonly #options: Options
+  readonly #agent: JobAgent
+  readonly #turns = new Map<string, Turns>()
+  readonly #stopping = new AbortController()
+
+  constructor(options: Options) {
+    this.#options = options
+    const { outgoing, spool, log, renewEveryMs } = options
+    this.#agent = new JobAgent({
+      workflows: ['discovery'],
+      atOnce,
+      outgoing,
+      log,
+      renewEveryMs,
+      // The end of a job may still wait in the spool: it must not be offered to us once more before that is told.
+      ready: (signal) => spool.settled(signal),
+      work: (held) => this.#work(held),
+      end: (held, ending) => this.#end(held, ending),
+    })
+  }
+
+  start(): void {
+    this.#agent.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#agent.stop()
+  }
+
+  get running(): number {
+    return this.#agent.running
+  }
+
+  async #work(held: HeldJob): Promise<Ending> {
+    const { registry, monitor } = this.#options
+    if (held.job.status.state === 'CANCELING') return { state: 'CANCELED' }
+    const link = textOf(held.job.definition.assetLinkId) ?? ''
+    const turns = this.#turns.get(link) ?? new Turns(1)
+    this.#turns.set(link, turns)
+    held.note('Waiting for the link')
+    return turns.run(async () => {
+      if (held.signal.aborted) return { state: 'CANCELED' }
+      const registration = registry.find(link)
+      if (registration === undefined) return failed(`No service is registered as ${link}`)
+      let wanted: Wanted
+      try {
+        wanted = wantedOf(held.job.definition, monitor.reportOf(link))
+      } catch (error) {
+        return failed(linkTrouble(error))
+      }
+      return this.#scan(held, registration, wanted)
+    })
+  }
+
+  async #scan(held: HeldJob, registration: Registration, wanted: Wanted): Promise<Ending> {
+    const { spool } = this.#options
+    let sequence = 0
+    const findings = new Findings((batch) => {
+      const parcel: Parcel = { kind: 'found', jobId: held.job.id, lease: held.lease, sequence: sequence++, ...batch }
+      return spool.append(parcel, this.#stopping.signal)
+    })
+    held.note('Scanning')
+    let trouble: unknown
+    try {
+      const onWaiting = (why: string) => held.note(why)
+      for await (const found of scan({ registration, wanted, signal: held.signal, onWaiting })) {
+        await findings.add(found)
+        held.note(summary(findings.counts))
+      }
+    } catch (error) {
+      trouble = error
+    }
+    // Whatever ended the scan: what was found is handed in.
+    await findings.flush()
+    const found = summary(findings.counts)
+    if (held.stopReason === 'canceled') return { state: 'CANCELED', message: `Canceled after ${found}` }
+    if (trouble !== undefined) return failed(`The link broke off after ${found}: ${linkTrouble(trouble)}`)
+    return { state: 'FINISHED', message: found }
+  }
+
+  /** Behind its findings, so that they are there when the cloud hears of the end. */
+  async #end(held: HeldJob, { state, message }: Ending): Promise<void> {
+    const said = message === undefined ? {} : { message: message.slice(0, workflowLimits.message) }
+    const parcel: Parcel = { kind: 'end', jobId: held.job.id, lease: held.lease, state, ...said }
+    await this.#options.spool.append(parcel, this.#stopping.signal)
+  }
+}
+
+function failed(message: string): Ending {
+  return { state: 'FAILED', message }
+}
+
+function summary({ found, errors }: { found: number; errors: number }): string {
+  const devices = `${found} ${found === 1 ? 'device' : 'devices'}`
+  return errors === 0 ? devices : `${devices}, ${errors} ${errors === 1 ? 'error' : 'errors'}`
+}

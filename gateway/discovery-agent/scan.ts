@@ -1,0 +1,89 @@
+import { status } from '@grpc/grpc-js'
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import { linkServices } from '@millwright/api/link-protocol.ts'
+import { BackOff, pause } from '../back-off.ts'
+import { isServiceError, LinkClient, offers } from '../link-client.ts'
+import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'
+import { documentOf } from '../mapping/document.ts'
+import type { Registration } from '../registry/registration.ts'
+import type { Wanted } from './definition.ts'
+import { errorOfLink } from './device-error.ts'
+
+/** What came from a link in one message. */
+export type Found = { mapped: Mapped[]; errors: DeviceError[] }
+
+/** How long it is tried again when a link cannot begin: busy with somebody else's scan, or just starting. */
+const patienceMs = { busy: 15 * 60_000, away: 10_000 } as const
+
+type Scan = {
+  registration: Registration
+  wanted: Wanted
+  signal: AbortSignal
+  /** The link cannot begin yet. */
+  onWaiting?: (why: string) => void
+}
+
+/** Has a link discover devices, by whichever interface it has. Ends early, without an error, when the signal says so. */
+export async function* scan(options: Scan): AsyncGenerator<Found> {
+  const { registration, signal, onWaiting } = options
+  const backOff = new BackOff({ firstMs: 500, longestMs: 15_000 })
+  const beganAtMs = performance.now()
+  for (;;) {
+    let hasBegun = false
+    using link = new LinkClient(registration)
+    try {
+      for await (const found of discover(link, options)) {
+        hasBegun = true
+        yield found
+      }
+      return
+    } catch (error) {
+      if (signal.aborted) return
+      const patience = hasBegun ? 0 : patienceFor(error)
+      if (performance.now() - beganAtMs > patience) throw error
+      onWaiting?.(patience === patienceMs.busy ? 'The link is busy' : 'The link does not answer yet')
+      await pause(backOff.nextMs(), signal)
+      if (signal.aborted) return
+    }
+  }
+}
+
+function patienceFor(error: unknown): number {
+  if (!isServiceError(error)) return 0
+  if (error.code === status.RESOURCE_EXHAUSTED) return patienceMs.busy
+  return error.code === status.UNAVAILABLE ? patienceMs.away : 0
+}
+
+async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<Found> {
+  const { registration } = scanning
+  const isOfFirstGeneration = offers(registration, 'firstDiscovery') && !offers(registration, 'discover')
+  yield* isOfFirstGeneration ? discoverFirst(link, scanning) : discoverNow(link, scanning)
+}
+
+async function* discoverNow(link: LinkClient, { wanted, signal }: Scan): AsyncGenerator<Found> {
+  const parameter = ({ key, operator, value }: Wanted['filters'][number]) => ({ key, operator, value })
+  const request = { filters: wanted.filters.map(parameter), options: wanted.options.map(parameter) }
+  const stream = link.stream(linkServices.discover.method.discoverDevices, request, { signal })
+  for await (const { devices, errors } of stream) {
+    yield {
+      mapped: devices.map(({ identifiers }) => assetOfDevice(identifiers)),
+      errors: errors.map(errorOfLink),
+    }
+  }
+}
+
+/** The first generation began a discovery, subscribed to what it found, and stopped it. */
+async function* discoverFirst(link: LinkClient, { wanted, signal }: Scan): AsyncGenerator<Found> {
+  const { startDeviceDiscovery, subscribeDiscoveryResults, stopDeviceDiscovery } = linkServices.firstDiscovery.method
+  const parameter = ({ key, operator, text }: Wanted['filters'][number]) => ({ key, operator, value: text })
+  const request = { filters: wanted.filters.map(parameter), options: wanted.options.map(parameter) }
+  const { discoveryId } = await link.call(startDeviceDiscovery, request, { signal })
+  try {
+    for await (const { devices } of link.stream(subscribeDiscoveryResults, { discoveryId }, { signal })) {
+      yield { mapped: devices.map(({ parameters }) => assetOfDocument(documentOf(parameters))), errors: [] }
+    }
+  } finally {
+    // Whether it still ran or not: the link need not keep it any longer.
+    await link.call(stopDeviceDiscovery, { discoveryId }).catch(() => undefined)
+  }
+}

@@ -1,0 +1,584 @@
+import assert from 'node:assert/strict'
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
+import { status } from '@grpc/grpc-js'
+import { type RunningGateway, startGateway } from './gateway.ts'
+import { createLog, type Log } from './log.ts'
+import { SetupError } from './setup-error.ts'
+import { askRegistry, settingsFor, TestCloud, TestLink, temporaryFolder, until } from './testing.ts'
+
+const uri = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1/Device#'
+const field = (path: string, value: string) => ({ text: value, classifiers: [{ type: 'URI', value: uri + path }] })
+
+function device(number: number) {
+  const mac = `00:16:3e:${number.toString(16).padStart(6, '0').match(/../g)?.join(':')}`
+  const children = [
+    field('asset_identifiers/asset_identifier_type', 'MacIdentifier'),
+    field('asset_identifiers/mac_address', mac),
+  ]
+  const identifiers = [
+    field('name', `Device ${number}`),
+    { children: { value: children }, classifiers: [{ type: 'URI', value: `${uri}asset_identifiers` }] },
+  ]
+  return { identifiers, timestamp: '19347439483904' }
+}
+
+const version = (_: unknown, answer: (error: null, value: object) => void) =>
+  answer(null, {
+    version: { major: 1, minor: 2, patch: 3, suffix: 'rc.1', vendor_name: 'Works', product_name: 'Link' },
+  })
+
+// biome-ignore lint/suspicious/noExplicitAny: calls of a library without types
+type Call = any
+
+const driverInfo = { GetVersionInfo: version }
+
+function discovering(discover: (call: Call) => void, more: object = {}) {
+  return {
+    'connectivitysuite.drvinfo.v1': driverInfo,
+    'industrialassethub.discover.v1': {
+      GetFilterTypes: (_: Call, answer: Call) => answer({ code: status.UNKNOWN, details: 'no supported filters' }),
+      GetFilterOptions: (_: Call, answer: Call) =>
+        answer(null, { filter_options: [{ key: 'limit', datatype: 'VT_UINT64', description: 'How many' }] }),
+      DiscoverDevices: discover,
+    },
+    ...more,
+  }
+}
+
+const linkId = 'cdm-device-class-driver-test'
+
+describe('a gateway', () => {
+  let cloud: TestCloud
+  let gateway: RunningGateway
+  const home = temporaryFolder()
+
+  before(async () => {
+    cloud = await TestCloud.start()
+    cloud.configure(home)
+    gateway = await startGateway(settingsFor(home), { renewEveryMs: 50 })
+  })
+  after(async () => {
+    await gateway.stop()
+    await cloud.stop()
+  })
+  beforeEach(() => {
+    cloud.answering = () => undefined
+  })
+
+  const register = (link: TestLink, id = linkId) =>
+    askRegistry(gateway.registryPort, link.vendor)('RegisterService', {
+      info: {
+        app_instance_id: id,
+        ipv4_address: '127.0.0.1',
+        grpc_ip_port_number: link.port,
+        app_types: [],
+        interfaces: [],
+        driver_schema_uris: ['test.al'],
+      },
+    })
+  const lastReport = () => cloud.callsOf('reportLinks').at(-1)?.body.data.links ?? []
+  const stateOf = (id: string) => lastReport().find((link: Call) => link.appInstanceId === id)?.state
+  const running = async (link: TestLink, id = linkId) => {
+    await register(link, id)
+    await until(() => stateOf(id) === 'running')
+  }
+  const discover = (more: object = {}) => cloud.offer('discovery', { runId: 'r', assetLinkId: linkId, ...more })
+
+  test('made a key that only its owner can read, and enrolled', () => {
+    assert.equal(statSync(join(home, 'gateway-key.pem')).mode & 0o777, 0o600)
+    assert.equal(gateway.tenantName, 'plant')
+    assert.doesNotMatch(readFileSync(join(home, 'identity.json'), 'utf8'), /secret-of-the-file/)
+  })
+
+  test('asks a link that registers who it is, and tells the cloud', async () => {
+    using link = await TestLink.start(discovering((call) => call.end()))
+    await running(link)
+    const [report] = lastReport()
+    assert.deepEqual(report, {
+      appInstanceId: linkId,
+      deviceClass: 'test.al',
+      vendorPrefix: 'siemens',
+      endpoint: `127.0.0.1:${link.port}`,
+      state: 'running',
+      interfaces: ['siemens.connectivitysuite.drvinfo.v1', 'siemens.industrialassethub.discover.v1'],
+      product: { vendor: 'Works', name: 'Link', version: '1.2.3-rc.1' },
+      filters: [],
+      options: [{ key: 'limit', dataType: 'unsigned', mandatory: false, description: 'How many' }],
+      credentialSchemas: [],
+    })
+    await askRegistry(gateway.registryPort, 'siemens')('UnregisterService', { info: { app_instance_id: linkId } })
+    await until(() => cloud.callsOf('reportLinks').some(({ body }) => body.data.links[0]?.state === 'gone'))
+  })
+
+  test('says that a link registered an address where nobody answers', async () => {
+    const link = await TestLink.start({ 'connectivitysuite.drvinfo.v1': driverInfo })
+    link.stop()
+    await register(link, 'nowhere')
+    const report = await until(() => lastReport().find((one: Call) => /does not answer/.test(one.problem ?? '')))
+    assert.equal(report.state, 'unreachable')
+    assert.match(report.problem, new RegExp(`127.0.0.1:${link.port}`))
+  })
+
+  for (const vendor of ['siemens', 'millwright']) {
+    test(`discovers with a link of ${vendor}, and hands in what it finds before the job ends`, async () => {
+      let asked: Call
+      using link = await TestLink.start(
+        discovering((call) => {
+          asked = call.request
+          call.write({ devices: [device(1), device(2)] })
+          const parameters = { parameter_json: '{"ipAddress":"10.0.0.1"}', credentials: [{ credentials: 'hidden' }] }
+          const error = { result_code: 16, description: 'no', device: { connection_parameter_set: parameters } }
+          call.write({ errors: [error] })
+          call.end()
+        }),
+        vendor,
+      )
+      await running(link)
+      const job = discover({ options: [{ key: 'limit', value: '7' }], filters: [] })
+      await until(() => cloud.endOf(job))
+      assert.deepEqual(cloud.endOf(job), { jobId: job, state: 'FINISHED', message: '2 devices, 1 error' })
+      assert.deepEqual(
+        cloud.found(job).map(({ name }) => name),
+        ['Device 1', 'Device 2'],
+      )
+      assert.deepEqual(cloud.errors(job), [{ code: 16, description: 'no', device: { ipAddress: '10.0.0.1' } }])
+      assert.equal(asked.options[0].value.uint64_value, '7')
+      const order = cloud.calls.filter(({ body, params }) => params.id === job || body.data.jobId === job)
+      assert.equal(order.at(-1)?.operation, 'endJob')
+    })
+  }
+
+  test('splits what it finds into uploads that the cloud takes', async () => {
+    using link = await TestLink.start(
+      discovering((call) => {
+        call.write({ devices: Array.from({ length: 1_201 }, (_, number) => device(number)) })
+        call.end()
+      }),
+    )
+    await running(link)
+    const job = discover()
+    await until(() => cloud.endOf(job))
+    const sizes = cloud.callsOf('uploadFound').filter(({ params }) => params.id === job)
+    assert.deepEqual(
+      sizes.map(({ body }) => [body.data.sequence, body.data.assets.length]),
+      [
+        [0, 500],
+        [1, 500],
+        [2, 201],
+      ],
+    )
+  })
+
+  test('ends a job of a link that nobody registered', async () => {
+    const job = cloud.offer('discovery', { assetLinkId: 'unknown' })
+    await until(() => cloud.endOf(job))
+    assert.equal(cloud.endOf(job).state, 'FAILED')
+    assert.match(cloud.endOf(job).message, /No service is registered as unknown/)
+  })
+
+  test('waits for a link that is busy', async () => {
+    let attempts = 0
+    using link = await TestLink.start(
+      discovering((call) => {
+        attempts += 1
+        if (attempts < 3) return call.emit('error', { code: status.RESOURCE_EXHAUSTED, details: 'one at a time' })
+        call.write({ devices: [device(1)] })
+        call.end()
+      }),
+    )
+    await running(link)
+    const job = discover()
+    await until(() => cloud.endOf(job))
+    assert.equal(cloud.endOf(job).state, 'FINISHED')
+    assert.equal(attempts, 3)
+  })
+
+  test('has a link do one scan at a time, however many jobs there are', async () => {
+    let atOnce = 0
+    let most = 0
+    using link = await TestLink.start(
+      discovering((call) => {
+        atOnce += 1
+        most = Math.max(most, atOnce)
+        setTimeout(() => {
+          atOnce -= 1
+          call.end()
+        }, 20)
+      }),
+    )
+    await running(link)
+    const jobs = [discover(), discover(), discover()]
+    await until(() => jobs.every((job) => cloud.endOf(job)))
+    assert.equal(most, 1)
+  })
+
+  test('hands in what came when a link dies in the middle', async () => {
+    const link = await TestLink.start(
+      discovering((call) => {
+        call.write({ devices: [device(1)] })
+        setTimeout(() => link.stop(), 50)
+      }),
+    )
+    await running(link)
+    const job = discover()
+    await until(() => cloud.endOf(job))
+    assert.equal(cloud.endOf(job).state, 'FAILED')
+    assert.match(cloud.endOf(job).message, /broke off after 1 device/)
+    assert.equal(cloud.found(job).length, 1)
+  })
+
+  test('stops a scan that is canceled, and keeps what it found', async () => {
+    let isCanceled = false
+    using link = await TestLink.start(
+      discovering((call) => {
+        call.on('cancelled', () => {
+          isCanceled = true
+        })
+        call.write({ devices: [device(1)] })
+      }),
+    )
+    await running(link)
+    const job = discover()
+    const renewals = () => cloud.callsOf('renewLease').filter(({ body }) => body.data.jobId === job)
+    await until(() => renewals().some(({ body }) => body.data.message === '1 device'))
+    cloud.canceled.add(job)
+    await until(() => cloud.endOf(job))
+    assert.deepEqual(cloud.endOf(job), { jobId: job, state: 'CANCELED', message: 'Canceled after 1 device' })
+    assert.equal(cloud.found(job).length, 1)
+    await until(() => isCanceled)
+  })
+
+  test('discovers with a link of the first generation, and stops what it started', async () => {
+    let stopped: Call
+    const path = 'commondevicemanagement.devicediscovery.v1'
+    using link = await TestLink.start({
+      'connectivitysuite.drvinfo.v1': driverInfo,
+      [path]: {
+        StartDeviceDiscovery: (call: Call, answer: Call) =>
+          answer(null, { discovery_id: call.request.filters[0].value === '10.0.0.*' ? 7 : 0 }),
+        SubscribeDiscoveryResults: (call: Call) => {
+          const parameters = {
+            fields: { name: { stringValue: 'Old' }, mac_address: { stringValue: '00:16:3e:00:00:09' } },
+          }
+          const identifiers = {
+            listValue: { values: [{ structValue: { fields: { mac_address: parameters.fields.mac_address } } }] },
+          }
+          call.write({
+            devices: [{ parameters: { fields: { name: parameters.fields.name, mac_identifiers: identifiers } } }],
+          })
+          call.end()
+        },
+        StopDeviceDiscovery: (call: Call, answer: Call) => {
+          stopped = call.request
+          answer(null, {})
+        },
+      },
+    })
+    await askRegistry(gateway.registryPort, 'siemens')('RegisterService', {
+      info: {
+        app_instance_id: linkId,
+        ipv4_address: '127.0.0.1',
+        grpc_ip_port_number: link.port,
+        interfaces: [`siemens.${path}`],
+      },
+    })
+    const job = discover({ filters: [{ key: 'ip', value: '10.0.0.*' }] })
+    await until(() => cloud.endOf(job))
+    assert.equal(cloud.endOf(job).state, 'FINISHED')
+    assert.equal(cloud.found(job)[0]?.name, 'Old')
+    assert.deepEqual(stopped, { discovery_id: 7 })
+  })
+
+  test('reads properties: one result for each key, what is missing is explained', async () => {
+    let asked: Call
+    using link = await TestLink.start(
+      discovering((call) => call.end(), {
+        'connectivitysuite.deviceinfo.v1': {
+          GetPropertyValues: (call: Call, answer: Call) => {
+            asked = call.request
+            const certificate = { struct_value: { fields: { valid: { bool_value: true } } } }
+            const property_results = [
+              { property: { key: 'extra', value: { text: 'not asked for' } } },
+              { property: { key: 'certificate', value: certificate } },
+              { error: { key: 'broken', result_code: 14, description: 'no answer' } },
+            ]
+            answer(null, { property_results })
+          },
+          GetSupportedProperties: (_: Call, answer: Call) =>
+            answer(null, { properties: [{ key: 'certificate', datatype: 'VT_STRUCT' }, { key: 'silent' }] }),
+        },
+      }),
+    )
+    await running(link)
+    const assetIdentifiers = [{ asset_identifier_type: 'MacIdentifier', mac_address: '00:16:3e:00:00:00' }]
+    const keys = ['certificate', 'broken', 'silent', 'nothing', 'certificate']
+    const job = cloud.offer('device-info', { assetLinkId: linkId, assetIdentifiers, keys })
+    const { result } = await until(() => cloud.endOf(job))
+    const certificate = { key: 'certificate', value: { valid: true } }
+    const error = (code: number, name: string, description: string) => ({ code, name, description })
+    assert.deepEqual(result.results, [
+      certificate,
+      { key: 'broken', error: error(14, 'UNAVAILABLE', 'no answer') },
+      { key: 'silent', error: error(9, 'FAILED_PRECONDITION', 'The device did not provide the property') },
+      { key: 'nothing', error: error(3, 'INVALID_ARGUMENT', 'There is no such property') },
+      certificate,
+    ])
+    const { parameter_json } = asked.device.connection_parameter_set
+    assert.deepEqual(JSON.parse(parameter_json), { asset_identifiers: assetIdentifiers })
+
+    const second = cloud.offer('device-info', { assetLinkId: linkId, assetIdentifiers, supported: true })
+    const supported = await until(() => cloud.endOf(second))
+    assert.deepEqual(supported.result.properties, [{ key: 'certificate', dataType: 'structure' }, { key: 'silent' }])
+  })
+
+  test('says when the device cannot be reached', async () => {
+    const refuse = (_: Call, answer: Call) => answer({ code: status.UNAVAILABLE, details: 'no route' })
+    using link = await TestLink.start(
+      discovering((call) => call.end(), {
+        'connectivitysuite.deviceinfo.v1': { GetPropertyValues: refuse, GetSupportedProperties: refuse },
+      }),
+    )
+    await running(link)
+    const job = cloud.offer('device-info', { assetLinkId: linkId, assetIdentifiers: [], keys: ['a'] })
+    const { state, result } = await until(() => cloud.endOf(job))
+    assert.equal(state, 'FINISHED')
+    assert.deepEqual(result, { unreachable: true, description: 'UNAVAILABLE: no route' })
+  })
+
+  test('follows alarms and events of links that have them', async () => {
+    using link = await TestLink.start({
+      'connectivitysuite.drvinfo.v1': driverInfo,
+      'connectivitysuite.alarmsevents.v1': {
+        SubscribeAlarms: (call: Call) =>
+          call.write({
+            notifications: [{ alarm_id: 'A1', priority: 12, alarm_text: { localized_texts: { en: 'Too hot' } } }],
+          }),
+      },
+      'connectivitysuite.driverevent.v1': {
+        SubscribeEvents: (call: Call) => {
+          const value = Buffer.from([0x10, 0x02])
+          const type_url = 'type.googleapis.com/siemens.connectivitysuite.driverevent.v1.DriverStateNotification'
+          call.write({ notifications: [{ type_url, value }] })
+        },
+      },
+    })
+    await askRegistry(gateway.registryPort, 'siemens')('RegisterService', {
+      info: {
+        app_instance_id: 'alarming',
+        ipv4_address: '127.0.0.1',
+        grpc_ip_port_number: link.port,
+        app_types: ['cs-alarms-events', 'cs-driver'],
+      },
+    })
+    await until(() => gateway.status().events.length >= 2)
+    const texts = gateway.status().events.map((event) => event.text)
+    assert.ok(texts.includes('A1 priority 12 Too hot'))
+    assert.ok(texts.includes('driver is bad'))
+  })
+
+  test('lets agents on this machine reach the cloud as the gateway, on its routes only', async () => {
+    const proxy = `http://127.0.0.1:${gateway.proxyPort}`
+    const report = { method: 'PUT', headers: { 'content-type': 'application/json', authorization: 'Bearer stolen' } }
+    const body = JSON.stringify({ data: { gatewayVersion: '9.9.9', links: [] } })
+    assert.equal((await fetch(`${proxy}/gatekeeper/v1/links`, { ...report, body })).status, 200)
+    assert.ok(cloud.callsOf('reportLinks').some((call) => call.body.data.gatewayVersion === '9.9.9'))
+    for (const path of ['/iam/v1/users', '/gatekeeper/v1/%2e%2e/%2e%2e/iam/v1/users', '/gatekeeper/v10/links', '/']) {
+      assert.equal((await fetch(proxy + path)).status, 404, path)
+    }
+    assert.equal(
+      (await fetch(`${proxy}/gatekeeper/v1/links`, { headers: { origin: 'https://evil.example' } })).status,
+      403,
+    )
+    const status = (await (await fetch(`${proxy}/gateway/status`)).json()) as Call
+    assert.equal(status.cloud.standing, 'online')
+  })
+
+  test('passes events on to agents as they come', async () => {
+    const ending = new AbortController()
+    const url = `http://127.0.0.1:${gateway.proxyPort}/gatekeeper/v1/jobs/events`
+    const response = await fetch(url, { signal: ending.signal })
+    assert.equal(response.headers.get('content-type'), 'text/event-stream')
+    const reader = (response.body ?? assert.fail()).getReader()
+    const read = async () => new TextDecoder().decode((await reader.read()).value)
+    assert.match(await read(), /first/)
+    cloud.wake()
+    assert.match(await read(), /second/)
+    ending.abort()
+  })
+})
+
+describe('a gateway without a steady line', () => {
+  const given = async (context: TestContext, more: Partial<ReturnType<typeof settingsFor>> = {}) => {
+    const cloud = await TestCloud.start()
+    context.after(() => cloud.stop())
+    const home = temporaryFolder()
+    cloud.configure(home)
+    return { cloud, home, settings: settingsFor(home, more) }
+  }
+  const started = async (context: TestContext, settings: ReturnType<typeof settingsFor>, log?: Log) => {
+    const gateway = await startGateway(settings, log === undefined ? {} : { log })
+    context.after(() => gateway.stop())
+    return gateway
+  }
+  const registering = (gateway: RunningGateway, link: TestLink) =>
+    askRegistry(gateway.registryPort, link.vendor)('RegisterService', {
+      info: { app_instance_id: linkId, ipv4_address: '127.0.0.1', grpc_ip_port_number: link.port },
+    })
+
+  test('finishes a scan while the cloud is away, and delivers it after a restart of both', async (context) => {
+    const { cloud, settings } = await given(context)
+    let scan: Call
+    using link = await TestLink.start(
+      discovering((call) => {
+        scan = call
+      }),
+    )
+    const first = await started(context, settings)
+    await registering(first, link)
+    const job = cloud.offer('discovery', { assetLinkId: linkId })
+    await until(() => scan)
+    await cloud.stop()
+    scan.write({ devices: [device(1)] })
+    scan.end()
+    await until(() => first.status().spool.entries === 2)
+    await first.stop()
+    assert.deepEqual(cloud.found(job), [])
+
+    await cloud.listen()
+    const second = await started(context, settings)
+    assert.equal(second.status().links.length, 1)
+    await until(() => cloud.endOf(job))
+    assert.equal(cloud.found(job).length, 1)
+    assert.equal(cloud.endOf(job).state, 'FINISHED')
+  })
+
+  test('goes on with a scan whose job was offered again', async (context) => {
+    const { cloud, settings } = await given(context)
+    let scans = 0
+    let scan: Call
+    using link = await TestLink.start(
+      discovering((call) => {
+        scans += 1
+        scan = call
+      }),
+    )
+    const gateway = await started(context, settings)
+    await registering(gateway, link)
+    const job = cloud.offer('discovery', { assetLinkId: linkId })
+    await until(() => scan)
+    const old = cloud.leases.get(job)
+    cloud.jobs.push({ id: job, workflow: 'discovery', definition: { assetLinkId: linkId } })
+    cloud.wake()
+    await until(() => cloud.leases.get(job) !== old)
+    scan.write({ devices: [device(1)] })
+    scan.end()
+    await until(() => cloud.endOf(job))
+    assert.equal(scans, 1)
+    assert.equal(cloud.callsOf('endJob').at(-1)?.params.id, cloud.leases.get(job))
+  })
+
+  test('does not scan for a job that is being canceled', async (context) => {
+    const { cloud, settings } = await given(context)
+    await started(context, settings)
+    const id = crypto.randomUUID()
+    cloud.jobs.push({ id, workflow: 'discovery', definition: { assetLinkId: linkId }, state: 'CANCELING' })
+    cloud.wake()
+    await until(() => cloud.endOf(id))
+    assert.equal(cloud.endOf(id).state, 'CANCELED')
+  })
+
+  test('holds a link up that finds faster than the cloud takes', async (context) => {
+    const { cloud, settings } = await given(context, { spoolBytes: 300_000 })
+    let isOpen = false
+    cloud.answering = ({ operation }) =>
+      operation === 'uploadFound' && !isOpen
+        ? { status: 503, body: { code: 'overloaded', detail: 'later' } }
+        : undefined
+    let written = 0
+    const total = 6_000
+    using link = await TestLink.start(
+      discovering((call) => {
+        const more = () => {
+          while (written < total) {
+            written += 10
+            if (!call.write({ devices: Array.from({ length: 10 }, (_, index) => device(written + index)) })) {
+              return call.once('drain', more)
+            }
+          }
+          call.end()
+        }
+        more()
+      }),
+    )
+    const gateway = await started(context, settings)
+    await registering(gateway, link)
+    const job = cloud.offer('discovery', { assetLinkId: linkId })
+    await until(() => gateway.status().spool.bytes > 150_000)
+    const heldAt = written
+    assert.ok(gateway.status().spool.bytes <= 300_000)
+    assert.ok(heldAt < total)
+    isOpen = true
+    await until(() => cloud.endOf(job))
+    assert.equal(cloud.found(job).length, total)
+  })
+
+  test('corrects its clock by that of the cloud', async (context) => {
+    const { cloud, settings } = await given(context)
+    cloud.clockAheadMs = 3 * 3_600_000
+    await started(context, settings)
+    await until(() => cloud.callsOf('reportLinks').length > 0)
+  })
+
+  test('renews its token before it expires, and says once that it was revoked', async (context) => {
+    const { cloud, settings } = await given(context)
+    const lines: string[] = []
+    const log = createLog({ level: 'info', to: { write: (line: string) => void lines.push(line) } })
+    cloud.tokenSeconds = 2
+    const gateway = await started(context, settings, log)
+    await until(() => cloud.tokens >= 3)
+    cloud.isRevoked = true
+    await until(() => gateway.status().cloud.standing === 'refused')
+    const refusals = lines.filter((line) => /refuses this gateway/.test(line))
+    assert.equal(refusals.length, 1)
+    assert.ok(lines.every((line) => !/token-\d/.test(line)))
+  })
+})
+
+describe('a start that cannot be', () => {
+  const refusedWith = async (settings: ReturnType<typeof settingsFor>, sentence: RegExp) => {
+    await assert.rejects(startGateway(settings), (error) => {
+      assert.ok(error instanceof SetupError, String(error))
+      assert.match(error.message, sentence)
+      return true
+    })
+  }
+
+  test('says what to put right', async () => {
+    const cloud = await TestCloud.start()
+    const home = temporaryFolder()
+    const settings = settingsFor(home)
+    await refusedWith(settings, /gateway-config.json is not there: create a gateway/)
+    writeFileSync(settings.configFile, '{}')
+    await refusedWith(settings, /is not a gateway-config.json of this platform/)
+    cloud.configure(home, { enrolmentToken: 'of yesterday' })
+    await refusedWith(settings, /The file was used before/)
+    cloud.configure(home, { enrolmentToken: 'old', expiresTimestamp: '2020-01-01T00:00:00.000Z' })
+    await refusedWith(settings, /expired at 2020-01-01/)
+    cloud.configure(home, { baseUrl: 'http://127.0.0.1:1' })
+    await refusedWith(settings, /cannot be reached at http:\/\/127.0.0.1:1 \(ECONNREFUSED\)/)
+    cloud.configure(home)
+    const gateway = await startGateway(settings)
+    await gateway.stop()
+    cloud.configure(home, { gatewayId: crypto.randomUUID() })
+    await refusedWith(settings, /give each gateway a home of its own/)
+    rmSync(settings.configFile)
+    chmodSync(join(home, 'gateway-key.pem'), 0o644)
+    await (await startGateway(settings)).stop()
+    assert.equal(statSync(join(home, 'gateway-key.pem')).mode & 0o777, 0o600)
+    writeFileSync(join(home, 'gateway-key.pem'), 'rubbish')
+    await refusedWith(settings, /does not hold the gateway's key/)
+    await cloud.stop()
+  })
+})

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { client, overHttp } from '@millwright/api/client.ts'
+import { GatewayConfig, onboarding } from '@millwright/api/onboarding.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import Value from 'typebox/value'
+import type { Clock } from '../clock.ts'
+import { readIfThere, writeDurably } from '../durable-file.ts'
+import { SetupError } from '../setup-error.ts'
+import { gatewayVersion } from '../version.ts'
+import type { OwnKey } from './key.ts'
+import { enrolmentProof } from './signatures.ts'
+
+/** Who this gateway is in the cloud, once it has enrolled. */
+export type Identity = {
+  gatewayId: string
+  clientId: string
+  tenantName: string
+  name: string
+  baseUrl: string
+  /** Which file brought it in: another one for the same gateway enrols anew. */
+  enrolledWith: string
+}
+
+type Options = { home: string; configFile: string; key: OwnKey; clock: Clock; fetch: typeof fetch }
+
+/** The identity that was enrolled before, or a new one by the configuration file. */
+export async function enrolledIdentity(options: Options): Promise<Identity> {
+  const file = join(options.home, 'identity.json')
+  const written = await readIfThere(file)
+  const known: Identity | undefined = written === undefined ? undefined : JSON.parse(written)
+  const config = await readConfig(options.configFile)
+  if (config === undefined) {
+    if (known !== undefined) return known
+    throw new SetupError(
+      `${options.configFile} is not there: create a gateway on the platform, download its gateway-config.json and put it there, or name it with --config.`,
+    )
+  }
+  if (known !== undefined && known.gatewayId !== config.gatewayId) {
+    throw new SetupError(
+      `${options.home} belongs to the gateway "${known.name}" (${known.gatewayId}), but ${options.configFile} is for "${config.name}" (${config.gatewayId}): give each gateway a home of its own.`,
+    )
+  }
+  const isSameFile = known?.enrolledWith === hashOf(config.enrolmentToken)
+  // The platform may have moved: the file beside the gateway says where to.
+  const identity = isSameFile
+    ? { ...known, baseUrl: config.baseUrl }
+    : await enrol(config, options).catch(orElse(known))
+  await writeDurably(file, `${JSON.stringify(identity, null, 2)}\n`)
+  return identity
+}
+
+/** A file that does not work beside a gateway that does is no reason to stop working. */
+function orElse(known: Identity | undefined): (error: unknown) => Identity {
+  return (error) => {
+    if (known !== undefined) return known
+    throw error
+  }
+}
+
+async function readConfig(file: string): Promise<GatewayConfig | undefined> {
+  const text = await readIfThere(file).catch((error: NodeJS.ErrnoException) => {
+    throw new SetupError(`${file} cannot be read: ${error.code ?? error.message}.`)
+  })
+  if (text === undefined) return undefined
+  const config = parsed(text)
+  if (!Value.Check(GatewayConfig, config) || !/^https?:\/\//.test(config.baseUrl) || !URL.canParse(config.baseUrl)) {
+    throw new SetupError(`${file} is not a gateway-config.json of this platform: create it anew and download it again.`)
+  }
+  return config
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function enrol(config: GatewayConfig, { key, clock, fetch }: Options): Promise<Identity> {
+  const { gatewayId, enrolmentToken, baseUrl, name } = config
+  let corrected = false
+  const observing: typeof globalThis.fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    corrected = clock.observe(response.headers.get('date') ?? undefined)
+    return response
+  }
+  const { enrol: send } = client(onboarding, overHttp({ baseUrl, fetch: observing }))
+  const attempt = async () => {
+    const proof = await enrolmentProof({ key, clock }, { gatewayId, enrolmentToken })
+    const data = { gatewayId, enrolmentToken, publicKey: key.publicKey, proof, version: gatewayVersion }
+    return send({ body: { data } })
+  }
+  const answer = await attempt()
+    // Signed with a clock that was wrong: by now it is right.
+    .catch((error: unknown) => (corrected ? attempt() : Promise.reject(error)))
+    .catch((error: unknown) => {
+      throw explained(error, config, clock)
+    })
+  const { tenantName, clientId } = answer.data
+  return { gatewayId, clientId, tenantName, name, baseUrl, enrolledWith: hashOf(enrolmentToken) }
+}
+
+/** Why it did not work, and what to do. */
+function explained(error: unknown, { baseUrl, expiresTimestamp, name }: GatewayConfig, clock: Clock): SetupError {
+  if (error instanceof Problem && error.code === 'enrolment_refused') {
+    if (Date.parse(expiresTimestamp) <= clock.now()) {
+      return new SetupError(
+        `The gateway-config.json of "${name}" expired at ${expiresTimestamp}: create a new one on the platform and start again.`,
+        { cause: error },
+      )
+    }
+    return new SetupError(
+      `The platform refused to enrol "${name}": ${error.message}. A gateway-config.json works once; create a new one and start again.`,
+      { cause: error },
+    )
+  }
+  if (error instanceof Problem) {
+    return new SetupError(
+      `${baseUrl} answered ${error.status} to the enrolment: ${error.message || error.title}. Is it the platform that made the gateway-config.json?`,
+      { cause: error },
+    )
+  }
+  return new SetupError(
+    `The platform cannot be reached at ${baseUrl} (${reasonOf(error)}): check the address, the network and proxies, then start again.`,
+    { cause: error },
+  )
+}
+
+/** What is at the bottom of a failed request. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.cause instanceof Error) return reasonOf(error.cause)
+  const { code } = error as NodeJS.ErrnoException
+  return code ?? error.message
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}

@@ -1,0 +1,106 @@
+import { Problem } from '@millwright/api/problem.ts'
+import type { WorkflowJob } from '@millwright/api/workflows.ts'
+import { pause } from '../back-off.ts'
+import type { Outgoing } from '../outgoing.ts'
+
+/** How a job ended, as the cloud is told. */
+export type Ending = {
+  state: 'FINISHED' | 'FAILED' | 'CANCELED'
+  message?: string
+  result?: Record<string, unknown>
+}
+
+/** Why work on a job stops before it is done. */
+export type StopReason = 'canceled' | 'abandoned' | 'stopping'
+
+/** Well before the lease runs out, also when one attempt is lost. */
+const renewEveryMs = 10_000
+
+/** A job whose lease was lost is offered again to this gateway at once, if it is still wanted. */
+const adoptWithinMs = 60_000
+
+const longestMessage = 1_024
+
+type Options = { job: WorkflowJob; lease: string; outgoing: Outgoing; renewEveryMs?: number | undefined }
+
+/** A job that this gateway works on: kept by renewing its lease, given up when the cloud wants that. */
+export class HeldJob {
+  readonly job: WorkflowJob
+  readonly #outgoing: Outgoing
+  readonly #renewEveryMs: number
+  readonly #stopping = new AbortController()
+  readonly #done = new AbortController()
+  #lease: string
+  #lostAtMs: number | undefined
+  #note: { progress?: number; message?: string } = {}
+
+  constructor({ job, lease, outgoing, ...options }: Options) {
+    this.job = job
+    this.#lease = lease
+    this.#outgoing = outgoing
+    this.#renewEveryMs = options.renewEveryMs ?? renewEveryMs
+  }
+
+  get lease(): string {
+    return this.#lease
+  }
+
+  /** Says that work on the job must stop, with a `StopReason`. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  get stopReason(): StopReason | undefined {
+    return this.signal.aborted ? this.signal.reason : undefined
+  }
+
+  stop(reason: StopReason): void {
+    this.#stopping.abort(reason)
+  }
+
+  /** What people see of the job from the next renewal on. */
+  note(message: string, progress?: number): void {
+    this.#note = { message: message.slice(0, longestMessage), ...(progress === undefined ? {} : { progress }) }
+  }
+
+  /** The cloud had given up on us and offers the job again: what was begun goes on. */
+  adopt(lease: string): void {
+    this.#lease = lease
+    this.#lostAtMs = undefined
+  }
+
+  /** Renews the lease while the work lasts. A cloud that cannot be reached is no reason to stop. */
+  async keepDuring<Result>(work: () => Promise<Result>): Promise<Result> {
+    const renewing = this.#keep()
+    try {
+      return await work()
+    } finally {
+      this.#done.abort()
+      await renewing
+    }
+  }
+
+  async #keep(): Promise<void> {
+    const signal = AbortSignal.any([this.#done.signal, this.#stopping.signal])
+    for (;;) {
+      await pause(this.#renewEveryMs, signal)
+      if (signal.aborted) return
+      if (this.#lostAtMs === undefined) await this.#renew()
+      else if (performance.now() - this.#lostAtMs > adoptWithinMs) this.stop('abandoned')
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const lease = this.#lease
+    try {
+      const { data } = await this.#outgoing.gatekeeper.renewLease({
+        params: { id: lease },
+        body: { data: { jobId: this.job.id, ...this.#note } },
+      })
+      if (data.cancelRequested) this.stop('canceled')
+    } catch (error) {
+      const isLost = error instanceof Problem && (error.code === 'lease_lost' || error.code === 'not_found')
+      if (isLost && this.#lease === lease) this.#lostAtMs = performance.now()
+    }
+  }
+}

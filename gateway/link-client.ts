@@ -1,0 +1,121 @@
+import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import {
+  interfaceName,
+  type LinkService,
+  linkServices,
+  parseInterfaceName,
+  wireMethod,
+} from '@millwright/api/link-protocol.ts'
+import { endpointOf, type Registration } from './registry/registration.ts'
+
+/** How long a question to a link may take that it can answer by itself. */
+const answerMs = 10_000
+
+const channelOptions = {
+  // Links are on this network: a proxy for the way to the cloud is not for them.
+  'grpc.enable_http_proxy': 0,
+  'grpc.initial_reconnect_backoff_ms': 250,
+  'grpc.max_reconnect_backoff_ms': 5_000,
+  // A machine that died without a word is noticed at last; links hang up on whoever asks more often than this.
+  'grpc.keepalive_time_ms': 330_000,
+  'grpc.keepalive_timeout_ms': 20_000,
+} as const
+
+type CallOptions = { signal?: AbortSignal; deadlineMs?: number }
+
+/** The questions of the gateway to one link, under the prefix under which that link speaks. */
+export class LinkClient {
+  readonly #client: Client
+  readonly #registration: Registration
+
+  constructor(registration: Registration) {
+    this.#registration = registration
+    this.#client = new Client(endpointOf(registration), credentials.createInsecure(), channelOptions)
+  }
+
+  /** Throws a `ServiceError` with the status that the link answered. */
+  call<Method extends DescMethod>(
+    method: Method,
+    request: MessageInitShape<Method['input']>,
+    { signal, deadlineMs = answerMs }: CallOptions = {},
+  ): Promise<MessageShape<Method['output']>> {
+    const wire = wireMethod(method, interfaceOf(this.#registration, method))
+    return new Promise((resolve, reject) => {
+      const call = this.#client.makeUnaryRequest(
+        wire.path,
+        wire.requestSerialize,
+        wire.responseDeserialize,
+        request,
+        new Metadata(),
+        { deadline: Date.now() + deadlineMs },
+        (error, value) => {
+          signal?.removeEventListener('abort', cancel)
+          if (error !== null) reject(error)
+          else if (value === undefined) reject(new Error(`${wire.path} answered nothing`))
+          else resolve(value)
+        },
+      )
+      const cancel = () => call.cancel()
+      signal?.addEventListener('abort', cancel)
+      if (signal?.aborted) cancel()
+    })
+  }
+
+  /** Messages as the link sends them; reading slowly makes the link send slowly. The signal ends the call. */
+  stream<Method extends DescMethod>(
+    method: Method,
+    request: MessageInitShape<Method['input']>,
+    { signal }: { signal: AbortSignal },
+  ): AsyncIterable<MessageShape<Method['output']>> {
+    const wire = wireMethod(method, interfaceOf(this.#registration, method))
+    const call = this.#client.makeServerStreamRequest(
+      wire.path,
+      wire.requestSerialize,
+      wire.responseDeserialize,
+      request,
+      new Metadata(),
+      {},
+    )
+    const cancel = () => call.cancel()
+    signal.addEventListener('abort', cancel)
+    call.on('close', () => signal.removeEventListener('abort', cancel))
+    if (signal.aborted) cancel()
+    return call
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+}
+
+/** The interface by the name that the link registered it under, else by the prefix under which the link speaks. */
+function interfaceOf({ interfaces, vendor }: Registration, method: DescMethod): string {
+  const service = serviceOf(method)
+  const registered = interfaces.find((name) => parseInterfaceName(name)?.service === service)
+  return registered ?? interfaceName(method.parent, vendor)
+}
+
+function serviceOf(method: DescMethod): LinkService | undefined {
+  const services = Object.entries(linkServices) as [LinkService, DescMethod['parent']][]
+  return services.find(([, service]) => service.typeName === method.parent.typeName)?.[0]
+}
+
+/** Whether the link registered an interface, under whatever prefix. */
+export function offers({ interfaces }: Registration, service: LinkService): boolean {
+  return interfaces.some((name) => parseInterfaceName(name)?.service === service)
+}
+
+export function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number' && 'details' in error
+}
+
+/** What went wrong with a link, for people. */
+export function linkTrouble(error: unknown): string {
+  if (!isServiceError(error)) return error instanceof Error ? error.message : String(error)
+  return `${status[error.code] ?? error.code}: ${error.details}`
+}

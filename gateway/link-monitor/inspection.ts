@@ -1,0 +1,122 @@
+import { status } from '@grpc/grpc-js'
+import type { LinkParameter, LinkReport } from '@millwright/api/gatekeeper.ts'
+import { interfaceName, linkServices } from '@millwright/api/link-protocol.ts'
+import type { GetConfigSchemaResponse, VersionInfo } from '@millwright/api/proto/generated/driver-info_pb.js'
+import type { SupportedFilter, SupportedOption } from '@millwright/api/proto/generated/filters_pb.js'
+import { dataTypeOf, jsonOf } from '@millwright/api/variant.ts'
+import { isServiceError, LinkClient, linkTrouble, offers } from '../link-client.ts'
+import { endpointOf, type Registration } from '../registry/registration.ts'
+
+/** What a link says about itself when it is asked. */
+export type Inspection = Pick<LinkReport, 'filters' | 'options' | 'credentialSchemas' | 'interfaces' | 'state'> &
+  Partial<Pick<LinkReport, 'product' | 'problem'>>
+
+export const unasked: Inspection = {
+  filters: [],
+  options: [],
+  credentialSchemas: [],
+  interfaces: [],
+  state: 'unreachable',
+  problem: 'It has not been asked yet',
+}
+
+const limits = { parameters: 256, schemas: 16, schemaCharacters: 200_000, description: 2_000, text: 256 } as const
+
+const { driverInfo, discover } = linkServices
+
+/** Asks a link who it is and what it understands. A link that has not even got an address that works is unreachable. */
+export async function inspect(registration: Registration, signal: AbortSignal): Promise<Inspection> {
+  using link = new LinkClient(registration)
+  let version: VersionInfo | undefined
+  try {
+    version = (await link.call(driverInfo.method.getVersionInfo, {}, { signal })).version
+  } catch (error) {
+    if (!answered(error)) return { ...unasked, ...unreachable(registration, error) }
+  }
+  const filters = await optional(link.call(discover.method.getFilterTypes, {}, { signal }))
+  const options = await optional(link.call(discover.method.getFilterOptions, {}, { signal }))
+  const schemas = await optional(link.call(driverInfo.method.getConfigSchema, {}, { signal }))
+  const canDiscover = filters.isOffered || options.isOffered
+  return {
+    state: 'running',
+    interfaces: foundInterfaces(registration, { driverInfo: version !== undefined, discover: canDiscover }),
+    ...(version === undefined ? {} : { product: productOf(version) }),
+    filters: parametersOf(filters.answer?.filterTypes ?? []),
+    options: parametersOf(options.answer?.filterOptions ?? []),
+    credentialSchemas: schemasOf(schemas.answer),
+  }
+}
+
+/** Whether the link is still there: the cheapest question that every link can answer. */
+export async function probe(
+  registration: Registration,
+  signal: AbortSignal,
+): Promise<Pick<Inspection, 'state' | 'problem'>> {
+  using link = new LinkClient(registration)
+  try {
+    await link.call(driverInfo.method.getVersionInfo, {}, { signal })
+    return { state: 'running' }
+  } catch (error) {
+    return answered(error) ? { state: 'running' } : unreachable(registration, error)
+  }
+}
+
+function unreachable(registration: Registration, error: unknown): { state: 'unreachable'; problem: string } {
+  const problem = `The link registered ${endpointOf(registration)}, where it does not answer (${linkTrouble(error)}): the address must be one at which this gateway reaches it`
+  return { state: 'unreachable', problem: problem.slice(0, 1_000) }
+}
+
+/** A refusal comes from a link that is there. */
+function answered(error: unknown): boolean {
+  const away = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]
+  return isServiceError(error) && !away.includes(error.code)
+}
+
+/** Links without filters say so by an error; one that does not know the question does not have the interface. */
+async function optional<Answer>(asked: Promise<Answer>): Promise<{ answer?: Answer; isOffered: boolean }> {
+  try {
+    return { answer: await asked, isOffered: true }
+  } catch (error) {
+    return { isOffered: isServiceError(error) && error.code === status.UNKNOWN }
+  }
+}
+
+/** What it registered, and what it answered although the registration did not name it: the first one may come too early. */
+function foundInterfaces(registration: Registration, found: { driverInfo: boolean; discover: boolean }): string[] {
+  const missing = (['driverInfo', 'discover'] as const)
+    .filter((service) => found[service] && !offers(registration, service))
+    .map((service) => interfaceName(linkServices[service], registration.vendor))
+  return [...registration.interfaces, ...missing]
+}
+
+function productOf(version: VersionInfo): NonNullable<LinkReport['product']> {
+  const { major, minor, patch, suffix, vendorName, productName, productDescription, docuUrl } = version
+  const glue = suffix === '' || /^[-+.]/.test(suffix) ? '' : '-'
+  return {
+    vendor: vendorName.slice(0, limits.text),
+    name: productName.slice(0, limits.text),
+    version: `${major}.${minor}.${patch}${glue}${suffix}`.slice(0, 64),
+    ...(productDescription === '' ? {} : { description: productDescription.slice(0, limits.description) }),
+    ...(docuUrl === '' ? {} : { documentation: docuUrl.slice(0, limits.description) }),
+  }
+}
+
+function parametersOf(supported: readonly (SupportedFilter | SupportedOption)[]): LinkParameter[] {
+  return supported.slice(0, limits.parameters).map(({ key, datatype, mandatory, defaultValue, description }) => {
+    const fallback = defaultValue === undefined ? undefined : jsonOf(defaultValue)
+    return {
+      key: key.slice(0, limits.text),
+      dataType: dataTypeOf(datatype),
+      mandatory,
+      ...(fallback === undefined ? {} : { defaultValue: fallback }),
+      ...(description === '' ? {} : { description: description.slice(0, limits.description) }),
+    }
+  })
+}
+
+function schemasOf(answer: GetConfigSchemaResponse | undefined): LinkReport['credentialSchemas'] {
+  return (answer?.schemas ?? [])
+    .filter(({ uri, schema }) => uri.length <= limits.description && schema.length <= limits.schemaCharacters)
+    .slice(0, limits.schemas)
+    .map(({ uri, schema }) => ({ uri, schema }))
+}

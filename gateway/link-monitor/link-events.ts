@@ -1,0 +1,102 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { status } from '@grpc/grpc-js'
+import { linkServices } from '@millwright/api/link-protocol.ts'
+import type { AlarmNotification } from '@millwright/api/proto/generated/alarms-events_pb.js'
+import { DriverStateNotificationSchema } from '@millwright/api/proto/generated/driver-event_pb.js'
+import { BackOff, pause } from '../back-off.ts'
+import { isServiceError, LinkClient, offers } from '../link-client.ts'
+import type { Log } from '../log.ts'
+import type { Registration } from '../registry/registration.ts'
+
+/** Something that a link said of its own accord. */
+export type LinkEvent = { link: string; at: string; kind: 'alarm' | 'driver'; text: string }
+
+/** How many are kept to be looked at. */
+const kept = 200
+
+const driverStates = ['undefined', 'good', 'bad', 'available', 'unavailable'] as const
+
+/** Alarms and driver events of links that offer them: subscribed as long as the link is there, logged and kept a while. */
+export class LinkEvents {
+  readonly recent: LinkEvent[] = []
+  readonly #followed = new Map<string, { registration: Registration; ending: AbortController }>()
+  readonly #log: Log
+  readonly #signal: AbortSignal
+
+  constructor({ log, signal }: { log: Log; signal: AbortSignal }) {
+    this.#log = log
+    this.#signal = signal
+  }
+
+  follow(registration: Registration): void {
+    const { appInstanceId } = registration
+    if (this.#followed.get(appInstanceId)?.registration === registration) return
+    this.forget(appInstanceId)
+    const followsAlarms = offers(registration, 'alarms')
+    const followsDriver = offers(registration, 'driverEvents')
+    if (!followsAlarms && !followsDriver) return
+    const ending = new AbortController()
+    this.#followed.set(appInstanceId, { registration, ending })
+    const signal = AbortSignal.any([this.#signal, ending.signal])
+    if (followsAlarms) void this.#again(signal, () => this.#alarms(registration, signal))
+    if (followsDriver) void this.#again(signal, () => this.#driverEvents(registration, signal))
+  }
+
+  forget(appInstanceId: string): void {
+    this.#followed.get(appInstanceId)?.ending.abort()
+    this.#followed.delete(appInstanceId)
+  }
+
+  /** A stream that ends is opened again, unless the link does not know the question. */
+  async #again(signal: AbortSignal, follow: () => Promise<void>): Promise<void> {
+    const backOff = new BackOff({ firstMs: 1_000 })
+    while (!signal.aborted) {
+      try {
+        await follow()
+      } catch (error) {
+        if (isServiceError(error) && error.code === status.UNIMPLEMENTED) return
+      }
+      await pause(backOff.nextMs(), signal)
+    }
+  }
+
+  async #alarms(registration: Registration, signal: AbortSignal): Promise<void> {
+    using link = new LinkClient(registration)
+    const stream = link.stream(linkServices.alarms.method.subscribeAlarms, {}, { signal })
+    for await (const { notifications } of stream) {
+      for (const alarm of notifications) this.#note(registration, 'alarm', textOfAlarm(alarm))
+    }
+  }
+
+  async #driverEvents(registration: Registration, signal: AbortSignal): Promise<void> {
+    using link = new LinkClient(registration)
+    const stream = link.stream(linkServices.driverEvents.method.subscribeEvents, {}, { signal })
+    for await (const { notifications } of stream) {
+      for (const { typeUrl, value } of notifications) {
+        // Whatever the vendor in front: the last word of the address tells the message.
+        const name = typeUrl.split('.').at(-1) ?? ''
+        this.#note(registration, 'driver', name === 'DriverStateNotification' ? textOfState(value) : name)
+      }
+    }
+  }
+
+  #note({ appInstanceId }: Registration, kind: LinkEvent['kind'], text: string): void {
+    const event = { link: appInstanceId, at: new Date().toISOString(), kind, text: text.slice(0, 1_000) }
+    this.recent.push(event)
+    if (this.recent.length > kept) this.recent.shift()
+    this.#log.info(event, 'a link says')
+  }
+}
+
+function textOfAlarm({ alarmId, priority, alarmClass, source, alarmText }: AlarmNotification): string {
+  const texts = alarmText?.localizedTexts ?? {}
+  const text = texts['en-US'] ?? texts.en ?? Object.values(texts)[0] ?? ''
+  return [alarmId, alarmClass, source, `priority ${priority}`, text].filter((part) => part !== '').join(' ')
+}
+
+function textOfState(value: Uint8Array): string {
+  const { driverState, connectionStates } = fromBinary(DriverStateNotificationSchema, value)
+  const bad = connectionStates.filter(({ connectionState }) => connectionState !== 1).map((one) => one.connectionName)
+  const state = driverStates[driverState] ?? String(driverState)
+  return `driver is ${state}${bad.length === 0 ? '' : `; not connected: ${bad.join(', ')}`}`
+}

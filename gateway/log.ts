@@ -1,0 +1,28 @@
+import pino, { type DestinationStream, type Logger } from 'pino'
+
+export type Log = Logger
+
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** Names under which a secret could travel: never printed. */
+const secretNames = ['authorization', 'dpop', 'enrolmentToken', 'access_token', 'client_assertion', 'credentials']
+
+/** One JSON object a line, on stderr unless told otherwise. What devices say is data and stays out of messages. */
+export function createLog({ level, to }: { level: LogLevel; to?: DestinationStream }): Log {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`]), censor: '***' },
+    serializers: { error: describeError },
+  }
+  return to === undefined ? pino(options, pino.destination({ fd: 2, sync: false })) : pino(options, to)
+}
+
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { code } = error as Error & { code?: string | number }
+  return { name: error.name, message: error.message, ...(code === undefined ? {} : { code }) }
+}

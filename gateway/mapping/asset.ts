@@ -1,0 +1,103 @@
+import { assetLimits, baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import type { DeviceIdentifier } from '@millwright/api/proto/generated/identifiers_pb.js'
+import { decodeDevice } from './decode.ts'
+import { type Document, documentOf, documentsOf, textOf } from './document.ts'
+import { type Fault, fitMembers, hasMember } from './fit.ts'
+import { modernised } from './modernise.ts'
+import { respelled } from './spelling.ts'
+
+/** What a device became: an asset, or nothing when nothing says which device it is. */
+export type Mapped = { asset?: Document; faults: Fault[] }
+
+/** The asset that a device of the current interface describes. */
+export function assetOfDevice(identifiers: readonly Pick<DeviceIdentifier, 'value' | 'classifiers'>[]): Mapped {
+  const { document, className } = decodeDevice(identifiers)
+  return assetOfDocument(document, className)
+}
+
+/** The asset that a document of either generation describes. */
+export function assetOfDocument(document: Document, className?: string): Mapped {
+  const modern = documentOf(respelled(modernised(document, className)))
+  const type = String(modern.functional_object_type)
+  const { known, others } = divided(modern, type)
+  const faults: Fault[] = []
+  const annotations = [...documentsOf(known.instance_annotations), ...annotationsFrom(others, faults)]
+  const fitted = fitMembers(annotations.length === 0 ? known : { ...known, instance_annotations: annotations }, type, {
+    pointer: '',
+    faults,
+  })
+  const identifiers = documentsOf(fitted.asset_identifiers)
+  const derived = identifiers.length === 0 ? derivedIdentifiers(fitted) : []
+  const all = distinct([...identifiers, ...derived])
+  if (all.length === 0) return { faults: [...faults, { pointer: '/asset_identifiers', detail: 'is missing' }] }
+  return {
+    asset: { ...fitted, functional_object_schema_url: baseSchemaUrl, asset_identifiers: all },
+    faults,
+  }
+}
+
+function divided(document: Document, type: string): { known: Document; others: Document } {
+  const entries = Object.entries(document)
+  const ofClass = ([name]: [string, unknown]) => hasMember(type, name)
+  return {
+    known: Object.fromEntries(entries.filter(ofClass)),
+    others: Object.fromEntries(entries.filter((entry) => !ofClass(entry))),
+  }
+}
+
+/** Fields of a schema that builds on the base are kept as annotations: the base schema has no other place for them. */
+function annotationsFrom(others: Document, faults: Fault[]): Document[] {
+  return Object.entries(others).flatMap(([key, value]) => {
+    const text = textOf(value)
+    const fits =
+      text !== undefined && text.length <= assetLimits.textCharacters && key.length <= assetLimits.nameCharacters
+    if (fits) return [{ key, value: text }]
+    if (text !== undefined || typeof value === 'object') {
+      faults.push({ pointer: `/${key}`, detail: 'is not known to the base schema' })
+    }
+    return []
+  })
+}
+
+/** The shortest serial number that tells devices apart when it is found inside an address. */
+const tellingCharacters = 4
+
+/** Who a device is by what else it tells: its link, its product and serial number, its ports. */
+function derivedIdentifiers(asset: Document): Document[] {
+  const { serial_number: serial, manufacturer_product: product } = documentOf(asset.product_instance_information)
+  const { product_link: link, product_id: article, manufacturer } = documentOf(product)
+  const vendor = textOf(documentOf(manufacturer).name)
+  const number = textOf(serial)
+  const candidates: Document[] = []
+  // A link without the serial number is that of all devices of the product.
+  const isOfInstance = number !== undefined && number.length >= tellingCharacters && decodedText(link).includes(number)
+  if (isOfInstance) candidates.push({ asset_identifier_type: 'IdLinkIdentifier', id_link: link })
+  if (number !== undefined && vendor !== undefined && textOf(article) !== undefined) {
+    candidates.push({
+      asset_identifier_type: 'ProductInstanceIdentifier',
+      vendor,
+      article_number: article,
+      serial_number: number,
+    })
+  }
+  for (const { mac_address: mac } of documentsOf(asset.connection_points)) {
+    if (mac !== undefined) candidates.push({ asset_identifier_type: 'MacIdentifier', mac_address: mac })
+  }
+  // What was derived is no field that the device sent: when it does not fit, nobody has to hear of it.
+  return documentsOf(
+    fitMembers({ asset_identifiers: candidates }, 'RelatedAsset', { pointer: '', faults: [] }).asset_identifiers,
+  )
+}
+
+function decodedText(link: unknown): string {
+  const text = textOf(link) ?? ''
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function distinct(identifiers: readonly Document[]): Document[] {
+  return [...new Map(identifiers.map((one) => [JSON.stringify(one), one])).values()].slice(0, assetLimits.identifiers)
+}

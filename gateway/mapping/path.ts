@@ -1,0 +1,94 @@
+import type { SemanticClassifier } from '@millwright/api/proto/generated/identifiers_pb.js'
+
+/** Where a value belongs in an asset, as its classifier says. */
+
+export type Step = { name: string; index?: number }
+
+export type Place = {
+  readonly path: readonly Step[]
+  /** The class that the address of the schema ends with. */
+  readonly className?: string
+}
+
+/** Deeper is no asset. */
+const deepest = 16
+
+const serial = ['product_instance_information', 'serial_number']
+const product = (name: string) => ['product_instance_information', 'manufacturer_product', name]
+
+/** What dictionaries of the industry call the same: with any version behind the second #. */
+const irdis: Readonly<Record<string, readonly string[]>> = {
+  '0173-1#02-AAM556': serial,
+  '0112/2///61987#ABA951': serial,
+  '0173-1#02-AAO057': product('product_id'),
+  '0112/2///61987#ABA300': product('product_id'),
+  '0173-1#02-AAN270': product('product_version'),
+  '0112/2///61987#ABA926': product('product_version'),
+  '0173-1#02-AAU731': product('product_family'),
+  '0112/2///61987#ABP464': product('product_family'),
+  '0173-1#02-ABH173': product('product_link'),
+  '0112/2///61987#ABN590': product('product_link'),
+  '0112/2///61987#ABA565': [...product('manufacturer'), 'name'],
+}
+
+const knownHosts = /^https?:\/\/(schema\.)?industrial-assets\.io\//i
+
+/** The first address of a known schema, then any address, then a dictionary; undefined when nothing says where. */
+export function placeOf(classifiers: readonly SemanticClassifier[]): Place | undefined {
+  const addresses = classifiers.filter(({ type, value }) => type.toUpperCase() === 'URI' && value.includes('#'))
+  const address = addresses.find(({ value }) => knownHosts.test(value)) ?? addresses[0]
+  if (address !== undefined) return placeFromAddress(address.value)
+  for (const { type, value } of classifiers) {
+    const path = type.toUpperCase() === 'IRDI' ? irdis[value.trim().replace(/#\d+$/, '')] : undefined
+    if (path !== undefined) return { path: path.map((name) => ({ name })) }
+  }
+  return undefined
+}
+
+/** The devices of one scan have the same addresses again and again. */
+const known = new Map<string, Place | undefined>()
+const remembered = 5_000
+
+function placeFromAddress(address: string): Place | undefined {
+  const before = known.get(address)
+  if (before !== undefined) return before
+  const place = readAddress(address)
+  if (known.size >= remembered) known.clear()
+  known.set(address, place)
+  return place
+}
+
+function readAddress(address: string): Place | undefined {
+  const [base = '', ...fragment] = address.split('#')
+  const path = pathOf(fragment.join('#'))
+  const className = base.replace(/\/$/, '').split('/').at(-1)
+  if (path.length === 0 || path.length > deepest) return undefined
+  return className === undefined || className === '' ? { path } : { path, className }
+}
+
+function pathOf(fragment: string): Step[] {
+  return decoded(fragment)
+    .split('/')
+    .filter((part) => part !== '')
+    .map(stepOf)
+}
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}
+
+/** `name[3]`: of several brackets the last one counts. */
+function stepOf(part: string): Step {
+  const [, name, index] = /^(.*?)(?:\[\d*\])*\[(\d{1,9})\]$/.exec(part) ?? []
+  return name === undefined || name === '' ? { name: part } : { name, index: Number(index) }
+}
+
+/** What is left of a path below another; one that does not lie below it counts from there. */
+export function below(path: readonly Step[], parent: readonly Step[]): Step[] {
+  const isBelow = parent.every(({ name }, depth) => path[depth]?.name === name)
+  return isBelow ? path.slice(parent.length) : [...path]
+}

@@ -1,0 +1,77 @@
+import { Server, ServerCredentials, type ServiceError, status } from '@grpc/grpc-js'
+import { interfaceName, linkServices, wireService } from '@millwright/api/link-protocol.ts'
+import type {
+  QueryRegisteredServicesRequest,
+  RegisterServiceRequest,
+  UnregisterServiceRequest,
+} from '@millwright/api/proto/generated/registry_pb.js'
+import { SetupError } from '../setup-error.ts'
+import { infoOf, registrationFrom, registrationLimits } from './registration.ts'
+import type { Registry } from './registry.ts'
+
+type Options = { registry: Registry; host: string; port: number; vendors: readonly string[] }
+
+type Unary<Request> = (
+  call: { request: Request },
+  answer: (error: Partial<ServiceError> | null, value?: object) => void,
+) => void
+
+/** The registry as links reach it: one set of handlers, under the prefix of every vendor. */
+export class RegistryServer {
+  readonly #server: Server
+  readonly port: number
+
+  private constructor(server: Server, port: number) {
+    this.#server = server
+    this.port = port
+  }
+
+  static async start({ registry, host, port, vendors }: Options): Promise<RegistryServer> {
+    // Without it a second gateway on the same port would get half of the registrations.
+    const server = new Server({ 'grpc.so_reuseport': 0 })
+    for (const vendor of vendors) {
+      const service = wireService(linkServices.registry, interfaceName(linkServices.registry, vendor))
+      server.addService(service, handlersFor(registry, vendor))
+    }
+    const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+    const bound = await new Promise<number>((resolve, reject) => {
+      server.bindAsync(address, ServerCredentials.createInsecure(), (error, boundPort) =>
+        error === null ? resolve(boundPort) : reject(error),
+      )
+    }).catch((error: Error) => {
+      throw new SetupError(
+        `The registry cannot listen on ${address} (${error.message}): set MILLWRIGHT_GATEWAY_REGISTRY_HOST and MILLWRIGHT_GATEWAY_REGISTRY_PORT.`,
+      )
+    })
+    return new RegistryServer(server, bound)
+  }
+
+  async stop(): Promise<void> {
+    this.#server.forceShutdown()
+  }
+}
+
+function handlersFor(registry: Registry, vendor: string) {
+  const registerService: Unary<RegisterServiceRequest> = ({ request }, answer) => {
+    const registration = registrationFrom(request.info, vendor)
+    if ('fault' in registration) return answer({ code: status.INVALID_ARGUMENT, details: registration.fault })
+    if (!registry.register(registration)) {
+      return answer({ code: status.RESOURCE_EXHAUSTED, details: 'The gateway has as many links as it can have' })
+    }
+    answer(null, { expireTime: registrationLimits.lifeSeconds })
+  }
+
+  const unregisterService: Unary<UnregisterServiceRequest> = ({ request }, answer) => {
+    if (request.info === undefined) return answer({ code: status.INVALID_ARGUMENT, details: 'info is missing' })
+    const { appInstanceId } = request.info
+    if (registry.unregister(appInstanceId)) return answer(null, {})
+    // As the interface promises it; clients treat every refusal alike.
+    answer({ code: status.NOT_FOUND, details: `${appInstanceId} is not registered` })
+  }
+
+  const queryRegisteredServices: Unary<QueryRegisteredServicesRequest> = ({ request }, answer) => {
+    answer(null, { infos: registry.query(request.filter).map(infoOf) })
+  }
+
+  return { registerService, unregisterService, queryRegisteredServices }
+}

@@ -1,0 +1,147 @@
+import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import type { ServiceInfoFilter } from '@millwright/api/proto/generated/registry_pb.js'
+import { readIfThere, writeDurably } from '../durable-file.ts'
+import type { Log } from '../log.ts'
+import { matches, type Registration, registrationLimits, sameRegistration } from './registration.ts'
+
+type Entry = { registration: Registration; registeredAtMs: number }
+
+export type RegistryChange =
+  | { kind: 'registered'; registration: Registration; isChanged: boolean }
+  | { kind: 'gone'; registration: Registration; why: 'unregistered' | 'expired' }
+
+type Options = { file: string; log: Log; now?: () => number }
+
+const lifeMs = registrationLimits.lifeSeconds * 1000
+
+/** A change is written at once, together with those that come with it; a mere refresh only now and then. */
+const writeAfterMs = { change: 100, refresh: 60_000 } as const
+
+/** Which links are there. Survives a restart of the gateway; what is not refreshed goes. */
+export class Registry {
+  readonly #options: Required<Options>
+  readonly #entries = new Map<string, Entry>()
+  readonly #listeners: ((change: RegistryChange) => void)[] = []
+  #timer: { dueMs: number; handle: NodeJS.Timeout } | undefined
+  #writing: Promise<void> = Promise.resolve()
+
+  private constructor(options: Options) {
+    this.#options = { now: Date.now, ...options }
+  }
+
+  static async open(options: Options): Promise<Registry> {
+    const registry = new Registry(options)
+    for (const entry of entriesFrom(await readIfThere(options.file))) {
+      // A clock that was set back must not make a registration last.
+      const registeredAtMs = Math.min(entry.registeredAtMs, registry.#options.now())
+      registry.#entries.set(entry.registration.appInstanceId, { ...entry, registeredAtMs })
+    }
+    registry.purge()
+    return registry
+  }
+
+  onChange(listener: (change: RegistryChange) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** False when there is no room for one more. */
+  register(registration: Registration): boolean {
+    const before = this.#entries.get(registration.appInstanceId)
+    if (before === undefined) this.purge()
+    if (before === undefined && this.#entries.size >= gatekeeperLimits.linksPerGateway) return false
+    const isChanged = before === undefined || !sameRegistration(before.registration, registration)
+    this.#entries.set(registration.appInstanceId, { registration, registeredAtMs: this.#options.now() })
+    if (before !== undefined && isChanged) {
+      this.#options.log.info({ link: registration.appInstanceId }, 'a link changed its registration')
+    }
+    this.#tell({ kind: 'registered', registration, isChanged })
+    this.#writeIn(isChanged ? writeAfterMs.change : writeAfterMs.refresh)
+    return true
+  }
+
+  /** False when there is no such link. */
+  unregister(appInstanceId: string): boolean {
+    const entry = this.#entries.get(appInstanceId)
+    if (entry === undefined || this.#isExpired(entry)) return false
+    this.#remove(entry, 'unregistered')
+    return true
+  }
+
+  query(filter?: Pick<ServiceInfoFilter, 'appInstanceIds' | 'appTypes' | 'driverSchemaUris' | 'interfaces'>) {
+    this.purge()
+    return this.list().filter((registration) => matches(registration, filter))
+  }
+
+  list(): Registration[] {
+    return [...this.#entries.values()].map(({ registration }) => registration)
+  }
+
+  find(appInstanceId: string): Registration | undefined {
+    const entry = this.#entries.get(appInstanceId)
+    return entry === undefined || this.#isExpired(entry) ? undefined : entry.registration
+  }
+
+  /** Lets go of links that were not heard of for too long. */
+  purge(): void {
+    for (const entry of [...this.#entries.values()]) if (this.#isExpired(entry)) this.#remove(entry, 'expired')
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer === undefined) return this.#writing
+    clearTimeout(this.#timer.handle)
+    await this.#write()
+  }
+
+  #isExpired({ registeredAtMs }: Entry): boolean {
+    return this.#options.now() > registeredAtMs + lifeMs
+  }
+
+  #remove({ registration }: Entry, why: 'unregistered' | 'expired'): void {
+    this.#entries.delete(registration.appInstanceId)
+    this.#options.log.info({ link: registration.appInstanceId, why }, 'a link is gone')
+    this.#tell({ kind: 'gone', registration, why })
+    this.#writeIn(writeAfterMs.change)
+  }
+
+  #tell(change: RegistryChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  #writeIn(ms: number): void {
+    const dueMs = performance.now() + ms
+    if (this.#timer !== undefined && this.#timer.dueMs <= dueMs) return
+    if (this.#timer !== undefined) clearTimeout(this.#timer.handle)
+    this.#timer = { dueMs, handle: setTimeout(() => void this.#write(), ms).unref() }
+  }
+
+  #write(): Promise<void> {
+    this.#timer = undefined
+    const { file, log } = this.#options
+    this.#writing = this.#writing
+      .then(() => writeDurably(file, JSON.stringify([...this.#entries.values()])))
+      .catch((error: unknown) => log.error({ error }, 'the registry could not be written; it goes on in memory'))
+    return this.#writing
+  }
+}
+
+/** What was written; a file that cannot be read is as good as none: links register again within a minute. */
+function entriesFrom(text: string | undefined): Entry[] {
+  try {
+    const entries: unknown = JSON.parse(text ?? '[]')
+    return Array.isArray(entries) ? entries.filter(isEntry) : []
+  } catch {
+    return []
+  }
+}
+
+function isEntry(value: Partial<Entry> | null): value is Entry {
+  const { registration, registeredAtMs } = value ?? {}
+  return (
+    typeof registeredAtMs === 'number' &&
+    typeof registration?.appInstanceId === 'string' &&
+    typeof registration.host === 'string' &&
+    typeof registration.port === 'number' &&
+    typeof registration.vendor === 'string' &&
+    [registration.appTypes, registration.interfaces, registration.driverSchemaUris].every(Array.isArray)
+  )
+}

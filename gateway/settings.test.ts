@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { readSettings } from './settings.ts'
+import { SetupError } from './setup-error.ts'
+
+describe('settings', () => {
+  test('have defaults for a gateway on this machine', () => {
+    const { registryHost, registryPort, linkVendors, configFile, home, spoolBytes } = readSettings({})
+    assert.deepEqual([registryHost, registryPort, spoolBytes], ['127.0.0.1', 50_051, 256 * 1024 * 1024])
+    assert.deepEqual(linkVendors, ['millwright', 'siemens'])
+    assert.equal(configFile, `${home}/gateway-config.json`)
+  })
+
+  test('come from the environment; what belongs to the cloud part is not looked at', () => {
+    const { registryPort, linkVendors } = readSettings({
+      MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
+      MILLWRIGHT_LINK_VENDORS: ' acme , siemens,acme',
+      MILLWRIGHT_HOME: '/elsewhere',
+    })
+    assert.equal(registryPort, 0)
+    assert.deepEqual(linkVendors, ['acme', 'siemens'])
+  })
+
+  const wrong: [string, string, RegExp][] = [
+    ['MILLWRIGHT_GATEWAY_REGISTRY_PORT', '70000', /whole number from 0 to 65535, but is "70000"/],
+    ['MILLWRIGHT_GATEWAY_PORT', '1', /There is no setting MILLWRIGHT_GATEWAY_PORT/],
+    ['MILLWRIGHT_LINK_VENDORS', 'Sie/mens', /prefixes of packages/],
+    ['MILLWRIGHT_LINK_VENDORS', ',', /at least one prefix/],
+    ['MILLWRIGHT_GATEWAY_HTTP_PROXY', 'proxy:3128', /must be a URL/],
+    ['MILLWRIGHT_GATEWAY_LOG_LEVEL', 'loud', /must be one of/],
+    ['MILLWRIGHT_GATEWAY_SPOOL_MIB', '0', /whole number from 4/],
+  ]
+  for (const [variable, value, sentence] of wrong) {
+    test(`${variable}=${value} ends the start with a sentence`, () => {
+      assert.throws(
+        () => readSettings({ [variable]: value }),
+        (error) => error instanceof SetupError && sentence.test(error.message),
+      )
+    })
+  }
+})

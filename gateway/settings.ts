@@ -1,0 +1,146 @@
+import { join, resolve } from 'node:path'
+import { type LogLevel, logLevels } from './log.ts'
+import { SetupError } from './setup-error.ts'
+
+/** Everything about the gateway that can be set. Where the cloud is, the configuration file says. */
+export type GatewaySettings = {
+  home: string
+  /** The gateway-config.json that brings a new gateway in; not needed any more once it has enrolled. */
+  configFile: string
+  registryHost: string
+  registryPort: number
+  /** Where agents on this machine reach the cloud without a token of their own. */
+  proxyPort: number
+  /** Prefixes of packages under which links speak: the same messages by other names. */
+  linkVendors: string[]
+  /** How much of what was found may wait on disk for the cloud. */
+  spoolBytes: number
+  /** A proxy between this network and the cloud. */
+  outgoingProxy: string | undefined
+  logLevel: LogLevel
+}
+
+type Setting<Value> = {
+  variable: string
+  /** What is read when nobody sets it. */
+  fallback: string
+  help: string
+  parse: (text: string, variable: string) => Value
+}
+
+const mebibyte = 1024 * 1024
+
+export const gatewaySettings = {
+  home: {
+    variable: 'MILLWRIGHT_GATEWAY_HOME',
+    fallback: '.millwright/gateway',
+    help: 'Folder of the key, the registry and what waits for the cloud',
+    parse: (text: string) => resolve(text),
+  },
+  configFile: {
+    variable: 'MILLWRIGHT_GATEWAY_CONFIG',
+    fallback: '',
+    help: 'The gateway-config.json that the platform made; without it, the one in the home',
+    parse: (text: string) => text,
+  },
+  registryHost: {
+    variable: 'MILLWRIGHT_GATEWAY_REGISTRY_HOST',
+    fallback: '127.0.0.1',
+    help: 'Address where links register',
+    parse: (text: string) => text,
+  },
+  registryPort: {
+    variable: 'MILLWRIGHT_GATEWAY_REGISTRY_PORT',
+    fallback: '50051',
+    help: 'Port where links register; 0 takes any free one',
+    parse: wholeNumber(0, 65_535),
+  },
+  proxyPort: {
+    variable: 'MILLWRIGHT_GATEWAY_PROXY_PORT',
+    fallback: '8090',
+    help: 'Port on this machine where agents reach the cloud without a token of their own; 0 takes any free one',
+    parse: wholeNumber(0, 65_535),
+  },
+  linkVendors: {
+    variable: 'MILLWRIGHT_LINK_VENDORS',
+    fallback: 'millwright,siemens',
+    help: 'Prefixes of packages under which links speak, separated by commas',
+    parse: vendors,
+  },
+  spoolBytes: {
+    variable: 'MILLWRIGHT_GATEWAY_SPOOL_MIB',
+    fallback: '256',
+    help: 'Mebibytes of findings that may wait on disk while the cloud cannot be reached',
+    parse: (text: string, variable: string) => wholeNumber(4, 65_536)(text, variable) * mebibyte,
+  },
+  outgoingProxy: {
+    variable: 'MILLWRIGHT_GATEWAY_HTTP_PROXY',
+    fallback: '',
+    help: 'A proxy on the way to the cloud, such as http://proxy.plant.example:3128',
+    parse: proxyUrl,
+  },
+  logLevel: {
+    variable: 'MILLWRIGHT_GATEWAY_LOG_LEVEL',
+    fallback: 'info',
+    help: `What is logged (JSON lines on stderr): ${logLevels.join(', ')}`,
+    parse: logLevel,
+  },
+} as const satisfies { [Name in keyof GatewaySettings]: Setting<GatewaySettings[Name]> }
+
+function wholeNumber(minimum: number, maximum: number): (text: string, variable: string) => number {
+  return (text, variable) => {
+    const number = Number(text)
+    if (/^\d+$/.test(text) && number >= minimum && number <= maximum) return number
+    throw new SetupError(`${variable} must be a whole number from ${minimum} to ${maximum}, but is "${text}".`)
+  }
+}
+
+function vendors(text: string, variable: string): string[] {
+  const names = [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== '')
+  const wrong = names.find((name) => !/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$/.test(name))
+  if (wrong !== undefined) {
+    throw new SetupError(`${variable} must be prefixes of packages such as millwright,siemens, but holds "${wrong}".`)
+  }
+  if (names.length === 0) throw new SetupError(`${variable} must name at least one prefix, such as millwright.`)
+  return names
+}
+
+function proxyUrl(text: string, variable: string): string | undefined {
+  if (text === '') return undefined
+  if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
+  throw new SetupError(`${variable} must be a URL that starts with http:// or https://.`)
+}
+
+function logLevel(text: string, variable: string): LogLevel {
+  const level = logLevels.find((name) => name === text)
+  if (level !== undefined) return level
+  throw new SetupError(`${variable} must be one of ${logLevels.join(', ')}, but is "${text}".`)
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Names that begin like ours; those of the cloud part may be set beside them. */
+const ours = /^MILLWRIGHT_(GATEWAY|LINK)_/
+
+/** Reads what is set; a wrong value ends the start, and so does a name that nobody knows: it is a typing mistake. */
+export function readSettings(environment: Environment): GatewaySettings {
+  const known = Object.values(gatewaySettings).map(({ variable }) => variable)
+  const unknown = Object.keys(environment).find((name) => ours.test(name) && !known.some((one) => one === name))
+  if (unknown !== undefined) throw new SetupError(`There is no setting ${unknown}. There are: ${known.join(', ')}.`)
+  const read = <Value>({ variable, fallback, parse }: Setting<Value>): Value => {
+    const given = environment[variable]
+    return parse(given === undefined || given === '' ? fallback : given, variable)
+  }
+  const home = read(gatewaySettings.home)
+  return {
+    home,
+    configFile: resolve(read(gatewaySettings.configFile) || join(home, 'gateway-config.json')),
+    registryHost: read(gatewaySettings.registryHost),
+    registryPort: read(gatewaySettings.registryPort),
+    proxyPort: read(gatewaySettings.proxyPort),
+    linkVendors: read(gatewaySettings.linkVendors),
+    spoolBytes: read(gatewaySettings.spoolBytes),
+    outgoingProxy: read(gatewaySettings.outgoingProxy),
+    logLevel: read(gatewaySettings.logLevel),
+  }
+}

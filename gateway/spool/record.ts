@@ -1,0 +1,34 @@
+import { crc32 } from 'node:zlib'
+
+/** How an entry lies in a file: its length, a checksum, its JSON. */
+
+const headerBytes = 8
+
+/** No entry is larger: what says so is not one of ours. */
+export const largestEntryBytes = 16 * 1024 * 1024
+
+export function recordOf(entry: unknown): Buffer {
+  const payload = Buffer.from(JSON.stringify(entry))
+  if (payload.length > largestEntryBytes) throw new RangeError(`An entry of ${payload.length} bytes is too large`)
+  const record = Buffer.allocUnsafe(headerBytes + payload.length)
+  record.writeUInt32LE(payload.length, 0)
+  record.writeUInt32LE(crc32(payload), 4)
+  payload.copy(record, headerBytes)
+  return record
+}
+
+export type Read = (position: number, length: number) => Promise<Buffer>
+
+/**
+ * The entry at a position and where the next one begins; undefined when there is none: at the end, and where a crash
+ * tore the last one.
+ */
+export async function entryAt(read: Read, position: number): Promise<{ entry: unknown; next: number } | undefined> {
+  const header = await read(position, headerBytes)
+  if (header.length < headerBytes) return undefined
+  const length = header.readUInt32LE(0)
+  if (length === 0 || length > largestEntryBytes) return undefined
+  const payload = await read(position + headerBytes, length)
+  if (payload.length < length || crc32(payload) !== header.readUInt32LE(4)) return undefined
+  return { entry: JSON.parse(payload.toString('utf8')), next: position + headerBytes + length }
+}

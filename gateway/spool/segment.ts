@@ -1,0 +1,83 @@
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { syncFolder } from '../durable-file.ts'
+import { entryAt } from './record.ts'
+
+/** Names that sort like their numbers. */
+export function segmentName(number: number): string {
+  return `${String(number).padStart(12, '0')}.spool`
+}
+
+export function segmentNumber(name: string): number | undefined {
+  const digits = /^(\d{12})\.spool$/.exec(name)?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
+
+/** One file of the spool: entries one after the other. */
+export class Segment {
+  readonly number: number
+  readonly #folder: string
+  readonly #file: FileHandle
+  #size: number
+
+  private constructor(folder: string, options: { number: number; file: FileHandle; size: number }) {
+    this.#folder = folder
+    this.number = options.number
+    this.#file = options.file
+    this.#size = options.size
+  }
+
+  static async create(folder: string, number: number): Promise<Segment> {
+    const file = await open(join(folder, segmentName(number)), 'wx+', 0o600)
+    await syncFolder(folder)
+    return new Segment(folder, { number, file, size: 0 })
+  }
+
+  /** Takes what was written whole; what a crash tore off behind that is cut away. */
+  static async open(folder: string, number: number): Promise<Segment> {
+    const file = await open(join(folder, segmentName(number)), 'r+')
+    const { size } = await file.stat()
+    const segment = new Segment(folder, { number, file, size })
+    let whole = 0
+    for (let found = await segment.entryAt(0); found !== undefined; found = await segment.entryAt(whole)) {
+      whole = found.next
+    }
+    if (whole < size) await file.truncate(whole)
+    segment.#size = whole
+    return segment
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Back when it is on the disk. A write that failed leaves nothing behind that could be taken for an entry. */
+  async append(record: Buffer): Promise<void> {
+    try {
+      await this.#file.write(record, 0, record.length, this.#size)
+      await this.#file.datasync()
+    } catch (error) {
+      await this.#file.truncate(this.#size).catch(() => undefined)
+      throw error
+    }
+    this.#size += record.length
+  }
+
+  entryAt(position: number): Promise<{ entry: unknown; next: number } | undefined> {
+    return entryAt((from, length) => this.#read(from, length), position)
+  }
+
+  async #read(position: number, length: number): Promise<Buffer> {
+    const { buffer, bytesRead } = await this.#file.read(Buffer.allocUnsafe(length), 0, length, position)
+    return buffer.subarray(0, bytesRead)
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+
+  async remove(): Promise<void> {
+    await this.close()
+    await rm(join(this.#folder, segmentName(this.number)), { force: true })
+  }
+}

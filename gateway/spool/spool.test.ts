@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { appendFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { temporaryFolder, until } from '../testing.ts'
+import { Spool } from './spool.ts'
+
+type Entry = { number: number; text?: string }
+
+async function drain(spool: Spool<Entry>): Promise<number[]> {
+  const numbers: number[] = []
+  const stopping = new AbortController()
+  const delivering = spool.deliver(async ({ number }) => void numbers.push(number), stopping.signal)
+  await spool.settled(stopping.signal)
+  stopping.abort()
+  await delivering
+  return numbers
+}
+
+const opened = (folder: string, limitBytes = 1_000_000) => Spool.open<Entry>({ folder, limitBytes })
+
+function segmentsIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.spool'))
+    .toSorted()
+}
+
+describe('the spool', () => {
+  test('delivers in order, also what another start appended', async () => {
+    const folder = temporaryFolder()
+    const first = await opened(folder)
+    await Promise.all([1, 2, 3].map((number) => first.append({ number })))
+    await first.close()
+    const second = await opened(folder)
+    assert.equal(second.waiting, 3)
+    await second.append({ number: 4 })
+    assert.deepEqual(await drain(second), [1, 2, 3, 4])
+    assert.equal(second.waitingBytes, 0)
+    await second.close()
+    const third = await opened(folder)
+    assert.deepEqual(await drain(third), [])
+    await third.close()
+  })
+
+  test('tries an entry again until it is taken, and the others wait behind it', async () => {
+    const spool = await opened(temporaryFolder())
+    const tried: number[] = []
+    const stopping = new AbortController()
+    const delivering = spool.deliver(async ({ number }) => {
+      tried.push(number)
+      if (tried.length < 3) throw new Error('the line is down')
+    }, stopping.signal)
+    await spool.append({ number: 1 })
+    await spool.append({ number: 2 })
+    await spool.settled(stopping.signal)
+    stopping.abort()
+    await delivering
+    assert.deepEqual(tried, [1, 1, 1, 2])
+    await spool.close()
+  })
+
+  test('holds up whoever fills it, and lets go of files that were delivered', async () => {
+    const folder = temporaryFolder()
+    const spool = await opened(folder, 2_500_000)
+    const text = 'x'.repeat(1_000_000)
+    await spool.append({ number: 1, text })
+    await spool.append({ number: 2, text })
+    let isAppended = false
+    const third = spool.append({ number: 3, text }).then(() => {
+      isAppended = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(isAppended, false)
+    assert.ok(spool.waitingBytes <= 2_500_000)
+    const numbers: number[] = []
+    const stopping = new AbortController()
+    const delivering = spool.deliver(async ({ number }) => void numbers.push(number), stopping.signal)
+    await third
+    await until(() => numbers.length === 3)
+    await spool.settled(stopping.signal)
+    stopping.abort()
+    await delivering
+    await until(() => segmentsIn(folder).length === 1)
+    await spool.close()
+  })
+
+  test('ends the wait of whoever must not wait any longer', async () => {
+    const spool = await opened(temporaryFolder(), 2_000)
+    await spool.append({ number: 1, text: 'x'.repeat(1_900) })
+    const stopping = new AbortController()
+    const refused = assert.rejects(spool.append({ number: 2, text: 'x'.repeat(1_900) }, stopping.signal), /full/)
+    stopping.abort()
+    await refused
+    assert.equal(spool.waiting, 1)
+    await spool.close()
+  })
+
+  test('goes on over many files', async () => {
+    const folder = temporaryFolder()
+    const spool = await opened(folder, 100_000_000)
+    for (let number = 0; number < 12; number++) await spool.append({ number, text: 'x'.repeat(1_500_000) })
+    assert.ok(segmentsIn(folder).length > 2)
+    await spool.close()
+    const again = await opened(folder, 100_000_000)
+    assert.deepEqual(
+      await drain(again),
+      Array.from({ length: 12 }, (_, index) => index),
+    )
+    await again.close()
+  })
+
+  test('whatever a crash left of the last entry, all that were appended before it are there', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ maxLength: 60, unit: 'grapheme' }), { minLength: 1, maxLength: 8 }),
+        fc.nat({ max: 200 }),
+        fc.uint8Array({ maxLength: 20 }),
+        async (texts, cut, rubbish) => {
+          const folder = temporaryFolder()
+          const spool = await opened(folder)
+          const ends: number[] = []
+          for (const [number, text] of texts.entries()) {
+            await spool.append({ number, text })
+            ends.push(spool.waitingBytes)
+          }
+          await spool.close()
+          const [file = ''] = segmentsIn(folder)
+          const kept = Math.max(0, (ends.at(-1) ?? 0) - cut)
+          truncateSync(join(folder, file), kept)
+          appendFileSync(join(folder, file), cut === 0 ? rubbish : '')
+          const again = await opened(folder)
+          const whole = ends.filter((end) => end <= kept).length
+          await again.append({ number: 99 })
+          assert.deepEqual(await drain(again), [...Array.from({ length: whole }, (_, index) => index), 99])
+          await again.close()
+          rmSync(folder, { recursive: true })
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+
+  test('a cursor that was lost means delivering again, never forgetting', async () => {
+    const folder = temporaryFolder()
+    const spool = await opened(folder)
+    await spool.append({ number: 1 })
+    assert.deepEqual(await drain(spool), [1])
+    await spool.append({ number: 2 })
+    await spool.close()
+    writeFileSync(join(folder, 'delivered.json'), '{"seg')
+    const again = await opened(folder)
+    assert.deepEqual(await drain(again), [1, 2])
+    await again.close()
+  })
+
+  test('what was appended is there after the process was killed', async () => {
+    const folder = temporaryFolder()
+    const program = `
+      import { Spool } from ${JSON.stringify(import.meta.resolve('./spool.ts'))}
+      const spool = await Spool.open({ folder: ${JSON.stringify(folder)}, limitBytes: 1e9 })
+      for (let number = 0; ; number++) {
+        await spool.append({ number })
+        process.stdout.write(number + '\\n')
+      }`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let last = -1
+    for await (const line of createInterface(child.stdout)) {
+      last = Number(line)
+      if (last === 20) child.kill('SIGKILL')
+    }
+    const spool = await opened(folder)
+    const numbers = await drain(spool)
+    assert.ok(last >= 20 && numbers.length > last)
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, index) => index),
+    )
+    await spool.close()
+  })
+})

@@ -1,0 +1,366 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json, text } from 'node:stream/consumers'
+import { credentials, type GrpcObject, loadPackageDefinition, Server, ServerCredentials } from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { gatekeeper } from '@millwright/api/gatekeeper.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import { calculateJwkThumbprint, compactVerify, EmbeddedJWK, importJWK, type JWK, jwtVerify } from 'jose'
+import Value from 'typebox/value'
+import type { GatewaySettings } from './settings.ts'
+
+/** What the tests of the gateway stand on: a cloud of one gateway, and links made with another library than ours. */
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'gateway-'))
+}
+
+export function settingsFor(home: string, more: Partial<GatewaySettings> = {}): GatewaySettings {
+  return {
+    home,
+    configFile: join(home, 'gateway-config.json'),
+    registryHost: '127.0.0.1',
+    registryPort: 0,
+    proxyPort: 0,
+    linkVendors: ['millwright', 'siemens'],
+    spoolBytes: 64 * 1024 * 1024,
+    outgoingProxy: undefined,
+    logLevel: 'silent',
+    ...more,
+  }
+}
+
+/** Waits until something holds; a test that waits in vain is ended by its runner. */
+export async function until<Result>(holds: () => Result | undefined | false): Promise<Result> {
+  for (;;) {
+    const result = holds()
+    if (result !== undefined && result !== false) return result
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: bodies are checked against the contracts before anybody looks at them
+type Body = any
+export type Call = { operation: string; params: Record<string, string>; body: Body }
+type Answer = { status: number; body?: unknown }
+
+const gatewayId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
+
+/** A cloud that knows one gateway. Checks what the real one checks: contracts, tokens, proofs. */
+export class TestCloud {
+  readonly calls: Call[] = []
+  readonly jobs: { id: string; workflow: string; definition: Record<string, unknown>; state?: string }[] = []
+  readonly leases = new Map<string, string>()
+  /** What may go wrong, for a test that wants it. */
+  answering: (call: Call) => Answer | undefined | Promise<Answer | undefined> = () => undefined
+  isRevoked = false
+  tokens = 0
+  tokenSeconds = 3600
+  clockAheadMs = 0
+  key: JWK | undefined
+  readonly canceled = new Set<string>()
+  readonly #server = createServer((request, response) => {
+    this.#handle(request, response).catch((error: unknown) => {
+      response.writeHead(500).end(JSON.stringify({ detail: String(error) }))
+    })
+  })
+  readonly #proofs = new Set<string>()
+  #port = 0
+  readonly #waiting = new Set<() => void>()
+
+  static async start(port = 0): Promise<TestCloud> {
+    const cloud = new TestCloud()
+    await cloud.listen(port)
+    return cloud
+  }
+
+  async listen(port = this.#port): Promise<void> {
+    this.#server.listen(port, '127.0.0.1')
+    await once(this.#server, 'listening')
+    this.#port = (this.#server.address() as AddressInfo).port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  /** Puts the file of a new gateway into its home. */
+  configure(home: string, more: Record<string, unknown> = {}): void {
+    const config = {
+      schema: 'millwright.gateway-config.v1',
+      baseUrl: this.url,
+      gatewayId,
+      name: 'Line 1',
+      enrolmentToken: 'secret-of-the-file',
+      expiresTimestamp: new Date(Date.now() + 1_800_000).toISOString(),
+      ...more,
+    }
+    writeFileSync(join(home, 'gateway-config.json'), JSON.stringify(config))
+  }
+
+  offer(workflow: string, definition: Record<string, unknown>): string {
+    const id = crypto.randomUUID()
+    this.jobs.push({ id, workflow, definition })
+    this.wake()
+    return id
+  }
+
+  wake(): void {
+    for (const waiting of this.#waiting) waiting()
+  }
+
+  callsOf(operation: string): Call[] {
+    return this.calls.filter((call) => call.operation === operation)
+  }
+
+  /** Assets that were handed in for a job, each upload once. */
+  found(jobId: string): Record<string, unknown>[] {
+    const uploads = this.callsOf('uploadFound').filter(({ params }) => params.id === jobId)
+    const once = new Map(uploads.map(({ body }) => [`${body.data.lease}/${body.data.sequence}`, body.data.assets]))
+    return [...once.values()].flat()
+  }
+
+  errors(jobId: string): Record<string, unknown>[] {
+    const uploads = this.callsOf('uploadFound').filter(({ params }) => params.id === jobId)
+    return uploads.flatMap(({ body }) => body.data.errors)
+  }
+
+  endOf(jobId: string): Body | undefined {
+    return this.callsOf('endJob').find(({ body }) => body.data.jobId === jobId)?.body.data
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await once(this.#server, 'close')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('date', new Date(this.#now()).toUTCString())
+    const url = new URL(request.url ?? '/', this.url)
+    if (url.pathname === '/oauth/token') return this.#token(await text(request), response)
+    if (url.pathname === '/gatekeeper/v1/jobs/events') return this.#events(request, response)
+    const found = operationAt(request.method ?? '', url.pathname)
+    if (found === undefined) return send(response, { status: 404, body: { code: 'not_found', detail: url.pathname } })
+    const body: Body = await json(request)
+    const { contract, operation, name, params } = found
+    if (operation.body !== undefined && !Value.Check(operation.body, body)) {
+      const [error] = Value.Errors(operation.body, body)
+      throw new Error(`${name} broke its contract: ${JSON.stringify(error)}`)
+    }
+    if (contract === gatekeeper && !(await this.#isOurs(request, url))) {
+      return send(response, { status: 401, body: { code: 'unauthenticated', detail: 'no' } })
+    }
+    const call = { operation: name, params, body }
+    this.calls.push(call)
+    send(response, (await this.answering(call)) ?? (await this.#answer(call)))
+  }
+
+  #now(): number {
+    return Date.now() + this.clockAheadMs
+  }
+
+  async #token(form: string, response: ServerResponse): Promise<void> {
+    const { client_assertion: assertion = '', grant_type: grant } = Object.fromEntries(new URLSearchParams(form))
+    try {
+      if (this.isRevoked || grant !== 'client_credentials') throw new Error('revoked')
+      await jwtVerify(assertion, await importJWK(this.key ?? {}, 'ES256'), {
+        audience: `${this.url}/oauth/token`,
+        issuer: 'gateway-client',
+        subject: 'gateway-client',
+        currentDate: new Date(this.#now()),
+        maxTokenAge: '5 minutes',
+      })
+    } catch (error) {
+      return send(response, { status: 401, body: { error: 'invalid_client', error_description: String(error) } })
+    }
+    this.tokens += 1
+    const body = { access_token: `token-${this.tokens}`, token_type: 'Bearer', expires_in: this.tokenSeconds }
+    send(response, { status: 200, body })
+  }
+
+  async #isOurs({ headers, method }: IncomingMessage, url: URL): Promise<boolean> {
+    const token = headers.authorization?.replace(/^Bearer /, '') ?? ''
+    if (this.isRevoked || !token.startsWith('token-')) return false
+    const { payload, protectedHeader } = await jwtVerify(String(headers.dpop), EmbeddedJWK, {
+      typ: 'dpop+jwt',
+      currentDate: new Date(this.#now()),
+      maxTokenAge: '60 seconds',
+      clockTolerance: 5,
+    })
+    const isNew = !this.#proofs.has(String(payload.jti))
+    this.#proofs.add(String(payload.jti))
+    const thumbprint = await calculateJwkThumbprint(protectedHeader.jwk as JWK)
+    return (
+      isNew &&
+      payload.htm === method &&
+      payload.htu === url.origin + url.pathname &&
+      payload.ath === createHash('sha256').update(token).digest('base64url') &&
+      thumbprint === (await calculateJwkThumbprint(this.key ?? {}))
+    )
+  }
+
+  async #answer({ operation, params, body: { data } }: Call): Promise<Answer> {
+    if (operation === 'enrol') return this.#enrol(data)
+    if (operation === 'leaseJob') return this.#lease(data.workflows)
+    if (operation === 'reportLinks') return { status: 200, body: { data: [] } }
+    if (operation === 'uploadFound') return { status: 202, body: { data: { accepted: data.assets.length } } }
+    if (this.leases.get(data.jobId) !== params.id) return { status: 409, body: { code: 'lease_lost', detail: 'lost' } }
+    if (operation === 'endJob') return { status: 200, body: { data: { state: data.state } } }
+    const lease = { id: params.id, expiresTimestamp: new Date(Date.now() + 30_000).toISOString() }
+    return { status: 200, body: { data: { lease, cancelRequested: this.canceled.has(data.jobId) } } }
+  }
+
+  async #enrol(data: Body): Promise<Answer> {
+    const { payload } = await compactVerify(data.proof, await importJWK(data.publicKey, 'ES256'))
+    const said = JSON.parse(new TextDecoder().decode(payload))
+    const isFresh = Math.abs(said.iat * 1000 - this.#now()) < 60_000
+    if (said.enrolmentToken !== 'secret-of-the-file' || said.gatewayId !== data.gatewayId || !isFresh) {
+      return { status: 403, body: { code: 'enrolment_refused', detail: 'The file was used before' } }
+    }
+    this.key = data.publicKey
+    return { status: 200, body: { data: { gatewayId, tenantName: 'plant', clientId: 'gateway-client' } } }
+  }
+
+  async #lease(workflows: string[]): Promise<Answer> {
+    const take = () => this.jobs.findIndex(({ workflow }) => workflows.includes(workflow))
+    if (take() === -1) await this.#jobWithin(1_000)
+    const [job] = take() === -1 ? [] : this.jobs.splice(take(), 1)
+    if (job === undefined) return { status: 204 }
+    const lease = crypto.randomUUID()
+    this.leases.set(job.id, lease)
+    const now = new Date().toISOString()
+    const status = { state: job.state ?? 'RUNNING' }
+    const workflow = { name: job.workflow, states: [{ name: 'CREATED' }], transitions: [] }
+    const { id, definition } = job
+    const shown = { id, clientId: gatewayId, workflow, tags: [], definition, status, stime: now, mtime: now }
+    return { status: 200, body: { data: { job: shown, lease: { id: lease, expiresTimestamp: now } } } }
+  }
+
+  #jobWithin(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      this.#waiting.add(done)
+    })
+  }
+
+  async #events(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!(await this.#isOurs(request, new URL('/gatekeeper/v1/jobs/events', this.url)))) {
+      return send(response, { status: 401, body: {} })
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: first\n\n')
+    this.#waiting.add(() => response.write('data: second\n\n'))
+  }
+}
+
+function operationAt(method: string, path: string) {
+  for (const contract of [gatekeeper, onboarding]) {
+    for (const [name, operation] of Object.entries(contract.operations)) {
+      const pattern = (contract.prefix + operation.path).replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
+      const match = operation.method === method ? new RegExp(`^${pattern}$`).exec(path) : null
+      if (match !== null)
+        return { contract, operation: operation as { body?: object }, name, params: { ...match.groups } }
+    }
+  }
+  return undefined
+}
+
+function send(response: ServerResponse, { status, body }: Answer): void {
+  const type = status >= 400 ? 'application/problem+json' : 'application/json'
+  response.writeHead(status, { 'content-type': type }).end(body === undefined ? undefined : JSON.stringify(body))
+}
+
+const packages = new Map<string, GrpcObject>()
+
+/** The protocol as another library reads it, under the prefix of a vendor. */
+// biome-ignore lint/suspicious/noExplicitAny: the library has no types for what it loads
+export function protocol(vendor: string): any {
+  const known = packages.get(vendor)
+  if (known !== undefined) return known[vendor]
+  const folder = temporaryFolder()
+  const sources = join(import.meta.dirname, '..', 'api', 'proto')
+  for (const name of globSync('*.proto', { cwd: sources })) {
+    cpSync(join(sources, name), join(folder, name))
+    writeFileSync(join(folder, name), readFileSync(join(folder, name), 'utf8').replaceAll('millwright.', `${vendor}.`))
+  }
+  const options = { keepCase: true, includeDirs: [folder], longs: String, defaults: true, oneofs: true }
+  const made = loadPackageDefinition(loadSync(globSync('*.proto', { cwd: folder }), options))
+  rmSync(folder, { recursive: true })
+  packages.set(vendor, made)
+  return made[vendor]
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type Handlers = Record<string, Record<string, (call: any, answer: any) => void>>
+
+/** A link that another library serves: services by their path below the vendor, `industrialassethub.discover.v1`. */
+export class TestLink {
+  readonly port: number
+  readonly vendor: string
+  readonly #server: Server
+
+  private constructor(server: Server, { port, vendor }: { port: number; vendor: string }) {
+    this.#server = server
+    this.port = port
+    this.vendor = vendor
+  }
+
+  static async start(handlers: Handlers, vendor = 'siemens', port = 0): Promise<TestLink> {
+    const server = new Server({ 'grpc.so_reuseport': 0 })
+    for (const [path, methods] of Object.entries(handlers)) server.addService(serviceAt(vendor, path), methods)
+    const bound = await new Promise<number>((resolve, reject) =>
+      server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, at) =>
+        error === null ? resolve(at) : reject(error),
+      ),
+    )
+    return new TestLink(server, { port: bound, vendor })
+  }
+
+  stop(): void {
+    this.#server.forceShutdown()
+  }
+
+  [Symbol.dispose](): void {
+    this.stop()
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+function packageAt(vendor: string, path: string): any {
+  return path.split('.').reduce((at, name) => at[name], protocol(vendor))
+}
+
+function serviceAt(vendor: string, path: string) {
+  const found = packageAt(vendor, path)
+  const name = Object.keys(found).find((key) => 'service' in found[key]) ?? ''
+  return found[name].service
+}
+
+/** Asks a registry as another library does; answers, or throws with the code of the refusal. */
+export function askRegistry(port: number, vendor: string) {
+  const { RegistryApi } = packageAt(vendor, 'connectivitysuite.registry.v1')
+  return (method: string, request: object): Promise<Body> => {
+    const client = new RegistryApi(`127.0.0.1:${port}`, credentials.createInsecure())
+    return new Promise((resolve, reject) =>
+      client[method](request, (error: Error | null, answer: Body) =>
+        error === null ? resolve(answer) : reject(error),
+      ),
+    ).finally(() => client.close())
+  }
+}

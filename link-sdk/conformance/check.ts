@@ -1,0 +1,116 @@
+import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js'
+import { interfaceName, wireMethod } from '@millwright/api/link-protocol.ts'
+import type { DiscoverRequestSchema } from '@millwright/api/proto/generated/discover_pb.js'
+import { callStream, callUnary } from '../call.ts'
+
+export type Outcome = 'pass' | 'fail' | 'skip'
+
+/** One sentence about a link, whether it holds, and what to do when it does not. */
+export type CheckResult = { sentence: string; outcome: Outcome; detail?: string; hint?: string }
+
+export type SuiteSettings = {
+  /** `host:port` of the link. */
+  endpoint: string
+  /** Whose names of the protocol the link speaks; found out where it is not given. */
+  vendor?: string
+  /** What to ask a discovery for: a range that has devices, but not too many. */
+  request?: MessageInitShape<typeof DiscoverRequestSchema>
+  /** Of one call. */
+  withinMs?: number
+  /** `host:port` of a registry that should know the link. */
+  registry?: string
+}
+
+/** A check that does not hold. */
+export class Refuted extends Error {
+  readonly hint: string | undefined
+
+  constructor(detail: string, hint?: string) {
+    super(detail)
+    this.hint = hint
+  }
+}
+
+/** A check that says nothing about this link. */
+export class NotApplicable extends Error {}
+
+/** The link under test, and what was learnt about it on the way. */
+export class Subject implements Disposable {
+  readonly settings: SuiteSettings
+  readonly withinMs: number
+  vendor: string
+  readonly #client: Client
+
+  constructor(settings: SuiteSettings, vendor: string) {
+    this.settings = settings
+    this.vendor = vendor
+    this.withinMs = settings.withinMs ?? 30_000
+    this.#client = new Client(settings.endpoint, credentials.createInsecure())
+  }
+
+  ask<Method extends DescMethod>(
+    method: Method,
+    request: MessageInitShape<Method['input']>,
+  ): Promise<MessageShape<Method['output']>> {
+    return callUnary(this.#client, { method: this.#wire(method), request, withinMs: this.withinMs })
+  }
+
+  stream<Method extends DescMethod>(method: Method, request: MessageInitShape<Method['input']>) {
+    return callStream(this.#client, { method: this.#wire(method), request, withinMs: this.withinMs })
+  }
+
+  /** The status that a question ends with. */
+  async statusOf<Method extends DescMethod>(
+    method: Method,
+    request: MessageInitShape<Method['input']>,
+  ): Promise<number> {
+    const failure = await this.ask(method, request).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    return failure === undefined ? status.OK : codeOf(failure)
+  }
+
+  [Symbol.dispose](): void {
+    this.#client.close()
+  }
+
+  #wire<Method extends DescMethod>(method: Method) {
+    return wireMethod(method, interfaceName(method.parent, this.vendor))
+  }
+}
+
+export function codeOf(error: unknown): number {
+  return isServiceError(error) ? error.code : status.UNKNOWN
+}
+
+export function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number'
+}
+
+export function nameOf(code: number): string {
+  return status[code] ?? String(code)
+}
+
+export function expect(holds: boolean, detail: string, hint?: string): asserts holds {
+  if (!holds) throw new Refuted(detail, hint)
+}
+
+export type Check = { sentence: string; hint: string; run: (subject: Subject) => Promise<unknown> }
+
+/** A link that fails must not stop the suite: whatever goes wrong is the outcome of that one check. */
+export async function runCheck({ sentence, hint, run }: Check, subject: Subject): Promise<CheckResult> {
+  try {
+    await run(subject)
+    return { sentence, outcome: 'pass' }
+  } catch (error) {
+    if (error instanceof NotApplicable) return { sentence, outcome: 'skip', detail: error.message }
+    const detail = isServiceError(error) ? `${nameOf(error.code)}: ${error.details}` : reasonOf(error)
+    return { sentence, outcome: 'fail', detail, hint: error instanceof Refuted ? (error.hint ?? hint) : hint }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,180 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { status } from '@grpc/grpc-js'
+import { linkServices } from '@millwright/api/link-protocol.ts'
+import type {
+  DiscoverError,
+  DiscoveredDevice,
+  DiscoverRequestSchema,
+} from '@millwright/api/proto/generated/discover_pb.js'
+import { variantOf } from '@millwright/api/variant.ts'
+import { type Check, codeOf, expect, NotApplicable, nameOf, type Subject } from './check.ts'
+import { assetIdentifiersOf, valuesOf } from './found.ts'
+import { filtersOf } from './info-checks.ts'
+
+type Request = MessageInitShape<typeof DiscoverRequestSchema>
+export type Findings = { devices: DiscoveredDevice[]; errors: DiscoverError[]; emptyMessages: number }
+
+const { discoverDevices } = linkServices.discover.method
+/** More devices prove no more, and a plant may have a million. */
+const enough = 1_000
+
+/** A discovery that is looked at by several checks runs once. */
+export function discoverChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
+  return [
+    {
+      sentence: 'It discovers, and ends',
+      hint: 'DiscoverDevices ends with OK when everything was looked at, also when nothing was found.',
+      run: found,
+    },
+    {
+      sentence: 'Every message of a discovery says something',
+      hint: 'A DiscoverResponse holds at least one device or one error.',
+      run: async (subject) => expect((await found(subject)).emptyMessages === 0, 'There are empty messages.'),
+    },
+    {
+      sentence: 'Every value of a device says by a URI which field it is',
+      hint: 'Give each DeviceIdentifier a classifier of type "URI": <schema>/<Class>#<path>.',
+      run: async (subject) => forEachDevice(await found(subject), checkValues),
+    },
+    {
+      sentence: 'Every device can be told from all others',
+      hint: 'Send asset_identifiers: a MAC address, an IEC 61406 link, or maker, article and serial number.',
+      run: async (subject) =>
+        forEachDevice(await found(subject), (device) => {
+          const known = assetIdentifiersOf(device)
+          expect(known.length > 0, 'A device has no identifier.')
+          expect(
+            known.every((fields) => Object.keys(fields).length > 0),
+            'An identifier of a device is empty.',
+          )
+        }),
+    },
+    {
+      sentence: 'Every error says what happened, and where',
+      hint: 'A DiscoverError has a code other than OK, a description, and the device or the target it is about.',
+      async run(subject) {
+        const { errors } = await found(subject)
+        if (errors.length === 0) throw new NotApplicable('There was none.')
+        for (const { resultCode, description, source } of errors) {
+          expect(resultCode !== 0, 'An error has the code OK.')
+          expect(description.trim() !== '', 'An error has no description.')
+          expect(source.case !== undefined, `"${description}" does not say which device it is about.`)
+        }
+      },
+    },
+    ...callChecks,
+  ]
+}
+
+/** How it behaves when it is called in other ways. */
+const callChecks: readonly Check[] = [
+  {
+    sentence: 'It refuses a filter that it does not have',
+    hint: 'Answer INVALID_ARGUMENT: a typing error would otherwise look like a plant without devices.',
+    run: (subject) => mayRefuse(subject, { filters: [strange] }),
+  },
+  {
+    sentence: 'It refuses an option that it does not have',
+    hint: 'Answer INVALID_ARGUMENT: a typing error would otherwise go unseen.',
+    run: (subject) => mayRefuse(subject, { options: [strange] }),
+  },
+  {
+    sentence: 'It refuses a discovery without a mandatory filter',
+    hint: 'Answer INVALID_ARGUMENT, with a sentence that names the filter.',
+    async run(subject) {
+      const filters = await filtersOf(subject)
+      const isNeeded = filters.some(({ mandatory, defaultValue }) => mandatory && defaultValue === undefined)
+      if (!isNeeded) throw new NotApplicable('It has no mandatory filter.')
+      await refuses(subject, {})
+    },
+  },
+  {
+    sentence: 'It stops a discovery that is canceled, and can discover again',
+    hint: 'End the scan when the call is canceled; do not stay busy.',
+    run: checkCancel,
+  },
+  {
+    sentence: 'It runs a second discovery beside the first, or says that it is busy',
+    hint: 'Answer RESOURCE_EXHAUSTED while a discovery is under way and no more than one is possible.',
+    async run(subject) {
+      const [first, second] = await Promise.all([outcomeOf(subject), outcomeOf(subject)])
+      expect(
+        [first, second].every((code) => code === status.OK || code === status.RESOURCE_EXHAUSTED),
+        `They end with ${nameOf(first)} and ${nameOf(second)}.`,
+      )
+      expect(first === status.OK || second === status.OK, 'Both were refused.')
+    },
+  },
+]
+
+const strange = { key: 'no_link_has_this_one', value: variantOf('x') }
+
+/** Takes so many devices as are enough; the rest is canceled. */
+export async function runDiscovery(
+  subject: Subject,
+  request: Request = subject.settings.request ?? {},
+): Promise<Findings> {
+  const findings: Findings = { devices: [], errors: [], emptyMessages: 0 }
+  for await (const { devices, errors } of subject.stream(discoverDevices, request)) {
+    if (devices.length === 0 && errors.length === 0) findings.emptyMessages += 1
+    findings.devices.push(...devices)
+    findings.errors.push(...errors)
+    if (findings.devices.length >= enough) break
+  }
+  return findings
+}
+
+async function outcomeOf(subject: Subject, request?: Request): Promise<number> {
+  return runDiscovery(subject, request).then(
+    () => status.OK,
+    (error: unknown) => codeOf(error),
+  )
+}
+
+/** What a link does with what it does not know is left to it; better links refuse it. No link may break over it. */
+async function mayRefuse(subject: Subject, request: Request): Promise<void> {
+  const code = await outcomeOf(subject, request)
+  if (code === status.OK) throw new NotApplicable('It ignores it, as it may. Refusing with INVALID_ARGUMENT is better.')
+  const refusals: number[] = [status.INVALID_ARGUMENT, status.UNKNOWN, status.NOT_FOUND, status.FAILED_PRECONDITION]
+  expect(refusals.includes(code), `It answers ${nameOf(code)}.`)
+}
+
+async function refuses(subject: Subject, request: Request): Promise<void> {
+  const code = await outcomeOf(subject, request)
+  expect(code === status.INVALID_ARGUMENT, `It answers ${nameOf(code)}.`)
+}
+
+async function checkCancel(subject: Subject): Promise<void> {
+  const stream = subject.stream(discoverDevices, subject.settings.request ?? {})
+  const ended = new Promise<number>((resolve) => {
+    stream.on('error', (error) => resolve(codeOf(error)))
+    stream.on('end', () => resolve(status.OK))
+  })
+  stream.once('data', () => stream.cancel())
+  stream.once('metadata', () => stream.cancel())
+  const code = await ended
+  expect(code === status.CANCELLED || code === status.OK, `It ended with ${nameOf(code)}.`)
+  const givenUpAt = performance.now() + subject.withinMs
+  for (;;) {
+    const again = await outcomeOf(subject)
+    if (again === status.OK) return
+    expect(again === status.RESOURCE_EXHAUSTED, `Another discovery ended with ${nameOf(again)}.`)
+    expect(performance.now() < givenUpAt, 'It stays busy after a discovery was canceled.')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function forEachDevice({ devices }: Findings, check: (device: DiscoveredDevice) => void): void {
+  if (devices.length === 0) throw new NotApplicable('No device was found: give a request that finds some.')
+  for (const device of devices) check(device)
+}
+
+function checkValues(device: DiscoveredDevice): void {
+  const values = valuesOf(device)
+  expect(values.length > 0, 'A device has no values.')
+  for (const { classifier, path, value } of values) {
+    expect(/^https?:\/\//.test(classifier), `A value has the classifier "${classifier}".`)
+    expect(path !== '', `"${classifier}" names no field after #.`)
+    expect(value.case !== undefined, `${path} has no value.`)
+  }
+}

@@ -1,0 +1,42 @@
+import type { DiscoveredDevice } from '@millwright/api/proto/generated/discover_pb.js'
+import type { DeviceIdentifier } from '@millwright/api/proto/generated/identifiers_pb.js'
+
+/** One value of a device, with its path in the asset. */
+export type FoundValue = { path: string; classifier: string; value: DeviceIdentifier['value'] }
+
+/** All values of a device, containers included, in order. */
+export function valuesOf({ identifiers }: DiscoveredDevice): FoundValue[] {
+  return identifiers.flatMap(valuesIn)
+}
+
+function valuesIn(identifier: DeviceIdentifier): FoundValue[] {
+  const { value } = identifier
+  const children = value.case === 'children' ? value.value.value.flatMap(valuesIn) : []
+  return [foundValue(identifier), ...children]
+}
+
+function foundValue({ classifiers, value }: DeviceIdentifier): FoundValue {
+  const classifier = classifiers.find(({ type }) => type === 'URI')?.value ?? ''
+  return { classifier, value, path: classifier.includes('#') ? decoded(classifier.replace(/^[^#]*#/, '')) : '' }
+}
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}
+
+/** What the inventory would know a device by: the fields of each of its identifiers. */
+export function assetIdentifiersOf(device: DiscoveredDevice): Record<string, string>[] {
+  const fieldName = (path: string) => path.slice(path.lastIndexOf('/') + 1)
+  return device.identifiers
+    .filter((identifier) => /^(asset|mac)_identifiers(\[\d+\])?$/.test(foundValue(identifier).path))
+    .map(({ value }) => (value.case === 'children' ? value.value.value.map(foundValue) : []))
+    .map((fields) =>
+      Object.fromEntries(
+        fields.flatMap(({ path, value }) => (value.case === 'text' ? [[fieldName(path), value.value]] : [])),
+      ),
+    )
+}

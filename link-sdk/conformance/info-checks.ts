@@ -1,0 +1,117 @@
+import { status } from '@grpc/grpc-js'
+import { linkServices } from '@millwright/api/link-protocol.ts'
+import type { SupportedFilter, SupportedOption } from '@millwright/api/proto/generated/filters_pb.js'
+import { VariantType } from '@millwright/api/proto/generated/variant_pb.js'
+import { variantTypeOf } from '@millwright/api/variant.ts'
+import { type Check, codeOf, expect, NotApplicable, nameOf, type Subject } from './check.ts'
+
+const { driverInfo, discover } = linkServices
+
+/** What the link says about itself. */
+export const infoChecks: readonly Check[] = [
+  {
+    sentence: 'It says who made it, what it is, and in which version',
+    hint: 'Answer DriverInfoApi.GetVersionInfo with vendor_name, product_name and a version.',
+    async run(subject) {
+      const { version } = await subject.ask(driverInfo.method.getVersionInfo, {})
+      expect(version !== undefined, 'GetVersionInfo has no version.')
+      expect(version.vendorName.trim() !== '', 'vendor_name is empty.')
+      expect(version.productName.trim() !== '', 'product_name is empty.')
+    },
+  },
+  {
+    sentence: 'Its schemas are JSON with a URI each',
+    hint: 'GetConfigSchema answers OK or FAILED_PRECONDITION; each schema is JSON text with a URI.',
+    async run(subject) {
+      const { schemas } = await optional(subject.ask(driverInfo.method.getConfigSchema, {}), [
+        status.UNIMPLEMENTED,
+        status.FAILED_PRECONDITION,
+      ])
+      for (const { uri, schema } of schemas) {
+        expect(uri !== '', 'A schema has no URI.')
+        expect(isJson(schema), `The schema ${uri} is no JSON.`)
+      }
+    },
+  },
+  {
+    sentence: 'Its icon is a square PNG',
+    hint: 'GetAppIcon is optional: answer UNIMPLEMENTED, or a PNG as wide as it is high.',
+    async run(subject) {
+      const { imageFormat, imageData } = await optional(subject.ask(driverInfo.method.getAppIcon, {}), [
+        status.UNIMPLEMENTED,
+        status.FAILED_PRECONDITION,
+        status.INVALID_ARGUMENT,
+      ])
+      expect(imageFormat === 'png', `The format is "${imageFormat}".`)
+      const header = Buffer.from(imageData.buffer, imageData.byteOffset, imageData.byteLength)
+      expect(header.length > 24 && header.toString('latin1', 1, 4) === 'PNG', 'It is no PNG.')
+      expect(header.readUInt32BE(16) === header.readUInt32BE(20), 'It is not square.')
+    },
+  },
+  {
+    sentence: 'It describes its filters',
+    hint: 'Each filter has a key of its own, a type, and a default of that type if any.',
+    run: async (subject) => checkParameters(await filtersOf(subject)),
+  },
+  {
+    sentence: 'It describes its options',
+    hint: 'Each option has a key of its own, a type, and a default of that type if any.',
+    run: async (subject) => checkParameters(await optionsOf(subject)),
+  },
+]
+
+export async function filtersOf(subject: Subject): Promise<SupportedFilter[]> {
+  return (await noneIsFine(subject.ask(discover.method.getFilterTypes, {})))?.filterTypes ?? []
+}
+
+export async function optionsOf(subject: Subject): Promise<SupportedOption[]> {
+  return (await noneIsFine(subject.ask(discover.method.getFilterOptions, {})))?.filterOptions ?? []
+}
+
+/** Links made with an older kit say UNKNOWN, "no supported filters", where they mean an empty list. */
+async function noneIsFine<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error: unknown) => {
+    if (codeOf(error) === status.UNKNOWN && /no supported/i.test(String(error))) return undefined
+    throw error
+  })
+}
+
+function checkParameters(parameters: readonly (SupportedFilter | SupportedOption)[]): void {
+  if (parameters.length === 0) throw new NotApplicable('It has none.')
+  expect(new Set(parameters.map(({ key }) => key)).size === parameters.length, 'Two have the same key.')
+  for (const { key, datatype, defaultValue } of parameters) {
+    expect(key.trim() !== '', 'One has no key.')
+    expect(datatype !== VariantType.VT_UNSPECIFIED, `"${key}" has no type.`)
+    const held = defaultValue?.value.case
+    expect(held === undefined || typeOfCase[held] === datatype, `The default of "${key}" is of another type.`)
+  }
+}
+
+const typeOfCase = {
+  boolValue: variantTypeOf('boolean'),
+  int64Value: variantTypeOf('integer'),
+  uint64Value: variantTypeOf('unsigned'),
+  float64Value: variantTypeOf('number'),
+  text: variantTypeOf('text'),
+  rawData: variantTypeOf('bytes'),
+  file: variantTypeOf('file'),
+  structValue: variantTypeOf('structure'),
+  arrayValue: variantTypeOf('array'),
+  nullValue: variantTypeOf('null'),
+} as const
+
+async function optional<T>(asked: Promise<T>, allowed: readonly number[]): Promise<T> {
+  return asked.catch((error: unknown) => {
+    if (allowed.includes(codeOf(error))) throw new NotApplicable(`It answers ${nameOf(codeOf(error))}, as it may.`)
+    throw error
+  })
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,79 @@
+import { status } from '@grpc/grpc-js'
+import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import { linkServices } from '@millwright/api/link-protocol.ts'
+import { Code } from '@millwright/api/proto/generated/code_pb.js'
+import { type Check, expect, NotApplicable, nameOf, type Subject } from './check.ts'
+import type { Findings } from './discover-checks.ts'
+import { assetIdentifiersOf } from './found.ts'
+
+const { getPropertyValues, getSupportedProperties } = linkServices.deviceInfo.method
+const strangeKey = 'no_device_has_this_one'
+
+/** Reading from one device. The device is the first that was found. */
+export function propertyChecks(found: (subject: Subject) => Promise<Findings>): readonly Check[] {
+  const deviceFor = async (subject: Subject) => {
+    if ((await subject.statusOf(getSupportedProperties, {})) === status.UNIMPLEMENTED) {
+      throw new NotApplicable('It has no device info interface.')
+    }
+    const device = (await found(subject)).devices[0]
+    if (device === undefined) throw new NotApplicable('No device was found.')
+    const parameterJson = JSON.stringify({ asset_identifiers: assetIdentifiersOf(device) })
+    return { target: { case: 'connectionParameterSet' as const, value: { schemaUri: baseSchemaUrl, parameterJson } } }
+  }
+  return [
+    {
+      sentence: 'It says which properties a device has',
+      hint: 'GetSupportedProperties names at least one key, each once, with one type at most.',
+      async run(subject) {
+        const { properties } = await subject.ask(getSupportedProperties, { device: await deviceFor(subject) })
+        expect(properties.length > 0, 'There is none.')
+        expect(
+          properties.every(({ key }) => key.trim() !== ''),
+          'A property has no key.',
+        )
+        expect(new Set(properties.map(({ key }) => key)).size === properties.length, 'A key is named twice.')
+      },
+    },
+    {
+      sentence: 'It reads the properties of a device',
+      hint: 'Each result of GetPropertyValues is a property with key and value, or an error with key and description.',
+      async run(subject) {
+        const { propertyResults } = await subject.ask(getPropertyValues, { device: await deviceFor(subject) })
+        expect(propertyResults.length > 0, 'There are no results.')
+        expect(
+          propertyResults.some(({ result }) => result.case === 'property'),
+          'Not one could be read.',
+        )
+        for (const { result } of propertyResults) {
+          expect(result.case !== undefined, 'A result is neither property nor error.')
+          expect(result.value.key !== '', 'A result has no key.')
+          if (result.case === 'error')
+            expect(result.value.description !== '', `The error of ${result.value.key} is mute.`)
+          else expect(result.value.value?.value.case !== undefined, `${result.value.key} has no value.`)
+        }
+      },
+    },
+    {
+      sentence: 'It gives every key that is asked for one result, also one that does not exist',
+      hint: 'Answer an unknown key with an error of that key: INVALID_ARGUMENT.',
+      async run(subject) {
+        const device = await deviceFor(subject)
+        const { propertyResults } = await subject.ask(getPropertyValues, { device, keys: ['name', strangeKey] })
+        const keys = propertyResults.map(({ result }) => result.value?.key)
+        expect(keys.join() === `name,${strangeKey}`, `The results are for ${keys.join(', ') || 'nothing'}.`)
+        const { result } = propertyResults[1] ?? {}
+        expect(result?.case === 'error', 'A property that does not exist has a value.')
+        expect(result.value.resultCode === Code.INVALID_ARGUMENT, `Its code is ${Code[result.value.resultCode]}.`)
+      },
+    },
+    {
+      sentence: 'It refuses to read from no device at all',
+      hint: 'Answer INVALID_ARGUMENT when `device` is missing.',
+      async run(subject) {
+        await deviceFor(subject)
+        const code = await subject.statusOf(getPropertyValues, {})
+        expect(code === status.INVALID_ARGUMENT, `It answers ${nameOf(code)}.`)
+      },
+    },
+  ]
+}

@@ -1,0 +1,63 @@
+import { Client, credentials, status } from '@grpc/grpc-js'
+import { interfaceName, linkServices, ourVendor, wireMethod } from '@millwright/api/link-protocol.ts'
+import { callUnary } from '../call.ts'
+import { type Check, type CheckResult, expect, NotApplicable, runCheck, Subject, type SuiteSettings } from './check.ts'
+import { discoverChecks, type Findings, runDiscovery } from './discover-checks.ts'
+import { infoChecks } from './info-checks.ts'
+import { propertyChecks } from './property-checks.ts'
+
+/** Vendors that are tried where none is given. */
+const knownVendors = [ourVendor, 'siemens'] as const
+
+/** Runs all checks against a link in whatever language it is written, and tells of each as soon as it is done. */
+export async function* checkLink(settings: SuiteSettings): AsyncGenerator<CheckResult> {
+  using subject = new Subject(settings, settings.vendor ?? ourVendor)
+  const reached = await runCheck(reach, subject)
+  yield reached
+  if (reached.outcome === 'fail') return
+
+  let discovery: Promise<Findings> | undefined
+  const found = (of: Subject) => {
+    discovery ??= runDiscovery(of)
+    return discovery
+  }
+  for (const check of [...infoChecks, ...discoverChecks(found), ...propertyChecks(found), registered]) {
+    yield await runCheck(check, subject)
+  }
+}
+
+const reach: Check = {
+  sentence: 'It answers, under the names of a known vendor',
+  hint: 'Is the address right, does the link listen on it, and does it serve <vendor>.connectivitysuite.drvinfo.v1?',
+  async run(subject) {
+    for (const vendor of subject.settings.vendor === undefined ? knownVendors : [subject.settings.vendor]) {
+      subject.vendor = vendor
+      const code = await subject.statusOf(linkServices.driverInfo.method.getVersionInfo, {})
+      if (code === status.OK) return
+      expect(code === status.UNIMPLEMENTED, `${subject.settings.endpoint} does not answer (${status[code]}).`)
+    }
+    expect(false, `${subject.settings.endpoint} answers, but not under the names of a known vendor.`)
+  },
+}
+
+const registered: Check = {
+  sentence: 'The registry of the gateway knows it, with its address and its interfaces',
+  hint: 'Register app_instance_id, the address under which the gateway reaches the link, and the interfaces.',
+  async run({ settings, vendor }) {
+    if (settings.registry === undefined) throw new NotApplicable('No registry was given.')
+    const { registry } = linkServices
+    const method = wireMethod(registry.method.queryRegisteredServices, interfaceName(registry, vendor))
+    const client = new Client(settings.registry, credentials.createInsecure())
+    try {
+      const { infos } = await callUnary(client, { method, request: {}, withinMs: 10_000 })
+      const own = infos.find(({ grpcIp, grpcIpPortNumber: port }) => `${grpcIp.value}:${port}` === settings.endpoint)
+      expect(own !== undefined, `No entry of the registry has the address ${settings.endpoint}.`)
+      expect(own.appInstanceId !== '', 'It has no app_instance_id.')
+      expect(own.driverSchemaUris.length > 0, 'It has no driver_schema_uris.')
+      const wanted = interfaceName(linkServices.discover, vendor)
+      expect([...own.interfaces, ...own.appTypes].includes(wanted), `Its interfaces lack ${wanted}.`)
+    } finally {
+      client.close()
+    }
+  },
+}

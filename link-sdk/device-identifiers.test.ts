@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Asset, type Identifier, identifiersOf } from './device-identifiers.ts'
+
+const base = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1'
+const device = (fields: Asset) => identifiersOf({ functional_object_type: 'Device', ...fields }).slice(1)
+const uriOf = ({ classifiers }: Identifier) => {
+  assert.equal(classifiers?.length, 1)
+  assert.equal(classifiers[0]?.type, 'URI')
+  return classifiers[0]?.value
+}
+const plain = (identifiers: Identifier[]): unknown[] =>
+  identifiers.map((identifier) => [
+    uriOf(identifier)?.replace(`${base}/Device#`, ''),
+    identifier.value?.case,
+    identifier.value?.case === 'children'
+      ? plain(identifier.value.value.value as Identifier[])
+      : identifier.value?.value,
+  ])
+
+test('the class of the URI is the type of the asset, and its folder that of the schema', () => {
+  assert.equal(uriOf(identifiersOf({ name: 'x' })[0] ?? {}), `${base}/Asset#name`)
+  const own = {
+    functional_object_schema_url: 'https://schema.example/sat/v0.8.2/sat.json',
+    functional_object_type: 'Sat',
+  }
+  assert.equal(uriOf(identifiersOf(own)[0] ?? {}), 'https://schema.example/sat/v0.8.2/Sat#functional_object_schema_url')
+})
+
+test('objects dissolve into their fields, with a path', () => {
+  assert.deepEqual(plain(device({ a: { b: { c: 'x' } }, d: 'y' })), [
+    ['a/b/c', 'text', 'x'],
+    ['d', 'text', 'y'],
+  ])
+})
+
+test('each element of an array is a container with the path of the array', () => {
+  assert.deepEqual(
+    plain(
+      device({
+        list: [
+          { id: 'a', inner: [{ x: 1 }] },
+          { id: 'b', deep: { y: 2 } },
+        ],
+      }),
+    ),
+    [
+      [
+        'list',
+        'children',
+        [
+          ['list/id', 'text', 'a'],
+          ['list/inner', 'children', [['list/inner/x', 'int64Value', 1n]]],
+        ],
+      ],
+      [
+        'list',
+        'children',
+        [
+          ['list/id', 'text', 'b'],
+          ['list/deep/y', 'int64Value', 2n],
+        ],
+      ],
+    ],
+  )
+  assert.deepEqual(plain(device({ tags: ['a', 'b'] })), [
+    ['tags', 'text', 'a'],
+    ['tags', 'text', 'b'],
+  ])
+})
+
+test('each kind of value has its case: true and false are texts', () => {
+  const time = new Date(0)
+  assert.deepEqual(plain(device({ a: true, b: false, c: -3, d: 3n, e: -3n, f: 1.5, g: Uint8Array.of(1), h: time })), [
+    ['a', 'text', 'true'],
+    ['b', 'text', 'false'],
+    ['c', 'int64Value', -3n],
+    ['d', 'uint64Value', 3n],
+    ['e', 'int64Value', -3n],
+    ['f', 'float64Value', 1.5],
+    ['g', 'rawData', Uint8Array.of(1)],
+    ['h', 'text', '1970-01-01T00:00:00.000Z'],
+  ])
+})
+
+test('what is empty is not sent', () => {
+  assert.deepEqual(device({ a: '', b: '  ', c: null, d: undefined, e: [], f: {}, g: [{}], h: [{ x: '' }] }), [])
+})
+
+test('a field whose name would break the path is a fault of the link', () => {
+  for (const name of ['a/b', 'a[0]', 'a#b', 'a%b']) assert.throws(() => device({ [name]: 'x' }), /must not be called/)
+  assert.throws(() => device({ a: [['x']] }), /array of arrays/)
+})

@@ -1,0 +1,39 @@
+import { linkServices, wireService } from '@millwright/api/link-protocol.ts'
+import type { GetIdentifiersRequest, IdentifierRequest } from '@millwright/api/proto/generated/identifiers_pb.js'
+import { type Asset, type Identifier, identifiersOf } from './device-identifiers.ts'
+import type { PropertiesLink } from './device-info-service.ts'
+import { LinkError } from './link-error.ts'
+import type { Log } from './log.ts'
+import { targetOf } from './target.ts'
+import { answer, type ServedService } from './unary.ts'
+
+/** What gateways asked for before there were properties: the same values, written as a discovered device is. */
+export function identifiersService(link: PropertiesLink, log: Log): ServedService {
+  return {
+    service: linkServices.identifiers,
+    definition: (name) => wireService(linkServices.identifiers, name),
+    implementation: {
+      getIdentifiers: answer(async ({ target, identifiers }: GetIdentifiersRequest, signal) => {
+        if (target === undefined) throw new LinkError('INVALID_ARGUMENT', 'The request names no device.')
+        const values = await link.properties({ device: targetOf(target), keys: [], signal, log })
+        const readable = Object.entries(values).filter(([, value]) => !(value instanceof LinkError))
+        const all = identifiersOf(Object.fromEntries(readable) as Asset)
+        return { identifiers: all.filter((one) => isWanted(one, identifiers)) }
+      }, log),
+      getSupportedSemantics: answer(
+        () => ({ supportedSemantic: [{ name: 'URI', classifiers: [{ type: 'URI', value: '' }] }] }),
+        log,
+      ),
+    },
+  }
+}
+
+/** By its whole classifier, or by the name of the asset's field that it belongs to. Nothing asked for means all. */
+function isWanted({ classifiers = [] }: Identifier, requests: readonly IdentifierRequest[]): boolean {
+  if (requests.length === 0) return true
+  const uri = classifiers[0]?.value ?? ''
+  const [field] = uri.slice(uri.indexOf('#') + 1).split('/')
+  return requests.some(({ identifier }) =>
+    identifier.case === 'semantic' ? identifier.value.value === uri : identifier.value === field,
+  )
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { ActiveFilterSchema } from '@millwright/api/proto/generated/filters_pb.js'
+import { ComparisonOperator } from '@millwright/api/proto/generated/operators_pb.js'
+import { type VariantValue, variantOf } from '@millwright/api/variant.ts'
+import fc from 'fast-check'
+import type { Parameter } from './manifest.ts'
+import { type Filter, matches, type Operator, readFilters, readOptions } from './parameters.ts'
+
+const known: Parameter[] = [
+  { key: 'range', type: 'text', description: 'Where' },
+  { key: 'count', type: 'integer', description: 'How many', default: 5 },
+  { key: 'deep', type: 'boolean', description: 'Whether' },
+]
+const given = (key: string, value: VariantValue, operator: Operator = 'EQUAL') =>
+  create(ActiveFilterSchema, { key, operator: ComparisonOperator[operator], value: variantOf(value) })
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+test('filters have the values that were sent, and defaults where none was', () => {
+  assert.deepEqual(readFilters([given('range', 'a'), given('range', 'b', 'STRING_PATTERN')], known), [
+    { key: 'range', operator: 'EQUAL', value: 'a' },
+    { key: 'range', operator: 'STRING_PATTERN', value: 'b' },
+    { key: 'count', operator: 'EQUAL', value: 5 },
+  ])
+  assert.deepEqual({ ...readOptions([], known) }, { count: 5 })
+})
+
+test('clients that send every value as bytes or text are understood', () => {
+  const sent = [given('range', bytes('10.0.0.1')), given('count', bytes('7')), given('deep', 'true')]
+  assert.deepEqual({ ...readOptions(sent as never, known) }, { range: '10.0.0.1', count: 7, deep: true })
+})
+
+test('what does not fit is refused, in a sentence that says why', () => {
+  const refused = (filter: Parameters<typeof readFilters>[0][number], reason: RegExp) =>
+    assert.throws(
+      () => readFilters([filter], known),
+      (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'INVALID_ARGUMENT')
+        assert.match(error.message, reason)
+        return true
+      },
+    )
+  refused(given('other', 'x'), /no filter "other": the link knows range, count, deep/)
+  refused(given('count', 'many'), /"count" is of type integer/)
+  refused(given('range', Uint8Array.of(0xff)), /"range" is of type text/)
+  refused(create(ActiveFilterSchema, { key: 'range' }), /has no value/)
+  refused(given('count', 1, 'STRING_PATTERN'), /no text/)
+  refused(given('deep', true, 'LESS_THAN'), /no order/)
+  refused(
+    create(ActiveFilterSchema, { key: 'range', operator: 42 as ComparisonOperator, value: variantOf('x') }),
+    /operator 42/,
+  )
+  assert.throws(
+    () => readFilters([], [{ key: 'm', type: 'text', description: 'Needed.', mandatory: true }]),
+    /mandatory/,
+  )
+})
+
+const filter = (key: string, operator: Operator, value: Filter['value']): Filter => ({ key, operator, value })
+
+test('the same key means "or", another key means "and"', () => {
+  const filters = [filter('vendor', 'EQUAL', 'A'), filter('vendor', 'EQUAL', 'B'), filter('slot', 'LESS_THAN', 3)]
+  assert.equal(matches(filters, { vendor: 'B', slot: 2 }), true)
+  assert.equal(matches(filters, { vendor: 'B', slot: 3 }), false)
+  assert.equal(matches(filters, { vendor: 'b', slot: 2 }), false)
+  assert.equal(matches(filters, { slot: 2, name: 'not asked for' }), true)
+})
+
+test('a pattern matches as the regular expression of it does, and never takes long', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', '?', '*'), maxLength: 8 })
+  fc.assert(
+    fc.property(letters, fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 }), (pattern, text) => {
+      const expression = new RegExp(`^${pattern.replaceAll('?', '.').replaceAll(/\*+/g, '.*')}$`)
+      assert.equal(matches([filter('k', 'STRING_PATTERN', pattern)], { k: text }), expression.test(text))
+    }),
+  )
+  assert.equal(matches([filter('k', 'STRING_PATTERN', `${'*a'.repeat(50)}b`)], { k: 'a'.repeat(5_000) }), false)
+})

@@ -1,0 +1,129 @@
+import type { ActiveFilter, ActiveOption } from '@millwright/api/proto/generated/filters_pb.js'
+import { ComparisonOperator } from '@millwright/api/proto/generated/operators_pb.js'
+import type { Variant } from '@millwright/api/proto/generated/variant_pb.js'
+import { type JsonValue, jsonOf, variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
+import { LinkError } from './link-error.ts'
+import type { Parameter } from './manifest.ts'
+
+export type Operator = keyof typeof ComparisonOperator
+
+/** A filter that was asked for. The same key again means "or", another key means "and". */
+export type Filter = { key: string; operator: Operator; value: JsonValue }
+
+export type Options = Readonly<Record<string, JsonValue | undefined>>
+
+/** The filters of a request, checked against those of the manifest; a default stands where none was given. */
+export function readFilters(given: readonly ActiveFilter[], known: readonly Parameter[] = []): Filter[] {
+  const filters = given.map((filter) => readParameter('filter', filter, known))
+  return [...filters, ...defaults('filter', { filters, known })]
+}
+
+/** The options of a request by key; the last one counts where a key is given twice. */
+export function readOptions(given: readonly ActiveOption[], known: readonly Parameter[] = []): Options {
+  const options = given.map((option) => readParameter('option', option, known))
+  const all = [...options, ...defaults('option', { filters: options, known })]
+  return Object.fromEntries(all.map(({ key, value }) => [key, value]))
+}
+
+type Kind = 'filter' | 'option'
+
+function readParameter(kind: Kind, given: ActiveFilter | ActiveOption, known: readonly Parameter[]): Filter {
+  const { key } = given
+  const parameter = known.find((one) => one.key === key)
+  if (parameter === undefined) {
+    const keys = known.map((one) => one.key).join(', ')
+    throw invalid(`There is no ${kind} "${key}": ${keys === '' ? 'the link has none' : `the link knows ${keys}`}.`)
+  }
+  return { key, operator: readOperator(given.operator, parameter), value: readValue(given.value, parameter) }
+}
+
+const forText: readonly Operator[] = ['STRING_PATTERN']
+const forOrder: readonly Operator[] = ['GREATER_THAN', 'GREATER_THAN_OR_EQUAL_TO', 'LESS_THAN', 'LESS_THAN_OR_EQUAL_TO']
+const ordered: readonly string[] = ['integer', 'unsigned', 'number', 'text']
+
+function readOperator(number: ComparisonOperator, { key, type }: Parameter): Operator {
+  const operator = ComparisonOperator[number] as Operator | undefined
+  if (operator === undefined) throw invalid(`There is no comparison operator ${number} ("${key}").`)
+  if (forText.includes(operator) && type !== 'text') throw invalid(`"${key}" is no text: it has no pattern.`)
+  if (forOrder.includes(operator) && !ordered.includes(type)) throw invalid(`"${key}" has no order (${type}).`)
+  return operator
+}
+
+/** Some clients send every value as bytes or as text; what reads as the wanted type is taken. */
+function readValue(given: Variant | undefined, { key, type }: Parameter): JsonValue {
+  if (given === undefined || given.value.case === undefined) throw invalid(`"${key}" has no value.`)
+  const isRaw = given.value.case === 'rawData'
+  const plain = isRaw && type !== 'bytes' ? utf8(given.value.value as Uint8Array) : jsonOf(given)
+  const typed = plain === undefined ? undefined : variantOfType(variantTypeOf(type), plain)
+  const value = isRaw && type === 'bytes' ? plain : typed === undefined ? undefined : jsonOf(typed)
+  if (value === undefined) throw invalid(`"${key}" is of type ${type}, and the value given is not.`)
+  return value
+}
+
+function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function defaults(
+  kind: Kind,
+  { filters, known }: { filters: readonly Filter[]; known: readonly Parameter[] },
+): Filter[] {
+  const missing = known.filter(({ key }) => !filters.some((filter) => filter.key === key))
+  const wanted = missing.find((parameter) => parameter.mandatory && parameter.default === undefined)
+  if (wanted !== undefined) throw invalid(`The ${kind} "${wanted.key}" is mandatory: ${wanted.description}`)
+  return missing.flatMap(({ key, default: value }) => (value === undefined ? [] : [{ key, operator: 'EQUAL', value }]))
+}
+
+function invalid(description: string): LinkError {
+  return new LinkError('INVALID_ARGUMENT', description)
+}
+
+/**
+ * Whether a device with these values is one that was asked for. A filter whose key has no value here is not decided here.
+ * Equal means equal in case, too; in a pattern `?` is one character and `*` any number.
+ */
+export function matches(filters: readonly Filter[], values: Readonly<Record<string, JsonValue | undefined>>): boolean {
+  return Object.entries(values).every(([key, value]) => {
+    const ofKey = filters.filter((filter) => filter.key === key)
+    return value === undefined || ofKey.length === 0 || ofKey.some((filter) => compare(value, filter))
+  })
+}
+
+function compare(value: JsonValue, { operator, value: wanted }: Filter): boolean {
+  if (operator === 'EQUAL') return value === wanted
+  if (operator === 'NOT_EQUAL') return value !== wanted
+  if (operator === 'STRING_PATTERN') return typeof value === 'string' && fits(value, String(wanted))
+  if (typeof value !== typeof wanted || (typeof value !== 'number' && typeof value !== 'string')) return false
+  const order = value < (wanted as typeof value) ? -1 : value > (wanted as typeof value) ? 1 : 0
+  if (operator === 'GREATER_THAN') return order > 0
+  if (operator === 'GREATER_THAN_OR_EQUAL_TO') return order >= 0
+  return operator === 'LESS_THAN' ? order < 0 : order <= 0
+}
+
+/** By hand and without going back more than one star: a pattern from outside must not cost exponential time. */
+function fits(text: string, pattern: string): boolean {
+  let at = 0
+  let next = 0
+  let star = -1
+  let starAt = 0
+  while (at < text.length) {
+    if (next < pattern.length && (pattern[next] === '?' || (pattern[next] === text[at] && pattern[next] !== '*'))) {
+      at += 1
+      next += 1
+    } else if (pattern[next] === '*') {
+      star = next
+      starAt = at
+      next += 1
+    } else if (star >= 0) {
+      starAt += 1
+      at = starAt
+      next = star + 1
+    } else return false
+  }
+  while (pattern[next] === '*') next += 1
+  return next === pattern.length
+}

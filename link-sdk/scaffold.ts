@@ -1,0 +1,26 @@
+import { existsSync } from 'node:fs'
+import { cp, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { UsageError } from './settings.ts'
+
+const template = join(import.meta.dirname, 'template')
+
+/** Copies the template to a folder and gives it the name of that folder. Returns the files that are there then. */
+export async function scaffoldLink(folder: string): Promise<string[]> {
+  const target = resolve(folder)
+  const name = basename(target)
+  if (!/^[a-z][a-z0-9-]{0,62}$/.test(name)) {
+    throw new UsageError(`"${name}" is no name for a link: small letters, digits and -, a letter first.`)
+  }
+  if (existsSync(target)) throw new UsageError(`${target} is there already.`)
+  await cp(template, target, { recursive: true })
+  await rename(join(target, 'template.test.ts'), join(target, `${name}.test.ts`))
+  const manifest = join(target, 'manifest.ts')
+  await writeFile(manifest, named(await readFile(manifest, 'utf8'), name))
+  return (await readdir(target)).toSorted().map((file) => join(target, file))
+}
+
+function named(manifest: string, name: string): string {
+  const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ')
+  return manifest.replace('example.links.template', `example.links.${name}`).replace("'Template'", `'${title}'`)
+}

@@ -1,0 +1,95 @@
+import { hostname } from 'node:os'
+import { parseArgs } from 'node:util'
+import { type LogLevel, logLevels } from './log.ts'
+import type { LinkSettings } from './start-link.ts'
+
+/** Wrong usage: one sentence for the person who starts the link. */
+export class UsageError extends Error {}
+
+const known = {
+  host: { default: '127.0.0.1', about: 'address to listen on; 0.0.0.0 for all' },
+  port: { default: '0', about: 'port to listen on; 0 takes any free one' },
+  'advertised-host': { default: '', about: 'name under which the gateway reaches the link, where that differs' },
+  'advertised-port': { default: '', about: 'port under which the gateway reaches the link, where that differs' },
+  registry: {
+    default: '127.0.0.1:50051',
+    about: 'host:port of the registry of the gateway; "none" for no registration',
+  },
+  vendors: { default: 'millwright', about: 'vendor prefixes of the protocol to serve, separated by commas' },
+  instance: { default: '', about: 'id of this instance, where several of the same link run at one gateway' },
+  'log-level': { default: 'info', about: `the least that is logged: ${logLevels.join(', ')}` },
+} as const
+type Name = keyof typeof known
+
+function variableOf(name: string): string {
+  return `MILLWRIGHT_LINK_${name.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** The settings of a link's process: arguments first, then the environment, then defaults. `help` when that is wanted. */
+export function readSettings(
+  given: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): LinkSettings | 'help' {
+  const values = argumentsOf(given)
+  if (values.help === true) return 'help'
+  const value = (name: Name) => {
+    const text = values[name] ?? environment[variableOf(name)]
+    return typeof text === 'string' && text.trim() !== '' ? text.trim() : known[name].default
+  }
+  const host = value('host')
+  const advertisedHost = value('advertised-host') || (isEverywhere(host) ? hostname() : '')
+  return {
+    host,
+    port: portOf('port', value('port')),
+    vendors: vendorsOf(value('vendors')),
+    logLevel: logLevelOf(value('log-level')),
+    ...(value('registry') === 'none' ? {} : { registry: registryOf(value('registry')) }),
+    ...(advertisedHost === '' ? {} : { advertisedHost }),
+    ...(value('advertised-port') === '' ? {} : { advertisedPort: portOf('advertised-port', value('advertised-port')) }),
+    ...(value('instance') === '' ? {} : { instance: value('instance') }),
+  }
+}
+
+export function helpFor(name: string): string {
+  const rows = Object.entries(known).map(([option, { default: fallback, about }]) => {
+    const standard = fallback === '' ? '' : ` (${fallback})`
+    return `  --${option.padEnd(17)}${variableOf(option).padEnd(33)}${about}${standard}`
+  })
+  return [`${name}: an asset link. Each setting is an argument or an environment variable.`, '', ...rows, ''].join('\n')
+}
+
+function argumentsOf(given: readonly string[]): Record<string, string | boolean | undefined> {
+  const options = Object.fromEntries(Object.keys(known).map((name) => [name, { type: 'string' as const }]))
+  try {
+    return parseArgs({ args: [...given], options: { ...options, help: { type: 'boolean', short: 'h' } } }).values
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : error} (--help shows what there is)`)
+  }
+}
+
+function isEverywhere(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
+}
+
+function portOf(name: Name, text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  throw new UsageError(`${variableOf(name)} is a port from 0 to 65535, not "${text}".`)
+}
+
+function registryOf(text: string): string {
+  if (/^(\[[0-9a-fA-F:]+\]|[^\s:]+):\d{1,5}$/.test(text)) return text
+  throw new UsageError(`${variableOf('registry')} is host:port or "none", not "${text}".`)
+}
+
+function vendorsOf(text: string): string[] {
+  const vendors = text.split(',').map((vendor) => vendor.trim())
+  if (vendors.every((vendor) => /^[a-z][a-z0-9_]*$/.test(vendor))) return [...new Set(vendors)]
+  throw new UsageError(`${variableOf('vendors')} are names in lower case, separated by commas, not "${text}".`)
+}
+
+function logLevelOf(text: string): LogLevel {
+  const level = logLevels.find((one) => one === text)
+  if (level !== undefined) return level
+  throw new UsageError(`${variableOf('log-level')} is one of ${logLevels.join(', ')}, not "${text}".`)
+}

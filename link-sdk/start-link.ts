@@ -1,0 +1,132 @@
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { interfaceName, ourVendor } from '@millwright/api/link-protocol.ts'
+import { HealthImplementation } from 'grpc-health-check'
+import type { LinkDefinition } from './define-link.ts'
+import { deviceInfoService, type PropertiesLink } from './device-info-service.ts'
+import { discoverService } from './discover-service.ts'
+import { driverInfoService } from './driver-info-service.ts'
+import { identifiersService } from './identifiers-service.ts'
+import { type Log, type LogLevel, openLog } from './log.ts'
+import { addressInfo, keepRegistered, type Registration } from './registration.ts'
+import type { ServedService } from './unary.ts'
+
+export type LinkSettings = {
+  /** Where the link listens. */
+  host?: string
+  /** 0 takes any free one. */
+  port?: number
+  /** Under which name the gateway reaches the link, where that is another than it listens on. */
+  advertisedHost?: string
+  advertisedPort?: number
+  /** `host:port` of the gateway's registry; without it the link is not registered. */
+  registry?: string
+  /** Whose names of the protocol are spoken; the first one's registry is registered at. */
+  vendors?: readonly string[]
+  /** Tells apart several of the same link at one gateway. */
+  instance?: string
+  logLevel?: LogLevel
+  /** How long discoveries under way may go on when the link is stopped. */
+  graceMs?: number
+  onRegistered?: (expireSeconds: number) => void
+}
+
+export type RunningLink = AsyncDisposable & {
+  /** `host:port`. */
+  endpoint: string
+  port: number
+  stop: () => Promise<void>
+}
+
+/** Serves a link and keeps it registered, until it is stopped. */
+export async function startLink(link: LinkDefinition, settings: LinkSettings = {}): Promise<RunningLink> {
+  const { host = '127.0.0.1', port: wanted = 0, vendors = [ourVendor], graceMs = 5_000 } = settings
+  const log = openLog(link.manifest.id, settings.logLevel ?? 'info')
+  const stopping = new AbortController()
+  const services = servicesOf(link, { log, stopping: stopping.signal })
+  const interfaces = vendors.flatMap((vendor) => services.map(({ service }) => interfaceName(service, vendor)))
+
+  const server = new Server()
+  for (const { definition, implementation, service } of services) {
+    for (const vendor of vendors) server.addService(definition(interfaceName(service, vendor)), implementation)
+  }
+  const health = healthOf(server, ['', ...interfaces])
+  const port = await listen(server, { host, port: wanted })
+  log.info(`The link ${link.manifest.name} listens.`, { host, port, vendors })
+
+  const registration = registrationOf(link, { settings, host, port, interfaces, log })
+  const registered = registration && keepRegistered(registration)
+  let stopped: Promise<void> | undefined
+
+  const stop = async () => {
+    for (const name of ['', ...interfaces]) health.setStatus(name, 'NOT_SERVING')
+    await registered?.stop()
+    await shutDown(server, { graceMs, giveUp: () => stopping.abort() })
+    log.info('The link has stopped.')
+  }
+  return {
+    endpoint: `${bracketed(host)}:${port}`,
+    port,
+    stop: () => (stopped ??= stop()),
+    [Symbol.asyncDispose]: () => (stopped ??= stop()),
+  }
+}
+
+function servicesOf(link: LinkDefinition, context: { log: Log; stopping: AbortSignal }): ServedService[] {
+  const { log } = context
+  const always = [driverInfoService(link.manifest, log), discoverService(link, context)]
+  return hasProperties(link) ? [...always, deviceInfoService(link, log), identifiersService(link, log)] : always
+}
+
+function hasProperties(link: LinkDefinition): link is PropertiesLink {
+  return link.properties !== undefined
+}
+
+function healthOf(server: Server, names: readonly string[]): HealthImplementation {
+  const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, 'SERVING'])))
+  health.addToServer(server)
+  return health
+}
+
+type Place = { settings: LinkSettings; host: string; port: number; interfaces: readonly string[]; log: Log }
+
+/** Interfaces are said twice, as app types too: gateways that know only the older field find the link as well. */
+function registrationOf({ manifest }: LinkDefinition, place: Place): Registration | undefined {
+  const { settings, host, port, log } = place
+  if (settings.registry === undefined) return undefined
+  const interfaces = [...place.interfaces]
+  return {
+    registry: settings.registry,
+    vendor: settings.vendors?.[0] ?? ourVendor,
+    log,
+    info: {
+      ...addressInfo(settings.advertisedHost ?? host),
+      appInstanceId: settings.instance ?? manifest.id,
+      grpcIpPortNumber: settings.advertisedPort ?? port,
+      appTypes: interfaces,
+      interfaces,
+      driverSchemaUris: [manifest.id],
+    },
+    ...(settings.onRegistered === undefined ? {} : { onRegistered: settings.onRegistered }),
+  }
+}
+
+function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`${bracketed(host)}:${port}`, ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    )
+  })
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+/** New calls are refused at once; those under way get a while, then they are told to end, then they are cut off. */
+async function shutDown(server: Server, { graceMs, giveUp }: { graceMs: number; giveUp: () => void }): Promise<void> {
+  const told = setTimeout(giveUp, graceMs)
+  const cutOff = setTimeout(() => server.forceShutdown(), graceMs + 1_000)
+  await new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
+  clearTimeout(told)
+  clearTimeout(cutOff)
+}

@@ -1,0 +1,47 @@
+import type { Destination } from '@millwright/api/proto/generated/address_pb.js'
+import type { Address, Credential, Target } from './define-link.ts'
+import { LinkError } from './link-error.ts'
+
+/** What a call is about, out of a destination on the wire. */
+export function targetOf({ target }: Destination): Target {
+  if (target.case === undefined) throw new LinkError('INVALID_ARGUMENT', 'The destination names no device.')
+  if (target.case === 'connectionName') {
+    return { address: {}, identifiers: [], credentials: [], connectionName: target.value }
+  }
+  const { parameterJson, credentials } = target.value
+  const { asset_identifiers: identifiers, ...address } = parameterJson === '' ? {} : fieldsIn(parameterJson)
+  return {
+    address,
+    identifiers: Array.isArray(identifiers) ? identifiers.filter(isAddress) : [],
+    credentials: credentials.map(({ schemaUri, credentials: text }) => ({ schemaUri, text, ...userIn(text) })),
+  }
+}
+
+function fieldsIn(json: string): Address {
+  try {
+    const fields: unknown = JSON.parse(json)
+    if (isAddress(fields)) return fields
+  } catch {
+    // Said below, together with what is JSON but no object.
+  }
+  throw new LinkError('INVALID_ARGUMENT', 'The parameters of the connection are no JSON object.')
+}
+
+/** Secrets are free text; most are a JSON object with a user name and a password. */
+function userIn(text: string): Pick<Credential, 'username' | 'password'> {
+  try {
+    const fields: unknown = JSON.parse(text)
+    if (!isAddress(fields)) return {}
+    const { username, password } = fields
+    return {
+      ...(typeof username === 'string' ? { username } : {}),
+      ...(typeof password === 'string' ? { password } : {}),
+    }
+  } catch {
+    return {}
+  }
+}
+
+function isAddress(value: unknown): value is Address {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,37 @@
+import type { DescService } from '@bufbuild/protobuf'
+import type { ServerUnaryCall, ServiceDefinition, sendUnaryData, UntypedServiceImplementation } from '@grpc/grpc-js'
+import { LinkError, statusOf } from './link-error.ts'
+import type { Log } from './log.ts'
+
+/** A service of a link: its description, how it is written for a vendor, and what it does. */
+export type ServedService = {
+  service: DescService
+  definition: (interfaceNamed: string) => ServiceDefinition
+  implementation: UntypedServiceImplementation
+}
+
+type Cancellable = Pick<ServerUnaryCall<unknown, unknown>, 'cancelled' | 'once'>
+
+/** Aborted when the caller does not want the answer any more. */
+export function signalOf(call: Cancellable): AbortSignal {
+  const controller = new AbortController()
+  if (call.cancelled) controller.abort()
+  else call.once('cancelled', () => controller.abort())
+  return controller.signal
+}
+
+type Answering<Request, Response> = (request: Request, signal: AbortSignal) => Response | Promise<Response>
+
+/** A method with one request and one answer, out of a function. */
+export function answer<Request, Response>(work: Answering<Request, Response>, log: Log) {
+  return (call: ServerUnaryCall<Request, Response>, done: sendUnaryData<Response>): void => {
+    const working = (async () => work(call.request, signalOf(call)))()
+    working.then(
+      (response) => done(null, response),
+      (error: unknown) => {
+        if (!(error instanceof LinkError) && !call.cancelled) log.error(`${call.getPath()} failed.`, { error })
+        done(statusOf(error))
+      },
+    )
+  }
+}

@@ -1,0 +1,84 @@
+import type { Credential, Target } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+
+/** A device as it answers: everything that its nameplate and its firmware say. */
+export type Device = {
+  name: string
+  description: string
+  vendor: string
+  article: string
+  productName: string
+  family: string
+  serial: string
+  hardware: string
+  firmware: string
+  productLink: string
+  /** A module has no network of its own. */
+  network?: { mac: string; ip: string; mask: string; router?: string; port: string }
+  /** The device that it is a module of, by its address on the network. */
+  parent?: { mac: string; slot: number }
+  location?: { hall: string; station: number }
+  mode?: 'run' | 'stop' | 'update'
+  /** Whether reading, or only changing, needs a user. */
+  needs: { read: boolean; admin: boolean }
+  /** Whether it answers at all. */
+  isSilent?: boolean
+}
+
+/** Who may read what is protected. */
+export const users: Readonly<Record<string, string>> = { user: 'user_password', admin: 'admin_password' }
+
+/** Asks a device for what it is; a protected one wants to know who asks. */
+export function ask(device: Device, credentials: readonly Credential[]): Device {
+  if (device.isSilent) throw new LinkError('UNAVAILABLE', `${device.name} does not answer.`)
+  if (!device.needs.read || credentials.some(isUser)) return device
+  throw new LinkError(
+    'UNAUTHENTICATED',
+    credentials.length === 0
+      ? `${device.name} is protected: it needs a user and a password.`
+      : `${device.name} is protected, and the credentials are wrong.`,
+  )
+}
+
+function isUser({ username, password }: Credential): boolean {
+  return username !== undefined && password !== undefined && users[username] === password
+}
+
+/**
+ * Whether a device is the one that somebody means: everything that is known of it has to be right, and something has to
+ * be known.
+ */
+export function isMeant(device: Device, identifiers: Target['identifiers']): boolean {
+  const answers = identifiers.map((identifier) => fits(device, identifier)).filter((answer) => answer !== undefined)
+  return answers.length > 0 && answers.every((answer) => answer)
+}
+
+function fits(device: Device, identifier: Target['identifiers'][number]): boolean | undefined {
+  const is = (name: string, value: string | undefined) =>
+    typeof identifier[name] === 'string' && identifier[name].toLowerCase() === value?.toLowerCase()
+  switch (identifier.asset_identifier_type) {
+    case 'IdLinkIdentifier':
+      return is('id_link', device.productLink)
+    case 'MacIdentifier':
+      return is('mac_address', device.network?.mac)
+    case 'ProductInstanceIdentifier':
+      return is('serial_number', device.serial) && is('article_number', device.article)
+    case 'SoftwareIdentifier':
+      return is('name', 'Firmware') ? is('version', device.firmware) : undefined
+    case 'CustomIdentifier':
+      return customFits(device, is)
+    default:
+      return undefined
+  }
+}
+
+function customFits(device: Device, is: (name: string, value: string | undefined) => boolean): boolean | undefined {
+  const known: Record<string, string | undefined> = {
+    ip_address: device.network?.ip,
+    serial_number: device.serial,
+    article_number: device.article,
+    device_name: device.name,
+  }
+  const name = Object.keys(known).find((one) => is('name', one))
+  return name === undefined ? undefined : is('value', known[name])
+}

@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Address, Credential, DiscoverCall, Found, Target } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { assetOf } from './asset.ts'
+import { ask, type Device, isMeant } from './device.ts'
+import { numberOfAddress, type Range, rangesOf } from './ip-range.ts'
+import { plantOf, rememberPlant, wholeNumber } from './options.ts'
+import { type ReferenceDevice, referenceDevices } from './reference.ts'
+import {
+  addressNumber,
+  addressText,
+  deviceAt,
+  deviceOf,
+  devicesEver,
+  isGone,
+  type Plant,
+  reachedThrough,
+} from './simulator.ts'
+
+/** Whatever answers, in the order of addresses. Nothing is remembered between two devices, however many there are. */
+export async function* discover(call: DiscoverCall): AsyncGenerator<Found> {
+  const wait = paced(wholeNumber(call.options, 'rate', { most: 1_000_000 }), call.signal)
+  const ranges = rangesOf(call.filters)
+  const seen = call.options.reference === true ? lookAtReference(call, ranges) : lookAtPlant(call, ranges)
+  for (const { device, address, credentials } of seen) {
+    await wait()
+    yield answerOf(device, { address, credentials })
+  }
+}
+
+type Seen = { device: Device; address: Address; credentials: readonly Credential[] }
+
+function* lookAtPlant({ options, targets }: DiscoverCall, ranges: readonly Range[]): Generator<Seen> {
+  const plant = plantOf(options)
+  rememberPlant(plant)
+  for (const { index, credentials } of wantedOf(plant, targets)) {
+    const through = addressNumber(reachedThrough(index))
+    if (!isIn(ranges, through) || isGone(plant, index)) continue
+    const address = { ip_address: addressText(through), device: index, seed: plant.seed }
+    yield { device: deviceAt(plant, index), address, credentials }
+  }
+}
+
+type Wanted = { index: number; credentials: readonly Credential[] }
+
+/** The devices that are targets; all, with all credentials, where no target names one. */
+function* wantedOf(plant: Plant, targets: readonly Target[]): Generator<Wanted> {
+  const ever = devicesEver(plant)
+  if (targets.some(namesDevice)) {
+    for (const target of targets.filter(namesDevice)) {
+      const index = indexOf(target, plant)
+      if (index !== undefined && index < ever) yield { index, credentials: target.credentials }
+    }
+    return
+  }
+  const credentials = targets.flatMap((target) => target.credentials)
+  for (let index = 0; index < ever; index += 1) yield { index, credentials }
+}
+
+/** A target with nothing but credentials means everything, with these credentials. */
+function namesDevice({ address, identifiers }: Target): boolean {
+  return Object.keys(address).length > 0 || identifiers.length > 0
+}
+
+/** Which device of a plant a target is: by its number, or by what its MAC address or serial number say. */
+export function indexOf({ address, identifiers }: Target, { seed }: Pick<Plant, 'seed'>): number | undefined {
+  if (typeof address.device === 'number' && address.seed === seed) return address.device
+  const texts = identifiers.flatMap(({ mac_address, serial_number }) => [mac_address, serial_number])
+  for (const text of texts) {
+    const device = typeof text === 'string' ? deviceOf(text) : undefined
+    if (device?.seed === seed) return device.index
+  }
+  return undefined
+}
+
+function* lookAtReference({ options, targets }: DiscoverCall, ranges: readonly Range[]): Generator<Seen> {
+  const named = targets.filter(namesDevice)
+  const general = targets.filter((target) => !namesDevice(target)).flatMap(({ credentials }) => credentials)
+  for (const device of referenceDevices) {
+    if (options.interface !== '' && options.interface !== device.nic) continue
+    if (!isIn(ranges, numberOfAddress(device.network.ip) ?? 0)) continue
+    const mine = named.filter((target) => isReferenceTarget(target, device))
+    if (named.length > 0 && mine.length === 0) continue
+    const address = { alNic: device.nic, ipAddress: device.network.ip, subDeviceID: -1 }
+    yield { device, address, credentials: [...general, ...mine.flatMap(({ credentials }) => credentials)] }
+  }
+}
+
+/** By address as the reference link has it, else by identifiers. */
+export function isReferenceTarget({ address, identifiers }: Target, device: ReferenceDevice): boolean {
+  if (address.ipAddress !== undefined) {
+    return address.ipAddress === device.network.ip && (address.alNic ?? device.nic) === device.nic
+  }
+  return isMeant(device, identifiers)
+}
+
+function isIn(ranges: readonly Range[], address: number): boolean {
+  return ranges.length === 0 || ranges.some(({ from, to }) => address >= from && address <= to)
+}
+
+function answerOf(device: Device, { address, credentials }: Omit<Seen, 'device'>): Found {
+  try {
+    return { asset: assetOf(ask(device, credentials)), address }
+  } catch (error) {
+    if (error instanceof LinkError) return { error, address }
+    throw error
+  }
+}
+
+/** Lets so many devices through in a second; without a limit, it only looks whether somebody canceled. */
+function paced(perSecond: number, signal: AbortSignal): () => Promise<void> {
+  const startedAt = performance.now()
+  let devices = 0
+  return async () => {
+    signal.throwIfAborted()
+    if (perSecond === 0) return
+    const aheadMs = (devices / perSecond) * 1_000 - (performance.now() - startedAt)
+    devices += 1
+    if (aheadMs > 1) await delay(aheadMs, undefined, { signal })
+  }
+}

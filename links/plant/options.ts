@@ -1,0 +1,36 @@
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import type { Options } from '@millwright/link-sdk/parameters.ts'
+import { manifest } from './manifest.ts'
+import { type Plant, plantLimits } from './simulator.ts'
+
+export function plantOf(options: Options): Plant {
+  return {
+    size: wholeNumber(options, 'size', { least: 1, most: plantLimits.size }),
+    seed: wholeNumber(options, 'seed', { most: plantLimits.seed }),
+    tick: wholeNumber(options, 'tick', { most: plantLimits.tick }),
+    changesPercent: wholeNumber(options, 'changes_percent', { most: 100 }),
+    protectedPercent: wholeNumber(options, 'protected_percent', { most: 100 }),
+    silentPercent: wholeNumber(options, 'silent_percent', { most: 100 }),
+  }
+}
+
+type Limits = { least?: number; most: number }
+
+export function wholeNumber(options: Options, key: string, { least = 0, most }: Limits): number {
+  const value = options[key]
+  if (typeof value === 'number' && value >= least && value <= most) return value
+  throw new LinkError('INVALID_ARGUMENT', `"${key}" is a whole number from ${least} to ${most}, not ${value}.`)
+}
+
+const lastSeen = new Map<number, Plant>()
+
+/** A device that is asked later is as it was when the plant was last looked at. */
+export function rememberPlant(plant: Plant): void {
+  lastSeen.set(plant.seed, plant)
+}
+
+export function plantOfSeed(seed: number): Plant {
+  return lastSeen.get(seed) ?? { ...plantOf(defaults), seed }
+}
+
+const defaults: Options = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
+import type { DiscoverCall, Found, Target } from '@millwright/link-sdk/define-link.ts'
+import { startLink } from '@millwright/link-sdk/start-link.ts'
+import { discover } from './discover.ts'
+import { rangeOf } from './ip-range.ts'
+import { link } from './link.ts'
+import { manifest } from './manifest.ts'
+import { properties } from './properties.ts'
+import { deviceAt, deviceOf } from './simulator.ts'
+
+const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+type Asked = { options?: DiscoverCall['options']; targets?: Target[]; range?: string; signal?: AbortSignal }
+
+function look({ options, targets = [], range, signal = new AbortController().signal }: Asked): AsyncGenerator<Found> {
+  const filters = range === undefined ? [] : [{ key: 'ip_range', operator: 'EQUAL' as const, value: range }]
+  return discover({ filters, options: { ...defaults, ...options }, targets, signal, log: silent })
+}
+const found = (asked: Asked) => Array.fromAsync(look(asked))
+const assets = (all: Found[]) => all.flatMap((one) => ('asset' in one ? [one.asset] : []))
+const errors = (all: Found[]) => all.flatMap((one) => ('error' in one ? [one] : []))
+const target = (more: Partial<Target>): Target => ({ address: {}, identifiers: [], credentials: [], ...more })
+const user = { schemaUri: '', text: '', username: 'user', password: 'user_password' }
+
+test('the plant link keeps to the protocol', async () => {
+  await using running = await startLink(link, { logLevel: 'silent' })
+  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint }))
+  assert.deepEqual(
+    results.filter(({ outcome }) => outcome === 'fail'),
+    [],
+  )
+  assert.ok(results.length > 10)
+})
+
+describe('a plant', () => {
+  test('has as many devices as it should, and is the same for the same seed', async () => {
+    const options = { size: 200, protected_percent: 0 }
+    const first = await found({ options })
+    assert.equal(assets(first).length, 200)
+    assert.deepEqual(await found({ options }), first)
+    assert.notDeepEqual(await found({ options: { ...options, seed: 2 } }), first)
+  })
+
+  test('has devices that can be told apart, and modules that belong to controllers that are there', async () => {
+    const all = assets(await found({ options: { size: 400, protected_percent: 0 } }))
+    const identities = all.map(({ asset_identifiers }) => JSON.stringify(asset_identifiers))
+    assert.equal(new Set(identities).size, 400)
+    const modules = all.filter(({ asset_relations }) => asset_relations !== undefined)
+    assert.equal(modules.length, 100)
+    const macs = identities.join()
+    for (const { asset_relations } of modules) {
+      const mac = /"mac_address":"([^"]+)"/.exec(JSON.stringify(asset_relations))?.[1] ?? 'none'
+      assert.ok(macs.includes(mac))
+    }
+  })
+
+  test('changes with time: some devices are new, some are gone, some have other firmware', async () => {
+    const at = async (tick: number) =>
+      new Map(
+        assets(await found({ options: { size: 1_000, protected_percent: 0, changes_percent: 9, tick } })).map(
+          (asset) => [JSON.stringify(asset.asset_identifiers), JSON.stringify(asset.software_components)],
+        ),
+      )
+    const [before, later] = [await at(0), await at(3)]
+    const added = [...later.keys()].filter((key) => !before.has(key))
+    const gone = [...before.keys()].filter((key) => !later.has(key))
+    const updated = [...later].filter(([key, firmware]) => before.has(key) && before.get(key) !== firmware)
+    for (const changed of [added, gone, updated]) {
+      assert.ok(changed.length > 10 && changed.length < 150, `${changed.length} of 1000 changed`)
+    }
+  })
+
+  test('is looked at only where the range says', async () => {
+    const all = await found({ options: { size: 600 }, range: '10.0.1.0/24' })
+    assert.ok(all.length > 200 && all.length <= 256)
+    assert.ok(all.every(({ address }) => String(address?.ip_address).startsWith('10.0.1.')))
+    assert.deepEqual(rangeOf('10.0.0.1-10.0.0.3'), { from: 0x0a000001, to: 0x0a000003 })
+    for (const wrong of ['', 'x', '10.0.0.3-10.0.0.1', '10.0.0.256', '10.0.0.0/33', '1.1.1.1-2.2.2.2-3.3.3.3', '-'])
+      assert.throws(() => rangeOf(wrong), { code: 'INVALID_ARGUMENT' })
+  })
+
+  test('shows protected devices only to who is known to them', async () => {
+    const options = { size: 50, protected_percent: 100 }
+    const unknown = errors(await found({ options }))
+    assert.equal(unknown.length, 50)
+    assert.ok(unknown.every(({ error }) => error.code === 'UNAUTHENTICATED'))
+    assert.equal(assets(await found({ options, targets: [target({ credentials: [user] })] })).length, 50)
+    const wrong = { ...user, password: 'guess' }
+    assert.equal(errors(await found({ options, targets: [target({ credentials: [wrong] })] })).length, 50)
+
+    const address = unknown[7]?.address ?? {}
+    const [one, ...others] = await found({ options, targets: [target({ address, credentials: [user] })] })
+    assert.ok(one !== undefined && 'asset' in one)
+    assert.deepEqual(others, [])
+  })
+
+  test('has devices that do not answer, where that is wanted', async () => {
+    const silentOnes = errors(await found({ options: { size: 20, silent_percent: 100 } }))
+    assert.equal(silentOnes.length, 20)
+    assert.ok(silentOnes.every(({ error }) => error.code === 'UNAVAILABLE'))
+  })
+
+  test('is asked for nothing more once somebody cancels', async () => {
+    const canceling = new AbortController()
+    const stream = look({ options: { size: 1_000_000, rate: 10 }, signal: canceling.signal })
+    await stream.next()
+    canceling.abort()
+    await assert.rejects(async () => Array.fromAsync(stream), { name: 'AbortError' })
+  })
+
+  test('refuses sizes that it cannot have', async () => {
+    for (const size of [0, 1_000_001]) await assert.rejects(found({ options: { size } }), { code: 'INVALID_ARGUMENT' })
+  })
+
+  test('needs no memory for its last device that it did not need for its first', async () => {
+    let devices = 0
+    for await (const _one of look({ options: { size: 1_000_000 }, range: '10.15.90.0-10.15.95.255' })) devices += 1
+    assert.ok(devices > 500)
+    const plant = { size: 1_000_000, seed: 1, tick: 0, changesPercent: 0, protectedPercent: 0, silentPercent: 0 }
+    assert.deepEqual(deviceOf(deviceAt(plant, 999_999).serial), { seed: 1, index: 999_999 })
+  })
+
+  test('answers for a device by address or by what the inventory knows', async () => {
+    const [one] = await found({ options: { size: 1, protected_percent: 0 } })
+    assert.ok(one !== undefined && 'asset' in one && one.address !== undefined)
+    const byAddress = properties({ device: target({ address: one.address }) })
+    const identifiers = one.asset.asset_identifiers as Target['identifiers']
+    assert.deepEqual(properties({ device: target({ identifiers }) }), byAddress)
+    assert.equal(byAddress.name, one.asset.name)
+    assert.throws(() => properties({ device: target({ address: { device: 1 } }) }), { code: 'UNAVAILABLE' })
+  })
+})
+
+describe('the six reference devices', () => {
+  const options = { reference: true }
+
+  test('are four devices and two errors, as the reference link shows them', async () => {
+    const all = await found({ options })
+    assert.deepEqual(
+      assets(all).map(({ name }) => name),
+      ['A0', 'A1', 'B0', 'B1'].map((name) => `Simulated Device ${name}`),
+    )
+    assert.deepEqual(
+      errors(all).map(({ error, address }) => [error.number, address]),
+      [
+        [16, { alNic: 'eth0', ipAddress: '192.168.0.12', subDeviceID: -1 }],
+        [16, { alNic: 'eth1', ipAddress: '192.168.1.12', subDeviceID: -1 }],
+      ],
+    )
+    const some = await found({ options: { ...options, interface: 'eth0' }, range: '192.168.0.10-192.168.0.128' })
+    assert.deepEqual([assets(some).length, errors(some).length], [2, 1])
+  })
+
+  test('have the addresses and numbers of the reference link', async () => {
+    const all = assets(await found({ options, targets: [target({ credentials: [user] })] }))
+    const plates = all.map((asset) => JSON.stringify(asset))
+    const rows = [
+      ['192.168.0.10', '00:16:3e:00:00:00', 'SN123450000'],
+      ['192.168.0.11', '00:16:3e:00:01:00', 'SN123450001'],
+      ['192.168.0.12', '00:16:3e:00:02:00', 'SN123450002'],
+      ['192.168.1.10', '00:16:3e:01:00:00', 'SN123450100'],
+      ['192.168.1.11', '00:16:3e:01:01:00', 'SN123450101'],
+      ['192.168.1.12', '00:16:3e:01:02:00', 'SN123450102'],
+    ]
+    assert.equal(plates.length, rows.length)
+    for (const [index, row] of rows.entries()) for (const text of row) assert.ok(plates[index]?.includes(text), text)
+    assert.ok(plates.every((plate) => plate.includes('AN0123456789') && plate.includes('Siemens AG')))
+  })
+
+  test('answer for their sub-devices, and want credentials where they are protected', () => {
+    const address = { alNic: 'eth1', ipAddress: '192.168.1.10', subDeviceID: 1 }
+    const { name, asset_relations } = properties({ device: target({ address }) })
+    assert.equal(name, 'Simulated Device B0-1')
+    assert.match(JSON.stringify(asset_relations), /is_module_of.*object.*00:16:3e:01:00:00/)
+    const identifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'serial_number', value: 'sn123450002' }]
+    assert.throws(() => properties({ device: target({ identifiers }) }), { code: 'UNAUTHENTICATED' })
+    assert.equal(properties({ device: target({ identifiers, credentials: [user] }) }).name, 'Simulated Device A2')
+  })
+})

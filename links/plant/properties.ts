@@ -1,0 +1,63 @@
+import type { JsonValue, VariantValue } from '@millwright/api/variant.ts'
+import type { PropertiesCall, PropertyValues, SupportedProperty, Target } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
+import { assetOf } from './asset.ts'
+import { ask, type Device } from './device.ts'
+import { indexOf, isReferenceTarget } from './discover.ts'
+import { plantOfSeed } from './options.ts'
+import { referenceDevices } from './reference.ts'
+import { deviceAt, deviceOf, plantLimits } from './simulator.ts'
+
+/** Everything that an asset has, and what only the device itself knows. */
+export function properties({ device: target }: Pick<PropertiesCall, 'device'>): PropertyValues {
+  const device = ask(find(target), target.credentials)
+  return { ...(assetOf(device) as Record<string, VariantValue>), diagnostics: diagnosticsOf(device) }
+}
+
+export function supportedProperties({ device }: Pick<PropertiesCall, 'device'>): SupportedProperty[] {
+  ask(find(device), device.credentials)
+  const texts = ['name', 'description', 'functional_object_type', 'functional_object_schema_url']
+  const structures = ['product_instance_information', 'operating_mode', 'diagnostics']
+  const arrays = ['asset_identifiers', 'asset_operations', 'asset_relations', 'connection_points', 'location']
+  return [
+    ...texts.map((key) => ({ key, type: 'text' as const })),
+    ...structures.map((key) => ({ key, type: 'structure' as const })),
+    ...[...arrays, 'software_components'].map((key) => ({ key, type: 'array' as const })),
+  ]
+}
+
+function find(target: Target): Device {
+  const device = findReference(target) ?? findInPlant(target)
+  if (device === undefined) throw new LinkError('UNAVAILABLE', 'There is no such device in the plant.')
+  return device
+}
+
+function findReference(target: Target): Device | undefined {
+  const device = referenceDevices.find((one) => isReferenceTarget(target, one))
+  const subDevice = target.address.subDeviceID ?? -1
+  return typeof subDevice === 'number' && subDevice >= 0 ? device?.subDevices[subDevice] : device
+}
+
+/** A device is found by what its identifiers say; the plant itself need not be known, only its seed. */
+function findInPlant(target: Target): Device | undefined {
+  const named = target.identifiers.flatMap((one) => [one.mac_address, one.serial_number]).find((text) => deviceIn(text))
+  const seed = typeof target.address.seed === 'number' ? target.address.seed : deviceIn(named)?.seed
+  if (seed === undefined) return undefined
+  const index = indexOf(target, { seed })
+  if (index === undefined || index >= plantLimits.size) return undefined
+  return deviceAt(plantOfSeed(seed), index)
+}
+
+function deviceIn(text: JsonValue | undefined) {
+  return typeof text === 'string' ? deviceOf(text) : undefined
+}
+
+function diagnosticsOf({ serial, mode, needs }: Device): VariantValue {
+  const number = Number.parseInt(serial.slice(-4), 16)
+  return {
+    temperature_celsius: 30 + (number % 250) / 10,
+    operating_hours: 1_000 + number,
+    is_running: mode !== 'stop',
+    is_protected: needs.read,
+  }
+}

@@ -1,0 +1,154 @@
+import { controllers, fieldDevices, halls, modules, type Product } from './catalogue.ts'
+import type { Device } from './device.ts'
+
+/** Which plant, and when. */
+export type Plant = {
+  size: number
+  seed: number
+  tick: number
+  changesPercent: number
+  protectedPercent: number
+  silentPercent: number
+}
+
+export const plantLimits = { size: 1_000_000, seed: 0xffff, tick: 1_000_000 } as const
+
+/** Eight devices stand together: a controller, two modules of it, and five devices around it. */
+const perStation = 8
+const modulesPerStation = 2
+const stationsPerHall = 40
+
+/** What a number is drawn for: two things of one device must not hang together. */
+const salts = { product: 1, hardware: 2, firmware: 3, phase: 4, gone: 5, protection: 6, silence: 7, mode: 8 } as const
+
+/** A number that seed, device and purpose decide alone: the plant needs no memory, whatever its size. */
+function draw({ seed }: Plant, index: number, salt: number): number {
+  let mixed = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(seed + 1, 0x85ebca77) ^ Math.imul(salt, 0xc2b2ae3d)
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)
+  mixed = Math.imul(mixed ^ (mixed >>> 12), 0x297a2d39)
+  return (mixed ^ (mixed >>> 15)) >>> 0
+}
+
+function isDrawn(plant: Plant, index: number, { salt, percent }: { salt: number; percent: number }): boolean {
+  return draw(plant, index, salt) % 10_000 < percent * 100
+}
+
+/** How many devices there have ever been: some are added with each tick. */
+export function devicesEver({ size, tick, changesPercent }: Plant): number {
+  return Math.min(size + Math.floor((size * changesPercent * tick) / 300), plantLimits.size)
+}
+
+/** Whether a device is away at this tick. At the first one, all are there. */
+export function isGone(plant: Plant, index: number): boolean {
+  const { tick, changesPercent } = plant
+  return tick > 0 && isDrawn(plant, index, { salt: salts.gone + 16 * tick, percent: changesPercent / 3 })
+}
+
+/** The number of a device's address, in the order of the devices. */
+export function addressNumber(index: number): number {
+  const network = Math.floor(index / 254)
+  return 0x0a00_0000 + network * 256 + (index % 254) + 1
+}
+
+export function addressText(address: number): string {
+  return [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.')
+}
+
+/** The device whose address stands for this one: a module is reached through its controller. */
+export function reachedThrough(index: number): number {
+  return isModule(index) ? stationOf(index) * perStation : index
+}
+
+export function deviceAt(plant: Plant, index: number): Device {
+  const product = productAt(plant, index)
+  const station = stationOf(index)
+  const hall = halls[Math.floor(station / stationsPerHall) % halls.length] ?? halls[0]
+  const serial = serialOf(plant, index)
+  return {
+    name: `${product.tag}-${String(station + 1).padStart(3, '0')}-${(index % perStation) + 1}`,
+    description: `${product.name} in station ${station + 1}, ${hall}`,
+    vendor: product.vendor,
+    article: product.article,
+    productName: product.name,
+    family: product.family,
+    serial,
+    hardware: pick(product.hardware, draw(plant, index, salts.hardware)) ?? '1',
+    firmware: firmwareAt(plant, { index, product }),
+    productLink: productLink(product.vendor, { article: product.article, serial }),
+    location: { hall, station: station + 1 },
+    mode: draw(plant, index, salts.mode) % 50 === 0 ? 'stop' : 'run',
+    needs: { read: isProtected(plant, index), admin: isProtected(plant, index) },
+    isSilent: isDrawn(plant, index, { salt: salts.silence + 16 * plant.tick, percent: plant.silentPercent }),
+    ...connection(plant, index),
+  }
+}
+
+function connection(plant: Plant, index: number): Pick<Device, 'network' | 'parent'> {
+  if (isModule(index)) {
+    return { parent: { mac: macOf(plant, reachedThrough(index)), slot: index % perStation } }
+  }
+  const address = addressNumber(index)
+  const router = addressText(address - (address % 256) + 255)
+  return {
+    network: { mac: macOf(plant, index), ip: addressText(address), mask: '255.255.255.0', router, port: 'enp0' },
+  }
+}
+
+function stationOf(index: number): number {
+  return Math.floor(index / perStation)
+}
+
+function isModule(index: number): boolean {
+  const place = index % perStation
+  return place >= 1 && place <= modulesPerStation
+}
+
+function productAt(plant: Plant, index: number): Product {
+  const place = index % perStation
+  const kind = place === 0 ? controllers : isModule(index) ? modules : fieldDevices
+  return pick(kind, draw(plant, index, salts.product)) ?? kind[0]
+}
+
+/** Modules cannot be asked without their controller, so it is the controller that is protected. */
+function isProtected(plant: Plant, index: number): boolean {
+  return isDrawn(plant, reachedThrough(index), { salt: salts.protection, percent: plant.protectedPercent })
+}
+
+/** Each device is updated once in a while, one version at a time, until it has the newest. */
+function firmwareAt(plant: Plant, { index, product }: { index: number; product: Product }): string {
+  const first = draw(plant, index, salts.firmware) % product.firmware.length
+  if (plant.changesPercent === 0) return product.firmware[first] ?? product.firmware[0]
+  const ticksBetween = Math.max(1, Math.round(300 / plant.changesPercent))
+  const phase = draw(plant, index, salts.phase) % ticksBetween
+  const updates = Math.floor((plant.tick + phase) / ticksBetween)
+  return product.firmware[Math.min(first + updates, product.firmware.length - 1)] ?? product.firmware[0]
+}
+
+/** Addresses of the local kind, with seed and device in them: a device is found again by its address alone. */
+function macOf({ seed }: Plant, index: number): string {
+  return `02${hex(seed, 4)}${hex(index, 6)}`.replace(/..(?!$)/g, '$&:')
+}
+
+function serialOf({ seed }: Plant, index: number): string {
+  return `MW${hex(seed, 4)}${hex(index, 6)}`
+}
+
+/** Seed and index of the device with this MAC address or serial number. */
+export function deviceOf(text: string): { seed: number; index: number } | undefined {
+  const match = /^(?:02|MW)([0-9A-F]{4})([0-9A-F]{6})$/i.exec(text.replaceAll(/[:-]/g, ''))
+  if (match === null) return undefined
+  return { seed: Number.parseInt(match[1] ?? '', 16), index: Number.parseInt(match[2] ?? '', 16) }
+}
+
+function productLink(vendor: string, { article, serial }: { article: string; serial: string }): string {
+  const host = vendor.toLowerCase().replaceAll(' ', '-')
+  return `https://${host}.example/?1P=${encodeURIComponent(article)}&S=${serial}`
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).toUpperCase().padStart(digits, '0')
+}
+
+function pick<T>(from: readonly T[], drawn: number): T | undefined {
+  return from[drawn % from.length]
+}

@@ -1,0 +1,60 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { root } from './checks.ts'
+import type { FileReport } from './test-report.ts'
+import type { Assignment } from './test-worker.ts'
+
+/** A test, and a whole file of them, that takes longer does not end by itself. */
+const limitMs = 600_000
+
+type Handling = {
+  /** How many processes at once. */
+  workers: number
+  onReport(report: FileReport & Assignment): void
+  onPrinted(text: string): void
+}
+
+/** Runs test files in a few processes, each of which takes the next file when it is done with one; true when all is well. */
+export async function runFiles(assignments: readonly Assignment[], handling: Handling): Promise<boolean> {
+  const waiting = [...assignments]
+  const work = async () => {
+    let isWell = true
+    while (waiting.length > 0) isWell = (await runInOneProcess(waiting, handling)) && isWell
+    return isWell
+  }
+  return (await Promise.all(Array.from({ length: handling.workers }, work))).every(Boolean)
+}
+
+/** Takes files until there are none, or until one of them ends the process. */
+async function runInOneProcess(waiting: Assignment[], { onReport, onPrinted }: Handling): Promise<boolean> {
+  const worker = startWorker(onPrinted)
+  const ended = once(worker, 'exit').then(() => undefined)
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const answer = once(worker, 'message').then(([report]) => report as FileReport)
+    worker.send(next)
+    const report = await Promise.race([answer, ended])
+    onReport({ ...(report ?? failed(next, 'the process ended in the middle of it')), ...next })
+    if (report === undefined) return false
+  }
+  worker.disconnect()
+  await ended
+  // It fails by itself when a test did, and has told the reason.
+  return worker.exitCode === 0
+}
+
+function startWorker(onPrinted: (text: string) => void): ChildProcess {
+  const tool = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+  const worker = fork(tool('./test-worker.ts'), {
+    cwd: root,
+    silent: true,
+    execArgv: [`--test-reporter=${tool('./test-report.ts')}`, `--test-timeout=${limitMs}`],
+  })
+  for (const stream of [worker.stdout, worker.stderr]) stream?.setEncoding('utf8').on('data', onPrinted)
+  return worker
+}
+
+function failed({ file }: Assignment, why: string): FileReport {
+  const text = `✖ ${file}: ${why}\n`
+  return { file, text, failures: text, passed: 0, failed: 1, skipped: 0, ms: 0, cpuMs: 0 }
+}
