@@ -173,15 +173,15 @@ describe('assets', () => {
     await finish(operator, 'setPropertyValues', { body: { data: [value] } })
     const rowsLeft = () =>
       hub.asOwner(async (owner) => {
-        const tables = ['asset_identifiers', 'asset_addresses', 'asset_property_values']
+        const tables = ['asset_identifiers', 'asset_addresses', 'asset_property_values', 'asset_words']
         const counts = tables.map((table) =>
           owner.query(`select from ${table} where asset_id = $1`, [result.assetId]).then(({ rowCount }) => rowCount),
         )
         return Promise.all(counts)
       })
-    assert.deepEqual(await rowsLeft(), [2, 1, 1])
+    assert.deepEqual(await rowsLeft(), [2, 1, 1, 1])
     await finish(operator, 'deleteAssets', { body: { data: { ids: [result.assetId] } } })
-    assert.deepEqual(await rowsLeft(), [0, 0, 0])
+    assert.deepEqual(await rowsLeft(), [0, 0, 0, 0])
     const again = await put(reachable)
     assert.equal(again.result.outcome, 'created')
     assert.notEqual(again.result.assetId, result.assetId)

@@ -61,9 +61,22 @@ const isPlain = /^[\0-\x7f]*$/
  */
 export function wordsIn(text: string): Set<string> {
   const words = new Set<string>()
-  for (const chunk of text.split(blanks)) {
-    for (const run of runsOf(chunk)) if (words.size < most.words) words.add(run)
+  for (const line of text.split('\n')) {
+    for (const word of wordsOfLine(line)) if (words.size < most.words) words.add(word)
   }
+  return words
+}
+
+/** Most assets of a plant share most of their lines: the words of those that came lately are at hand. */
+const lately = { now: new Map<string, readonly string[]>(), before: new Map<string, readonly string[]>() }
+const mostLately = { lines: 2_000, length: 100 } as const
+
+function wordsOfLine(line: string): readonly string[] {
+  const known = lately.now.get(line) ?? lately.before.get(line)
+  const words = known ?? line.split(blanks).flatMap(runsOf)
+  if (line.length > mostLately.length || lately.now.has(line)) return words
+  if (lately.now.size === mostLately.lines) [lately.before, lately.now] = [lately.now, new Map()]
+  lately.now.set(line, words)
   return words
 }
 
