@@ -55,7 +55,7 @@ export function AuditPage() {
           </>
         }
       />
-      <Toolbar count={text.count(formats.number(paged.total))}>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
         <SelectField
           label={text.outcome}
           isLabelUnseen

@@ -55,7 +55,11 @@ export function EventsPage() {
         }
       />
       <Toolbar
-        count={isPaused ? text.paused(formats.number(list.waiting.length)) : text.count(formats.number(shown.length))}
+        count={
+          isPaused
+            ? text.paused(formats.number(list.waiting.length))
+            : text.count(shown.length, formats.number(shown.length))
+        }
       >
         <TextField
           label={text.typeFilter}

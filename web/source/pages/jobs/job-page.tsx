@@ -36,7 +36,7 @@ export function JobPage() {
 function JobCards({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
   return (
-    <div className="cards">
+    <div className="cards cards-two">
       <Card title={text.job}>
         <JobFacts job={job} />
       </Card>

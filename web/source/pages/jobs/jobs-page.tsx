@@ -44,7 +44,7 @@ export function JobsPage() {
   return (
     <>
       <PageHeader title={text.title} subtitle={text.subtitle} />
-      <Toolbar count={text.count(formats.number(paged.total))}>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
         <SelectField
           label={text.phase}
           isLabelUnseen

@@ -71,7 +71,7 @@ function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage:
     toldDone(text.removed)
   }
   return (
-    <div className="cards">
+    <div className="cards cards-two">
       <Card
         title={workflow.name}
         size="wide"
