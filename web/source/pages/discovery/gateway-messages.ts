@@ -38,7 +38,6 @@ export const gatewayMessages = messages({
     removeTitle: (name: string) => `Delete ${name}?`,
     removeDetail: 'The gateway is revoked and deleted with its asset. What it found stays.',
     removed: 'The gateway is deleted.',
-    parameters: (filters: number, options: number) => `${filters} filters, ${options} options`,
     documentation: 'Documentation',
   },
   de: {
@@ -79,7 +78,6 @@ export const gatewayMessages = messages({
     removeTitle: (name: string) => `${name} löschen?`,
     removeDetail: 'Das Gateway wird gesperrt und mit seinem Asset gelöscht. Was es fand, bleibt.',
     removed: 'Das Gateway ist gelöscht.',
-    parameters: (filters: number, options: number) => `${filters} Filter, ${options} Optionen`,
     documentation: 'Dokumentation',
   },
 })

@@ -181,7 +181,7 @@ function LinkFacts({ link }: { link: AssetLink }) {
   const { product, problem, incompatibility } = link
   return (
     <>
-      {product?.description !== undefined && <p className="quiet">{product.description}</p>}
+      {product?.description !== undefined && <p className="quiet card-lead">{product.description}</p>}
       <Facts
         facts={[
           { name: scans.state, value: <LinkState link={link} /> },
@@ -189,12 +189,18 @@ function LinkFacts({ link }: { link: AssetLink }) {
           { name: scans.version, value: link.version },
           { name: scans.vendor, value: product?.vendor },
           { name: scans.endpoint, value: <code>{link.endpoint}</code> },
-          { name: scans.interfaces, value: link.interfaces.map((each) => each.split('.').at(-1)).join(', ') },
-          { name: scans.filters, value: text.parameters(link.filters.length, link.options.length) },
+          { name: scans.interfaces, value: link.interfaces.map(spoken).join(', ') },
+          { name: scans.filters, value: link.filters.map(({ key }) => key).join(', ') },
+          { name: scans.options, value: link.options.map(({ key }) => key).join(', ') },
           { name: text.documentation, value: product?.documentation },
           { name: 'ID', value: <code>{link.assetLinkId}</code> },
         ]}
       />
     </>
   )
+}
+
+/** `siemens.industrialassethub.discover.v1` is about `discover`. */
+function spoken(name: string): string {
+  return /([^.]+)\.v\d\w*$/.exec(name)?.[1] ?? name
 }

@@ -26,7 +26,7 @@ export function ScanDialog({ onClose, chosen }: Given) {
   const [key, setKey] = useState(chosen)
   const link = links.find((each) => keyFor(each) === key) ?? links[0]
   return (
-    <Dialog title={text.title} onClose={onClose} isWide>
+    <Dialog title={text.title} onClose={onClose}>
       {link === undefined ? (
         isWaiting ? (
           <Waiting />

@@ -50,24 +50,24 @@ function columnsOf(text: Text, { gateways, number }: Known): Column<Discovery>[]
   const count = (name: 'found' | 'created' | 'updated' | 'gone' | 'errors', header: string): Column<Discovery> => ({
     id: name,
     header,
-    width: 100,
+    width: 92,
     isNumber: true,
     cell: (row) => number(row[name]),
   })
   return [
-    { id: 'link', header: text.link, width: 170, cell: ({ assetLinkId }) => assetLinkId },
-    { id: 'gateway', header: text.gateway, width: 170, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
-    { id: 'state', header: text.state, width: 150, cell: (row) => <StateOrProgress scan={row} /> },
+    { id: 'link', header: text.link, width: 190, cell: ({ assetLinkId }) => assetLinkId },
+    { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
+    { id: 'state', header: text.state, width: 130, cell: (row) => <StateOrProgress scan={row} /> },
     count('found', text.found),
     count('created', text.isNew),
     count('updated', text.changed),
     count('gone', text.isGone),
     count('errors', text.errors),
-    { id: 'started', header: text.started, width: 150, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    { id: 'started', header: text.started, width: 130, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
     {
       id: 'next',
       header: text.next,
-      width: 160,
+      width: 150,
       cell: ({ schedule }) =>
         schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} />,
     },
