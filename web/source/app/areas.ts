@@ -1,3 +1,4 @@
+import { area as access } from '../pages/access/area.ts'
 import { area as account } from '../pages/account/area.ts'
 import { area as assets } from '../pages/assets/area.ts'
 import { area as audit } from '../pages/audit/area.ts'
@@ -10,4 +11,4 @@ import { area as workflows } from '../pages/workflows/area.ts'
 import type { Area } from './area.ts'
 
 /** Every area of the console, in the order of the navigation. */
-export const areas: readonly Area[] = [start, inbox, assets, discovery, jobs, workflows, events, audit, account]
+export const areas: readonly Area[] = [start, inbox, assets, discovery, jobs, workflows, access, events, audit, account]
