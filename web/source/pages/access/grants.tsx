@@ -73,6 +73,6 @@ function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Gran
       cell: ({ accessGroup }) => (accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)),
     },
     { id: 'since', header: text.since, width: 180, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
-    { id: 'revoke', header: '', width: 120, cell: (grant) => <RevokeButton grant={grant} /> },
+    { id: 'revoke', header: text.revoke, width: 120, cell: (grant) => <RevokeButton grant={grant} /> },
   ]
 }

@@ -52,7 +52,7 @@ function columnsOf(text: Text): Column<Role>[] {
     { id: 'name', header: text.role, width: 200, cell: ({ name }) => name },
     {
       id: 'kind',
-      header: '',
+      header: text.kind,
       width: 130,
       cell: ({ builtIn }) => <StatusChip>{builtIn ? text.builtIn : text.own}</StatusChip>,
     },
