@@ -102,6 +102,8 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/platform/testing',
       'cloud/services/identity',
       'cloud/services/inventory',
+      'e2e',
+      'web',
     ],
   },
   e2e: { holds: 'The product as a user meets it', mayImport: ['api', 'cloud', 'cloud/platform'] },
