@@ -84,7 +84,7 @@ describe('a plant on the screen', () => {
       },
     })
     await page.getByText(name ?? '').waitFor()
-    for (const path of ['/', '/inbox', '/assets?columns=name,description', `/assets?q=img`]) {
+    for (const path of ['/', '/inbox', '/assets?sort=-created_timestamp&columns=name,description', '/assets?q=img']) {
       await page.goto(`/console${path}`)
       await page.getByText('<img src=x onerror=').first().waitFor()
     }
