@@ -7,6 +7,7 @@ import { area as discovery } from '../pages/discovery/area.ts'
 import { area as events } from '../pages/events/area.ts'
 import { area as inbox } from '../pages/inbox/area.ts'
 import { area as jobs } from '../pages/jobs/area.ts'
+import { area as model } from '../pages/model/area.ts'
 import { area as start } from '../pages/start/area.ts'
 import { area as workflows } from '../pages/workflows/area.ts'
 import type { Area } from './area.ts'
@@ -20,6 +21,7 @@ export const areas: readonly Area[] = [
   credentials,
   jobs,
   workflows,
+  model,
   access,
   events,
   audit,

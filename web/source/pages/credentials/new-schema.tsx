@@ -6,6 +6,7 @@ import { useApi } from '../../app/visit.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { SelectField, TextAreaField, TextField } from '../../components/fields.tsx'
 import { Form } from '../../components/form.tsx'
+import { objectInJson } from '../../components/json-text.ts'
 import { toldDone } from '../../components/toast.ts'
 import { nameOf, useReadyLinks } from '../discovery/links.ts'
 import { credentialMessages } from './messages.ts'
@@ -63,7 +64,7 @@ export function UploadDialog({ onClose }: { onClose: () => void }) {
   const [uri, setUri] = useState('')
   const [schema, setSchema] = useState('')
   const [isTold, setTold] = useState(false)
-  const document = objectIn(schema)
+  const document = objectInJson(schema)
   const upload = async (given: Record<string, unknown>) => {
     await api.credentials.createSchema({
       query: { resourceIdentifier: identifier.trim(), resourceVersion: version.trim() },
@@ -102,13 +103,4 @@ export function UploadDialog({ onClose }: { onClose: () => void }) {
       </Form>
     </Dialog>
   )
-}
-
-function objectIn(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
 }
