@@ -11,12 +11,12 @@ import type { Context, Handlers } from '../../platform/service.ts'
 import { onBehalfOf } from './gateway-caller.ts'
 import { writeAssets } from './inventory-writes.ts'
 import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
-import { findLink, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
+import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
 
 /** How often what has not changed is told to the inventory again: a relation that somebody deleted comes back. */
 const restateMs = 10 * 60_000
 
-type Names = 'listAssetLinks' | 'resolveLink' | 'recordLinks'
+type Names = 'listAssetLinks' | 'resolveLink' | 'readLinkSchemas' | 'recordLinks'
 
 type Gateway = { id: string; name: string; access_group: string }
 type Told = PutLink & { before: LinkRow | undefined }
@@ -33,6 +33,21 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
     async resolveLink({ params: { gatewayId }, query: { assetLinkId } }, caller) {
       const link = await database.read(caller, (handle) => findLink(handle, gatewayId, assetLinkId))
       return { data: link === undefined ? null : (productNumberOf(link.report) ?? null) }
+    },
+
+    async readLinkSchemas({ params: { assetId } }, caller) {
+      const links = await database.read(caller, (handle) => findLinksByAsset(handle, [assetId]))
+      const running = links.find(({ state }) => state === 'running')
+      if (running === undefined)
+        throw new Problem('link_not_found', `No running link has the asset ${assetId}: is it started, and its gateway?`)
+      const { deviceClass, product, credentialSchemas } = running.report
+      return {
+        data: {
+          ...(deviceClass === undefined ? {} : { identifier: deviceClass }),
+          ...(product === undefined ? {} : { version: product.version }),
+          schemas: credentialSchemas,
+        },
+      }
     },
 
     async recordLinks({ params: { gatewayId }, body: { data } }, caller) {

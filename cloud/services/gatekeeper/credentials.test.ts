@@ -63,7 +63,12 @@ describe('credentials on their way to a gateway', () => {
     })
     const { data: instance } = await admin.credentials.createInstance({
       body: {
-        data: { schemaId: schema.id, name, values: { username: name, password: `planted-secret-${name}` }, metadata: { ipRanges } },
+        data: {
+          schemaId: schema.id,
+          name,
+          values: { username: name, password: `planted-secret-${name}` },
+          metadata: { ipRanges },
+        },
       },
     })
     return instance.id
@@ -198,7 +203,12 @@ describe('credentials on their way to a gateway', () => {
 
   test('for a question to one device are for that device alone', async () => {
     const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.1.0.31' }
-    const upload = { lease: held.lease.id, sequence: 0, assets: [foundDevice(31, { connection_points: [port] })], errors: [] }
+    const upload = {
+      lease: held.lease.id,
+      sequence: 0,
+      assets: [foundDevice(31, { connection_points: [port] })],
+      errors: [],
+    }
     await gateway.gatekeeper.uploadFound({ params: { id: held.job.id }, body: { data: upload } })
     await end()
     await hub.settle()
