@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { inventory } from '@millwright/api/inventory.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Client } from 'pg'
 import { v7 } from 'uuid'
@@ -128,6 +129,10 @@ describe('every hot statement uses an index', () => {
           },
         },
       }),
+    'which assets of a gateway are at an address': () =>
+      hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })).locateAssets({
+        body: { data: { gateway: ids.asset, addresses: ['10.0.0.7', '10.0.1.7'] } },
+      }),
     'accepting and applying a write of an asset': async () => {
       await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
       await hub.settle()
@@ -151,6 +156,7 @@ describe('every hot statement uses an index', () => {
       assert.ok(taken)
       const [id, lease] = [taken.job.id, taken.lease.id]
       await engine.renewLease({ params: { id: lease }, body: { data: { jobId: id, clientId, progress: 7 } } })
+      await engine.readLease({ params: { id }, query: { clientId } })
       await engine.moveJob({ params: { id }, body: { data: { state: 'FINISHED', as: 'CLIENT', lease } } })
       await engine.takeJob({ body: { data: { ...wish, clientId: 'nobody' } } })
     },
@@ -272,6 +278,12 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into asset_identifiers (tenant_id, key, asset_id, uncertainty, type, name, value, identifier, created_at)
      select $1, name, id, 1006, 'CustomIdentifier', 'tag', replace(name, 'asset', 'tag'), '{}', now() from assets where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into asset_addresses (tenant_id, asset_id, kind, address)
+     select $1, id, 'ipv4', '10.0.' || substring(serial_number from 2)::int / 250 || '.' || substring(serial_number from 2)::int % 250
+     from assets where tenant_id = $1`,
     [tenantId],
   )
   await owner.query(

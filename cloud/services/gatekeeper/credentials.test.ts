@@ -139,7 +139,7 @@ describe('credentials on their way to a gateway', () => {
 
     const entries = await trail('gatekeeper.requestCredentials', `job/${held.job.id}`)
     const codes = entries.filter(({ outcome }) => outcome === 'denied').map(({ detail }) => detail.code)
-    assert.deepEqual(codes.toSorted(), ['conflict', 'forbidden', 'lease_lost', 'lease_lost', 'not_found'])
+    assert.deepEqual(codes.toSorted(), ['conflict', 'forbidden', 'forbidden', 'lease_lost', 'lease_lost', 'not_found'])
   })
 
   test('are not given out for a job that is being canceled', async () => {
