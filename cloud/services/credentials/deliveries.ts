@@ -47,7 +47,7 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
         const given = new Set((await lockUses(tx, gatewayId, told)).map(placeOf))
         const uses = told.filter((use) => given.has(placeOf(use)))
         if (uses.length === 0) return
-        await recordOutcomes(tx, outcomesOf(uses, { gatewayId, now: new Date().toISOString() }))
+        await recordOutcomes(tx, outcomesOf(uses, gatewayId))
         const detail = { gatewayId, jobId, uses }
         await record(tx, caller, { action: 'credentials.recordUse', target: `gateway/${gatewayId}`, detail })
         await emitAll(
@@ -158,7 +158,7 @@ function placeOf({ instanceId, address }: { instanceId: string; address: string 
 }
 
 /** One for each instance and address, also when a report tells of them more than once. */
-function outcomesOf(uses: readonly Told[], { gatewayId, now }: { gatewayId: string; now: string }): Outcome[] {
+function outcomesOf(uses: readonly Told[], gatewayId: string): Outcome[] {
   const outcomes = new Map<string, Outcome>()
   for (const use of uses) {
     const before = outcomes.get(placeOf(use))
@@ -167,8 +167,8 @@ function outcomesOf(uses: readonly Told[], { gatewayId, now }: { gatewayId: stri
       instanceId: use.instanceId,
       address: use.address,
       assetId: use.assetId ?? before?.assetId ?? null,
-      workedAt: use.worked ? now : (before?.workedAt ?? null),
-      failedAt: use.worked ? (before?.failedAt ?? null) : now,
+      successes: (before?.successes ?? 0) + Number(use.worked),
+      failures: (before?.failures ?? 0) + Number(!use.worked),
     })
   }
   return [...outcomes.values()]
