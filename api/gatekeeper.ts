@@ -12,7 +12,7 @@ export const gatekeeperLimits = {
   errorsPerUpload: 1_000,
   usesPerUpload: 1_000,
   /** For how many addresses credentials are asked for at once. */
-  addressesPerRequest: 250,
+  addressesPerRequest: 100,
 } as const
 
 const text = (maximum: number) => Type.String({ maxLength: maximum })
@@ -89,7 +89,7 @@ export type CredentialUse = Static<typeof CredentialUse>
 /** What is to be tried at one address, in this order. */
 export const AddressCredentials = closed({
   address,
-  known: Type.Boolean({ description: 'Whether an asset that this gateway found before is at the address' }),
+  known: Type.Boolean({ description: 'Whether one of them has opened this device before' }),
   credentials: Type.Array(
     closed({
       instanceId: Uuid,

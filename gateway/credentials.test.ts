@@ -126,9 +126,27 @@ describe('a gateway at protected devices', () => {
     const { job, end } = await discover({ size, protected_percent: 100 })
     assert.equal(end.message, `${size} devices`)
     assert.equal(new Set(cloud.found(job).map((asset) => JSON.stringify(asset.asset_identifiers))).size, size)
-    assert.deepEqual(askedFor(job).length, 3)
+    assert.equal(askedFor(job).length, 6)
     assert.ok(askedFor(job).every((addresses) => new Set(addresses).size === addresses.length))
-    assert.equal(uses(job).filter(({ worked }: Call) => worked).length, size)
+    const told = uses(job).filter(({ worked }: Call) => worked)
+    assert.equal(told.length, size)
+    assert.equal(told.filter(({ asset }: Call) => asset === undefined).length, size / 4, 'modules are behind a device')
+  })
+
+  test('lets go of what it was about to try when the job is canceled', async () => {
+    const size = 30
+    for (let index = 1; index <= size; index += 1) cloud.credentials.set(`10.0.0.${index}`, [wrong(1), right(2)])
+    const options = [
+      { key: 'size', value: size },
+      { key: 'protected_percent', value: 100 },
+      { key: 'rate', value: 20 },
+    ]
+    const job = cloud.offer('discovery', { runId: 'r', assetLinkId: linkId, options, filters: [] })
+    await until(() => askedFor(job).length > 0)
+    cloud.canceled.add(job)
+    const end = await ended(job)
+    assert.equal(end.state, 'CANCELED')
+    assert.equal(cloud.found(job).length + cloud.errors(job).length, size, 'each device is in the report')
   })
 
   test('gives up on credentials that the cloud refuses, and finishes the scan', async () => {

@@ -19,9 +19,9 @@ export type Batch = { assets: Document[]; errors: DeviceError[]; uses: Credentia
 export type Use = Omit<CredentialUse, 'asset'>
 
 export type Finding = {
-  devices?: readonly { mapped: Mapped; use?: Use }[]
-  errors?: readonly DeviceError[]
-  uses?: readonly Use[]
+  devices?: { mapped: Mapped; use?: Use }[]
+  errors?: DeviceError[]
+  uses?: Use[]
 }
 
 /** Gathers what a scan finds into batches and hands them on, one after the other. */

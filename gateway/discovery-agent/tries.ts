@@ -1,4 +1,5 @@
 import type { Credential } from '../job-credentials.ts'
+import type { Mapped } from '../mapping/asset.ts'
 import { addressesOf } from './device-address.ts'
 import type { FoundError } from './device-error.ts'
 import { type Locked, placeOf } from './locked.ts'
@@ -6,6 +7,14 @@ import type { FoundDevice, Target } from './scan.ts'
 
 /** One device with the credentials that are tried on it. */
 export type Try = { locked: Locked; credential: Credential }
+
+/**
+ * Whether a device is the one at the address where it was asked, and not one behind it: modules are reached through the
+ * device that they are in.
+ */
+export function isAt(address: string, { asset }: Mapped, { isAlone }: { isAlone: boolean }): boolean {
+  return isAlone || addressesOf(asset).includes(address)
+}
 
 /** Which answer of a link belongs to which device: by the connection that it names, else by its address. */
 export class Tries {
@@ -26,19 +35,21 @@ export class Tries {
 
   /** The one that a device was found with; links of today do not say where a device is but in what it tells itself. */
   ofDevice({ mapped, connection }: FoundDevice): Try | undefined {
-    return this.#take(connection, addressesOf(mapped.asset))
-  }
-
-  ofError({ connection }: FoundError): Try | undefined {
-    return this.#take(connection, [])
-  }
-
-  #take(connection: FoundError['connection'], addresses: readonly string[]): Try | undefined {
-    const place = connection && placeOf(connection)
-    const known = place && this.#byKey.get(place.key)
-    const found = known ?? this.#at([place?.address ?? [], addresses].flat())
+    const found = this.#find(connection, addressesOf(mapped.asset))
     if (found !== undefined) this.#unanswered.delete(found)
     return found
+  }
+
+  /** One that has answered before is not refused afterwards. */
+  ofError({ connection }: FoundError): Try | undefined {
+    const found = this.#find(connection, [])
+    return found !== undefined && this.#unanswered.delete(found) ? found : undefined
+  }
+
+  #find(connection: FoundError['connection'], addresses: readonly string[]): Try | undefined {
+    const place = connection && placeOf(connection)
+    const known = place && this.#byKey.get(place.key)
+    return known ?? this.#at([place?.address ?? [], addresses].flat())
   }
 
   /** Several devices may share an address: one that is still waited for comes first. */

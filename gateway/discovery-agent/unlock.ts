@@ -6,15 +6,18 @@ import { linkTrouble } from '../link-client.ts'
 import type { Finding, Use } from './findings.ts'
 import { type Locked, silent, stillLocked, withoutCredentials } from './locked.ts'
 import type { Found, Target } from './scan.ts'
-import { Tries, type Try, targetOf } from './tries.ts'
+import { isAt, Tries, type Try, targetOf } from './tries.ts'
 
-type Unlocking = {
+type Options = {
   /** Credentials of the job, for as many devices as are asked at once. */
   newCredentials: () => JobCredentials
   /** Has the link look at these devices alone. */
   discover: (targets: Target[], signal: AbortSignal) => AsyncIterable<Found>
   signal: AbortSignal
 }
+
+/** With how many protected devices there are at each address. */
+type Unlocking = Options & { devicesAt: ReadonlyMap<string, number> }
 
 /** Devices that are asked in one request. */
 const atOnce = gatekeeperLimits.addressesPerRequest
@@ -29,7 +32,8 @@ const strangersTaken = 100
  * Asks protected devices once more, with the credentials that the cloud chooses for their addresses: those of each
  * device one after the other, so that it is known which were right, and nobody is locked out by what is not needed.
  */
-export async function* unlock(locked: readonly Locked[], unlocking: Unlocking): AsyncGenerator<Finding> {
+export async function* unlock(locked: readonly Locked[], options: Options): AsyncGenerator<Finding> {
+  const unlocking = { ...options, devicesAt: countBy(locked, ({ place }) => place.address) }
   for (let from = 0; from < locked.length; from += atOnce) {
     if (unlocking.signal.aborted) return yield { errors: locked.slice(from).map(({ error }) => error) }
     const some = locked.slice(from, from + atOnce)
@@ -62,7 +66,8 @@ async function* unlockSome(some: readonly Locked[], chosen: Chosen, unlocking: U
 }
 
 /** Answers the devices that refused; whatever else came of a device is handed on. */
-async function* tryAll(all: readonly Try[], { discover, signal }: Unlocking): AsyncGenerator<Finding, Locked[]> {
+async function* tryAll(all: readonly Try[], unlocking: Unlocking): AsyncGenerator<Finding, Locked[]> {
+  const { discover, devicesAt, signal } = unlocking
   const tries = new Tries(all)
   const refused: Try[] = []
   const enough = new AbortController()
@@ -71,7 +76,7 @@ async function* tryAll(all: readonly Try[], { discover, signal }: Unlocking): As
   try {
     const ending = AbortSignal.any([signal, enough.signal, AbortSignal.timeout(answerMs)])
     for await (const found of discover(all.map(targetOf), ending)) {
-      const read = readAnswer(found, tries)
+      const read = readAnswer(found, tries, devicesAt)
       refused.push(...read.refused)
       strangers += read.strangers
       if (strangers > strangersTaken) enough.abort()
@@ -84,34 +89,41 @@ async function* tryAll(all: readonly Try[], { discover, signal }: Unlocking): As
   return refused.map(({ locked }) => locked)
 }
 
-function readAnswer({ devices, errors }: Found, tries: Tries) {
-  const finding = {
-    devices: [] as NonNullable<Finding['devices']>[number][],
-    errors: [] as DeviceError[],
-    uses: [] as Use[],
-  }
-  const refused: Try[] = []
-  let strangers = 0
+type Answer = { finding: Required<Finding>; refused: Try[]; strangers: number }
+
+function readAnswer({ devices, errors }: Found, tries: Tries, devicesAt: Unlocking['devicesAt']): Answer {
+  const read: Answer = { finding: { devices: [], errors: [], uses: [] }, refused: [], strangers: 0 }
+  const { finding } = read
   for (const device of devices) {
+    const { mapped } = device
     const made = tries.ofDevice(device)
-    if (made === undefined) strangers += 1
-    finding.devices.push({ mapped: device.mapped, ...(made === undefined ? {} : { use: useOf(made, true) }) })
+    if (made === undefined) {
+      read.strangers += 1
+      finding.devices.push({ mapped })
+      continue
+    }
+    const { address } = made.locked.place
+    const isOwn = isAt(address, mapped, { isAlone: devicesAt.get(address) === 1 })
+    finding.devices.push({ mapped, ...(isOwn ? { use: useOf(made, true) } : {}) })
+    if (!isOwn) finding.uses.push(useOf(made, true))
   }
   for (const found of errors) {
     const made = tries.ofError(found)
     // Of what nobody asked for, the scan itself has told before.
     if (made === undefined) continue
-    if (found.error.code === Code.UNAUTHENTICATED) {
-      refused.push(made)
+    const { code, description } = found.error
+    if (code === Code.UNAUTHENTICATED) {
+      read.refused.push(made)
       finding.uses.push(useOf(made, false))
-    } else
-      finding.errors.push({
-        ...made.locked.error,
-        code: found.error.code,
-        description: toldOf(found.error.description, made),
-      })
+    } else finding.errors.push({ ...made.locked.error, code, description: toldOf(description, made) })
   }
-  return { finding, refused, strangers }
+  return read
+}
+
+function countBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1)
+  return counts
 }
 
 function useOf({ locked, credential }: Try, worked: boolean): Use {
