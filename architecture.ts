@@ -80,7 +80,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     mayImport: ['api'],
   },
   links: { holds: 'Asset links, one folder per protocol', mayImport: ['api', 'link-sdk'] },
-  web: { holds: 'The console; reaches the cloud only through the API', mayImport: ['api'] },
+  web: { holds: 'The console; reaches the cloud only through the API', mayImport: ['api', 'tools'] },
   cli: {
     holds: 'The command line',
     mayImport: [
@@ -94,6 +94,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'tools',
       'link-sdk',
       'links',
+      'web',
     ],
   },
   bench: {

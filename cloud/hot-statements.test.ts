@@ -76,6 +76,8 @@ describe('every hot statement uses an index', () => {
       admin.inventory.listAssets({ query: { filter: "product_instance_information/serial_number eq 'S7'" } }),
     'finding assets by identifier': () =>
       admin.inventory.listAssets({ query: { filter: "asset_identifiers/any(i: i/value eq 'tag-7')", count: false } }),
+    'finding assets by address': () =>
+      admin.inventory.listAssets({ query: { filter: "connection_points/any(c: c/ipv4_address eq '10.0.0.7')" } }),
     'the assets of one gateway': () =>
       admin.inventory.listAssets({
         query: { relationsFilter: `object.id eq '${ids.asset}' and predicate eq 'found_by_gateway'` },
@@ -131,7 +133,7 @@ describe('every hot statement uses an index', () => {
       }),
     'which assets of a gateway are at an address': () =>
       hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })).locateAssets({
-        body: { data: { gateway: ids.asset, addresses: ['10.0.0.7', '10.0.1.7'] } },
+        body: { data: { gateway: ids.asset, addresses: ['10.0.0.7', '10.0.0.508'] } },
       }),
     'accepting and applying a write of an asset': async () => {
       await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
@@ -282,8 +284,7 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   )
   await owner.query(
     `insert into asset_addresses (tenant_id, asset_id, kind, address)
-     select $1, id, 'ipv4', '10.0.' || substring(serial_number from 2)::int / 250 || '.' || substring(serial_number from 2)::int % 250
-     from assets where tenant_id = $1`,
+     select tenant_id, id, 'ipv4', '10.0.0.' || replace(serial_number, 'S', '') from assets where tenant_id = $1`,
     [tenantId],
   )
   await owner.query(
@@ -307,8 +308,8 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
     [tenantId],
   )
   await owner.query(
-    `insert into relation_counts (tenant_id, predicate, part, relations)
-     select $1, case n when 1 then 'found_by_gateway' else 'p' || n end, 0, $2 from generate_series(1, 200) n`,
+    `insert into relation_counts (tenant_id, predicate, part, relations, changes)
+     select $1, case n when 1 then 'found_by_gateway' else 'p' || n end, 0, $2, $2 from generate_series(1, 200) n`,
     [tenantId, many],
   )
   await owner.query(

@@ -1,5 +1,5 @@
-// @ts-check
-import { call, Failure, send } from './client.js'
+import { Failure } from './failure.ts'
+import { request, send } from './http.ts'
 
 /**
  * Signing in by authorization code with PKCE. Tokens live in the memory of this page and nowhere else: after a reload
@@ -13,34 +13,40 @@ const signedInKey = 'millwright.signed-in'
 /** A token is renewed when it has less than this to live: a request on its way must still arrive with it. */
 const renewBeforeMs = 30_000
 
-/** @typedef {{ issuer: string, authorization_endpoint: string, token_endpoint: string, end_session_endpoint: string }} Metadata */
-/** @typedef {{ state: string, verifier: string, hash: string }} Attempt */
+export type Metadata = {
+  issuer: string
+  authorization_endpoint: string
+  token_endpoint: string
+  end_session_endpoint: string
+}
 
-/** @returns {Promise<Metadata>} */
-export function readMetadata() {
+/** What the answer to one sign-in is checked with, and where it then goes on. */
+type Attempt = { state: string; verifier: string; address: string }
+
+type Tokens = { access_token: string; expires_in: number; refresh_token: string }
+
+export function readMetadata(): Promise<Metadata> {
   return send('/.well-known/oauth-authorization-server')
 }
 
 /** Whether this browser was signed in when it was here last. */
-export function wasSignedIn() {
+export function wasSignedIn(): boolean {
   return localStorage.getItem(signedInKey) !== null
 }
 
-/** Told when the person signs out in another tab. @param {() => void} listener */
-export function onSignedOutElsewhere(listener) {
-  addEventListener('storage', ({ key, newValue }) => {
+/** Told when the person signs out in another window. */
+export function onSignedOutElsewhere(listener: () => void): () => void {
+  const heard = ({ key, newValue }: StorageEvent) => {
     if (key === signedInKey && newValue === null) listener()
-  })
+  }
+  addEventListener('storage', heard)
+  return () => removeEventListener('storage', heard)
 }
 
-/**
- * Leaves this page for the sign-in page. `silent` comes straight back when somebody would have to type something.
- *
- * @param {Metadata} metadata
- * @param {{ silent?: boolean }} [options]
- */
-export async function beginSignIn(metadata, { silent = false } = {}) {
-  const attempt = { state: randomText(), verifier: randomText(), hash: location.hash }
+/** Leaves this page for the sign-in page. `silent` comes straight back when somebody would have to type something. */
+export async function beginSignIn(metadata: Metadata, { silent = false } = {}): Promise<void> {
+  const address = `${location.pathname}${location.search}${location.hash}`
+  const attempt: Attempt = { state: randomText(), verifier: randomText(), address }
   sessionStorage.setItem(attemptKey, JSON.stringify(attempt))
   const query = new URLSearchParams({
     response_type: 'code',
@@ -54,16 +60,11 @@ export async function beginSignIn(metadata, { silent = false } = {}) {
   location.assign(`${metadata.authorization_endpoint}?${query}`)
 }
 
-/**
- * Back from the sign-in page: a session, or undefined when somebody has to sign in first.
- *
- * @param {Metadata} metadata
- * @returns {Promise<Session | undefined>}
- */
-export async function finishSignIn(metadata) {
+/** Back from the sign-in page: a session, or undefined when somebody has to sign in first. */
+export async function finishSignIn(metadata: Metadata): Promise<Session | undefined> {
   const answer = new URLSearchParams(location.search)
   const attempt = takeAttempt()
-  history.replaceState(null, '', `/${attempt?.hash ?? ''}`)
+  history.replaceState(null, '', ownAddress(attempt?.address))
   if (attempt === undefined || answer.get('state') !== attempt.state) {
     throw refusal('This sign-in was not started here, or is over already')
   }
@@ -84,91 +85,88 @@ export async function finishSignIn(metadata) {
   return new Session(metadata, tokens)
 }
 
-/** One answer ends it, whatever it is: it cannot be used a second time. @returns {Attempt | undefined} */
-function takeAttempt() {
+/** One answer ends it, whatever it is: it cannot be used a second time. */
+function takeAttempt(): Attempt | undefined {
   const text = sessionStorage.getItem(attemptKey)
   sessionStorage.removeItem(attemptKey)
   return text === null ? undefined : JSON.parse(text)
 }
 
-/** @param {string} detail @param {string} [code] */
-function refusal(detail, code = 'unauthenticated') {
+/** Only a place of the console, whatever was kept. */
+function ownAddress(address: string | undefined): string {
+  return address?.startsWith('/console/') ? address : '/console/'
+}
+
+function refusal(detail: string, code = 'unauthenticated'): Failure {
   return new Failure({ title: 'You are not signed in', detail, code })
 }
 
-function redirectUri() {
+function redirectUri(): string {
   return `${location.origin}/auth/callback`
 }
 
-function randomText() {
+function randomText(): string {
   return base64url(crypto.getRandomValues(new Uint8Array(32)))
 }
 
-/** @param {string} verifier */
-async function challengeOf(verifier) {
+async function challengeOf(verifier: string): Promise<string> {
   return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
 }
 
-/** @param {Uint8Array} bytes */
-function base64url(bytes) {
+function base64url(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '')
 }
 
-/** @typedef {{ access_token: string, expires_in: number, refresh_token: string }} Tokens */
-
-/** @param {Metadata} metadata @param {Record<string, string>} grant @returns {Promise<Tokens>} */
-function askForTokens(metadata, grant) {
+function askForTokens(metadata: Metadata, grant: Record<string, string>): Promise<Tokens> {
   const body = new URLSearchParams({ client_id: clientId, ...grant })
   return send(new URL(metadata.token_endpoint).pathname, { method: 'POST', body })
 }
 
 /** Somebody signed in, until they sign out or their session ends. */
 export class Session {
-  #metadata
-  /** @type {Tokens} */
-  #tokens
+  readonly #metadata: Metadata
+  #tokens: Tokens
   #renewAt = 0
-  /** @type {Promise<void> | undefined} */
-  #renewing
+  #renewing: Promise<void> | undefined
   /** Told when nothing can be done any more without signing in again. */
-  onEnded = () => {}
+  onEnded: () => void = () => {}
 
-  /** @param {Metadata} metadata @param {Tokens} tokens */
-  constructor(metadata, tokens) {
+  constructor(metadata: Metadata, tokens: Tokens) {
     this.#metadata = metadata
     this.#tokens = tokens
     this.#keep(tokens)
   }
 
-  /**
-   * Calls the API; a token that has expired meanwhile is renewed first.
-   *
-   * @param {string} path
-   * @param {{ method?: string, data?: unknown, headers?: Record<string, string> }} [options]
-   */
-  async call(path, options = {}) {
+  /** Sends a request with the token; one that has expired meanwhile is renewed first. */
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
     if (performance.now() > this.#renewAt) await this.#renew()
     try {
-      return await call(path, { ...options, token: this.#tokens.access_token })
+      return await request(path, this.#signed(init))
     } catch (error) {
       if (!(error instanceof Failure && error.status === 401)) throw error
       await this.#renew()
-      return call(path, { ...options, token: this.#tokens.access_token })
+      return request(path, this.#signed(init))
     }
   }
 
   /** Ends the session here and on the platform. */
-  async signOut() {
+  async signOut(): Promise<void> {
     const body = new URLSearchParams({ refresh_token: this.#tokens.refresh_token })
     await send(new URL(this.#metadata.end_session_endpoint).pathname, { method: 'POST', body })
     localStorage.removeItem(signedInKey)
   }
 
+  #signed(init: RequestInit): RequestInit {
+    const headers = new Headers(init.headers)
+    headers.set('authorization', `Bearer ${this.#tokens.access_token}`)
+    return { ...init, headers }
+  }
+
   /** A refresh token is good once, so requests that need it at the same time share one renewal. */
-  #renew() {
+  #renew(): Promise<void> {
     const grant = { grant_type: 'refresh_token', refresh_token: this.#tokens.refresh_token }
     this.#renewing ??= askForTokens(this.#metadata, grant)
       .then((tokens) => this.#keep(tokens))
@@ -184,8 +182,7 @@ export class Session {
     return this.#renewing
   }
 
-  /** @param {Tokens} tokens */
-  #keep(tokens) {
+  #keep(tokens: Tokens): void {
     this.#tokens = tokens
     this.#renewAt = performance.now() + tokens.expires_in * 1000 - renewBeforeMs
   }

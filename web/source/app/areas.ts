@@ -1,0 +1,8 @@
+import { area as account } from '../pages/account/area.ts'
+import { area as assets } from '../pages/assets/area.ts'
+import { area as inbox } from '../pages/inbox/area.ts'
+import { area as start } from '../pages/start/area.ts'
+import type { Area } from './area.ts'
+
+/** Every area of the console, in the order of the navigation. */
+export const areas: readonly Area[] = [start, inbox, assets, account]
