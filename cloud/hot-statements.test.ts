@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { credentials } from '@millwright/api/credentials.ts'
+import { inventory } from '@millwright/api/inventory.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Client } from 'pg'
 import { v7 } from 'uuid'
@@ -132,6 +133,10 @@ describe('every hot statement uses an index', () => {
           },
         },
       }),
+    'which assets of a gateway are at an address': () =>
+      hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })).locateAssets({
+        body: { data: { gateway: ids.asset, addresses: ['10.0.0.7', '10.0.0.508'] } },
+      }),
     'accepting and applying a write of an asset': async () => {
       await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
       await hub.settle()
@@ -155,6 +160,7 @@ describe('every hot statement uses an index', () => {
       assert.ok(taken)
       const [id, lease] = [taken.job.id, taken.lease.id]
       await engine.renewLease({ params: { id: lease }, body: { data: { jobId: id, clientId, progress: 7 } } })
+      await engine.readLease({ params: { id }, query: { clientId } })
       await engine.moveJob({ params: { id }, body: { data: { state: 'FINISHED', as: 'CLIENT', lease } } })
       await engine.takeJob({ body: { data: { ...wish, clientId: 'nobody' } } })
     },
