@@ -31,7 +31,7 @@ export class Safe {
 
   /** Seals in the transaction that writes the value down: until it ends the key cannot be retired. */
   async seal(tx: Transaction, plain: Uint8Array | string, belongsTo: string): Promise<Buffer> {
-    const row = (await store.holdNewestDataKey(tx)) ?? (await this.renew(tx))
+    const row = (await store.holdNewestDataKey(tx)) ?? (await this.#make(tx, 1))
     const header = headerOf(row.id)
     return Buffer.concat([header, encrypt(await this.#unwrapped(tx, row), plain, associated(header, tx, belongsTo))])
   }
@@ -57,9 +57,13 @@ export class Safe {
     }
   }
 
-  /** A new data key, which seals from now on. Of two who make one at the same time one does, and both use that one. */
+  /** A new data key, which seals from now on. */
   async renew(tx: Transaction): Promise<store.DataKeyRow> {
-    const version = await store.nextDataKeyVersion(tx)
+    return this.#make(tx, await store.nextDataKeyVersion(tx))
+  }
+
+  /** Of two who make the same version at the same time one does, and both use that one. */
+  async #make(tx: Transaction, version: number): Promise<store.DataKeyRow> {
     const masterKeyId = await store.holdCurrentMasterKey(tx)
     await this.#masterKeys.find(masterKeyId, () => store.listMasterKeys(tx.reference))
     const id = v7()
