@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, link, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 import { keyBytes, wipe } from './cipher.ts'
@@ -39,6 +39,7 @@ export async function replaceKeyFile(path: string, keys: readonly Buffer[]): Pro
   const draft = draftOf(path)
   try {
     await writeDraft(draft, keys)
+    await keepOwner(path, draft)
     await rename(draft, path)
     await flushFolder(path)
   } catch (error) {
@@ -63,6 +64,12 @@ async function writeDraft(draft: string, keys: readonly Buffer[]): Promise<void>
   const text = Buffer.from(keys.map((key) => `${key.toString('base64')}\n`).join(''))
   await writeFile(draft, text, { flag: 'wx', mode: 0o600, flush: true })
   wipe(text)
+}
+
+/** Who exchanges the key as root must not lock out the user that the platform runs as. */
+async function keepOwner(path: string, draft: string): Promise<void> {
+  const [before, now] = [await stat(path), await stat(draft)]
+  if (before.uid !== now.uid || before.gid !== now.gid) await chown(draft, before.uid, before.gid)
 }
 
 /** A new name in a folder lasts once the folder is on the disk. */
