@@ -5,8 +5,9 @@ import type { SealedColumn } from './sealed-column.ts'
 export type SealedRow = { key: Record<string, string>; sealed: Buffer }
 
 /** Tables and columns are named by programs, never by requests. */
-function named({ of, table, column, key }: SealedColumn) {
-  for (const name of [table, column, ...key]) if (!/^[a-z_]+$/.test(name)) throw new TypeError(`${name} is no name`)
+function named({ of, table, column, key, boundTo = [] }: SealedColumn) {
+  for (const name of [table, column, ...key, ...boundTo])
+    if (!/^[a-z_]+$/.test(name)) throw new TypeError(`${name} is no name`)
   const first = of === 'tenant' ? 2 : 1
   const own = of === 'tenant' ? 'tenant_id = $1 and ' : ''
   return { own, first, keys: key.join(', '), places: key.map((_, index) => `$${first + index}`).join(', ') }
@@ -19,7 +20,7 @@ export async function pageOfSealed(
   { after, limit }: { after: Record<string, string> | undefined; limit: number },
 ): Promise<SealedRow[]> {
   const { own, first, keys, places } = named(column)
-  const columns = column.key.map((name) => `'${name}', ${name}::text`).join(', ')
+  const columns = [...column.key, ...(column.boundTo ?? [])].map((name) => `'${name}', ${name}::text`).join(', ')
   const later = after === undefined ? '' : `(${keys}) > (${places}) and `
   const size = `$${first + (after === undefined ? 0 : column.key.length)}`
   const text = `select json_build_object(${columns}) as key, ${column.column} as sealed from ${column.table}

@@ -8,6 +8,8 @@ export type SealedColumn = {
   readonly column: string
   /** The primary key, without the tenant. */
   readonly key: readonly string[]
-  /** What the value of a row was bound to when it was sealed; the columns of the key are given as text. */
+  /** Other columns that the value is bound to, which never change. */
+  readonly boundTo?: readonly string[]
+  /** What the value of a row was bound to when it was sealed; the columns are given as text. */
   readonly belongsTo: (row: Readonly<Record<string, string>>) => string
 }

@@ -42,7 +42,6 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   await hub.context.database.transaction(hub.tenant, (tx) =>
     hub.context.jobs.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
   )
-  await hub.context.database.transaction(hub.tenant, (tx) => hub.context.safe.seal(tx, 'anything', 'usage'))
   const asset = await useInventory(hub, admin)
   const job = await useWorkflows(admin)
   const found = await useShopFloor(hub, admin)
