@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { credentials } from '@millwright/api/credentials.ts'
+import { inventory } from '@millwright/api/inventory.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Client } from 'pg'
 import { v7 } from 'uuid'
@@ -77,6 +78,8 @@ describe('every hot statement uses an index', () => {
       admin.inventory.listAssets({ query: { filter: "product_instance_information/serial_number eq 'S7'" } }),
     'finding assets by identifier': () =>
       admin.inventory.listAssets({ query: { filter: "asset_identifiers/any(i: i/value eq 'tag-7')", count: false } }),
+    'finding assets by address': () =>
+      admin.inventory.listAssets({ query: { filter: "connection_points/any(c: c/ipv4_address eq '10.0.0.7')" } }),
     'the assets of one gateway': () =>
       admin.inventory.listAssets({
         query: { relationsFilter: `object.id eq '${ids.asset}' and predicate eq 'found_by_gateway'` },
@@ -130,6 +133,10 @@ describe('every hot statement uses an index', () => {
           },
         },
       }),
+    'which assets of a gateway are at an address': () =>
+      hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })).locateAssets({
+        body: { data: { gateway: ids.asset, addresses: ['10.0.0.7', '10.0.0.508'] } },
+      }),
     'accepting and applying a write of an asset': async () => {
       await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
       await hub.settle()
@@ -153,6 +160,7 @@ describe('every hot statement uses an index', () => {
       assert.ok(taken)
       const [id, lease] = [taken.job.id, taken.lease.id]
       await engine.renewLease({ params: { id: lease }, body: { data: { jobId: id, clientId, progress: 7 } } })
+      await engine.readLease({ params: { id }, query: { clientId } })
       await engine.moveJob({ params: { id }, body: { data: { state: 'FINISHED', as: 'CLIENT', lease } } })
       await engine.takeJob({ body: { data: { ...wish, clientId: 'nobody' } } })
     },
@@ -305,6 +313,11 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
     [tenantId],
   )
   await owner.query(
+    `insert into asset_addresses (tenant_id, asset_id, kind, address)
+     select tenant_id, id, 'ipv4', '10.0.0.' || replace(serial_number, 'S', '') from assets where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
     `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_name, source_type, document)
      select tenant_id, id, v.version, now() - make_interval(secs => substring(serial_number from 2)::int * 56.4), 'created',
             access_group_id, 'x', 'manual', document
@@ -325,8 +338,8 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
     [tenantId],
   )
   await owner.query(
-    `insert into relation_counts (tenant_id, predicate, part, relations)
-     select $1, case n when 1 then 'found_by_gateway' else 'p' || n end, 0, $2 from generate_series(1, 200) n`,
+    `insert into relation_counts (tenant_id, predicate, part, relations, changes)
+     select $1, case n when 1 then 'found_by_gateway' else 'p' || n end, 0, $2, $2 from generate_series(1, 200) n`,
     [tenantId, many],
   )
   await owner.query(
