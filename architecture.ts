@@ -167,4 +167,12 @@ export const emptyNames: readonly string[] = [
 ]
 
 /** Tables that all tenants share, because they are looked at before the tenant of a request is known. */
-export const referenceTables = ['tenants', 'directory', 'access_versions', 'signing_keys'] as const
+export const referenceTables = [
+  'tenants',
+  'master_keys',
+  'platform_keys',
+  'platform_secrets',
+  'directory',
+  'access_versions',
+  'signing_keys',
+] as const
