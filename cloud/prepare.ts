@@ -25,12 +25,14 @@ type Options = {
   app: Address | undefined
   binding: Binding | 'auto'
   secrets: Secrets
+  /** Brings back what was in a backup: into the tables as they were then, before they are brought forward. */
+  filling?: { migrations: ReadonlySet<string>; fill(owner: Owner): Promise<void> }
 }
 
 export type Prepared = { app: Address; appRole: string; server: Server }
 
 /** Makes a database ready for this version, as its owner: tables, the application's role, what services start with. */
-export async function prepareDatabase({ owner: address, app, binding, secrets }: Options): Promise<Prepared> {
+export async function prepareDatabase({ owner: address, app, binding, secrets, filling }: Options): Promise<Prepared> {
   const owner = await openClient(address).catch((error: Error) => {
     throw new StartError(
       `The database cannot be reached (${error.message}): check DATABASE_URL and that the server runs.`,
@@ -40,6 +42,10 @@ export async function prepareDatabase({ owner: address, app, binding, secrets }:
     await requireVersion(owner)
     const user = app ?? (await applicationAddress(owner, address, secrets))
     const appRole = await roleOf(user)
+    if (filling !== undefined) {
+      await migrate(owner, { sources: migrationSources, appRole, only: filling.migrations })
+      await filling.fill(owner)
+    }
     await migrate(owner, { sources: migrationSources, appRole })
     if (await isDistributed(owner)) await distributeTables(owner, appRole)
     for (const service of services) await service.prepare?.(owner, secrets)
