@@ -25,7 +25,7 @@ export const assetColumns: Columns = {
   name: 'name',
   type: 'functional_object_type',
   vendor: 'product_instance_information.manufacturer_product.manufacturer.name',
-  product: 'product_instance_information.manufacturer_product.name',
+  product: 'product_instance_information.manufacturer_product.product_name',
   address: 'connection_points.ipv4_address',
   state: 'management_state.state_value',
   group: 'access_group',

@@ -29,7 +29,7 @@ export function addCommands(discover: Command, terminal: Terminal): void {
     .option('--option <key=value>', 'an option of the link', repeated)
     .option('--schedule <cron>', 'not now, but again and again: minute hour day month weekday')
     .option('--timezone <name>', 'of the schedule: Europe/Berlin (default: UTC)')
-    .option('--follow', 'show the devices as they come, and the report at the end (this is so by default)')
+    .option('--follow', 'show the devices as they come, and the report at the end', true)
     .option('--no-follow', 'end when it is accepted')
   online(command, terminal, start).addHelpText(
     'after',

@@ -37,7 +37,7 @@ function theOne(kind: string, given: string, { found, list }: { found: readonly 
 
 export async function assetId({ api }: Session, given: string): Promise<string> {
   if (isId(given)) return given
-  const query = { filter: `name eq ${quoted(given)}`, fields: 'name', limit: 5, count: false }
+  const query = { filter: `name eq ${quoted(given)}`, fields: 'id', limit: 5, count: false }
   const { data } = await api(inventory).listAssets({ query })
   const found = data.map(({ id }) => ({ id: String(id), name: given }))
   return theOne('asset', given, { found, list: `millwright assets list -q ${JSON.stringify(given)}` })

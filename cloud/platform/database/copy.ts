@@ -76,13 +76,13 @@ class CopyOut extends pg.Query {
     this.#wake()
   }
 
-  async *rows(): AsyncGenerator<Buffer[]> {
+  async *taken(): AsyncGenerator<Buffer[]> {
     for (;;) {
       if (this.#rows.length > 0) {
-        const taken = this.#rows.splice(0)
+        const some = this.#rows.splice(0)
         this.#bytes = 0
         this.#wire?.stream.resume()
-        yield taken
+        yield some
       } else if (this.#end !== undefined) {
         if (this.#end.error) throw this.#end.error
         return
@@ -99,7 +99,7 @@ class CopyOut extends pg.Query {
 export function copyOut(owner: Client, statement: string): AsyncGenerator<Buffer[]> {
   const copy = new CopyOut(statement)
   owner.query(copy)
-  return copy.rows()
+  return copy.taken()
 }
 
 class CopyIn extends pg.Query {

@@ -24,6 +24,11 @@ export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<
   })
 }
 
+/** Whether this is the master key of this database, without changing anything. */
+export async function requireMasterKeyFits(owner: Owner, secrets: Secrets): Promise<void> {
+  for (const existing of await store.listSealed(owner)) requireOpens(secrets, existing)
+}
+
 /** With another master key everything would start, and nobody could be let in. */
 function requireOpens(secrets: Secrets, { kid, sealedPrivateJwk }: store.SealedKey): void {
   try {
