@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import type { AnyInput } from '@millwright/api/client.ts'
 import type { Contract } from '@millwright/api/contract.ts'
+import { closest } from '@millwright/cloud/platform/configuration.ts'
 import type { Command } from 'commander'
 import { online, repeated } from './online.ts'
 import { described, holdsSecret, type Offered, offeredOperations, parametersOf, type Schema } from './operations.ts'
 import { Output } from './output/output.ts'
-import { usageError } from './report.ts'
+import { type CommandError, usageError } from './report.ts'
 import { piecesOf } from './session/response-text.ts'
 import { problemOf, type Session } from './session/session.ts'
 import type { Terminal } from './terminal.ts'
@@ -15,9 +16,15 @@ type Options = { param?: string[]; header?: string[]; body?: string; include?: b
 /** Every operation of every contract: what has no command of its own yet is reached here. */
 export function addCommands(api: Command, terminal: Terminal): void {
   const offered = offeredOperations()
+  const services = new Map(offered.map(({ contract }) => [contract.name, contract]))
   api
+    .argument('[service]')
+    .argument('[operation]')
     .option('--json', 'for programs')
-    .action(({ json }: { json?: boolean }) => list(terminal, offered, json === true))
+    .action((service: string | undefined, _operation: string | undefined, { json }: { json?: boolean }) => {
+      if (service !== undefined) throw unknown('service', service, [...services.keys()])
+      return list(terminal, offered, json === true)
+    })
     .addHelpText(
       'after',
       `
@@ -28,7 +35,6 @@ millwright api inventory readAsset --help
 A body is read from a file or from standard input. Short ones may be written down as they are, but for those that hold
 secrets: everybody on the machine sees the arguments of a program.`,
     )
-  const services = new Map(offered.map(({ contract }) => [contract.name, contract]))
   for (const contract of services.values()) addService(api, terminal, { contract, offered })
 }
 
@@ -41,8 +47,13 @@ function addService(
   const service = api
     .command(contract.name)
     .description(contract.description)
+    .argument('[operation]')
     .option('--json', 'for programs')
-    .action(({ json }: { json?: boolean }) => list(terminal, own, json === true))
+    .action((operation: string | undefined, { json }: { json?: boolean }) => {
+      if (operation === undefined) return list(terminal, own, json === true)
+      const names = own.map(({ name }) => name)
+      throw unknown('operation', operation, names)
+    })
   for (const one of own) {
     const command = service
       .command(one.name)
@@ -54,6 +65,13 @@ function addService(
     if (one.operation.body !== undefined) command.option('--body <@file|->', 'the body, as JSON')
     online(command, terminal, (session, options: Options) => call(session, one, options))
   }
+}
+
+function unknown(kind: string, given: string, known: readonly string[]): CommandError {
+  return usageError(
+    `There is no ${kind} ${given}. Did you mean ${closest(given, known)}?`,
+    'millwright api lists them all',
+  )
 }
 
 function list(terminal: Terminal, offered: readonly Offered[], json: boolean): Promise<void> {

@@ -138,7 +138,10 @@ async function update(session: Session, given: string, options: UpdateOptions): 
   const client = session.api(inventory)
   const steps: (() => Promise<{ data: { statusId: string } }>)[] = []
   const fields = { ...(options.name === undefined ? {} : { name: options.name }), ...settings(options.set) }
-  if (Object.keys(fields).length > 0) steps.push(() => client.createAsset(fieldsChange(asset, fields)))
+  if (Object.keys(fields).length > 0) {
+    const { data: identifiers } = await client.readIdentifiers({ params: { id } })
+    steps.push(() => client.createAsset(fieldsChange({ ...asset, asset_identifiers: identifiers }, fields)))
+  }
   const { responsible, firmware } = options
   if (responsible !== undefined)
     steps.push(() => client.setResponsible({ params: { id }, body: { data: { responsible } }, headers: waiting }))

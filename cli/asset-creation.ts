@@ -48,7 +48,7 @@ export function addCreation(assets: Command, terminal: Terminal): void {
 Examples:
   millwright assets create --name 'Drive 12' --mac 00-1B-1B-00-00-12 --ip 192.0.2.12
   millwright assets create --name 'Pump 4' --serial 'Acme/P-100/4711' --set 'description=spare'
-  millwright assets list --all --ndjson --profile here | … | millwright assets create --file - --profile there`,
+  millwright assets create --file assets.ndjson`,
   )
 }
 
@@ -143,34 +143,22 @@ async function* assetsIn(terminal: Terminal, file: string): AsyncGenerator<Asset
     })
     const document = text.trimStart().startsWith('[') || !/\}\s*\n\s*\{/.test(text) ? parsed(text, file) : undefined
     if (document !== undefined) return yield* assetsOf(document)
-    for (const line of text.split('\n')) if (line.trim() !== '') yield withoutOwn(parsed(line, file))
+    for (const line of text.split('\n')) if (line.trim() !== '') yield asAsset(parsed(line, file))
     return
   }
   const lines = file === '-' ? terminal.inputLines() : createInterface({ input: createReadStream(file) })
   for await (const line of lines)
-    if (line.trim() !== '') yield withoutOwn(parsed(line, file === '-' ? 'Standard input' : file))
+    if (line.trim() !== '') yield asAsset(parsed(line, file === '-' ? 'Standard input' : file))
 }
 
 function* assetsOf(document: unknown): Generator<AssetDocument> {
   const data = (document as { data?: unknown }).data ?? document
-  for (const asset of [data].flat()) yield withoutOwn(asset)
+  for (const asset of [data].flat()) yield asAsset(asset)
 }
 
-/** What the platform keeps itself is not sent back to it. */
-const own = new Set(['id', 'created_timestamp', 'last_modified_timestamp', 'functional_object_schema_url'])
-const kept = new Set([
-  'management_state',
-  'reachability_state',
-  'trust_state',
-  'responsible',
-  'custom_properties',
-  'firmware_version',
-])
-
-function withoutOwn(asset: unknown): AssetDocument {
-  if (typeof asset !== 'object' || asset === null || Array.isArray(asset))
-    throw usageError('An asset is a JSON object.')
-  return Object.fromEntries(Object.entries(asset).filter(([name]) => !own.has(name) && !kept.has(name)))
+function asAsset(asset: unknown): AssetDocument {
+  if (typeof asset === 'object' && asset !== null && !Array.isArray(asset)) return { ...asset }
+  throw usageError('An asset is a JSON object.')
 }
 
 async function* batches(assets: AsyncIterable<AssetDocument>): AsyncGenerator<AssetDocument[]> {

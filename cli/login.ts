@@ -48,7 +48,7 @@ async function signIn(terminal: Terminal, given: string | undefined, options: Op
       : await asProgram(url, { clientId, clientSecret: await secretOf(terminal, configuration.clientSecret) })
   await profiles.put(name, profile)
   await profiles.use(name)
-  await terminal.print(`Signed in at ${url} as ${profile.name} of ${profile.tenant}, profile ${name}.`)
+  await terminal.print(`Signed in at ${url} as ${profile.name}, profile ${name}.`)
 }
 
 async function asPerson(terminal: Terminal, url: string, { browser }: Options): Promise<Profile> {

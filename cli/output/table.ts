@@ -28,7 +28,8 @@ export class Table {
     const cells = rows.map((row) => Object.values(this.#columns).map((column) => shown(cellOf(row, column))))
     if (this.#widths !== undefined) return cells.map((line) => this.#line(line))
     const headings = Object.keys(this.#columns).map((name) => name.toUpperCase())
-    this.#widths = fitted(widest([headings, ...cells]), this.#screen.columns)
+    const isWhole = headings.map((_, index) => cells.every((line) => isIdOrNothing.test(line[index] ?? '')))
+    this.#widths = fitted(widest([headings, ...cells]), isWhole, this.#screen.columns)
     const head = this.#line(headings)
     return [
       this.#screen.hasColour ? styleText('bold', head, { validateStream: false }) : head,
@@ -50,22 +51,21 @@ function widest(lines: readonly (readonly string[])[]): number[] {
   return first.map((_, index) => Math.max(...lines.map((line) => widthOf(line[index] ?? ''))))
 }
 
+const isIdOrNothing = /^([0-9a-f]{8}-[0-9a-f-]{27})?$/
+
 /** The widest column gives first; ids are worth nothing when they are cut, so they stay. */
-function fitted(widths: readonly number[], screen: number | undefined): number[] {
+function fitted(widths: readonly number[], isWhole: readonly boolean[], screen: number | undefined): number[] {
   const fit = [...widths]
   if (screen === undefined) return fit
   const room = screen - gap * (fit.length - 1)
-  const isId = (width: number | undefined) => width === idWidth
   for (let over = sum(fit) - room; over > 0; over--) {
-    const given = fit.map((width, index) => (isId(widths[index]) && fit.length > 1 ? 0 : width))
+    const given = fit.map((width, index) => (isWhole[index] ? 0 : width))
     const largest = Math.max(...given)
     if (largest <= least) break
     fit[given.indexOf(largest)] = largest - 1
   }
   return fit
 }
-
-const idWidth = 36
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
