@@ -40,12 +40,12 @@ async function everything({ baseUrl }: Platform, token: string): Promise<Record<
 
 test('a platform is backed up while it runs, and comes back in an empty home with everything it had', async () => {
   const file = join(first.path, 'backup.tar.gz')
-  const secret = { clientId: '', clientSecret: '', adminPassword: '' }
+  let access: Platform['access']
   let told: Record<string, unknown>
   let trail: { id: string }[]
   {
     await using platform = await startPlatform({ home: first.path })
-    Object.assign(secret, platform.access)
+    access = platform.access
     const caller = await callerOf(platform)
     await fillIn(caller)
     const made = await millwright(['plant', 'generate', '--assets', '120'], { home: first.path }).ended
@@ -76,14 +76,14 @@ test('a platform is backed up while it runs, and comes back in an empty home wit
   assert.match(again.stderr, /^The database is not empty /)
 
   await using restored = await startPlatform({ home: second.path })
-  const token = await tokenOf(restored.baseUrl, secret)
+  const token = await tokenOf(restored.baseUrl, access)
   assert.deepEqual(await everything(restored, token), told)
-  const caller = await callerOf(restored, token)
+  const caller = await callerOf({ baseUrl: restored.baseUrl, access }, token)
   const { data } = await caller.audit.listEntries({ query: { limit: 100 } })
   const here = new Set(data.map(({ id }) => id))
   assert.ok(trail.length > 5 && trail.every(({ id }) => here.has(id)), 'the trail goes on where it was')
   assert.equal((await caller.audit.verify({})).data.intact, true)
-  assert.ok('token' in (await signIn(restored.baseUrl, { name: 'admin', password: secret.adminPassword })))
+  assert.ok('token' in (await signIn(restored.baseUrl, { name: 'admin', password: access.adminPassword })))
 })
 
 async function fillIn(caller: Awaited<ReturnType<typeof callerOf>>): Promise<void> {
