@@ -75,6 +75,8 @@ describe('every hot statement uses an index', () => {
       admin.inventory.listAssets({ query: { filter: "product_instance_information/serial_number eq 'S7'" } }),
     'finding assets by identifier': () =>
       admin.inventory.listAssets({ query: { filter: "asset_identifiers/any(i: i/value eq 'tag-7')", count: false } }),
+    'finding assets by address': () =>
+      admin.inventory.listAssets({ query: { filter: "connection_points/any(c: c/ipv4_address eq '10.0.0.7')" } }),
     'the assets of one gateway': () =>
       admin.inventory.listAssets({
         query: { relationsFilter: `object.id eq '${ids.asset}' and predicate eq 'found_by_gateway'` },
@@ -275,6 +277,11 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
     [tenantId],
   )
   await owner.query(
+    `insert into asset_addresses (tenant_id, asset_id, kind, address)
+     select tenant_id, id, 'ipv4', '10.0.0.' || replace(serial_number, 'S', '') from assets where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
     `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_name, source_type, document)
      select tenant_id, id, v.version, now() - make_interval(secs => substring(serial_number from 2)::int * 56.4), 'created',
             access_group_id, 'x', 'manual', document
@@ -295,8 +302,8 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
     [tenantId],
   )
   await owner.query(
-    `insert into relation_counts (tenant_id, predicate, part, relations)
-     select $1, case n when 1 then 'found_by_gateway' else 'p' || n end, 0, $2 from generate_series(1, 200) n`,
+    `insert into relation_counts (tenant_id, predicate, part, relations, changes)
+     select $1, case n when 1 then 'found_by_gateway' else 'p' || n end, 0, $2, $2 from generate_series(1, 200) n`,
     [tenantId, many],
   )
   await owner.query(
