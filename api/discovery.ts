@@ -368,6 +368,23 @@ export const discovery = contract({
       answers: { 200: data(closed({ state: Type.String() })) },
       errors: ['not_found'],
     },
+    readLinkSchemas: {
+      method: 'GET',
+      path: '/asset-links/{assetId}/credential-schemas',
+      summary: 'Which product a running link is, and the credential schemas that it brings',
+      access: 'peer',
+      params: closed({ assetId: Uuid }),
+      answers: {
+        200: data(
+          closed({
+            identifier: Type.Optional(Type.String()),
+            version: Type.Optional(Type.String()),
+            schemas: LinkReport.properties.credentialSchemas,
+          }),
+        ),
+      },
+      errors: ['link_not_found'],
+    },
     recordLinks: {
       method: 'PUT',
       path: '/gateways/{gatewayId}/link-report',

@@ -4,7 +4,7 @@ import type { Contract } from '@millwright/api/contract.ts'
 import { closest } from '@millwright/cloud/platform/configuration.ts'
 import type { Command } from 'commander'
 import { online, repeated } from './online.ts'
-import { described, holdsSecret, type Offered, offeredOperations, parametersOf, type Schema } from './operations.ts'
+import { described, type Offered, offeredOperations, parametersOf, takesSecret } from './operations.ts'
 import { Output } from './output/output.ts'
 import { type CommandError, usageError } from './report.ts'
 import { piecesOf } from './session/response-text.ts'
@@ -155,10 +155,9 @@ function pairs(given: readonly string[] = [], option: string): [string, string][
   })
 }
 
-async function bodyFrom(terminal: Terminal, { operation }: Offered, given: string): Promise<unknown> {
-  const isForm = operation.bodyType === 'application/x-www-form-urlencoded'
+async function bodyFrom(terminal: Terminal, one: Offered, given: string): Promise<unknown> {
   if (!given.startsWith('@') && given !== '-') {
-    if (isForm || holdsSecret(operation.body as Schema)) {
+    if (takesSecret(one)) {
       throw usageError(
         'This body may hold a secret, and everybody on the machine sees arguments.',
         'give it as --body @file or --body -',

@@ -1,15 +1,14 @@
 import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { listApplied } from '@millwright/cloud/platform/backup/backup-store.ts'
 import { readMigrations } from '@millwright/cloud/platform/database/migrations.ts'
-import { masterKey } from '@millwright/cloud/platform/secrets/master-key.ts'
-import { createSecrets } from '@millwright/cloud/platform/secrets/secrets.ts'
+import { openSecrets } from '@millwright/cloud/platform/secrets/opening.ts'
 import type { Owner } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { migrationSources, oldestPostgres } from '@millwright/cloud/prepare.ts'
-import { requireMasterKeyFits } from '@millwright/cloud/services/identity/signing-keys.ts'
 import type { CloudConfiguration } from '@millwright/cloud/settings.ts'
 import { type Check, examined } from './doctor-checks.ts'
-import { findRole, listHeads, listUnprotected, readBacklog, readServer } from './doctor-store.ts'
+import { findRole, hasPlatformKeys, listHeads, listUnprotected, readBacklog, readServer } from './doctor-store.ts'
 import { asPlainOwner } from './owner.ts'
 import type { Environment } from './terminal.ts'
 
@@ -126,19 +125,17 @@ async function checkRole(owner: Owner, { databaseAppUrl }: CloudConfiguration): 
   return { name: 'Role', outcome: 'fail', detail: `${wanted} ${fault}`, next: 'give the application a role of its own' }
 }
 
-async function checkMasterKey(owner: Owner, { home, masterKey: given }: CloudConfiguration): Promise<Check> {
+async function checkMasterKey(owner: Owner, configuration: CloudConfiguration): Promise<Check> {
   const name = 'Master key'
-  const file = join(resolve(home), 'master.key')
-  if (given === undefined && !(await isThere(file))) {
-    return {
-      name,
-      outcome: 'fail',
-      detail: 'it is not there',
-      next: `put it back into ${file}, or set MILLWRIGHT_MASTER_KEY`,
-    }
+  const home = resolve(configuration.home)
+  const masterKeys = await openMasterKeys(configuration, home)
+  if (masterKeys.place !== 'Vault' && masterKeys.ids.length === 0) {
+    const next = `put it back into ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY`
+    return { name, outcome: 'fail', detail: 'it is not there', next }
   }
-  await requireMasterKeyFits(owner, createSecrets(await masterKey({ home: resolve(home), given })))
-  return { name, outcome: 'ok', detail: 'opens what is sealed in the database' }
+  if (!(await hasPlatformKeys(owner))) return { name, outcome: 'skip', detail: 'nothing is sealed under it yet' }
+  await openSecrets(owner, masterKeys)
+  return { name, outcome: 'ok', detail: `opens what is sealed in the database (${masterKeys.place})` }
 }
 
 async function checkBacklog(owner: Owner): Promise<Check[]> {

@@ -66,3 +66,13 @@ export async function listHeads(owner: Owner): Promise<{ tenant: string; sequenc
   )
   return rows
 }
+
+/** Without one, opening secrets would make it: a look must not. */
+export async function hasPlatformKeys(owner: Owner): Promise<boolean> {
+  const { rows: there } = await owner.query<{ name: string | null }>(
+    `select to_regclass('platform_keys')::text as name`,
+  )
+  if (there[0]?.name == null) return false
+  const { rows } = await owner.query('select from platform_keys limit 1')
+  return rows.length > 0
+}

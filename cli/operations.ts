@@ -82,8 +82,16 @@ export function exampleOf(schema: Schema): unknown {
   return schema.writeOnly ? '…secret…' : '…'
 }
 
-/** True when a body may hold what nobody else may see. */
-export function holdsSecret(schema: Schema): boolean {
+/** Bodies whose secrets are not known by the contract, but by a schema of the tenant. */
+const secretByTenant = new Set(['credentials.createInstance', 'credentials.updateInstance'])
+
+/** True when the body of an operation may hold what nobody else may see. */
+export function takesSecret({ contract, name, operation }: Offered): boolean {
+  if (operation.bodyType === 'application/x-www-form-urlencoded') return true
+  return secretByTenant.has(`${contract.name}.${name}`) || holdsSecret((operation.body ?? {}) as Schema)
+}
+
+function holdsSecret(schema: Schema): boolean {
   if (schema.writeOnly === true) return true
   const inside = [
     ...Object.values(schema.properties ?? {}),

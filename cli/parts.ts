@@ -47,6 +47,11 @@ export const parts: Readonly<Record<string, Part>> = {
     description: 'discoveries, their schedules and reports',
     load: () => import('./discoveries.ts'),
   },
+  credentials: {
+    group: work,
+    description: 'what gateways need to get into devices; secrets go in and never come out',
+    load: () => import('./credentials.ts'),
+  },
   jobs: { group: work, description: 'jobs of every kind', load: () => import('./jobs.ts') },
   events: { group: work, description: 'what changes, as it happens', load: () => import('./events.ts') },
   properties: { group: work, description: 'properties of your own for assets', load: () => import('./properties.ts') },

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
-import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
+import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { broken } from '@millwright/cloud/platform/backup/archive.ts'
 import { emptyTables } from '@millwright/cloud/platform/backup/backup-store.ts'
 import {
@@ -13,8 +13,7 @@ import {
   requireKnown,
 } from '@millwright/cloud/platform/backup/restore.ts'
 import { openClient } from '@millwright/cloud/platform/database/connection.ts'
-import { masterKey } from '@millwright/cloud/platform/secrets/master-key.ts'
-import { createSecrets } from '@millwright/cloud/platform/secrets/secrets.ts'
+import type { MasterKeys } from '@millwright/cloud/platform/secrets/master-keys.ts'
 import { migrationSources, prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { makeHome } from '@millwright/cloud/start.ts'
@@ -46,10 +45,11 @@ async function bringBack(terminal: Terminal, file: string): Promise<void> {
   const backup = await openBackup(contentOf(file))
   const migrations = await requireKnown(backup, migrationSources)
   const home = await makeHome(configuration.home)
-  await requireMasterKey(configuration, home)
+  const masterKeys = await openMasterKeys(configuration, home)
+  requireMasterKey(masterKeys, home)
   const { createdTimestamp, product } = backup.head
   terminal.progress(`Restoring a backup of ${createdTimestamp}`)
-  const { tables, rows } = await fill(backup, { configuration, home, migrations })
+  const { tables, rows } = await fill(backup, { configuration, home, masterKeys, migrations })
   await terminal.print(
     `${rows} rows in ${tables} tables are back as they were at ${createdTimestamp} (version ${product}). Start it: millwright up`,
   )
@@ -69,20 +69,21 @@ async function* contentOf(file: string): AsyncGenerator<Buffer> {
 }
 
 /** A new key would be made at the start, and what is sealed in the backup could never be opened again. */
-async function requireMasterKey({ masterKey: given }: CloudConfiguration, home: string): Promise<void> {
-  const file = join(home, 'master.key')
-  if (given !== undefined) return
-  await access(file).catch(() => {
-    throw new CommandError('The master key that the backup was made under is not here.', {
-      next: `put it into ${file}, or set MILLWRIGHT_MASTER_KEY; it is not in the backup`,
-    })
+function requireMasterKey({ place, ids }: MasterKeys, home: string): void {
+  if (place === 'Vault' || ids.length > 0) return
+  throw new CommandError('The master key that the backup was made under is not here.', {
+    next: `put it into ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY; it is not in the backup`,
   })
 }
 
-type Filling = { configuration: CloudConfiguration; home: string; migrations: ReadonlySet<string> }
+type Filling = {
+  configuration: CloudConfiguration
+  home: string
+  masterKeys: MasterKeys
+  migrations: ReadonlySet<string>
+}
 
-async function fill(backup: OpenBackup, { configuration, home, migrations }: Filling): Promise<Restored> {
-  const secrets = createSecrets(await masterKey({ home, given: configuration.masterKey }))
+async function fill(backup: OpenBackup, { configuration, home, masterKeys, migrations }: Filling): Promise<Restored> {
   const engine = await reachEngine(configuration.databaseUrl, home)
   let restored: Restored | undefined
   try {
@@ -91,7 +92,7 @@ async function fill(backup: OpenBackup, { configuration, home, migrations }: Fil
       owner: engine.address,
       app: configuration.databaseAppUrl === undefined ? undefined : { url: configuration.databaseAppUrl },
       binding: configuration.tenantBinding,
-      secrets,
+      masterKeys,
       filling: {
         migrations,
         fill: async (owner) => {
