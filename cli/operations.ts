@@ -8,12 +8,11 @@ import {
   pathOf,
 } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
-import type { TObject, TSchema } from 'typebox'
 
 /** One operation of the public API, as the command line offers it. */
 export type Offered = { contract: Contract; name: string; operation: Operation }
 
-export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: TSchema }
+export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }
 
 /** What services say to each other alone is nobody else's. */
 export function offeredOperations(): Offered[] {
@@ -25,12 +24,12 @@ export function offeredOperations(): Offered[] {
 }
 
 export function parametersOf({ params, query }: Operation): Parameter[] {
-  const of = (schema: TObject | undefined, place: 'path' | 'query'): Parameter[] =>
+  const of = (schema: Operation['query'], place: 'path' | 'query'): Parameter[] =>
     Object.entries(schema?.properties ?? {}).map(([name, property]) => ({
       name,
       in: place,
       required: schema?.required?.includes(name) === true,
-      schema: property as TSchema,
+      schema: property as Schema,
     }))
   return [...of(params, 'path'), ...of(query, 'query')]
 }
@@ -142,9 +141,9 @@ function answersOf({ answers }: Operation): string {
 }
 
 function parameterLine({ name, required, schema }: Parameter): string {
-  const { description, default: fallback } = schema as Schema
+  const { description, default: fallback } = schema
   const notes = [
-    kindOf(schema as Schema),
+    kindOf(schema),
     ...(required ? ['needed'] : []),
     ...(fallback === undefined ? [] : [`default ${fallback}`]),
     ...(description === undefined || description === 'UUID' ? [] : [description]),
@@ -155,7 +154,7 @@ function parameterLine({ name, required, schema }: Parameter): string {
 export function exampleLine({ contract, name, operation }: Offered): string {
   const parameters = parametersOf(operation)
     .filter(({ required }) => required)
-    .map((parameter) => ` --param ${parameter.name}=${exampleOf(parameter.schema as Schema)}`)
+    .map((parameter) => ` --param ${parameter.name}=${exampleOf(parameter.schema)}`)
   const body = operation.body === undefined ? '' : ' --body @body.json'
   return `millwright api ${contract.name} ${name}${parameters.join('')}${body}`
 }
