@@ -128,6 +128,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/services/events',
   'cloud/services/identity',
   'link-sdk',
+  'links',
 ]
 
 /** A library that one folder alone may know. */

@@ -15,7 +15,7 @@ import { locationOf, showInstance } from './instance.ts'
 import { deleteInstance, findCopy, findInstances, type InstanceRow, type SealedRow } from './instance-store.ts'
 import { addInstance, tellInstance } from './instance-writes.ts'
 import { lock, showAssociation } from './instances.ts'
-import { parseRanges } from './ip-range.ts'
+import { storedRanges } from './ip-range.ts'
 import { openValues, sealValues } from './sealed-values.ts'
 import { copiesForAsset, usesOfAsset } from './use-store.ts'
 
@@ -77,7 +77,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
     const id = newId()
     const text = await openValues(place, { instanceId: original.id, schemaId }, original.sealed)
     const sealed = await sealValues(place, { instanceId: id, schemaId }, JSON.parse(text))
-    const ranges = parseRanges(original.ipRanges, '')
+    const ranges = storedRanges(original.ipRanges)
     return addInstance(tx, caller, {
       id,
       schemaId,

@@ -1,5 +1,9 @@
 import type { credentials } from '@millwright/api/credentials.ts'
-import type { CredentialQuestion, SelectedCredential } from '@millwright/api/credentials-shapes.ts'
+import {
+  type CredentialQuestion,
+  credentialLimits,
+  type SelectedCredential,
+} from '@millwright/api/credentials-shapes.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -8,7 +12,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { holdInstances, type SealedRow } from './instance-store.ts'
-import { type Address, keysHolding, parseAddress, parseRanges, showAddress } from './ip-range.ts'
+import { type Address, keysHolding, parseAddress, showAddress, storedRanges } from './ip-range.ts'
 import { recentOfProduct, recentOfSchema } from './place-store.ts'
 import { findSchemaOfProduct } from './schema-store.ts'
 import { openValues } from './sealed-values.ts'
@@ -47,7 +51,7 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
         const given = new Set((await lockUses(tx, gatewayId, told)).map(placeOf))
         const uses = told.filter((use) => given.has(placeOf(use)))
         if (uses.length === 0) return
-        await recordOutcomes(tx, outcomesOf(uses, { gatewayId, now: new Date().toISOString() }))
+        await recordOutcomes(tx, outcomesOf(uses, gatewayId))
         const detail = { gatewayId, jobId, uses }
         await record(tx, caller, { action: 'credentials.recordUse', target: `gateway/${gatewayId}`, detail })
         await emitAll(
@@ -93,13 +97,8 @@ async function requireReady(context: Context, caller: Caller, question: Credenti
 async function choose(tx: Transaction, question: CredentialQuestion, address: Address) {
   const { gatewayId, product, assetIds = [] } = question
   const records = await findAssociated(tx, { gatewayId, address: showAddress(address), assetIds })
-  const blocks = keysHolding(address)
-  const schema = await findSchemaOfProduct(tx, product)
-  const ids = [
-    ...(schema === undefined ? [] : await recentOfSchema(tx, schema.id, blocks)),
-    ...(await recentOfProduct(tx, product.identifier, blocks)),
-  ].map(({ id }) => id)
-  const rows = await holdInstances(tx, [...new Set([...records.keys(), ...ids])])
+  const recent = await recentIn(tx, product, keysHolding(address))
+  const rows = await holdInstances(tx, [...new Set([...records.keys(), ...recent])])
   const candidates = rows.map(candidateOf)
   const associated = candidates.flatMap((candidate) => {
     const found = records.get(candidate.id)
@@ -109,10 +108,24 @@ async function choose(tx: Transaction, question: CredentialQuestion, address: Ad
   return { ...select({ address, product }, { associated, recent: candidates }), withheld }
 }
 
+/** Those of the same version go first: only when they are too few, the others are looked for. */
+async function recentIn(
+  tx: Transaction,
+  product: CredentialQuestion['product'],
+  blocks: readonly string[],
+): Promise<Set<string>> {
+  const schema = await findSchemaOfProduct(tx, product)
+  const found = schema === undefined ? [] : await recentOfSchema(tx, schema.id, blocks)
+  const ids = new Set(found.map(({ id }) => id))
+  if (ids.size >= credentialLimits.selected) return ids
+  const others = await recentOfProduct(tx, product.identifier, blocks)
+  return new Set([...ids, ...others.map(({ id }) => id)])
+}
+
 function candidateOf(row: SealedRow): Sealed {
   return {
     id: row.id,
-    ranges: parseRanges(row.ipRanges, ''),
+    ranges: storedRanges(row.ipRanges),
     purpose: row.purpose,
     assetId: row.assetId,
     product: { identifier: row.resourceIdentifier, version: row.resourceVersion },
@@ -158,7 +171,7 @@ function placeOf({ instanceId, address }: { instanceId: string; address: string 
 }
 
 /** One for each instance and address, also when a report tells of them more than once. */
-function outcomesOf(uses: readonly Told[], { gatewayId, now }: { gatewayId: string; now: string }): Outcome[] {
+function outcomesOf(uses: readonly Told[], gatewayId: string): Outcome[] {
   const outcomes = new Map<string, Outcome>()
   for (const use of uses) {
     const before = outcomes.get(placeOf(use))
@@ -167,8 +180,8 @@ function outcomesOf(uses: readonly Told[], { gatewayId, now }: { gatewayId: stri
       instanceId: use.instanceId,
       address: use.address,
       assetId: use.assetId ?? before?.assetId ?? null,
-      workedAt: use.worked ? now : (before?.workedAt ?? null),
-      failedAt: use.worked ? (before?.failedAt ?? null) : now,
+      successes: (before?.successes ?? 0) + Number(use.worked),
+      failures: (before?.failures ?? 0) + Number(!use.worked),
     })
   }
   return [...outcomes.values()]

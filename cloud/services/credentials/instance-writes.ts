@@ -11,7 +11,7 @@ import {
   type SealedRow,
   updateInstance,
 } from './instance-store.ts'
-import { blockKeysOf, parseRanges, type Range, showRange } from './ip-range.ts'
+import { blockKeysOf, type Range, showRange, storedRanges } from './ip-range.ts'
 import { putPlaces } from './place-store.ts'
 
 type NewInstance = Pick<
@@ -40,7 +40,7 @@ export async function changeInstance(
 ): Promise<InstanceRow> {
   const { name: changedBy } = caller.principal
   await updateInstance(tx, { ...after, modifiedBy: changedBy })
-  await putPlaces(tx, after.id, blockKeysOf(parseRanges(after.ipRanges, '')))
+  await putPlaces(tx, after.id, blockKeysOf(storedRanges(after.ipRanges)))
   const row = await stored(tx, after.id)
   await addVersion(tx, row.id, { version: row.version, change, fields, changedBy })
   return row

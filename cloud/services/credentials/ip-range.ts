@@ -66,6 +66,11 @@ export function parseRanges(texts: readonly string[], pointer: string): Range[] 
   })
 }
 
+/** Ranges as they are stored. */
+export function storedRanges(texts: readonly string[]): Range[] {
+  return texts.flatMap((text) => parseRange(text) ?? [])
+}
+
 const howToWrite = 'must be a block (10.0.0.0/24), from–to (10.0.0.5-10.0.0.9) or one address, IPv4 or IPv6'
 
 type Block = { family: Family; low: bigint; length: number }

@@ -113,8 +113,9 @@ export type Outcome = {
   instanceId: string
   address: string
   assetId: string | null
-  workedAt: string | null
-  failedAt: string | null
+  /** How often it opened the device, and how often it did not. */
+  successes: number
+  failures: number
 }
 
 const outcomes = rowset<Outcome>({
@@ -122,12 +123,13 @@ const outcomes = rowset<Outcome>({
   instanceId: 'uuid',
   address: 'text',
   assetId: 'uuid',
-  workedAt: 'timestamptz',
-  failedAt: 'timestamptz',
+  successes: 'integer',
+  failures: 'integer',
 })
 const outcomeStatement = statement(
   `update credential_uses u set asset_id = coalesce(r."assetId", u.asset_id),
-     worked_at = coalesce(r."workedAt", u.worked_at), failed_at = coalesce(r."failedAt", u.failed_at)
+     worked_at = case when r.successes > 0 then now() else u.worked_at end,
+     failed_at = case when r.failures > 0 then now() else u.failed_at end
    from ${outcomes.rows}
    where u.tenant_id = $1 and u.gateway_id = r."gatewayId" and u.instance_id = r."instanceId" and u.address = r.address`,
 )
