@@ -22,15 +22,20 @@ function formsOf(secret: string | Buffer): Map<string, Buffer> {
   return forms
 }
 
-/** In which forms a secret is in there. */
-export function formsHeldBy(bytes: Buffer, secret: string | Buffer): string[] {
-  return [...formsOf(secret)].filter(([, form]) => bytes.includes(form)).map(([name]) => name)
+type Secrets = readonly (string | Buffer)[]
+
+/** Which of the secrets are in there, by their place in the list, and in which forms. */
+export function secretsHeldBy(bytes: Buffer, secrets: Secrets): string[] {
+  return secrets.flatMap((secret, index) =>
+    [...formsOf(secret)].filter(([, form]) => bytes.includes(form)).map(([name]) => `${index}, ${name}`),
+  )
 }
 
-/** Which files below a folder hold a secret, and in which forms. */
-export function filesHolding(folder: string, secret: string | Buffer): string[] {
+/** The same for every file below a folder. */
+export function secretsInFiles(folder: string, secrets: Secrets): string[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  return files.flatMap(({ parentPath, name }) =>
-    formsHeldBy(readFileSync(join(parentPath, name)), secret).map((form) => `${join(parentPath, name)}: ${form}`),
-  )
+  return files.flatMap(({ parentPath, name }) => {
+    const file = join(parentPath, name)
+    return secretsHeldBy(readFileSync(file), secrets).map((held) => `${file}: ${held}`)
+  })
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { identity } from '@millwright/api/identity.ts'
@@ -12,10 +13,43 @@ import { keysFor, testMasterKey } from '../testing/server.ts'
 import { retirePlatformKeys, rotateDataKey, rotatePlatformKey } from './data-rotation.ts'
 import { MasterKeys } from './master-keys.ts'
 import { rotateMasterKey } from './master-rotation.ts'
+import { openSecrets } from './opening.ts'
 import { keyIdOf, Safe } from './safe.ts'
 
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'others use the same keys'
 const columns = [notes, sealedSigningKeys]
+
+describe('a master key from the environment', { skip }, () => {
+  test('is exchanged by giving the new one beside the old, and running processes with both notice nothing', async () => {
+    await using hub = await testHub({ own: true, arrangement: 'one process' })
+    await hub.asOwner((owner) => makeNotes(owner, 'millwright_test_app'))
+    const id = await writeNote(hub.context, hub.tenant, 'from before')
+    const fresh = randomBytes(32).toString('base64')
+    const given = (...keys: string[]) =>
+      MasterKeys.open({ file: '/nowhere/master.key', given: keys, transit: undefined })
+    const seenWith = async (masterKeys: MasterKeys) => {
+      await hub.asOwner((owner) => openSecrets(owner, masterKeys))
+      return readNote({ ...hub.context, safe: new Safe({ ...hub.context, masterKeys }) }, hub.tenant, id)
+    }
+    const both = await given(fresh, testMasterKey)
+    const tenant = await hub.anotherTenant()
+    const early = new Safe({ ...hub.context, masterKeys: both })
+    const note = await writeNote({ ...hub.context, safe: early }, tenant, 'of a new tenant')
+    assert.equal(await readNote(hub.context, tenant, note), 'of a new tenant', 'until it is used, the old one wraps')
+
+    const done = await hub.asOwner((owner) => rotateMasterKey(owner, { masterKeys: both }))
+    assert.equal(done.to, both.newest)
+    assert.equal(await seenWith(await given(fresh)), 'from before')
+    assert.equal(await readNote(hub.context, hub.tenant, id), 'from before', 'who has it in memory goes on')
+    await assert.rejects(seenWith(await given(testMasterKey)), /not the one that this database was used with/)
+    await hub.asOwner(async (owner) => {
+      await assert.rejects(rotateMasterKey(owner, { masterKeys: both }), /Give the new key as MILLWRIGHT_MASTER_KEY/)
+      await owner.query('select pg_advisory_lock(x) from (values (1835758191)) as v (x)')
+      const second = hub.asOwner((other) => rotateMasterKey(other, { masterKeys: both }))
+      await assert.rejects(second, /being rotated already/)
+    })
+  })
+})
 
 for (const arrangement of ['one process', 'split'] as const) {
   describe(`rotating keys in ${arrangement}`, { skip }, () => {
