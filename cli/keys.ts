@@ -6,9 +6,9 @@ import { findTenant, listTenants } from '@millwright/cloud/platform/tenants/tena
 import { sealedColumns } from '@millwright/cloud/prepare.ts'
 import { rotateSigningKey } from '@millwright/cloud/services/identity/signing-keys.ts'
 import type { Command } from 'commander'
+import { table } from './output/table.ts'
 import { asOwner, type OwnerParts, recordForTenants } from './owner.ts'
 import { reportAndExit } from './report.ts'
-import { table } from './table.ts'
 
 type Owner = Parameters<Parameters<typeof asOwner>[0]>[0]
 

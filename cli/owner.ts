@@ -6,9 +6,11 @@ import { Database } from '@millwright/cloud/platform/database/database.ts'
 import { attachPostgres, startPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import type { MasterKeys } from '@millwright/cloud/platform/secrets/master-keys.ts'
 import type { Secrets } from '@millwright/cloud/platform/secrets/secrets.ts'
+import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, ensureDatabase, makeHome } from '@millwright/cloud/start.ts'
+import type { Environment } from './terminal.ts'
 
 type Owner = Awaited<ReturnType<typeof openClient>>
 
@@ -51,6 +53,32 @@ export async function asOwner<Result>(work: (owner: Owner, parts: OwnerParts) =>
   }
 }
 
+/**
+ * The same without changing anything first: neither are tables brought forward nor is a key needed, so it also works on
+ * what an older version left.
+ */
+export async function asPlainOwner<Result>(
+  environment: Environment,
+  work: (owner: Owner, configuration: CloudConfiguration) => Promise<Result>,
+): Promise<Result> {
+  const configuration = readCloudConfiguration({ ...environment })
+  const engine = await reachEngine(configuration.databaseUrl, await makeHome(configuration.home))
+  try {
+    const owner = await openClient(engine.address).catch((error: Error) => {
+      throw new StartError(
+        `The database cannot be reached (${error.message}): check DATABASE_URL and that the server runs.`,
+      )
+    })
+    try {
+      return await work(owner, configuration)
+    } finally {
+      await owner.end()
+    }
+  } finally {
+    await engine.stop()
+  }
+}
+
 /** Puts what the owner did to tenants on their audit trails. */
 export async function recordForTenants(
   { openDatabase }: OwnerParts,
@@ -63,7 +91,7 @@ export async function recordForTenants(
 
 type Engine = { address: Address; stop(): Promise<void> }
 
-async function reachEngine(url: string | undefined, home: string): Promise<Engine> {
+export async function reachEngine(url: string | undefined, home: string): Promise<Engine> {
   if (url !== undefined) return { address: { url }, stop: async () => {} }
   const running = attachPostgres({ home })
   if (running !== undefined) return { address: embeddedOwner(running), stop: async () => {} }

@@ -36,12 +36,20 @@ type Options = {
   app: Address | undefined
   binding: Binding | 'auto'
   masterKeys: MasterKeys
+  /** Brings back what was in a backup: into the tables as they were then, before they are brought forward. */
+  filling?: { migrations: ReadonlySet<string>; fill(owner: Owner): Promise<void> }
 }
 
 export type Prepared = { app: Address; appRole: string; server: Server; secrets: Secrets }
 
 /** Makes a database ready for this version, as its owner: tables, keys, the application's role, what services start with. */
-export async function prepareDatabase({ owner: address, app, binding, masterKeys }: Options): Promise<Prepared> {
+export async function prepareDatabase({
+  owner: address,
+  app,
+  binding,
+  masterKeys,
+  filling,
+}: Options): Promise<Prepared> {
   const owner = await openClient(address).catch((error: Error) => {
     throw new StartError(
       `The database cannot be reached (${error.message}): check DATABASE_URL and that the server runs.`,
@@ -50,6 +58,10 @@ export async function prepareDatabase({ owner: address, app, binding, masterKeys
   try {
     await requireVersion(owner)
     const appRole = app === undefined ? await makeRole(owner) : await roleOf(app)
+    if (filling !== undefined) {
+      await migrate(owner, { sources: migrationSources, appRole, only: filling.migrations })
+      await filling.fill(owner)
+    }
     await migrate(owner, { sources: migrationSources, appRole })
     if (await isDistributed(owner)) await distributeTables(owner, appRole)
     const secrets = await openSecrets(owner, masterKeys)

@@ -140,14 +140,23 @@ export const cloudSettings = {
 export type CloudConfiguration = Configuration<typeof cloudSettings>
 
 export function readCloudConfiguration(environment: Record<string, string | undefined>): CloudConfiguration {
-  return readConfiguration(cloudSettings, environment, testVariables)
+  return readConfiguration(cloudSettings, environment, [...testVariables, ...commandLineVariables])
 }
 
 /** Read by the test kit, so that a mistyped name of ours still shows. */
-const testVariables = [
+export const testVariables = [
   'MILLWRIGHT_TEST_DATABASE_URL',
   'MILLWRIGHT_TEST_BINDING',
   'MILLWRIGHT_TEST_ARRANGEMENT',
   'MILLWRIGHT_TEST_SERVER',
   'MILLWRIGHT_FUZZ',
+]
+
+/** Who works with the command line has them set for that; here they say nothing. */
+export const commandLineVariables = [
+  'MILLWRIGHT_URL',
+  'MILLWRIGHT_PROFILE',
+  'MILLWRIGHT_TOKEN',
+  'MILLWRIGHT_CLIENT_ID',
+  'MILLWRIGHT_CLIENT_SECRET',
 ]
