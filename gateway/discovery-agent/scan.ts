@@ -5,6 +5,7 @@ import { BackOff, pause } from '../back-off.ts'
 import { isServiceError, LinkClient, offers } from '../link-client.ts'
 import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'
 import { documentOf } from '../mapping/document.ts'
+import { readDiscovered } from '../mapping/reading.ts'
 import type { Registration } from '../registry/registration.ts'
 import type { Wanted } from './definition.ts'
 import { errorOfLink } from './device-error.ts'
@@ -63,12 +64,9 @@ async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<Found
 async function* discoverNow(link: LinkClient, { wanted, signal }: Scan): AsyncGenerator<Found> {
   const parameter = ({ key, operator, value }: Wanted['filters'][number]) => ({ key, operator, value })
   const request = { filters: wanted.filters.map(parameter), options: wanted.options.map(parameter) }
-  const stream = link.stream(linkServices.discover.method.discoverDevices, request, { signal })
+  const stream = link.stream(linkServices.discover.method.discoverDevices, request, { signal, read: readDiscovered })
   for await (const { devices, errors } of stream) {
-    yield {
-      mapped: devices.map(({ identifiers }) => assetOfDevice(identifiers)),
-      errors: errors.map(errorOfLink),
-    }
+    yield { mapped: devices.map(assetOfDevice), errors: errors.map(errorOfLink) }
   }
 }
 
