@@ -36,7 +36,7 @@ export async function discover({ profile }: Options): Promise<Report> {
   })
 }
 
-async function scan(floor: ShopFloor, options: Record<string, string>) {
+export async function scan(floor: ShopFloor, options: Record<string, string>) {
   const { caller, gatewayId, assetLinkId } = floor
   const given = { size: String(devices), protected_percent: '0', ...options }
   const discoveryOptions = Object.entries(given).map(([key, value]) => ({ key, value }))

@@ -39,7 +39,12 @@ const pollMs = 20
 export async function startShopFloor({ home, profile, environment = {} }: Options): Promise<ShopFloor> {
   await using started = new AsyncDisposableStack()
   const start = async (name: Exclude<Part, 'database'>, file: string, given: readonly string[]) => {
-    const env = { ...ownEnvironment(home), MILLWRIGHT_LOCAL_GATEWAY: 'off', ...environment }
+    const env = {
+      ...ownEnvironment(home),
+      MILLWRIGHT_LOCAL_GATEWAY: 'off',
+      MILLWRIGHT_GATEWAY_LOG_LEVEL: 'warn',
+      ...environment,
+    }
     const program = spawnProgram({ file, given, env, profile: profile === undefined ? undefined : join(profile, name) })
     started.defer(() => stop(program.child))
     return program
@@ -62,7 +67,15 @@ export async function startShopFloor({ home, profile, environment = {} }: Option
   const command = 'cli/millwright.mjs'
   const gateway = await start('gateway', command, ['gateway', '--config', config, '--home', gatewayHome, ...anyPort])
   const [, registryPort] = await gateway.said(/Registry\s+port (\d+)/)
-  const link = await start('link', command, ['link', 'run', 'plant', '--registry', `127.0.0.1:${registryPort}`])
+  const link = await start('link', command, [
+    'link',
+    'run',
+    'plant',
+    '--log-level',
+    'warn',
+    '--registry',
+    `127.0.0.1:${registryPort}`,
+  ])
   const assetLinkId = await reachableLink(caller, made.id)
   const running = started.move()
   const children = { cloud: cloud.child, gateway: gateway.child, link: link.child }

@@ -81,6 +81,16 @@ function onFirstUse(ajv: Ajv2020, schema: TSchema): () => ValidateFunction {
   }
 }
 
+/** Whether a value may be another after it was checked: defaults are filled in, and some texts are lowercased. */
+export function changesValues(schema: TSchema): boolean {
+  let isFound = false
+  JSON.stringify(schema, (name, value) => {
+    if (name === 'default' || name === 'lowercased') isFound = true
+    return isFound ? undefined : value
+  })
+  return isFound
+}
+
 function refuseQuery(query: unknown): void {
   const unknown = Object.keys(query ?? {})
   if (unknown.length === 0) return
