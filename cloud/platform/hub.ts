@@ -7,7 +7,7 @@ import { authorize, type LocalOperation, localOperation } from './operation.ts'
 import { type PeerTokens, peerScheme } from './peer-token.ts'
 import { idempotent } from './requests/idempotency.ts'
 import { type Context, type Peers, plainBody, type Service } from './service.ts'
-import type { RawInput } from './validation.ts'
+import { copiedFor, type RawInput } from './validation.ts'
 
 type Options = {
   /** The services that run in this process. */
@@ -78,15 +78,14 @@ function inProcess(
 }
 
 /**
- * What a peer gets: a copy where checking it may change it. Else the very body, which may be large, and which neither side
- * changes any more; where answers are checked against their contracts, this is held to as well.
+ * What a peer gets: a copy as far as checking it may change it. The rest is the very thing, which may be large, and which
+ * neither side changes any more; where answers are checked against their contracts, this is held to as well.
  */
-function handedOver(operation: LocalOperation, input: AnyInput, { strict }: { strict: boolean }): RawInput {
+function handedOver({ operation }: LocalOperation, input: AnyInput, { strict }: { strict: boolean }): RawInput {
   const { body, ...rest } = input
   const own = structuredClone(rest)
-  if (body === undefined) return own
-  if (operation.changesBody()) return { ...own, body: structuredClone(body) }
-  return { ...own, body: strict ? frozen(body) : body }
+  if (body === undefined || operation.body === undefined) return { ...own, body }
+  return { ...own, body: copiedFor(operation.body, strict ? frozen(body) : body) }
 }
 
 function frozen<Value>(value: Value): Value {

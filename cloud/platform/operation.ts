@@ -4,7 +4,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { may, maySomewhere } from './access/rights.ts'
 import { Answer, plainBody, Shaped, type Visitor } from './service.ts'
-import { answerValidator, changesValues, inputValidator, type RawInput } from './validation.ts'
+import { answerValidator, inputValidator, type RawInput } from './validation.ts'
 
 export type AnyHandler = (request: never, caller: never) => Promise<unknown>
 
@@ -13,8 +13,6 @@ export type LocalOperation = {
   contract: Contract
   name: string
   operation: Operation
-  /** Whether checking a body changes it: fills in what it leaves out, or writes something the one way. */
-  changesBody(): boolean
   invoke(input: RawInput, caller: Caller | Visitor): Promise<Answer>
 }
 
@@ -25,14 +23,12 @@ export function localOperation(contract: Contract, name: string, { handler, stri
   if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
   const validate = inputValidator(operation)
   const checkAnswer = strict ? answerValidator(contract, name, operation) : undefined
-  let changesBody: boolean | undefined
   const usualStatus = Number(Object.keys(operation.answers)[0])
 
   return {
     contract,
     name,
     operation,
-    changesBody: () => (changesBody ??= operation.body !== undefined && changesValues(operation.body)),
     async invoke(input, caller) {
       validate(input)
       input.headers ??= {}

@@ -12,7 +12,8 @@ export const batchLimits = {
   ageMs: 1_000,
 } as const
 
-export type Batch = { assets: Document[]; errors: DeviceError[] }
+/** Assets and errors, printed: they go to the disk and to the cloud as they are. */
+export type Batch = { assets: string[]; errors: string[] }
 
 /** Gathers what a scan finds into batches and hands them on, one after the other. */
 export class Findings {
@@ -31,12 +32,13 @@ export class Findings {
 
   /** Back when there is room for more: whoever finds faster than the cloud takes is held up here. */
   async add({ mapped, errors = [] }: { mapped: readonly Mapped[]; errors?: readonly DeviceError[] }): Promise<void> {
-    for (const one of mapped) {
-      const fault = errorOfMapping(one)
-      if (one.asset !== undefined) await this.#addAsset(one.asset)
-      if (fault !== undefined) await this.#addError(fault)
+    for (const piece of [...mapped.flatMap(piecesOf), ...errors.map(pieceOfError)]) {
+      if (!this.#hasRoomFor(piece)) await this.flush()
+      this.#batch[piece.kind].push(piece.text)
+      this.#bytes += piece.bytes
+      this.counts[piece.kind === 'assets' ? 'found' : 'errors'] += 1
+      this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
     }
-    for (const error of errors) await this.#addError(error)
   }
 
   /** Hands in what is there; back when all of it is safe. Throws when something could not be kept. */
@@ -64,28 +66,28 @@ export class Findings {
     else this.flush().catch(() => undefined)
   }
 
-  async #addAsset(asset: Document): Promise<void> {
-    const bytes = Buffer.byteLength(JSON.stringify(asset))
-    if (bytes > batchLimits.bytes) {
-      const description = `A device tells ${bytes} bytes about itself, more than the ${batchLimits.bytes} that can be taken over`
-      return this.#addError({ code: Code.OUT_OF_RANGE, description })
-    }
-    if (this.#batch.assets.length >= batchLimits.assets) await this.flush()
-    await this.#makeRoom(bytes)
-    this.#batch.assets.push(asset)
-    this.counts.found += 1
+  #hasRoomFor({ kind, bytes }: Piece): boolean {
+    return this.#batch[kind].length < batchLimits[kind] && this.#bytes + bytes <= batchLimits.bytes
   }
+}
 
-  async #addError(error: DeviceError): Promise<void> {
-    if (this.#batch.errors.length >= batchLimits.errors) await this.flush()
-    await this.#makeRoom(Buffer.byteLength(JSON.stringify(error)))
-    this.#batch.errors.push(error)
-    this.counts.errors += 1
-  }
+type Piece = { kind: keyof Batch; text: string; bytes: number }
 
-  async #makeRoom(bytes: number): Promise<void> {
-    if (this.#bytes + bytes > batchLimits.bytes) await this.flush()
-    this.#bytes += bytes
-    this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
-  }
+function piecesOf(mapped: Mapped): Piece[] {
+  const fault = errorOfMapping(mapped)
+  const told = fault === undefined ? [] : [pieceOfError(fault)]
+  return mapped.asset === undefined ? told : [pieceOfAsset(mapped.asset), ...told]
+}
+
+function pieceOfAsset(asset: Document): Piece {
+  const text = JSON.stringify(asset)
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= batchLimits.bytes) return { kind: 'assets', text, bytes }
+  const description = `A device tells ${bytes} bytes about itself, more than the ${batchLimits.bytes} that can be taken over`
+  return pieceOfError({ code: Code.OUT_OF_RANGE, description })
+}
+
+function pieceOfError(error: DeviceError): Piece {
+  const text = JSON.stringify(error)
+  return { kind: 'errors', text, bytes: Buffer.byteLength(text) }
 }

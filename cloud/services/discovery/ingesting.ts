@@ -32,13 +32,11 @@ import {
   lockRun,
   setEnding,
 } from './store.ts'
-import { UploadsAtHand } from './uploads-at-hand.ts'
+import { uploadsAtHand } from './uploads-at-hand.ts'
 
 const ingestKind = 'discovery.ingest'
 /** Of the status codes of asset links: what was found does not fit. */
 const invalidArgument = 3
-
-const atHand = new UploadsAtHand()
 
 /** Keeps what a gateway handed in; it is worked on in the background, in order. False when it was handed in before. */
 export async function keepUpload(
@@ -53,7 +51,7 @@ export async function keepUpload(
     return isInserted
   })
   // Just as it is stored: what may have been replaced to be storable is read again.
-  if (isNew && !printed.includes('\ufffd')) atHand.keep(place, upload)
+  if (isNew && !printed.includes('\ufffd')) uploadsAtHand(context).keep(place, upload)
   return isNew
 }
 
@@ -106,7 +104,8 @@ async function ingestAll(context: Context, caller: Caller, { runId, discovery, s
         continue
       }
       after = next.id
-      const upload = atHand.take(next) ?? (await context.database.read(caller, (handle) => findUpload(handle, next)))
+      const upload =
+        uploadsAtHand(context).take(next) ?? (await context.database.read(caller, (handle) => findUpload(handle, next)))
       if (upload === undefined) continue
       const written = await write(context, caller, { discovery, place: next, upload })
       await noting

@@ -1,3 +1,4 @@
+import type { Context } from '../../platform/service.ts'
 import type { Place, Upload } from './finding-store.ts'
 
 /** How many devices the uploads that are remembered may hold. */
@@ -7,7 +8,7 @@ const most = 5_000
  * What gateways handed in, until it is ingested, if that happens in this process: what is at hand need not be read and
  * parsed again. Nothing relies on it, so the oldest are forgotten when there are too many.
  */
-export class UploadsAtHand {
+class UploadsAtHand {
   readonly #uploads = new Map<string, Upload>()
   #devices = 0
 
@@ -32,6 +33,15 @@ export class UploadsAtHand {
     this.#uploads.delete(key)
     this.#devices -= devicesIn(upload)
   }
+}
+
+const kept = new WeakMap<Context, UploadsAtHand>()
+
+/** In one process there is one such memory: what one request brings, a background job takes. */
+export function uploadsAtHand(context: Context): UploadsAtHand {
+  const known = kept.get(context) ?? new UploadsAtHand()
+  kept.set(context, known)
+  return known
 }
 
 function devicesIn({ assets, errors }: Upload): number {

@@ -70,16 +70,17 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
       })
     },
 
-    async awaitJob({ params: { id }, query: { waitSeconds = 0 } }, caller) {
+    async awaitJob({ params: { id }, query: { waitSeconds = 0, unlike } }, caller) {
       const until = performance.now() + waitMs(waitSeconds, caller)
       for (;;) {
-        const place = waiters.join(caller.tenantId, { jobId: id }, until)
+        const place = waiters.join(caller.tenantId, { jobId: id, unlike }, until)
         try {
           const found = await database.read(caller, async (handle) => {
             const row = reached(id, await findJob(handle, id), { clientId: undefined })
             return { job: showJob(row, await workflowOf(handle, row)), isFinal: row.isFinal }
           })
-          if (found.isFinal || performance.now() >= until || waiters.isStopping) return found
+          const isThere = found.isFinal || (unlike !== undefined && found.job.status.state !== unlike)
+          if (isThere || performance.now() >= until || waiters.isStopping) return found
           await place.woken
         } finally {
           place.leave()
