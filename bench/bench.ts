@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { discover } from './discovery.ts'
 import { front } from './front.ts'
+import { gateways } from './gateways.ts'
 import { inventory } from './inventory.ts'
 import { reads } from './reads.ts'
 import { print, type Report } from './report.ts'
@@ -34,6 +35,7 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   inventory,
   reads,
   discovery: discover,
+  gateways,
 }
 
 const { values, positionals } = parseArgs({

@@ -4,6 +4,7 @@ import type { LinkError } from './link-error.ts'
 import type { Log } from './log.ts'
 import { faultsOf, type Manifest } from './manifest.ts'
 import type { Filter, Options } from './parameters.ts'
+import type { Updates } from './update.ts'
 
 /** A secret for a device; user name and password where it has the usual shape. */
 export type Credential = { schemaUri: string; text: string; username?: string; password?: string }
@@ -54,6 +55,8 @@ export type LinkDefinition = {
   supportedProperties?: (
     call: Omit<PropertiesCall, 'keys'>,
   ) => Promise<readonly SupportedProperty[]> | readonly SupportedProperty[]
+  /** Brings firmware and other artefacts to a device. */
+  update?: Updates
 }
 
 /** A whole link: a manifest and plain functions. `runLink` makes a process of it. */

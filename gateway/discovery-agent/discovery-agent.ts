@@ -95,7 +95,8 @@ export class DiscoveryAgent {
     let trouble: unknown
     try {
       const onWaiting = (why: string) => held.note(why)
-      for await (const found of scan({ registration, wanted, signal: held.signal, onWaiting })) {
+      const lookUp = () => this.#options.registry.find(registration.appInstanceId)
+      for await (const found of scan({ registration, lookUp, wanted, signal: held.signal, onWaiting })) {
         await findings.add(found)
         held.note(summary(findings.counts))
       }

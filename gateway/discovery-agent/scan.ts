@@ -18,6 +18,8 @@ const patienceMs = { busy: 15 * 60_000, away: 10_000 } as const
 
 type Scan = {
   registration: Registration
+  /** Where the link is by now. */
+  lookUp?: () => Registration | undefined
   wanted: Wanted
   signal: AbortSignal
   /** The link cannot begin yet. */
@@ -26,14 +28,16 @@ type Scan = {
 
 /** Has a link discover devices, by whichever interface it has. Ends early, without an error, when the signal says so. */
 export async function* scan(options: Scan): AsyncGenerator<Found> {
-  const { registration, signal, onWaiting } = options
+  const { signal, onWaiting } = options
   const backOff = new BackOff({ firstMs: 500, longestMs: 15_000 })
   const beganAtMs = performance.now()
   for (;;) {
     let hasBegun = false
+    // A link that was started again may be at another address.
+    const registration = options.lookUp?.() ?? options.registration
     using link = new LinkClient(registration)
     try {
-      for await (const found of discover(link, options)) {
+      for await (const found of discover(link, { ...options, registration })) {
         hasBegun = true
         yield found
       }
@@ -66,7 +70,7 @@ async function* discoverNow(link: LinkClient, { wanted, signal }: Scan): AsyncGe
   const request = { filters: wanted.filters.map(parameter), options: wanted.options.map(parameter) }
   const stream = link.stream(linkServices.discover.method.discoverDevices, request, { signal, read: readDiscovered })
   for await (const { devices, errors } of stream) {
-    yield { mapped: devices.map(assetOfDevice), errors: errors.map(errorOfLink) }
+    yield { mapped: devices.map(({ readings }) => assetOfDevice(readings)), errors: errors.map(errorOfLink) }
   }
 }
 

@@ -29,7 +29,7 @@ const mapped = (...identifiers: Init[]) => assetOfDevice(readingsOf(create(Disco
 /** As they come from the wire. */
 function readingsOf(device: DiscoveredDevice): Reading[] {
   const bytes = toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, { devices: [device] }))
-  return readDiscovered(Buffer.from(bytes)).devices[0] ?? []
+  return readDiscovered(Buffer.from(bytes)).devices[0]?.readings ?? []
 }
 
 const mac = container(

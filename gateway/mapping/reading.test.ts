@@ -64,14 +64,21 @@ test('what is read from the bytes is what the messages say', () => {
   fc.assert(
     fc.property(fc.array(fc.array(identifier, { maxLength: 4 }), { maxLength: 3 }), (devices) => {
       const bytes = encoded({
-        devices: devices.map((identifiers) => ({ identifiers, timestamp: 7n })),
+        devices: devices.map((identifiers, index) => ({
+          identifiers,
+          timestamp: 7n,
+          ...(index === 1 ? { connectionParameterSet: { parameterJson: '{"ip":"10.0.0.1"}' } } : {}),
+        })),
         errors: [{ resultCode: 16, description: 'Who are you?' }],
       })
       const message: DiscoverResponse = fromBinary(DiscoverResponseSchema, bytes)
       const read = readDiscovered(bytes)
       assert.deepEqual(
         read.devices,
-        message.devices.map(({ identifiers }) => identifiers.map(readingOf)),
+        message.devices.map(({ identifiers, connectionParameterSet }) => ({
+          readings: identifiers.map(readingOf),
+          connectionParameterSet,
+        })),
       )
       assert.deepEqual(read.errors, message.errors)
     }),
@@ -89,7 +96,7 @@ test('what a later version of the protocol adds is passed over', () => {
     .bytes(identifierBytes.string('too').finish())
   const response = new BinaryWriter().raw(known).tag(1, WireType.LengthDelimited).bytes(device.finish())
   assert.deepEqual(
-    readDiscovered(Buffer.from(response.finish())).devices.map(([first]) => first?.content),
+    readDiscovered(Buffer.from(response.finish())).devices.map(({ readings }) => readings[0]?.content),
     ['known', 'too'],
   )
 })
@@ -101,7 +108,7 @@ test('text that is no text becomes what can be read of it, and the scan goes on'
     .finish()
   const device = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(text).finish()
   const response = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(device).finish()
-  assert.equal(readDiscovered(Buffer.from(response)).devices[0]?.[0]?.content, 'A\ufffdB')
+  assert.equal(readDiscovered(Buffer.from(response)).devices[0]?.readings[0]?.content, 'A\ufffdB')
 })
 
 test('bytes that are no message are refused, however deep they go', () => {

@@ -1,5 +1,9 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { BinaryReader, type WireType } from '@bufbuild/protobuf/wire'
+import {
+  type ConnectionParameterSet,
+  ConnectionParameterSetSchema,
+} from '@millwright/api/proto/generated/address_pb.js'
 import { type DiscoverError, DiscoverErrorSchema } from '@millwright/api/proto/generated/discover_pb.js'
 import { DeviceIdentifierSchema } from '@millwright/api/proto/generated/identifiers_pb.js'
 import { exactNumber } from '@millwright/api/variant.ts'
@@ -15,6 +19,9 @@ export type Scalar = string | number | boolean
 /** A value and where it belongs, or what belongs there together. */
 export type Reading = { place: Place | undefined; content: Scalar | Reading[] | undefined }
 
+/** What was found of one device, and how its link reaches it. */
+export type FoundDevice = { readings: Reading[]; connectionParameterSet: ConnectionParameterSet | undefined }
+
 /** Deeper is no device. */
 const deepest = 64
 
@@ -23,7 +30,7 @@ const tag = (field: number, type: number) => (field << 3) | type
 
 const tags = {
   response: { devices: tag(1, wire.bytes), errors: tag(2, wire.bytes) },
-  device: { identifiers: tag(1, wire.bytes) },
+  device: { identifiers: tag(1, wire.bytes), connection: tag(2, wire.bytes) },
   list: { value: tag(1, wire.bytes) },
   identifier: {
     int64: tag(2, wire.varint),
@@ -36,9 +43,9 @@ const tags = {
   },
 } as const
 
-export function readDiscovered(bytes: Buffer): { devices: Reading[][]; errors: DiscoverError[] } {
+export function readDiscovered(bytes: Buffer): { devices: FoundDevice[]; errors: DiscoverError[] } {
   const reader = new BinaryReader(bytes)
-  const devices: Reading[][] = []
+  const devices: FoundDevice[] = []
   const errors: DiscoverError[] = []
   while (reader.pos < reader.len) {
     const at = reader.uint32()
@@ -51,17 +58,27 @@ export function readDiscovered(bytes: Buffer): { devices: Reading[][]; errors: D
 
 type Source = { reader: BinaryReader; bytes: Buffer }
 
-function readDevice(source: Source, end: number): Reading[] {
-  return readEach(source, { end, field: tags.device.identifiers, depth: 0 })
+function readDevice(source: Source, end: number): FoundDevice {
+  const { reader } = source
+  const readings: Reading[] = []
+  let connectionParameterSet: ConnectionParameterSet | undefined
+  while (reader.pos < end) {
+    const at = reader.uint32()
+    if (at === tags.device.identifiers) readings.push(readIdentifier(source, endOf(reader), 0))
+    else if (at === tags.device.connection) {
+      connectionParameterSet = fromBinary(ConnectionParameterSetSchema, reader.bytes())
+    } else skip(reader, at)
+  }
+  return { readings, connectionParameterSet }
 }
 
-/** All messages of one field; whatever else is there is passed over. */
-function readEach(source: Source, { end, field, depth }: { end: number; field: number; depth: number }): Reading[] {
+/** What a container holds; whatever else is there is passed over. */
+function readChildren(source: Source, end: number, depth: number): Reading[] {
   const { reader } = source
   const readings: Reading[] = []
   while (reader.pos < end) {
     const at = reader.uint32()
-    if (at === field) readings.push(readIdentifier(source, endOf(reader), depth))
+    if (at === tags.list.value) readings.push(readIdentifier(source, endOf(reader), depth))
     else skip(reader, at)
   }
   return readings
@@ -85,7 +102,7 @@ function readIdentifier(source: Source, end: number, depth: number): Reading {
         content = readText(source, endOf(reader))
         break
       case tags.identifier.children: {
-        const children = readEach(source, { end: endOf(reader), field: tags.list.value, depth: depth + 1 })
+        const children = readChildren(source, endOf(reader), depth + 1)
         content = Array.isArray(content) ? [...content, ...children] : children
         break
       }

@@ -28,8 +28,10 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
         const place = waiters.join(caller.tenantId, { clientId, workflows }, until)
         try {
           const taken = await database.transaction(caller, (tx) => take(tx, caller, wish))
-          if (taken !== undefined || performance.now() >= until || waiters.isStopping) return { data: taken ?? null }
-          await place.woken
+          if (taken !== undefined) return { data: taken }
+          if (!waiters.isStopping && performance.now() < until) await place.woken
+          // When the time is over nobody offered anything: what is offered now is for whoever asks next.
+          if (waiters.isStopping || performance.now() >= until) return { data: null }
         } finally {
           place.leave()
         }
