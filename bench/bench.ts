@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
 import { front } from './front.ts'
 import { gateways } from './gateways.ts'
@@ -36,6 +37,7 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   reads,
   discovery: discover,
   gateways,
+  credentials,
 }
 
 const { values, positionals } = parseArgs({

@@ -56,7 +56,7 @@ async function workloadsOf(bench: Bench, ids: readonly string[]): Promise<Worklo
     path: at('/assets', { limit: pageLimit, ...query }),
   })
   const page = { count: 'false' }
-  const limit = Math.max(1, Math.min(pageLimit, Math.floor(bench.size.assets / deepPages)))
+  const limit = Math.max(1, Math.min(pageLimit, Math.floor(bench.size.assets / (deepPages + 1))))
   const sorted = { sort: 'name', ...page, limit }
   const watching = { relationsFilter: `object.id eq '${gateway}' and predicate eq 'is_watched_by'` }
   const many = {
@@ -74,7 +74,7 @@ async function workloadsOf(bench: Bench, ids: readonly string[]): Promise<Worklo
     { name: 'read relations of one', path: at(`/assets/${asset.id}/relations`) },
     list('100 with total', {}),
     list('by name', { filter: `name eq '${asset.name}'` }),
-    list('50 by beginning of name', { filter: `startswith(name,'${asset.name.slice(0, -5)}')`, limit: 50 }),
+    list('50 by beginning of name', { filter: `startswith(name,'${asset.name.slice(0, -9)}')`, limit: 50 }),
     list('by serial number', { filter: `product_instance_information/serial_number eq '${asset.serial}'` }),
     list('by identifier', { filter: `asset_identifiers/any(i: i/value eq '${asset.mac}')` }),
     list('by type and group', { filter: `functional_object_type eq 'Gateway' and access_group eq '${asset.group}'` }),
@@ -85,7 +85,7 @@ async function workloadsOf(bench: Bench, ids: readonly string[]): Promise<Worklo
     list('by text of one', { q: asset.serial }),
     list('by two words', { q: `${asset.name.slice(0, 3)} lumen` }),
     list('by relation to a node', { relationsFilter: `object.id eq '${toNode?.object.id}'` }),
-    list('of one gateway', watching),
+    list('50 of one gateway', { ...watching, limit: 50 }),
     list('by relation of an asset', { relationsFilter: `subject.id eq '${asset.id}'` }),
     list('sorted by name', sorted),
     list(`sorted by name, page ${deepPages} by cursor`, { ...sorted, cursor: await cursorAfter(bench, limit) }),

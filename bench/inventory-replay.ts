@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type Address, openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
 import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import type { Sent } from './raw.ts'
@@ -23,28 +24,43 @@ export function transactionsOf(sent: readonly Sent[]): Sent[][] {
 
 type Options = { application: Address; owner: Address; tenantId: string; transactions: readonly Sent[][] }
 
+/** How long it took, and how much of it the database worked on which statement, in µs of one core; known on Linux only. */
+export type Replayed = { seconds: number; micros: [text: string, micros: number][] }
+
 /**
  * Sends the same statements with the same rows and the same commits once more, for a tenant that has nothing yet, on one
- * connection with nothing around it; answers how many seconds it took.
+ * connection with nothing around it.
  */
-export async function replay({ application, owner, tenantId, transactions }: Options): Promise<number> {
+export async function replay({ application, owner, tenantId, transactions }: Options): Promise<Replayed> {
   const other = await tenantLike(owner, tenantId)
   const { client } = await openConnection(application, { settings: true })
   await client.query(`set app.tenant = '${other}'`)
   const named = new Map<string, string>()
+  const micros = new Map<string, number>()
+  const { processID } = client as unknown as { processID: number }
+  const costing = async (text: string, work: Promise<unknown>) => {
+    const before = workedMicros(processID)
+    await work
+    micros.set(text, (micros.get(text) ?? 0) + workedMicros(processID) - before)
+  }
   const startedAt = performance.now()
   for (const transaction of transactions) {
     client.query('begin').catch(() => {})
     for (const { text, values } of transaction) {
       const name = named.get(text) ?? `raw${named.size}`
       named.set(text, name)
-      await client.query({ name, text, values: [other, ...values.slice(1)] })
+      await costing(text, client.query({ name, text, values: [other, ...values.slice(1)] }))
     }
-    await client.query('commit')
+    await costing('commit', client.query('commit'))
   }
   const seconds = (performance.now() - startedAt) / 1000
   await client.end()
-  return seconds
+  return { seconds, micros: [...micros].toSorted(([, one], [, other]) => other - one) }
+}
+
+function workedMicros(processId: number): number {
+  if (process.platform !== 'linux') return Number.NaN
+  return Number(readFileSync(`/proc/${processId}/schedstat`, 'utf8').split(' ')[0]) / 1000
 }
 
 let tenants = 0

@@ -3,6 +3,7 @@ import { type PlantAsset, plantAssets } from '@millwright/cloud/services/invento
 import type { Options } from './bench.ts'
 import { type Bench, cpuOf, loadOf, stealBetween } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'
+import type { Replayed } from './inventory-replay.ts'
 import { measureLoad, requestText } from './load.ts'
 import type { Round } from './measuring.ts'
 import { bearer, startPlatform, tokenFor, withHome } from './platform-process.ts'
@@ -20,31 +21,36 @@ const goals = { single: 3_000, batch: 7_000, relations: 15_000, share: 0.5, mega
  * A plant, written and read through the front: what is accepted and applied in a second, how long lists take, and what
  * the same statements take without the platform around them.
  */
-export function inventory({ profile, assets, relations, plans }: Options): Promise<Report> {
+export function inventory({ profile, assets, relations, plans, only }: Options): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   return withHome(async (home) => {
     const platform = await startPlatform({ home, nodeOptions })
     try {
       const bench = { platform, token: await tokenFor(platform), size: { assets, relations }, plans, megabytes: 0 }
-      return await measure(bench)
+      return await measure(bench, only)
     } finally {
       await platform.stop()
     }
   })
 }
 
-async function measure(bench: Bench): Promise<Report> {
+async function measure(bench: Bench, only: string): Promise<Report> {
   const { assets, relations } = bench.size
   const rows: Row[] = [await grow(bench)]
   const fresh = freshAssets()
-  await post(bench, { fresh, callers: 16, ms: warmUpMs })
-  for (const callers of [1, 16, 64]) rows.push(await beside(bench, (ms) => post(bench, { fresh, callers, ms })))
-  await postBatches(bench, { fresh, relations: 0, ms: warmUpMs })
-  rows.push(await beside(bench, (ms) => postBatches(bench, { fresh, relations: 0, ms })))
-  rows.push(await beside(bench, (ms) => postBatches(bench, { fresh, relations: 3, ms })))
+  if (singleWorkload.includes(only)) {
+    await post(bench, { fresh, callers: 16, ms: warmUpMs })
+    for (const callers of [1, 16, 64]) rows.push(await beside(bench, (ms) => post(bench, { fresh, callers, ms })))
+  }
+  for (const relations of [0, 3]) {
+    if (!batchWorkload(relations).includes(only)) continue
+    await postBatches(bench, { fresh, relations, ms: warmUpMs })
+    rows.push(await beside(bench, (ms) => postBatches(bench, { fresh, relations, ms })))
+  }
   const ids = await idsOf(bench)
-  for (const callers of [1, 16, 64]) rows.push(await relate(bench, { ids, callers }))
-  rows.push(...(await measureReads(bench, ids)))
+  if (relationWorkload.includes(only))
+    for (const callers of [1, 16, 64]) rows.push(await relate(bench, { ids, callers }))
+  rows.push(...(await measureReads(bench, ids, only)))
   rows.push({ workload: 'most memory of the platform', callers: '', MB: bench.megabytes })
   return {
     title: `inventory: ${assets} assets with ${relations} relations each`,
@@ -99,6 +105,7 @@ function shareOf(rows: readonly Row[], workload: string): Goal {
 }
 
 const singleWorkload = 'POST one asset'
+const relationWorkload = 'POST one relation'
 const batchWorkload = (relations: number) =>
   `POST ${perBatch} assets${relations === 0 ? '' : ` with ${relations} relations each`}`
 
@@ -110,8 +117,17 @@ async function beside(bench: Bench, measured: (ms: number) => Promise<Row>): Pro
   const row = await measured(roundMs)
   await bench.platform.ask({ kind: 'begin to note statements' })
   const noted = await measured(notedMs)
-  const seconds = await bench.platform.ask<number>({ kind: 'replay what was written' })
+  const { seconds, micros } = await bench.platform.ask<Replayed>({ kind: 'replay what was written' })
+  if (bench.plans) printCosts(noted, micros)
   return { ...row, 'of the driver': seconds / Number(noted.seconds) }
+}
+
+/** What of an asset each statement costs the database. */
+function printCosts({ workload, assets }: Row, micros: Replayed['micros']): void {
+  console.log(`\n${workload}: µs of one core for an asset, in the database`)
+  for (const [text, cost] of micros) {
+    console.log(`${(cost / Number(assets)).toFixed(1).padStart(8)}  ${text.replaceAll(/\s+/g, ' ').slice(0, 110)}`)
+  }
 }
 
 /** Written as the applier writes, without the front and the queue: what the statements alone allow. */
@@ -199,7 +215,7 @@ async function relate(bench: Bench, { ids, callers }: { ids: readonly string[]; 
       serverCpu: () => cpuOf(bench.platform),
     }),
   )
-  return rowOf({ workload: 'POST one relation', callers, round, seconds, load, each: 1 })
+  return rowOf({ workload: relationWorkload, callers, round, seconds, load, each: 1 })
 }
 
 function postText({ token }: Bench, path: string, data: unknown): string {
@@ -248,6 +264,7 @@ function rowOf({ workload, callers, round, seconds, load, each }: Measured): Row
     'CPU µs': load.cpu / count,
     'database CPU µs': load.database / count,
     seconds,
+    assets: count,
     'steal %': load.steal,
     MB: load.megabytes,
   }

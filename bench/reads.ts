@@ -14,7 +14,7 @@ const rates: Record<string, number> = {
   'read by id': 6_000,
   'list 50 by beginning of name': 1_200,
   'list 100 with total': 700,
-  'list of one gateway': 1_600,
+  'list 50 of one gateway': 1_600,
   'list by text of one': 1_000,
 }
 const rated = 10_000
@@ -36,8 +36,11 @@ async function readsIn(
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   const platform = await startPlatform({ home, nodeOptions })
   try {
-    const bench = { platform, token: await tokenFor(platform), size: { assets, relations }, plans, megabytes: 0 }
-    if ((await totalOf(bench)) === 0) await platform.ask({ kind: 'grow a plant', size: { ...bench.size, seed } })
+    const size = { assets, relations }
+    const isEmpty = (await totalOf(platform.url, await tokenFor(platform))) === 0
+    if (isEmpty) await platform.ask({ kind: 'grow a plant', size: { ...size, seed } })
+    // A large plant takes longer than a token lives.
+    const bench = { platform, token: await tokenFor(platform), size, plans, megabytes: 0 }
     const rows = await measureReads(bench, await idsOf(bench), only)
     const title = `reads: ${assets} assets with ${relations} relations each, most memory ${bench.megabytes.toFixed(0)} MB`
     return { title, rows, goals: [...goalsOf(rows, assets), memoryGoal(bench)] }
@@ -46,8 +49,8 @@ async function readsIn(
   }
 }
 
-async function totalOf({ platform, token }: Bench): Promise<number> {
-  const api = client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
+async function totalOf(baseUrl: string, token: string): Promise<number> {
+  const api = client(contract, overHttp({ baseUrl, token: () => token }))
   return (await api.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
 }
 

@@ -18,9 +18,10 @@ export type Parcel = string
 type Found = { jobId: string; lease: string; sequence: number; batch: Batch }
 
 export function foundParcel({ jobId, lease, sequence, batch }: Found): Parcel {
-  const { assets, errors } = batch
-  const rest = `"assets":[${assets.join(',')}],"errors":[${errors.join(',')}]`
-  const body = `{"data":{"lease":"${lease}","sequence":${sequence},${rest}}}`
+  const { assets, errors, uses } = batch
+  const found = `"assets":[${assets.join(',')}],"errors":[${errors.join(',')}]`
+  const tried = uses.length === 0 ? '' : `,"uses":[${uses.join(',')}]`
+  const body = `{"data":{"lease":"${lease}","sequence":${sequence},${found}${tried}}}`
   return parcelOf({ kind: 'found', id: jobId, jobId }, body)
 }
 

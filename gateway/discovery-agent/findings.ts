@@ -1,4 +1,4 @@
-import { type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import { type CredentialUse, type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { Mapped } from '../mapping/asset.ts'
 import type { Document } from '../mapping/document.ts'
@@ -8,17 +8,27 @@ import { errorOfMapping } from './device-error.ts'
 export const batchLimits = {
   assets: gatekeeperLimits.foundPerUpload,
   errors: gatekeeperLimits.errorsPerUpload,
+  uses: gatekeeperLimits.usesPerUpload,
   bytes: 700 * 1024,
   ageMs: 1_000,
 } as const
 
-/** Assets and errors, printed: they go to the disk and to the cloud as they are. */
-export type Batch = { assets: string[]; errors: string[] }
+/** What is handed in at once, printed: it goes to the disk and to the cloud as it is. */
+export type Batch = { assets: string[]; errors: string[]; uses: string[] }
+
+/** Which credentials were tried at an address, and whether they were right. */
+export type Use = Omit<CredentialUse, 'asset'>
+
+export type Finding = {
+  devices?: { mapped: Mapped; use?: Use }[]
+  errors?: DeviceError[]
+  uses?: Use[]
+}
 
 /** Gathers what a scan finds into batches and hands them on, one after the other. */
 export class Findings {
   readonly #handIn: (batch: Batch) => Promise<void>
-  #batch: Batch = { assets: [], errors: [] }
+  #batch = emptyBatch()
   #bytes = 0
   #waiting = 0
   #handing: Promise<void> = Promise.resolve()
@@ -31,14 +41,17 @@ export class Findings {
   }
 
   /** Back when there is room for more: whoever finds faster than the cloud takes is held up here. */
-  async add({ mapped, errors = [] }: { mapped: readonly Mapped[]; errors?: readonly DeviceError[] }): Promise<void> {
-    for (const piece of [...mapped.flatMap(piecesOf), ...errors.map(pieceOfError)]) {
-      if (!this.#hasRoomFor(piece)) await this.flush()
-      this.#batch[piece.kind].push(piece.text)
-      this.#bytes += piece.bytes
-      this.counts[piece.kind === 'assets' ? 'found' : 'errors'] += 1
-      this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
+  async add({ devices = [], errors = [], uses = [] }: Finding): Promise<void> {
+    for (const { mapped, use } of devices) {
+      const fault = errorOfMapping(mapped)
+      const piece = mapped.asset === undefined ? undefined : pieceOfAsset(mapped.asset)
+      if (piece !== undefined) await this.#put(piece)
+      if (use !== undefined && piece?.kind === 'assets') this.#putBeside(use)
+      else if (use !== undefined) await this.#put(pieceOf('uses', use))
+      if (fault !== undefined) await this.#put(pieceOf('errors', fault))
     }
+    for (const error of errors) await this.#put(pieceOf('errors', error))
+    for (const use of uses) await this.#put(pieceOf('uses', use))
   }
 
   /** Hands in what is there; back when all of it is safe. Throws when something could not be kept. */
@@ -46,9 +59,9 @@ export class Findings {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const batch = this.#batch
-    this.#batch = { assets: [], errors: [] }
+    this.#batch = emptyBatch()
     this.#bytes = 0
-    if (batch.assets.length === 0 && batch.errors.length === 0) return this.#handing
+    if (batch.assets.length + batch.errors.length + batch.uses.length === 0) return this.#handing
     this.#waiting += 1
     this.#handing = this.#handing
       .then(() => this.#handIn(batch))
@@ -66,28 +79,46 @@ export class Findings {
     else this.flush().catch(() => undefined)
   }
 
+  /** A promise only where there is no room: most of what is found has some. */
+  #put(piece: Piece): Promise<void> | undefined {
+    if (!this.#hasRoomFor(piece)) return this.flush().then(() => this.#keep(piece))
+    this.#keep(piece)
+    return undefined
+  }
+
+  #keep({ kind, text, bytes }: Piece): void {
+    this.#batch[kind].push(text)
+    this.#bytes += bytes
+    if (kind !== 'uses') this.counts[kind === 'assets' ? 'found' : 'errors'] += 1
+    this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
+  }
+
+  /** Beside the last asset, which it is about, however full the batch is: a use is small. */
+  #putBeside(use: Use): void {
+    this.#keep(pieceOf('uses', { ...use, asset: this.#batch.assets.length - 1 }))
+  }
+
   #hasRoomFor({ kind, bytes }: Piece): boolean {
-    return this.#batch[kind].length < batchLimits[kind] && this.#bytes + bytes <= batchLimits.bytes
+    // Some room for uses is left to those that stand beside an asset.
+    const most = kind === 'uses' ? batchLimits.uses - batchLimits.assets : batchLimits[kind]
+    return this.#batch[kind].length < most && this.#bytes + bytes <= batchLimits.bytes
   }
 }
 
 type Piece = { kind: keyof Batch; text: string; bytes: number }
 
-function piecesOf(mapped: Mapped): Piece[] {
-  const fault = errorOfMapping(mapped)
-  const told = fault === undefined ? [] : [pieceOfError(fault)]
-  return mapped.asset === undefined ? told : [pieceOfAsset(mapped.asset), ...told]
+function pieceOf(kind: Piece['kind'], value: Document | DeviceError | CredentialUse): Piece {
+  const text = JSON.stringify(value)
+  return { kind, text, bytes: Buffer.byteLength(text) }
 }
 
 function pieceOfAsset(asset: Document): Piece {
-  const text = JSON.stringify(asset)
-  const bytes = Buffer.byteLength(text)
-  if (bytes <= batchLimits.bytes) return { kind: 'assets', text, bytes }
-  const description = `A device tells ${bytes} bytes about itself, more than the ${batchLimits.bytes} that can be taken over`
-  return pieceOfError({ code: Code.OUT_OF_RANGE, description })
+  const piece = pieceOf('assets', asset)
+  if (piece.bytes <= batchLimits.bytes) return piece
+  const description = `A device tells ${piece.bytes} bytes about itself, more than the ${batchLimits.bytes} that can be taken over`
+  return pieceOf('errors', { code: Code.OUT_OF_RANGE, description })
 }
 
-function pieceOfError(error: DeviceError): Piece {
-  const text = JSON.stringify(error)
-  return { kind: 'errors', text, bytes: Buffer.byteLength(text) }
+function emptyBatch(): Batch {
+  return { assets: [], errors: [], uses: [] }
 }

@@ -20,7 +20,7 @@ export type Scalar = string | number | boolean
 export type Reading = { place: Place | undefined; content: Scalar | Reading[] | undefined }
 
 /** What was found of one device, and how its link reaches it. */
-export type FoundDevice = { readings: Reading[]; connectionParameterSet: ConnectionParameterSet | undefined }
+export type DeviceReadings = { readings: Reading[]; connectionParameterSet: ConnectionParameterSet | undefined }
 
 /** Deeper is no device. */
 const deepest = 64
@@ -43,9 +43,9 @@ const tags = {
   },
 } as const
 
-export function readDiscovered(bytes: Buffer): { devices: FoundDevice[]; errors: DiscoverError[] } {
+export function readDiscovered(bytes: Buffer): { devices: DeviceReadings[]; errors: DiscoverError[] } {
   const reader = new BinaryReader(bytes)
-  const devices: FoundDevice[] = []
+  const devices: DeviceReadings[] = []
   const errors: DiscoverError[] = []
   while (reader.pos < reader.len) {
     const at = reader.uint32()
@@ -58,7 +58,7 @@ export function readDiscovered(bytes: Buffer): { devices: FoundDevice[]; errors:
 
 type Source = { reader: BinaryReader; bytes: Buffer }
 
-function readDevice(source: Source, end: number): FoundDevice {
+function readDevice(source: Source, end: number): DeviceReadings {
   const { reader } = source
   const readings: Reading[] = []
   let connectionParameterSet: ConnectionParameterSet | undefined

@@ -94,6 +94,19 @@ describe('rows as parameters', () => {
     )
   })
 
+  test('words become what can be searched, in any order and script', async () => {
+    const words = { prefix: 'x', words: ['b', "o'hara", 'a\\b', '泵', '', '\u{1f600}', 'ä'] }
+    const { rows } = await client.query(
+      `select array_to_tsvector(array['xb', 'xo''hara', 'xa\\b', 'x泵', 'x', 'x\u{1f600}', 'xä']) = v as equal,
+              v @@ '''xo''''ha'':* & x泵'::tsquery as found
+       from unnest($1::tsvector[]) as v`,
+      [arrayOf('tsvector', [words])],
+    )
+    assert.deepEqual(rows, [{ equal: true, found: true }])
+    const none = arrayOf('tsvector', [{ prefix: 'x', words: [] }])
+    assert.equal((await client.query('select ($1::tsvector[])[1]::text as words', [none])).rows[0].words, '')
+  })
+
   test('what is no UUID is refused, and spoils nothing that is sent after it', async () => {
     assert.throws(() => arrayOf('uuid', ['01890000-0000-7000-8000-00000000000g']), /is not a UUID/)
     assert.throws(() => arrayOf('uuid', ['short']), /is not a UUID/)

@@ -3,8 +3,11 @@
  * read there: as JSON, the same rows cost the server several times what it takes to store them.
  */
 
-/** What a column can hold. JSON comes as it was printed with `jsonText`; `printed` is the same in a column of text. */
-export type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'timestamptz' | 'printed' | 'json' | 'jsonb' | 'bytea'
+/**
+ * What a column can hold. JSON comes as it was printed with `jsonText`; `printed` is the same in a column of text. A
+ * `tsvector` comes as its words, which are all different and can be stored as they are.
+ */
+export type ColumnType = keyof typeof elements
 
 export type Rowset<Row> = {
   /** For the `from` of a statement: the rows `r`, with their columns under their names. */
@@ -12,6 +15,9 @@ export type Rowset<Row> = {
   /** The values of its parameters. */
   values(rows: readonly Row[]): Buffer[]
 }
+
+/** What all words begin with, and how each goes on. */
+export type Words = { prefix: string; words: readonly string[] }
 
 /** Rows of these columns, whose arrays are the parameters from `$2` on. */
 export function rowset<Row extends object>(
@@ -49,7 +55,7 @@ export function arrayOf(type: ColumnType, values: readonly unknown[]): Buffer {
 /** A type of elements: its name, its number, and how one is written after its length, which is answered. */
 type Element = { name: string; oid: number; write: (writer: ArrayWriter, value: never) => number }
 
-const elements: Readonly<Record<ColumnType, Element>> = {
+const elements = {
   uuid: { name: 'uuid', oid: 2950, write: (to, value: string) => to.uuid(value) },
   text: { name: 'text', oid: 25, write: (to, value: string) => to.text(withoutNul(value)) },
   integer: { name: 'integer', oid: 23, write: (to, value: number) => to.integer(value) },
@@ -59,7 +65,8 @@ const elements: Readonly<Record<ColumnType, Element>> = {
   json: { name: 'json', oid: 114, write: (to, value: string) => to.text(value) },
   jsonb: { name: 'jsonb', oid: 3802, write: (to, value: string) => to.versioned(value) },
   bytea: { name: 'bytea', oid: 17, write: (to, value: Uint8Array) => to.bytes(value) },
-}
+  tsvector: { name: 'tsvector', oid: 3614, write: (to, value: Words) => to.words(value) },
+} as const satisfies Readonly<Record<string, Element>>
 
 /** What else no database can keep, encoding replaces anyway. */
 function withoutNul(text: string): string {
@@ -77,6 +84,7 @@ const headerBytes = 20
 const emptyBytes = 12
 const lengthBytes = 4
 const keptBytes = 2 ** 20
+const wordEnd = '\0\0\0'
 const uint32 = 2 ** 32
 
 /** Where the pairs of digits of a UUID are, and what the digits stand for. */
@@ -178,6 +186,14 @@ class ArrayWriter {
   versioned(value: string): number {
     const bytes = this.text(value, 1)
     this.#buffer[this.#end + lengthBytes] = 1
+    return bytes
+  }
+
+  /** Their number, then each with its end and the number of its places, which is none. */
+  words({ prefix, words }: Words): number {
+    const text = words.length === 0 ? '' : `${prefix}${words.join(wordEnd + prefix)}${wordEnd}`
+    const bytes = this.text(text, 4)
+    this.#buffer.writeInt32BE(words.length, this.#end + lengthBytes)
     return bytes
   }
 

@@ -42,6 +42,36 @@ describe('a compiled filter', () => {
     assert.equal(compiled('not parts/any()').sql.startsWith('not (exists (select from parts p'), true)
   })
 
+  test('asks an index first where it knows what an element has, and means the same', () => {
+    const label = {
+      kind: 'text' as const,
+      column: 'e.label',
+      narrowing: { like: (text: string) => text.trim(), where: (parameter: string) => `t.id = found(${parameter})` },
+    }
+    const elements = {
+      from: 'elements e',
+      properties: propertyTable({ label, size: { kind: 'number', column: 'e.size' } }),
+    }
+    const table = propertyTable({ parts: { kind: 'array', elements } })
+    const sqlOf = (text: string, caseInsensitive = false) =>
+      compileFilter(parseFilter(text), table, { caseInsensitive })
+    const exists = `exists (select from elements e where (e.label = $2::text))`
+    assert.deepEqual(sqlOf(`parts/any(p: p/label eq ' x')`), {
+      sql: `(t.id = found($3) and ${exists})`,
+      values: [' x', 'x'],
+    })
+    assert.equal(sqlOf(`not parts/any(p: p/label eq ' x')`).sql, `not (t.id = found($3) and ${exists})`)
+    assert.match(sqlOf(`parts/any(p: p/label eq 'x' and p/size gt 1)`).sql, /^\(t\.id = found/)
+    for (const open of [
+      `p/label eq 'x' or p/size gt 1`,
+      `not (p/label eq 'x')`,
+      `p/label ne 'x'`,
+      `contains(p/label,'x')`,
+    ])
+      assert.doesNotMatch(sqlOf(`parts/any(p: ${open})`).sql, /found/)
+    assert.doesNotMatch(sqlOf(`parts/any(p: p/label eq 'x')`, true).sql, /found/)
+  })
+
   test('makes what is looked for look like what is stored, where it is whole', () => {
     const capital = (literal: string) => literal.slice(0, 1).toUpperCase() + literal.slice(1)
     const table = propertyTable({ type: { kind: 'text', column: 'type', normalise: capital } })

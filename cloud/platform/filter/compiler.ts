@@ -100,7 +100,18 @@ function compileAny({ property, lambda }: AnyElement, scope: Scope): Sql {
   const { elements } = arrayAt(property, scope)
   if (lambda === undefined) return exists(elements)
   const inner = { ...scope, table: elements.properties, itself: elements.itself }
-  return exists(elements, compile(lambda.condition, inner))
+  const found = exists(elements, compile(lambda.condition, inner))
+  const narrowed = scope.caseInsensitive ? [] : narrowingOf(lambda.condition, inner)
+  if (narrowed.length === 0) return found
+  return { text: [...narrowed, found.text].join(' and '), isSure: true, isJoined: true }
+}
+
+/** What an index can find out beforehand: it changes nothing about what is found. */
+function narrowingOf(condition: Expression, scope: Scope): string[] {
+  if (condition.kind === 'and') return condition.terms.flatMap((term) => narrowingOf(term, scope))
+  if (condition.kind !== 'comparison' || condition.operator !== 'eq' || condition.literal.kind !== 'text') return []
+  const { narrowing } = scalarAt(condition.property, scope)
+  return narrowing === undefined ? [] : [narrowing.where(scope.bind(narrowing.like(condition.literal.value)))]
 }
 
 function scalarAt({ name, at }: Path, scope: Scope): Scalar {

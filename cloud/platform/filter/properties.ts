@@ -22,6 +22,11 @@ export type Scalar = {
   readonly sortable?: boolean
   /** The column is not of the filtered row but of the one row here, if there is one. */
   readonly row?: Rows
+  /**
+   * Of an element of an array that no index knows: what is true of the filtered row whenever an element has this text, and
+   * found by an index. `like` makes a literal look like what is kept there.
+   */
+  readonly narrowing?: { readonly like: (literal: string) => string; readonly where: (parameter: string) => string }
 }
 
 export type ArrayProperty = {

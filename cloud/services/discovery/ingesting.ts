@@ -6,6 +6,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import type { Job, JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import { tellUses } from './credential-uses.ts'
 import {
   type Finding,
   findUpload,
@@ -152,6 +153,8 @@ async function note(context: Context, caller: Caller, ingested: Ingested): Promi
   const { discovery, place, upload, actor, written } = ingested
   const ids = [...new Set(written.flatMap((one) => ('assetId' in one ? [one.assetId] : [])))]
   if (ids.length > 0) await stateFound(context, actor, { discovery, ids })
+  if (upload.tried !== undefined)
+    await tellUses(context, actor, { gatewayId: discovery.gatewayId, tried: upload.tried, written })
   const failed = written.flatMap((one, index) =>
     'problem' in one ? [deviceError(one.problem, upload.assets[index])] : [],
   )

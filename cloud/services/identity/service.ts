@@ -4,6 +4,7 @@ import { gatewayHandlers } from './gateways.ts'
 import { Guard } from './guard.ts'
 import { metadataHandlers } from './metadata.ts'
 import { ownAccountHandlers } from './own-account.ts'
+import { preferenceHandlers } from './preferences.ts'
 import { pruningJobs } from './pruning.ts'
 import { serverUserHandlers } from './server-users.ts'
 import { signInHandlers } from './sign-in.ts'
@@ -26,6 +27,7 @@ export const identityService = service({
       ...signOutHandlers(desk),
       ...metadataHandlers(desk),
       ...ownAccountHandlers(desk),
+      ...preferenceHandlers(desk),
       ...userHandlers(desk),
       ...serverUserHandlers(desk),
       ...gatewayHandlers(desk),

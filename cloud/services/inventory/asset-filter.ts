@@ -1,6 +1,8 @@
 import { assetTypeOf } from '@millwright/api/asset-schema.ts'
 import { type Property, type PropertyTable, propertyTable, type Scalar, uuidOf } from '../../platform/filter/filter.ts'
+import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 import { type FacetColumn, facetColumns } from './facet-store.ts'
+import { normaliseMac } from './identifier.ts'
 
 /** What assets can be filtered and sorted by. `a` is the asset, `g` its access group. */
 
@@ -17,6 +19,16 @@ const element = (...path: string[]): Scalar => text(`(e.value #>> '{${path.join(
 const numberElement = (name: string): Scalar => ({
   kind: 'number',
   column: `(case when json_typeof(e.value -> '${name}') = 'number' then (e.value ->> '${name}')::numeric end)`,
+})
+
+/** Addresses are kept in one way of writing, where an index finds them. */
+const addressElement = (name: string, like: (address: string) => string): Scalar => ({
+  ...element(name),
+  narrowing: {
+    like,
+    where: (parameter) =>
+      `a.id = any(array(select d.asset_id from asset_addresses d where d.tenant_id = $1 and d.address = ${parameter}::text))`,
+  },
 })
 
 const product = 'product_instance_information/manufacturer_product'
@@ -77,10 +89,10 @@ export const assetProperties: PropertyTable = propertyTable(
       connection_point_type: element('connection_point_type'),
       id: element('id'),
       name: element('name'),
-      mac_address: element('mac_address'),
-      ipv4_address: element('ipv4_address'),
+      mac_address: addressElement('mac_address', (mac) => normaliseMac(mac.trim())),
+      ipv4_address: addressElement('ipv4_address', normaliseIpv4),
       network_mask: element('network_mask'),
-      ipv6_address: element('ipv6_address'),
+      ipv6_address: addressElement('ipv6_address', normaliseIpv6),
     }),
     software_components: inDocument('software_components', {
       software_component_type: element('software_component_type'),

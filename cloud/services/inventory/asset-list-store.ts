@@ -4,9 +4,15 @@ import type { Selection } from './asset-selection.ts'
 import { type AssetSet, orderBy, type SortKey, type Stretches } from './listing.ts'
 
 /** An asset as it is shown: its document as text, and what is put in front of it. */
-export type ShownAsset = { id: string; accessGroup: string; version: number; document: string }
+export type ShownAsset = { id: string; accessGroup: string; document: string }
 
-export type ListedAsset = ShownAsset & { keys: (string | null)[] }
+/** With what it is sorted by, as text. */
+export type ListedAsset = ShownAsset & { [key: `k${number}`]: string | null }
+
+/** Where an asset stands in the order of its list. */
+export function placeOf(asset: ListedAsset, sort: readonly SortKey[]): (string | null)[] {
+  return [...sort.map((_, index) => asset[`k${index}`] ?? null), asset.id]
+}
 
 /** Which of the selected, in which order. */
 export type Page = {
@@ -16,6 +22,8 @@ export type Page = {
   offset: number
   /** Whether the total will be asked for: then gathering more pays. */
   count: boolean
+  /** Whether it was found to be of a set with many members a moment ago: then gathering is not what is tried first. */
+  isOfMany?: boolean
   bounds?: Bounds
 }
 
@@ -25,8 +33,8 @@ type Bounds = { gathered: number; asked: number }
 const usual: Bounds = { gathered: 20_000, asked: 5_000 }
 const withoutTotal: Bounds = { gathered: 2_000, asked: 5_000 }
 
-/** A page, and the total where it became known on the way. */
-export type Listed = { rows: ListedAsset[]; total: number | undefined }
+/** A page, the total where it became known on the way, and whether it is of a set with many members. */
+export type Listed = { rows: ListedAsset[]; total?: number; isOfMany?: boolean }
 
 const from = `assets a join access_groups g on g.tenant_id = $1 and g.id = a.access_group_id`
 
@@ -35,7 +43,7 @@ function fromFor(...parts: readonly string[]): string {
   return parts.some((part) => /\bg\./.test(part)) ? from : 'assets a'
 }
 
-const columns = `a.id, g.name as "accessGroup", a.version, a.document::text as document`
+const columns = `a.id, g.name as "accessGroup", a.document::text as document`
 
 /**
  * Without sets, in the order of an index. Of a set with few members, these are gathered first, which also tells the
@@ -43,14 +51,16 @@ const columns = `a.id, g.name as "accessGroup", a.version, a.document::text as d
  */
 export async function listAssets(handle: Handle, selection: Selection, page: Page): Promise<Listed> {
   const { where, sets } = selection
-  if (sets.length === 0) return { rows: await pageWhere(handle, selection, { ...page, where }), total: undefined }
+  if (sets.length === 0) return { rows: await pageWhere(handle, selection, { ...page, where }) }
+  const quick = page.isOfMany ? await askEach(handle, selection, page) : undefined
+  if (quick?.length === page.limit) return { rows: quick, isOfMany: true }
   for (const set of sets) {
     const found = await listFew(handle, selection, { ...page, set })
     if (found !== undefined) return found
   }
-  const asked = await askEach(handle, selection, page)
-  if (asked.length === page.limit) return { rows: asked, total: undefined }
-  return { rows: await pageWhere(handle, selection, { ...page, where: matching(selection) }), total: undefined }
+  const asked = quick ?? (await askEach(handle, selection, page))
+  if (asked.length === page.limit) return { rows: asked, isOfMany: true }
+  return { rows: await pageWhere(handle, selection, { ...page, where: matching(selection) }), isOfMany: true }
 }
 
 /** First the ids, on the index; then the documents of these few. */
@@ -97,13 +107,14 @@ async function listFew(
   { where, sets, values }: Selection,
   { set, stretches, sort, limit, offset, count, bounds = count ? usual : withoutTotal }: Page & { set: AssetSet },
 ): Promise<Listed | undefined> {
+  const { gathered: most } = bounds
   const order = orderBy(sort)
   const next = values.length + stretches.values.length + 2
   const conditions = [where, ...sets.filter((other) => other !== set).map(({ has }) => has)].join(' and ')
   const members = (name: string) => `a.tenant_id = $1 and a.id = any(array(select id from ${name}))`
   const found =
     conditions === 'true'
-      ? 'select distinct id from gathered'
+      ? `select ${set.once === set.ids ? '' : 'distinct'} id from gathered`
       : `select a.id from ${fromFor(conditions)} where ${members('gathered')} and ${conditions}`
   const source = sort.length === 0 ? 'found a where true' : `${fromFor(order)} where ${members('found')}`
   const ids = stretches.conditions.map(
@@ -111,17 +122,17 @@ async function listFew(
   )
   const rows = await handle.rows(
     dynamicStatement<Few>(
-      `with gathered as materialized (select s.id from (${set.ids}) as s limit ${bounds.gathered + 1}),
+      `with gathered as materialized (select s.id from (${set.ids}) as s limit ${most + 1}),
             found as materialized (${found})
        select c.gathered, c.total, p.* from
          (select (select count(*) from gathered) as gathered, (select count(*) from found) as total) as c
-         left join (${shown(sort, ids)} limit ${limit}) as p on true`,
+         left join (${shown(sort, ids)} limit case when (select count(*) from gathered) > ${most} then 0 else ${limit} end) as p on true`,
     ),
     ...values,
     ...stretches.values,
     offset,
   )
-  if (rows[0] === undefined || rows[0].gathered > bounds.gathered) return undefined
+  if (rows[0] === undefined || rows[0].gathered > most) return undefined
   return { rows: rows.filter((row) => row.id !== null), total: rows[0].total }
 }
 
@@ -149,10 +160,11 @@ async function askEach(
 
 /** The assets with these ids, in order. */
 function shown(sort: readonly SortKey[], ids: readonly string[]): string {
-  const keys = sort.map(({ column, cast }) =>
-    cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`,
-  )
-  return `select ${columns}, array[${[...keys, 'a.id::text'].join(', ')}] as keys from ${from}
+  const keys = sort.map(({ column, cast }, index) => {
+    const text = cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
+    return `, ${text} as k${index}`
+  })
+  return `select ${columns}${keys.join('')} from ${from}
     where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')})) order by ${orderBy(sort)}`
 }
 
@@ -161,7 +173,7 @@ export async function countAssets(handle: Handle, { where, sets, values }: Selec
   const [only] = sets
   const counting =
     where === 'true' && sets.length === 1 && only !== undefined
-      ? `select count(*) as total from (select distinct s.id from (${only.ids}) as s) as found`
+      ? `select count(*) as total from (${only.once}) as found`
       : `select count(*) as total from ${fromFor(where)} where ${matching({ where, sets })}`
   return (await handle.row(dynamicStatement<{ total: number }>(counting), ...values))?.total ?? 0
 }
@@ -191,11 +203,13 @@ export function totalsByGroup(handle: Handle, groups: readonly string[] | null, 
   return handle.rows(groupTotals, groups, limit)
 }
 
-const one = statement<ShownAsset & { accessGroupId: string }>(
-  `select ${columns}, a.access_group_id as "accessGroupId" from ${from} where a.tenant_id = $1 and a.id = $2`,
+type FoundAsset = ShownAsset & { accessGroupId: string; version: number }
+
+const one = statement<FoundAsset>(
+  `select ${columns}, a.version, a.access_group_id as "accessGroupId" from ${from} where a.tenant_id = $1 and a.id = $2`,
 )
 
-export function findAsset(handle: Handle, id: string): Promise<(ShownAsset & { accessGroupId: string }) | undefined> {
+export function findAsset(handle: Handle, id: string): Promise<FoundAsset | undefined> {
   return handle.row(one, id)
 }
 

@@ -7,7 +7,7 @@ import { assetProperties, facetColumnOf } from './asset-filter.ts'
 import type { FacetColumn } from './facet-store.ts'
 import type { AssetSet, Fragment } from './listing.ts'
 import { findReachedCondition } from './reach.ts'
-import { assetsRelatedBy } from './relation-filter.ts'
+import { assetsRelatedBy, parseRelationFilter, predicatesAlone } from './relation-filter.ts'
 import { wordsLookedFor } from './search.ts'
 import { assetsWithWords, wordQuery } from './word-store.ts'
 
@@ -29,8 +29,11 @@ export type Selection = {
   values: unknown[]
   /** The access groups that may be read; null is all of them. */
   groups: readonly string[] | null
-  /** What of this is known without counting: everything in these groups, or what has one of these values. */
-  known: 'everything' | { facet: FacetColumn; values: string[] } | undefined
+  /**
+   * What it comes to, where that is known without counting (everything in these groups, or what has one of these values)
+   * or need not be counted again (what has relations of these predicates).
+   */
+  known: 'everything' | { facet: FacetColumn; values: string[] } | { predicates: string[] } | undefined
 }
 
 export async function selectionOf(
@@ -48,7 +51,7 @@ export async function selectionOf(
     sets: [],
     values: groups === null ? [] : [groups],
     groups,
-    known: knownOf(query),
+    known: knownOf(query, groups),
   }
   const next = () => selection.values.length + 2
   if (filter !== undefined)
@@ -75,15 +78,21 @@ function narrow(selection: Selection, { sql, values }: { sql: string; values: re
   selection.values.push(...values)
 }
 
-function narrowToSet(selection: Selection, { ids, has, values }: AssetSet & { values: unknown[] }): void {
-  selection.sets.push({ ids, has })
+function narrowToSet(selection: Selection, { values, ...set }: AssetSet & { values: unknown[] }): void {
+  selection.sets.push(set)
   selection.values.push(...values)
 }
 
-function knownOf({ filter, relationsFilter, caseInsensitive = false, q }: Query): Selection['known'] {
-  if (relationsFilter !== undefined || q !== undefined) return undefined
-  if (filter === undefined) return 'everything'
-  const alone = caseInsensitive ? undefined : valuesAlone(parseFilter(filter))
+function knownOf(query: Query, groups: Selection['groups']): Selection['known'] {
+  const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
+  if (q !== undefined || depth > 1) return undefined
+  if (filter === undefined && relationsFilter === undefined) return 'everything'
+  if (caseInsensitive || (filter !== undefined && relationsFilter !== undefined)) return undefined
+  if (relationsFilter !== undefined) {
+    const predicates = predicatesAlone(parseRelationFilter(relationsFilter, { caseInsensitive }))
+    return groups === null && predicates !== undefined ? { predicates } : undefined
+  }
+  const alone = valuesAlone(parseFilter(filter ?? ''))
   const facet = alone === undefined ? undefined : facetColumnOf(alone.property)
   if (alone === undefined || facet === undefined) return undefined
   return { facet: facet.name, values: alone.values.map(facet.normalise) }

@@ -173,15 +173,15 @@ describe('assets', () => {
     await finish(operator, 'setPropertyValues', { body: { data: [value] } })
     const rowsLeft = () =>
       hub.asOwner(async (owner) => {
-        const tables = ['asset_identifiers', 'asset_addresses', 'asset_property_values']
+        const tables = ['asset_identifiers', 'asset_addresses', 'asset_property_values', 'asset_words']
         const counts = tables.map((table) =>
           owner.query(`select from ${table} where asset_id = $1`, [result.assetId]).then(({ rowCount }) => rowCount),
         )
         return Promise.all(counts)
       })
-    assert.deepEqual(await rowsLeft(), [2, 1, 1])
+    assert.deepEqual(await rowsLeft(), [2, 1, 1, 1])
     await finish(operator, 'deleteAssets', { body: { data: { ids: [result.assetId] } } })
-    assert.deepEqual(await rowsLeft(), [0, 0, 0])
+    assert.deepEqual(await rowsLeft(), [0, 0, 0, 0])
     const again = await put(reachable)
     assert.equal(again.result.outcome, 'created')
     assert.notEqual(again.result.assetId, result.assetId)
@@ -405,6 +405,19 @@ describe('assets', () => {
     await put({ ...device('Conveyor Drive-12.b', custom('conveyor-12')), description: 'Straight' })
     assert.ok(!(await finds('belt')))
     assert.ok(await finds('straight conveyor'))
+  })
+
+  test('assets are found by an address as it was written, also among others', async () => {
+    const point = { connection_point_type: 'Ipv4Connectivity', id: 'ip', ipv4_address: '198.51.100.77' }
+    const { result } = await put({ ...device('addressed'), connection_points: [point] })
+    const found = async (condition: string) => {
+      const filter = `connection_points/any(c: ${condition})`
+      return (await operator.inventory.listAssets({ query: { filter } })).data.map(({ id }) => id)
+    }
+    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.77'`), [result.assetId])
+    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.77' and c/id eq 'ip'`), [result.assetId])
+    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.77' and c/id eq 'other'`), [])
+    assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.7'`), [])
   })
 
   test('facets and totals of their values are known without counting, and the same as counted', async () => {

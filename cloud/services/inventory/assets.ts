@@ -6,6 +6,7 @@ import type { Handle } from '../../platform/database/database.ts'
 import { parseSort } from '../../platform/filter/filter.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { answer, type Handlers, JsonText } from '../../platform/service.ts'
+import { AskedBefore } from './asked-before.ts'
 import { assetProperties, facetColumnOf, facetNames } from './asset-filter.ts'
 import * as store from './asset-list-store.ts'
 import { type Selection, selectionOf } from './asset-selection.ts'
@@ -19,6 +20,7 @@ import type { Desk } from './service.ts'
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
 
 export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventory>, Names> {
+  const asked = new AskedBefore()
   return {
     async listAssets({ query }, caller) {
       const { limit = 50, offset = 0, count = true } = query
@@ -31,21 +33,19 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
           query.cursor === undefined
             ? everything
             : after(sort, readCursor(query.cursor, identity, sort.length + 1), selection.values.length + 2)
-        const { rows, total: found } = await store.listAssets(handle, selection, {
-          stretches,
-          sort,
-          limit,
-          offset,
-          count,
-        })
+        const question = JSON.stringify([caller.tenantId, selection.groups, identity, count])
+        const isOfMany = asked.isOfMany(question)
+        const page = { stretches, sort, limit, offset, count, isOfMany }
+        const { rows, total: found, ...set } = await store.listAssets(handle, selection, page)
+        if (set.isOfMany === true && !isOfMany) asked.noteMany(question)
         const seen = query.cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
-        const total = count ? (found ?? seen ?? (await totalOf(handle, selection))) : undefined
-        const last = rows.length === limit ? rows.at(-1)?.keys : undefined
+        const total = count ? (found ?? seen ?? (await totalOf(handle, selection, asked))) : undefined
+        const last = rows.length === limit ? rows.at(-1) : undefined
         const meta = {
           ...(total === undefined ? {} : { totalElements: total }),
           elements: rows.length,
           offset,
-          ...(last === undefined ? {} : { nextCursor: writeCursor(identity, last) }),
+          ...(last === undefined ? {} : { nextCursor: writeCursor(identity, store.placeOf(last, sort)) }),
         }
         const shown = rows.map((row) => projected(row, query.fields)).join(',')
         return new JsonText(`{"data":[${shown}],"meta":${JSON.stringify(meta)}}`)
@@ -118,10 +118,12 @@ function sortOf({ sort }: { sort?: string }): SortKey[] {
   }))
 }
 
-/** Without a filter, or with one for the value of a facet, the total is known; else it is counted. */
-function totalOf(handle: Handle, selection: Selection): Promise<number> {
+/** Without a filter, or with one for the value of a facet, the total is known; else it is counted, once if that will do. */
+function totalOf(handle: Handle, selection: Selection, asked: AskedBefore): Promise<number> {
   const { known, groups } = selection
   if (known === undefined) return store.countAssets(handle, selection)
+  if (known !== 'everything' && 'predicates' in known)
+    return asked.totalRelated(handle, known.predicates, () => store.countAssets(handle, selection))
   return known === 'everything' ? store.totalAssets(handle, groups) : totalWith(handle, { ...known, groups })
 }
 
@@ -142,10 +144,7 @@ async function assetAt(handle: Handle, id: string, at: string) {
 }
 
 /** The document is passed through as text; only a projection has to look inside. */
-function projected(
-  { id, accessGroup, document }: Omit<store.ShownAsset, 'version'>,
-  fields: string | undefined,
-): string {
+function projected({ id, accessGroup, document }: store.ShownAsset, fields: string | undefined): string {
   const whole = `{"id":"${id}","access_group":${JSON.stringify(accessGroup)},${document.slice(1)}`
   if (fields === undefined) return whole
   const asset = JSON.parse(whole) as AssetDocument

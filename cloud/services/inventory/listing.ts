@@ -14,8 +14,10 @@ export type Fragment = { sql: string; values: unknown[] }
 
 /** Assets that are found elsewhere than in their own rows. Both forms mean the same assets. */
 export type AssetSet = {
-  /** Selects their ids as `id`, some of them perhaps more than once. */
+  /** Selects their ids as `id`, as quickly as possible. */
   ids: string
+  /** Selects each of them once. */
+  once: string
   /** A condition on `a`. */
   has: string
 }

@@ -17,7 +17,7 @@ import { costCentreProperty, type PlantAsset, type PlantSize, plantAssets } from
 import { insertProperty } from './property-store.ts'
 import { countPredicates } from './relation-count-store.ts'
 import { searchText } from './search.ts'
-import { wordVector } from './word-store.ts'
+import { putWords } from './word-store.ts'
 
 /** How many assets share a transaction. */
 const batch = 5_000
@@ -93,10 +93,11 @@ type Planted = {
 
 type Rows = Parameters<typeof copyRows>[2]
 
-/** What is written of some assets: the rows of each table, in the order in which they need each other, and the counts. */
+/** What is written of some assets: the rows of each table, in the order in which they need each other, words and counts. */
 type Load = {
   tables: [name: string, rows: Rows][]
   columns: (AssetColumns & { access_group_id: string })[]
+  texts: { id: string; text: string }[]
   groups: Map<string, number>
   relations: { predicate: string }[]
 }
@@ -135,13 +136,22 @@ function loadOf(assets: readonly PlantAsset[], { tenantId, groups, propertyKey, 
       ['relations', relationRows(planted, { tenantId, time })],
     ],
     columns,
+    texts: planted.map(({ id, document, identifiers }) => {
+      const plain = identifiers.map(({ identifier }) => identifier)
+      return { id, text: searchText(document, plain) }
+    }),
     groups: new Map([...counts].map(([group, members]) => [group, members.length])),
     relations: planted.flatMap(({ relations }) => relations),
   }
 }
 
-async function write(tx: Transaction, owner: Owner, { tables, columns, groups, relations }: Load): Promise<void> {
+async function write(
+  tx: Transaction,
+  owner: Owner,
+  { tables, columns, texts, groups, relations }: Load,
+): Promise<void> {
   for (const [table, rows] of tables) await copyRows(owner, table, rows)
+  await putWords(tx, texts)
   await recountFacets(tx, { kept: [], coming: columns })
   await changeCounts(tx, groups)
   await countPredicates(tx, relations, 1)
@@ -178,7 +188,7 @@ function assetRows(
   ]
 }
 
-/** What belongs to an asset: identifiers, addresses, property values, words. */
+/** What belongs to an asset: identifiers, addresses, property values. */
 function partRows(planted: readonly Planted[], { tenantId, time }: Making): [string, Rows][] {
   const identifiers = {
     columns: ['tenant_id', 'asset_id', 'key', 'uncertainty', 'type', 'name', 'value', 'identifier', 'created_at'],
@@ -201,18 +211,10 @@ function partRows(planted: readonly Planted[], { tenantId, time }: Making): [str
       return values.map(({ key, value }) => [tenantId, id, key, value])
     }),
   }
-  const words = {
-    columns: ['tenant_id', 'asset_id', 'words'],
-    rows: planted.map(({ id, document, identifiers }) => {
-      const plain = identifiers.map(({ identifier }) => identifier)
-      return [tenantId, id, wordVector(tenantId, searchText(document, plain))]
-    }),
-  }
   return [
     ['asset_identifiers', identifiers],
     ['asset_addresses', addresses],
     ['asset_property_values', values],
-    ['asset_words', words],
   ]
 }
 

@@ -7,9 +7,11 @@ import { statement } from '../../platform/database/statement.ts'
 const parts = 8
 
 const changeStatement = statement(
-  `insert into relation_counts as c (tenant_id, predicate, part, relations)
-   select $1, predicate, $3::smallint, change from json_to_recordset($2::json) as r (predicate text, change bigint)
-   on conflict (tenant_id, predicate, part) do update set relations = c.relations + excluded.relations`,
+  `insert into relation_counts as c (tenant_id, predicate, part, relations, changes)
+   select $1, predicate, $3::smallint, change, abs(change)
+   from json_to_recordset($2::json) as r (predicate text, change bigint)
+   on conflict (tenant_id, predicate, part) do update
+   set relations = c.relations + excluded.relations, changes = c.changes + excluded.changes`,
 )
 
 /** Counts relations that came (1) or went (-1). */
@@ -44,4 +46,13 @@ const totalStatement = statement<{ total: number }>(
 /** How many relations there are, all or of some predicates, without counting. */
 export async function totalRelations(handle: Handle, predicates: readonly string[] | null): Promise<number> {
   return (await handle.row(totalStatement, predicates))?.total ?? 0
+}
+
+const changesStatement = statement<{ changes: number }>(
+  `select coalesce(sum(changes), 0)::bigint as changes from relation_counts where tenant_id = $1 and predicate = any($2)`,
+)
+
+/** How often relations of these predicates came and went: while it is the same, so are they. */
+export async function changesOf(handle: Handle, predicates: readonly string[]): Promise<number> {
+  return (await handle.row(changesStatement, predicates))?.changes ?? 0
 }

@@ -4,6 +4,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
 import { rowset } from '../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
+import type { AssetSet } from './listing.ts'
 import type { Ending, RelationRow, StatedRelation } from './relation.ts'
 import { countPredicates } from './relation-count-store.ts'
 
@@ -276,7 +277,7 @@ export type Ends = { side: Side; sql: string }
  * The assets at such ends, as a set: see `AssetSet`. With groups, relations whose other end is an asset outside them do
  * not count.
  */
-export function assetsAtEnds(ends: readonly Ends[], groupsParameter: string | undefined) {
+export function assetsAtEnds(ends: readonly Ends[], groupsParameter: string | undefined): AssetSet {
   const wheres = ends.map(({ side, sql }) => {
     const other = side === 'subject' ? 'object' : 'subject'
     const group = `(select o.access_group_id from assets o where o.tenant_id = $1 and o.id = r.${other}_id)`
@@ -287,5 +288,6 @@ export function assetsAtEnds(ends: readonly Ends[], groupsParameter: string | un
   const gathered = wheres.map(({ id, where }) => `select ${id} as id from relations r where ${where}`)
   // `limit` keeps the planner from gathering them all.
   const asked = wheres.map(({ id, where }) => `(select true from relations r where ${id} = a.id and ${where} limit 1)`)
-  return { ids: gathered.join(' union all '), has: `(${asked.join(' or ')})` }
+  const once = gathered.length === 1 ? `select distinct s.id from (${gathered[0]}) as s` : gathered.join(' union ')
+  return { ids: gathered.join(' union all '), once, has: `(${asked.join(' or ')})` }
 }

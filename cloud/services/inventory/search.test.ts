@@ -44,26 +44,35 @@ test('there is never more than a column should hold, and never half a character'
   )
 })
 
-test('text is found by what follows each beginning of a word, up to the next blank', () => {
+test('text is found by each word with the two that follow it, up to the next blank', () => {
   assert.deepEqual(
-    [...wordsIn('drive-12.b\n(02:1b)  für 泵站')],
-    ['drive-12.b', '12.b', 'b', '02:1b)', '1b)', 'für', '泵站', '站'],
+    [...wordsIn('drive-12.b.c\n(02:1b)  für 泵站')],
+    ['drive-12.b', '12.b.c', 'b.c', 'c', '02:1b', '1b', 'für', '泵站', '站'],
   )
   assert.deepEqual(wordsLookedFor('  Drive-12, (FÜR) drive-12 * '), ['drive-12', 'für'])
+  assert.deepEqual(wordsLookedFor('02:1b:00:7f:33'), ['02:1b:00', '1b:00:7f', '00:7f:33'])
 })
 
-test('whatever part of a text begins with a word is found', () => {
-  const text = fc.string({
-    unit: fc.constantFrom('a', 'B', '7', 'é', '泵', '-', ':', ' ', '\n', "'", '\\'),
-    maxLength: 90,
-  })
+test('whatever part of a text begins with a word is found, also where words were kept up to the next blank', () => {
+  const letters = fc.constantFrom('a', 'B', '7', 'é', '泵', '-', ':', ' ', '\n', "'", '\\')
+  const text = fc.string({ unit: letters, maxLength: 90 })
   fc.assert(
     fc.property(text, fc.nat(), fc.nat(), (whole, start, length) => {
       const words = [...wordsIn(whole.toLowerCase())]
-      const word = words[start % Math.max(1, words.length)] ?? ''
-      const part = word.slice(0, 1 + (length % Math.max(1, word.length)))
-      for (const looked of wordsLookedFor(part)) assert.ok(words.some((known) => known.startsWith(looked)))
+      const chunks = whole.split(/\s+/).filter((chunk) => chunk !== '')
+      const chunk = chunks[start % Math.max(1, chunks.length)] ?? ''
+      const begins = [...chunk.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu)].map(({ index }) => index)
+      const from = begins[start % Math.max(1, begins.length)] ?? chunk.length
+      const part = chunk.slice(from, from + 1 + (length % 40))
+      const before = begins.map((start) => chunk.toLowerCase().slice(start, start + 48))
+      for (const looked of wordsLookedFor(part)) {
+        for (const found of [words, before])
+          assert.ok(
+            found.some((known) => known.startsWith(looked)),
+            `${part} in ${whole}`,
+          )
+      }
     }),
-    { numRuns: 300 },
+    { numRuns: 500 },
   )
 })

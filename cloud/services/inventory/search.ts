@@ -5,8 +5,8 @@ import { type Identifier, nameOf, valueTextOf } from './identifier.ts'
 /** How much text of an asset is looked at. */
 export const searchBytes = 8 * 1024
 
-/** How many words of it, and how many characters from the beginning of each. */
-const most = { words: 1_000, length: 48 } as const
+/** How many words of it, how many of them together, and how many characters of these. */
+const most = { words: 1_000, together: 3, length: 48 } as const
 
 /** Text that is the same for many assets, or that nobody types. */
 const silent = new Set([
@@ -48,30 +48,59 @@ function collect(name: string, value: unknown, into: string[]): void {
 }
 
 const blanks = /\s+/u
-const wordStart = /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu
-const atEnds = /^[^\p{L}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu
+/** Letters and digits without anything between them; in scripts without blanks, each character begins one. */
+const anyWord = /[\p{L}\p{N}](?:(?!\p{Ideographic})[\p{L}\p{M}\p{N}])*/gu
+/** The same where there is nothing else, which is most often so, and several times as fast. */
+const plainWord = /[a-z0-9]+/g
+const isPlain = /^[\0-\x7f]*$/
 
 /**
- * Everything that a text can be found by: from each place where a word begins to the next blank. So `02:1b:00` is found
- * by `02:1b`, by `1b:00` and by `00`, and each by one look into an index.
+ * Everything that a text can be found by: each word with the two that follow it up to the next blank. So `02:1b:00:7f` is
+ * found by `02:1b`, by `1b:00:7f` and by `7f`, each with one look into an index, and names that are built alike share
+ * most of what they are found by.
  */
 export function wordsIn(text: string): Set<string> {
   const words = new Set<string>()
-  for (const chunk of text.split(blanks)) {
-    for (const { index } of chunk.matchAll(wordStart)) {
-      if (words.size < most.words) words.add(shortened(chunk.slice(index)))
-    }
+  for (const line of text.split('\n')) {
+    for (const word of wordsOfLine(line)) if (words.size < most.words) words.add(word)
   }
   return words
 }
 
-/** What somebody looks for, word by word: each must be the beginning of a word of the asset. */
+/** Most assets of a plant share most of their lines: the words of those that came lately are at hand. */
+const lately = { now: new Map<string, readonly string[]>(), before: new Map<string, readonly string[]>() }
+const mostLately = { lines: 2_000, length: 100 } as const
+
+function wordsOfLine(line: string): readonly string[] {
+  const known = lately.now.get(line) ?? lately.before.get(line)
+  const words = known ?? line.split(blanks).flatMap(runsOf)
+  if (line.length > mostLately.length || lately.now.has(line)) return words
+  if (lately.now.size === mostLately.lines) [lately.before, lately.now] = [lately.now, new Map()]
+  lately.now.set(line, words)
+  return words
+}
+
+/**
+ * What somebody looks for: each must be the beginning of something that the asset is found by. Of many words without a
+ * blank between them, that is each three that follow each other.
+ */
 export function wordsLookedFor(text: string): string[] {
-  const words = storableText(text)
-    .toLowerCase()
-    .split(blanks)
-    .map((word) => shortened(word.replace(atEnds, '')))
-  return [...new Set(words)].filter((word) => word !== '')
+  const wanted = new Set<string>()
+  for (const chunk of storableText(text).toLowerCase().split(blanks)) {
+    const runs = runsOf(chunk)
+    for (const run of runs.slice(0, Math.max(1, runs.length - most.together + 1))) wanted.add(run)
+  }
+  return [...wanted]
+}
+
+/** From each beginning of a word, up to the end of the last that belongs together with it. */
+function runsOf(chunk: string): string[] {
+  const words = [...chunk.matchAll(isPlain.test(chunk) ? plainWord : anyWord)]
+  return words.map(({ index: start }, place) => {
+    const last = words[Math.min(place + most.together, words.length) - 1]
+    const end = last === undefined ? chunk.length : last.index + last[0].length
+    return shortened(chunk.slice(start, end))
+  })
 }
 
 function shortened(word: string): string {

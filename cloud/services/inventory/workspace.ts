@@ -14,7 +14,7 @@ import { idsIn, keysIn } from './payload.ts'
 import { type RelationRow, relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, endRelationsOf, putRelations } from './relation-store.ts'
 import { searchText } from './search.ts'
-import { putWords } from './word-store.ts'
+import { deleteWords, putWords } from './word-store.ts'
 
 /** An asset while a batch is applied. */
 export type WorkingAsset = {
@@ -230,6 +230,7 @@ export async function saveWorkspace(tx: Transaction, workspace: Workspace): Prom
     recountFacets(tx, { kept: [...known, ...gone], coming: [...fresh, ...changed] }),
     store.putAssets(tx, { fresh, changed }),
     putWords(tx, texts),
+    deleteWords(tx, gone),
     moveIdentifiers(tx, workspace.moves),
     store.deleteAssets(tx, gone),
     store.insertIdentifiers(tx, rows),
