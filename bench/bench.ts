@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
 import { front } from './front.ts'
+import { gateway } from './gateway.ts'
 import { gateways } from './gateways.ts'
 import { inventory } from './inventory.ts'
 import { reads } from './reads.ts'
@@ -37,6 +38,7 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   reads,
   discovery: discover,
   gateways,
+  gateway,
   credentials,
 }
 
