@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util'
 import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
 import { front } from './front.ts'
+import { gateway } from './gateway.ts'
+import { gateways } from './gateways.ts'
 import { inventory } from './inventory.ts'
 import { reads } from './reads.ts'
 import { print, type Report } from './report.ts'
@@ -35,6 +37,8 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   inventory,
   reads,
   discovery: discover,
+  gateways,
+  gateway,
   credentials,
 }
 

@@ -40,11 +40,6 @@ const ticksPerSecond = 100
 export function databaseCpuMicros(home: string): number {
   if (process.platform !== 'linux') return Number.NaN
   const [postmaster = ''] = readText(join(home, 'postgres', 'data', 'postmaster.pid')).split('\n')
-  // In the line of a process, counted after its name: its parent, its own user and system time, that of its ended ones.
-  const fieldsOf = (pid: string) => {
-    const stat = readText(`/proc/${pid}/stat`)
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  }
   const ended = fieldsOf(postmaster)
   const ticks = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -52,7 +47,24 @@ export function databaseCpuMicros(home: string): number {
     .filter(([, parent]) => parent === postmaster)
     .map((fields) => Number(fields[11]) + Number(fields[12]))
     .concat(Number(ended[13]) + Number(ended[14]))
-  return (ticks.reduce((sum, each) => sum + each, 0) * 1_000_000) / ticksPerSecond
+  return microsOf(ticks.reduce((sum, each) => sum + each, 0))
+}
+
+/** CPU time of one process so far, all its threads, in microseconds; known on Linux only. */
+export function cpuMicrosOf(pid: number): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const fields = fieldsOf(String(pid))
+  return microsOf(Number(fields[11]) + Number(fields[12]))
+}
+
+/** In the line of a process, counted after its name: its parent, its own user and system time, that of its ended ones. */
+function fieldsOf(pid: string): string[] {
+  const stat = readText(`/proc/${pid}/stat`)
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+function microsOf(ticks: number): number {
+  return (ticks * 1_000_000) / ticksPerSecond
 }
 
 /** A process may end while it is looked at. */
