@@ -67,6 +67,11 @@ export function insideOf(page: Page) {
   return page.locator('ix-application h1').first()
 }
 
+/** The entry of an area in the navigation. */
+export function navigationTo(page: Page, title: string) {
+  return page.locator('ix-menu-item').filter({ hasText: title })
+}
+
 /** Fills in the sign-in page. */
 export async function typeAt(page: Page, { name, password }: Typed): Promise<void> {
   await page.getByLabel('Name').fill(name)
