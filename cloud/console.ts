@@ -7,13 +7,14 @@ const distFolder = fileURLToPath(new URL('../web/dist/', import.meta.url))
 
 /**
  * No script and no style but those of the build, no request to anybody else. Text becomes markup only through the one
- * policy that the console installs, which lets drawings of its own icons pass and nothing else.
+ * policy that the console installs, which lets drawings of its own icons pass and nothing else. Pictures may be blobs:
+ * what the platform draws is fetched with a token first.
  */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self'",
+  "img-src 'self' blob:",
   "font-src 'self'",
   "connect-src 'self'",
   "worker-src 'self'",

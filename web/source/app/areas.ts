@@ -1,8 +1,12 @@
 import { area as account } from '../pages/account/area.ts'
 import { area as assets } from '../pages/assets/area.ts'
+import { area as audit } from '../pages/audit/area.ts'
+import { area as events } from '../pages/events/area.ts'
 import { area as inbox } from '../pages/inbox/area.ts'
+import { area as jobs } from '../pages/jobs/area.ts'
 import { area as start } from '../pages/start/area.ts'
+import { area as workflows } from '../pages/workflows/area.ts'
 import type { Area } from './area.ts'
 
 /** Every area of the console, in the order of the navigation. */
-export const areas: readonly Area[] = [start, inbox, assets, account]
+export const areas: readonly Area[] = [start, inbox, assets, jobs, workflows, events, audit, account]
