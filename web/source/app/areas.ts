@@ -5,8 +5,9 @@ import { area as events } from '../pages/events/area.ts'
 import { area as inbox } from '../pages/inbox/area.ts'
 import { area as jobs } from '../pages/jobs/area.ts'
 import { area as start } from '../pages/start/area.ts'
+import { area as topology } from '../pages/topology/area.ts'
 import { area as workflows } from '../pages/workflows/area.ts'
 import type { Area } from './area.ts'
 
 /** Every area of the console, in the order of the navigation. */
-export const areas: readonly Area[] = [start, inbox, assets, jobs, workflows, events, audit, account]
+export const areas: readonly Area[] = [start, inbox, assets, topology, jobs, workflows, events, audit, account]
