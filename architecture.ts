@@ -22,6 +22,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/platform',
       'cloud/services/audit',
       'cloud/services/authorization',
+      'cloud/services/credentials',
       'cloud/services/discovery',
       'cloud/services/events',
       'cloud/services/gatekeeper',
@@ -36,6 +37,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   'cloud/services/audit': { holds: 'Who did what: list, export, verify', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/authorization': {
     holds: 'Roles, access groups, grants, and why',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/credentials': {
+    holds: 'What gateways need to get into devices: schemas, instances and their secrets, where they apply',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/discovery': {
@@ -123,6 +128,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/services/events',
   'cloud/services/identity',
   'link-sdk',
+  'links',
 ]
 
 /** A library that one folder alone may know. */

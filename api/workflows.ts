@@ -313,6 +313,15 @@ export const workflows = contract({
       answers: { 200: data(closed({ lease: Lease, state: stateName })) },
       errors: ['lease_lost'],
     },
+    readLease: {
+      method: 'GET',
+      path: '/jobs/{id}/lease',
+      summary: 'By which lease a client holds a job right now',
+      access: 'peer',
+      params: closed({ id: Uuid }),
+      query: closed({ clientId }),
+      answers: { 200: data(Type.Union([Type.Null(), closed({ id: Uuid })])) },
+    },
     moveJob: {
       method: 'POST',
       path: '/jobs/{id}/moves',

@@ -143,7 +143,13 @@ describe('a gateway', () => {
         cloud.found(job).map(({ name }) => name),
         ['Device 1', 'Device 2'],
       )
-      assert.deepEqual(cloud.errors(job), [{ code: 16, description: 'no', device: { ipAddress: '10.0.0.1' } }])
+      assert.deepEqual(cloud.errors(job), [
+        {
+          code: 16,
+          description: 'The device is protected, and there are no credentials for its address',
+          device: { ipAddress: '10.0.0.1' },
+        },
+      ])
       assert.equal(asked.options[0].value.uint64_value, '7')
       const order = cloud.calls.filter(({ body, params }) => params.id === job || body.data.jobId === job)
       assert.equal(order.at(-1)?.operation, 'endJob')

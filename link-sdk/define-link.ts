@@ -1,12 +1,10 @@
 import type { JsonValue, VariantValue } from '@millwright/api/variant.ts'
+import type { Credential } from './credential.ts'
 import type { Asset } from './device-identifiers.ts'
 import type { LinkError } from './link-error.ts'
 import type { Log } from './log.ts'
 import { faultsOf, type Manifest } from './manifest.ts'
 import type { Filter, Options } from './parameters.ts'
-
-/** A secret for a device; user name and password where it has the usual shape. */
-export type Credential = { schemaUri: string; text: string; username?: string; password?: string }
 
 /** Where a device is, in words of the link: whatever it put into `address` when it found the device. */
 export type Address = { readonly [field: string]: JsonValue }

@@ -44,6 +44,7 @@ const crossing = [
   'cloud/platform/requests/idempotency.test.ts',
   'cloud/services/audit/service.test.ts',
   'cloud/services/authorization/access-groups.test.ts',
+  'cloud/services/credentials/deliveries.test.ts',
   'cloud/services/events/stream.test.ts',
   'cloud/services/identity/sign-in.test.ts',
   'cloud/services/inventory/assets.test.ts',

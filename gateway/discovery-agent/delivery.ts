@@ -1,4 +1,4 @@
-import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import type { CredentialUse, DeviceError } from '@millwright/api/gatekeeper.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Log } from '../log.ts'
 import type { Document } from '../mapping/document.ts'
@@ -6,7 +6,15 @@ import type { Outgoing } from '../outgoing.ts'
 
 /** What waits in the spool: findings of a job, and after them its end. */
 export type Parcel =
-  | { kind: 'found'; jobId: string; lease: string; sequence: number; assets: Document[]; errors: DeviceError[] }
+  | {
+      kind: 'found'
+      jobId: string
+      lease: string
+      sequence: number
+      assets: Document[]
+      errors: DeviceError[]
+      uses?: CredentialUse[]
+    }
   | { kind: 'end'; jobId: string; lease: string; state: 'FINISHED' | 'FAILED' | 'CANCELED'; message?: string }
 
 /** Refusals that may be over later: no token for now, too many at once, something down. */
@@ -35,8 +43,9 @@ export async function deliver(parcel: Parcel, { outgoing, log, attempt }: Delive
 
 async function send(parcel: Parcel, { gatekeeper }: Outgoing): Promise<void> {
   if (parcel.kind === 'found') {
-    const { kind: _, jobId, ...data } = parcel
-    await gatekeeper.uploadFound({ params: { id: jobId }, body: { data } })
+    const { kind: _, jobId, uses = [], ...data } = parcel
+    const body = { data: { ...data, ...(uses.length === 0 ? {} : { uses }) } }
+    await gatekeeper.uploadFound({ params: { id: jobId }, body })
     return
   }
   const { kind: _, lease, ...data } = parcel

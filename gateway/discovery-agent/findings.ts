@@ -1,4 +1,4 @@
-import { type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import { type CredentialUse, type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { Mapped } from '../mapping/asset.ts'
 import type { Document } from '../mapping/document.ts'
@@ -8,16 +8,26 @@ import { errorOfMapping } from './device-error.ts'
 export const batchLimits = {
   assets: gatekeeperLimits.foundPerUpload,
   errors: gatekeeperLimits.errorsPerUpload,
+  uses: gatekeeperLimits.usesPerUpload,
   bytes: 700 * 1024,
   ageMs: 1_000,
 } as const
 
-export type Batch = { assets: Document[]; errors: DeviceError[] }
+export type Batch = { assets: Document[]; errors: DeviceError[]; uses: CredentialUse[] }
+
+/** Which credentials were tried at an address, and whether they were right. */
+export type Use = Omit<CredentialUse, 'asset'>
+
+export type Finding = {
+  devices?: { mapped: Mapped; use?: Use }[]
+  errors?: DeviceError[]
+  uses?: Use[]
+}
 
 /** Gathers what a scan finds into batches and hands them on, one after the other. */
 export class Findings {
   readonly #handIn: (batch: Batch) => Promise<void>
-  #batch: Batch = { assets: [], errors: [] }
+  #batch = emptyBatch()
   #bytes = 0
   #waiting = 0
   #handing: Promise<void> = Promise.resolve()
@@ -30,13 +40,15 @@ export class Findings {
   }
 
   /** Back when there is room for more: whoever finds faster than the cloud takes is held up here. */
-  async add({ mapped, errors = [] }: { mapped: readonly Mapped[]; errors?: readonly DeviceError[] }): Promise<void> {
-    for (const one of mapped) {
-      const fault = errorOfMapping(one)
-      if (one.asset !== undefined) await this.#addAsset(one.asset)
+  async add({ devices = [], errors = [], uses = [] }: Finding): Promise<void> {
+    for (const { mapped, use } of devices) {
+      const fault = errorOfMapping(mapped)
+      const asset = mapped.asset === undefined ? undefined : await this.#addAsset(mapped.asset)
+      if (use !== undefined) await this.#addUse(use, asset)
       if (fault !== undefined) await this.#addError(fault)
     }
     for (const error of errors) await this.#addError(error)
+    for (const use of uses) await this.#addUse(use)
   }
 
   /** Hands in what is there; back when all of it is safe. Throws when something could not be kept. */
@@ -44,9 +56,9 @@ export class Findings {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const batch = this.#batch
-    this.#batch = { assets: [], errors: [] }
+    this.#batch = emptyBatch()
     this.#bytes = 0
-    if (batch.assets.length === 0 && batch.errors.length === 0) return this.#handing
+    if (batch.assets.length + batch.errors.length + batch.uses.length === 0) return this.#handing
     this.#waiting += 1
     this.#handing = this.#handing
       .then(() => this.#handIn(batch))
@@ -64,16 +76,26 @@ export class Findings {
     else this.flush().catch(() => undefined)
   }
 
-  async #addAsset(asset: Document): Promise<void> {
+  /** Its place in the batch; undefined when it is too large for any. */
+  async #addAsset(asset: Document): Promise<number | undefined> {
     const bytes = Buffer.byteLength(JSON.stringify(asset))
     if (bytes > batchLimits.bytes) {
       const description = `A device tells ${bytes} bytes about itself, more than the ${batchLimits.bytes} that can be taken over`
-      return this.#addError({ code: Code.OUT_OF_RANGE, description })
+      await this.#addError({ code: Code.OUT_OF_RANGE, description })
+      return undefined
     }
     if (this.#batch.assets.length >= batchLimits.assets) await this.flush()
     await this.#makeRoom(bytes)
     this.#batch.assets.push(asset)
     this.counts.found += 1
+    return this.#batch.assets.length - 1
+  }
+
+  /** Beside the asset that it is about, however full the batch is: a use is small. */
+  async #addUse(use: Use, asset?: number): Promise<void> {
+    if (asset === undefined && this.#batch.uses.length >= batchLimits.uses - batchLimits.assets) await this.flush()
+    this.#batch.uses.push({ ...use, ...(asset === undefined ? {} : { asset }) })
+    this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
   }
 
   async #addError(error: DeviceError): Promise<void> {
@@ -88,4 +110,8 @@ export class Findings {
     this.#bytes += bytes
     this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
   }
+}
+
+function emptyBatch(): Batch {
+  return { assets: [], errors: [], uses: [] }
 }

@@ -16,6 +16,8 @@ export type SuiteSettings = {
   vendor?: string
   /** What to ask a discovery for: a range that has devices, but not too many. */
   request?: MessageInitShape<typeof DiscoverRequestSchema>
+  /** What opens a protected device, as JSON text in the shape of the link's schema. */
+  credentials?: string
   /** Of one call. */
   withinMs?: number
   /** `host:port` of a registry that should know the link. */

@@ -2,6 +2,7 @@ import { Client, credentials, status } from '@grpc/grpc-js'
 import { interfaceName, linkServices, ourVendor, wireMethod } from '@millwright/api/link-protocol.ts'
 import { callUnary } from '../call.ts'
 import { type Check, type CheckResult, expect, NotApplicable, runCheck, Subject, type SuiteSettings } from './check.ts'
+import { credentialChecks } from './credential-checks.ts'
 import { discoverChecks, type Findings, runDiscovery } from './discover-checks.ts'
 import { infoChecks } from './info-checks.ts'
 import { propertyChecks } from './property-checks.ts'
@@ -21,7 +22,8 @@ export async function* checkLink(settings: SuiteSettings): AsyncGenerator<CheckR
     discovery ??= runDiscovery(of)
     return discovery
   }
-  for (const check of [...infoChecks, ...discoverChecks(found), ...propertyChecks(found), registered]) {
+  const checks = [infoChecks, discoverChecks(found), credentialChecks(found), propertyChecks(found), registered]
+  for (const check of checks.flat()) {
     yield await runCheck(check, subject)
   }
 }

@@ -3,6 +3,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
+import type { Tried } from './credential-uses.ts'
 
 export type Outcome = 'new' | 'changed' | 'unchanged' | 'gone'
 export type Finding = { assetId: string; name: string | null; outcome: Outcome }
@@ -10,6 +11,7 @@ export type Finding = { assetId: string; name: string | null; outcome: Outcome }
 export type Upload = {
   assets: Record<string, unknown>[]
   errors: DeviceError[]
+  tried?: Tried
 }
 export type Place = { runId: string; lease: string; sequence: number }
 

@@ -5,6 +5,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Job, JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import { tellUses } from './credential-uses.ts'
 import {
   type Finding,
   insertErrors,
@@ -109,6 +110,7 @@ async function ingest(context: Context, caller: Caller, { discovery, place, uplo
         })
   const ids = [...new Set(written.flatMap((one) => ('assetId' in one ? [one.assetId] : [])))]
   if (ids.length > 0) await stateFound(context, actor, { discovery, ids })
+  if (upload.tried !== undefined) await tellUses(context, actor, { gatewayId, tried: upload.tried, written })
   const failed = written.flatMap((one, index) =>
     'problem' in one ? [deviceError(one.problem, upload.assets[index])] : [],
   )

@@ -7,6 +7,8 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { answer, type Context, type Handlers, service } from '../../platform/service.ts'
 import { Attendance } from './attendance.ts'
+import { credentialHandlers } from './credentials.ts'
+import { ownJob, requireGateway } from './gateway.ts'
 
 export const gatekeeperService = service({
   contract: gatekeeper,
@@ -99,10 +101,12 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       if (runId === undefined) throw new Problem('not_found', `The job ${id} is no discovery`)
       const accepted = await discoveries(caller).recordUpload({
         params: { id: runId },
-        body: { data: { gatewayId: caller.principal.id, ...data } },
+        body: { data: { gatewayId: caller.principal.id, jobId: id, ...data } },
       })
       return answer(202, accepted)
     },
+
+    ...credentialHandlers(context),
 
     async reportLinks({ body: { data } }, caller) {
       requireGateway(caller)
@@ -110,16 +114,6 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       return discoveries(caller).recordLinks({ params: { gatewayId: caller.principal.id }, body: { data } })
     },
   }
-}
-
-function requireGateway({ principal }: Caller): void {
-  if (principal.kind === 'gateway') return
-  throw new Problem('forbidden', 'This is the work of gateways: sign in as one')
-}
-
-/** A job of this gateway; those of others are not there. */
-async function ownJob(context: Context, caller: Caller, id: string): Promise<WorkflowJob> {
-  return context.peers(workflows, caller).getJob({ params: { id }, query: {} })
 }
 
 /** The run of a discovery that a job is for. */

@@ -8,13 +8,13 @@ import type { Context, Handlers } from '../../platform/service.ts'
 import { isNews, type JobRow, showJob } from './job.ts'
 import { changeStatus } from './job-change.ts'
 import { findJob, lockJob } from './job-store.ts'
-import { claimJob, holdJob, renewLease } from './lease-store.ts'
+import { claimJob, findLease, holdJob, renewLease } from './lease-store.ts'
 import { reached } from './side.ts'
 import { moved, stateWhenTaken } from './transition.ts'
 import type { Waiters } from './waiters.ts'
 import { workflowOf } from './workflow-lookup.ts'
 
-type Names = 'takeJob' | 'renewLease' | 'moveJob' | 'awaitJob'
+type Names = 'takeJob' | 'renewLease' | 'readLease' | 'moveJob' | 'awaitJob'
 
 type Taken = { job: WorkflowJob; lease: { id: string; expiresTimestamp: string } }
 
@@ -53,6 +53,11 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
           await changeStatus(tx, { row, workflow: await workflowOf(tx, row), state, report })
         return { data: { lease: { id: leaseId, expiresTimestamp }, state } }
       })
+    },
+
+    async readLease({ params: { id }, query: { clientId } }, caller) {
+      const lease = await database.read(caller, (handle) => findLease(handle, { jobId: id, clientId }))
+      return { data: lease ?? null }
     },
 
     async moveJob({ params: { id }, body: { data } }, caller) {
