@@ -12,7 +12,7 @@ const drawn: Readonly<Record<string, string>> = {
   'list 50 of one gateway': '50 of a gateway',
   'list 50 by beginning of name': '50 by beginning of name',
   'list 100 with total': 'any 100, with the total',
-  [`list sorted by name, page 10000 by cursor`]: 'page 10,000, by cursor',
+  'list latest first': 'the latest 100',
   'total of many by makerAndState': '100 by maker and state, counted',
 }
 
