@@ -11,7 +11,7 @@ test('however many wait for work, everybody else is answered at once', async () 
   const admin = await hub.as('administrator')
   const gateway = await enrolledGateway(hub, admin)
   const asked = Array.from({ length: waiting }, () =>
-    gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['device-info'], waitSeconds: 6 } } }),
+    gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['device-info'], waitSeconds: 4 } } }),
   )
   let isOver = false
   const all = Promise.all(asked).finally(() => {
