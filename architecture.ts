@@ -22,6 +22,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/platform',
       'cloud/services/audit',
       'cloud/services/authorization',
+      'cloud/services/credentials',
       'cloud/services/discovery',
       'cloud/services/events',
       'cloud/services/gatekeeper',
@@ -36,6 +37,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   'cloud/services/audit': { holds: 'Who did what: list, export, verify', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/authorization': {
     holds: 'Roles, access groups, grants, and why',
+    mayImport: ['api', 'cloud/platform'],
+  },
+  'cloud/services/credentials': {
+    holds: 'What gateways need to get into devices: schemas, instances and their secrets, where they apply',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/discovery': {
@@ -104,6 +109,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/services/inventory',
       'e2e',
       'web',
+      'gateway',
     ],
   },
   e2e: { holds: 'The product as a user meets it', mayImport: ['api', 'cloud', 'cloud/platform'] },
@@ -125,6 +131,7 @@ export const testsMayAlsoImport: readonly string[] = [
   'cloud/services/events',
   'cloud/services/identity',
   'link-sdk',
+  'links',
 ]
 
 /** A library that one folder alone may know. */
@@ -163,4 +170,12 @@ export const emptyNames: readonly string[] = [
 ]
 
 /** Tables that all tenants share, because they are looked at before the tenant of a request is known. */
-export const referenceTables = ['tenants', 'directory', 'access_versions', 'signing_keys'] as const
+export const referenceTables = [
+  'tenants',
+  'master_keys',
+  'platform_keys',
+  'platform_secrets',
+  'directory',
+  'access_versions',
+  'signing_keys',
+] as const

@@ -7,6 +7,7 @@ import { useApi } from '../../app/visit.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { TextAreaField } from '../../components/fields.tsx'
 import { Form } from '../../components/form.tsx'
+import { objectInJson } from '../../components/json-text.ts'
 import { toldDone } from '../../components/toast.ts'
 import { workflowMessages } from './messages.ts'
 
@@ -25,7 +26,8 @@ export function NewWorkflowDialog({ onClose, onStored }: Given) {
   const [definition, setDefinition] = useState(() => JSON.stringify(example, null, 2))
   const [error, setError] = useState<string>()
   const submit = () => {
-    const workflow = parsed(definition)
+    // The platform says what is wrong with a document; here only whether it is one.
+    const workflow = objectInJson(definition) as Workflow | undefined
     setError(workflow === undefined ? text.notJson : undefined)
     return workflow === undefined ? false : store(workflow)
   }
@@ -51,13 +53,4 @@ export function NewWorkflowDialog({ onClose, onStored }: Given) {
       </Form>
     </Dialog>
   )
-}
-
-/** The platform says what is wrong with a document; here only whether it is one. */
-function parsed(text: string): Workflow | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,6 @@
-import { assetSchema, baseSchemaId, type JsonSchema } from '@millwright/api/asset-schema.ts'
+import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import { escapedPointer, isObject, outOfBounds } from './document.ts'
+import { escapedPointer, isObject, outOfBounds } from '../plain-object.ts'
 import { LinearPattern, PatternError } from './pattern.ts'
 
 /** How large a schema of a tenant may be. */
@@ -11,12 +11,13 @@ const drafts: Readonly<Record<string, '2019-09' | '2020-12'>> = {
   'https://json-schema.org/draft/2020-12/schema': '2020-12',
 }
 
-/** The public addresses of the base schema that existing links send: both hosts, every released version, any class. */
-const baseSchemaUrls =
-  /^https:\/\/(?:schema\.)?industrial-assets\.io\/(?:schemas\/iah\/base-schema\/released|base)\/v\d+(?:\.\d+){0,2}(?:\/(?:iah-)?[A-Za-z]+(?:\.schema)?(?:\.json)?)?\/?#?$/
-
-export function isBuiltInUrl(url: string): boolean {
-  return url === baseSchemaId || baseSchemaUrls.test(url)
+/** A schema of our own that uploaded ones may refer to, beside themselves. */
+export type BaseSchema = {
+  /** The name that references to it get. */
+  id: string
+  schema: JsonSchema
+  /** Whether an address means it. */
+  isNamed(url: string): boolean
 }
 
 export function draftOf(schema: JsonSchema): '2019-09' | '2020-12' {
@@ -28,10 +29,10 @@ export function draftOf(schema: JsonSchema): '2019-09' | '2020-12' {
 
 /**
  * A schema from outside is hostile until it is shown not to be: it may be huge, refer to the network, or be made to take
- * for ever. Answers the schema to compile, where every reference stays inside it or goes to the base schema; throws
- * `invalid_schema`, which says why, otherwise. It is the compiler that says whether it is a schema at all.
+ * for ever. Answers the schema to compile, where every reference stays inside it or goes to the base schema, if there is
+ * one; throws `invalid_schema`, which says why, otherwise. It is the compiler that says whether it is a schema at all.
  */
-export function checkSchema(schema: JsonSchema): JsonSchema {
+export function checkSchema(schema: JsonSchema, base?: BaseSchema): JsonSchema {
   const large = outOfBounds(schema, {
     depth: schemaLimits.depth,
     entries: schemaLimits.values,
@@ -46,13 +47,13 @@ export function checkSchema(schema: JsonSchema): JsonSchema {
   const places = placesIn(rest)
   for (const place of places) checkPlace(place)
   const anchors = new Set(places.flatMap(({ schema: { $anchor, $dynamicAnchor } }) => [$anchor, $dynamicAnchor]))
-  const known = { own, anchors, pointers: new Set(places.map(({ pointer }) => pointer)) }
+  const known = { own, anchors, base, pointers: new Set(places.map(({ pointer }) => pointer)) }
   for (const place of places) keepInside(place, known)
   return rest
 }
 
 /** A schema inside a schema, and where. */
-type Place = { schema: Record<string, unknown>; pointer: string }
+export type Place = { schema: Record<string, unknown>; pointer: string }
 
 const holdsSchemas = {
   one: [
@@ -74,7 +75,7 @@ const holdsSchemas = {
 } as const
 
 /** Every schema inside, itself first. What stands elsewhere (an example, a default) is data, and not looked at. */
-function placesIn(schema: Record<string, unknown>, pointer = ''): Place[] {
+export function placesIn(schema: Record<string, unknown>, pointer = ''): Place[] {
   const at = (value: unknown, ...path: string[]): Place[] =>
     isObject(value) ? placesIn(value, [pointer, ...path.map(escapedPointer)].join('/')) : []
   return [
@@ -112,7 +113,12 @@ function checkPattern(pattern: string, pointer: string): void {
   }
 }
 
-type Known = { own: unknown; anchors: ReadonlySet<unknown>; pointers: ReadonlySet<string> }
+type Known = {
+  own: unknown
+  base: BaseSchema | undefined
+  anchors: ReadonlySet<unknown>
+  pointers: ReadonlySet<string>
+}
 
 /** References to the base schema get the name that it has here; all others must point at a schema inside. */
 function keepInside({ schema, pointer }: Place, known: Known): void {
@@ -124,23 +130,26 @@ function keepInside({ schema, pointer }: Place, known: Known): void {
   }
 }
 
-function keptReference(reference: string, pointer: string, { own, anchors, pointers }: Known): string {
+function keptReference(reference: string, pointer: string, { own, base, anchors, pointers }: Known): string {
   const [address = '', fragment = ''] = reference.split('#', 2)
-  if (address !== '' && isBuiltInUrl(address)) {
-    if (fragment !== '' && !basePointers.has(fragment)) {
+  if (address !== '' && base?.isNamed(address)) {
+    if (fragment !== '' && !hasDefinition(base, fragment)) {
       throw refused(pointer, `refers to ${fragment}, which the base schema does not have`)
     }
-    return `${baseSchemaId}#${fragment}`
+    return `${base.id}#${fragment}`
   }
   if (address !== '' && address !== String(own).replace(/#$/, '')) {
-    throw refused(pointer, 'must stay inside the schema (#…) or refer to the base schema: nothing is ever fetched')
+    const or = base === undefined ? '' : ' or refer to the base schema'
+    throw refused(pointer, `must stay inside the schema (#…)${or}: nothing is ever fetched`)
   }
   const inside = fragment === '' || anchors.has(fragment) || pointers.has(decoded(fragment))
   if (!inside) throw refused(pointer, `refers to #${fragment}, where there is no schema`)
   return `#${fragment}`
 }
 
-const basePointers = new Set(Object.keys(assetSchema.$defs as object).map((name) => `/$defs/${name}`))
+function hasDefinition({ schema }: BaseSchema, pointer: string): boolean {
+  return pointer.startsWith('/$defs/') && Object.hasOwn(schema.$defs as object, pointer.slice('/$defs/'.length))
+}
 
 function decoded(fragment: string): string {
   try {
