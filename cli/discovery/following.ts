@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Discovery, discovery } from '@millwright/api/discovery.ts'
 import { type CloudEvent, events } from '@millwright/api/events.ts'
-import { plain } from '../output/text.ts'
+import { counted, plain } from '../output/text.ts'
 import { CommandError, exitCodes } from '../report.ts'
 import type { Session } from '../session/session.ts'
 import { messages } from '../streaming.ts'
@@ -25,8 +25,13 @@ export async function follow(session: Session, { assetLinkId, begin }: Following
   const release = session.terminal.onInterrupt(() => interruption.resolve('interrupted'))
   try {
     const jobId = await begin()
-    const end = await Promise.race([untilEnd(session, jobId), interruption.promise])
-    if (end === 'interrupted') return await stopOrLeave(session, jobId)
+    const looking = untilEnd(session, jobId, ended.signal)
+    const end = await Promise.race([looking, interruption.promise])
+    looking.catch(() => {})
+    if (end === 'interrupted') {
+      ended.abort()
+      return await stopOrLeave(session, jobId)
+    }
     // What was told before the end may still be on its way.
     await delay(lookMs)
     ended.abort()
@@ -58,23 +63,24 @@ async function showDevices(session: Session, { assetLinkId, signal, onOpen }: Sh
   }
 }
 
-async function untilEnd(session: Session, jobId: string): Promise<Discovery> {
+async function untilEnd(session: Session, jobId: string, signal: AbortSignal): Promise<Discovery> {
   for (;;) {
     const { data } = await session.api(discovery).getDiscovery({ params: { jobId } })
     if (['finished', 'failed', 'canceled'].includes(data.state)) return data
-    session.terminal.progress(progressLine(data))
-    await delay(lookMs)
+    if (!signal.aborted) session.terminal.progress(progressLine(data))
+    await delay(lookMs, undefined, { signal })
   }
 }
 
 const barWidth = 24
 
+/** Most links do not know how many devices there are before they have found them: then there is no bar to draw. */
 export function progressLine({ state, progress, found, created, errors, message }: Discovery): string {
+  if (state === 'created') return 'Waiting for the gateway'
   const full = Math.round((progress / 100) * barWidth)
-  const bar = `${'█'.repeat(full)}${'░'.repeat(barWidth - full)}`
-  const counts = [`${found} found`, `${created} new`, ...(errors > 0 ? [`${errors} errors`] : [])].join(', ')
-  const words = state === 'created' ? 'waiting for the gateway' : counts
-  return `${bar} ${String(progress).padStart(3)} %  ${words}${message === undefined ? '' : `  ${plain(message)}`}`
+  const bar = `${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${String(progress).padStart(3)} %  `
+  const counts = [`${found} found`, `${created} new`, ...(errors > 0 ? [counted(errors, 'error')] : [])].join(', ')
+  return `${progress === 0 ? '' : bar}${counts}${message === undefined ? '' : `  ${plain(message)}`}`
 }
 
 async function stopOrLeave(session: Session, jobId: string): Promise<never> {
@@ -114,6 +120,12 @@ async function conclude(session: Session, end: Discovery): Promise<void> {
 
 export function reportLine(end: Discovery): string {
   const { found, created, updated, unchanged, gone, errors, jobId } = end
-  const parts = [`${created} new`, `${updated} changed`, `${unchanged} unchanged`, `${gone} gone`, `${errors} errors`]
-  return `${found} devices: ${parts.join(', ')}. Report: millwright discoveries report ${jobId}`
+  const parts = [
+    `${created} new`,
+    `${updated} changed`,
+    `${unchanged} unchanged`,
+    `${gone} gone`,
+    counted(errors, 'error'),
+  ]
+  return `${counted(found, 'device')}: ${parts.join(', ')}. Report: millwright discoveries report ${jobId}`
 }

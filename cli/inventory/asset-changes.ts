@@ -2,6 +2,7 @@ import { type AssetDocument, inventory, inventoryLimits } from '@millwright/api/
 import type { Command } from 'commander'
 import { assetIds, propertyKey, readAsset } from '../lookup.ts'
 import { online, repeated } from '../online.ts'
+import { counted } from '../output/text.ts'
 import { usageError } from '../report.ts'
 import type { Session } from '../session/session.ts'
 import type { Terminal } from '../terminal.ts'
@@ -95,7 +96,7 @@ async function change(
   const ids = given.length > 0 ? await assetIds(session, given) : await matching(session, options)
   if (ids.length === 0) return session.terminal.tell('No asset matches.')
   if (given.length === 0 || asks !== undefined)
-    await confirm(session, `${asks ?? 'Change'} ${ids.length} assets?`, options)
+    await confirm(session, `${asks ?? 'Change'} ${counted(ids.length, 'asset')}?`, options)
   const results: Result[] = []
   for (let from = 0; from < ids.length; from += inventoryLimits.bulk) {
     const part = ids.slice(from, from + inventoryLimits.bulk)
