@@ -107,6 +107,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/platform/testing',
       'cloud/services/identity',
       'cloud/services/inventory',
+      'gateway',
     ],
   },
   e2e: { holds: 'The product as a user meets it', mayImport: ['api', 'cloud', 'cloud/platform'] },

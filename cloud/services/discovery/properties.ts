@@ -95,7 +95,7 @@ async function ask(context: Context, caller: Caller, { assetId, addresses, link,
     body: {
       clientId: link.gatewayId,
       workflow: deviceInfoWorkflow,
-      tags: [deviceInfoWorkflow],
+      tags: [deviceInfoWorkflow, `asset/${assetId}`],
       definition: {
         assetId,
         assetLinkId: link.appInstanceId,

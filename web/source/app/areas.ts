@@ -9,6 +9,7 @@ import { area as inbox } from '../pages/inbox/area.ts'
 import { area as jobs } from '../pages/jobs/area.ts'
 import { area as model } from '../pages/model/area.ts'
 import { area as start } from '../pages/start/area.ts'
+import { area as topology } from '../pages/topology/area.ts'
 import { area as workflows } from '../pages/workflows/area.ts'
 import type { Area } from './area.ts'
 
@@ -17,6 +18,7 @@ export const areas: readonly Area[] = [
   start,
   inbox,
   assets,
+  topology,
   discovery,
   credentials,
   jobs,
