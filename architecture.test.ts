@@ -9,9 +9,9 @@ import { readMigrations } from './cloud/platform/database/migrations.ts'
 import { migrationSources } from './cloud/prepare.ts'
 
 const root = import.meta.dirname
-const sources = globSync('**/*.{ts,js,mjs}', {
+const sources = globSync('**/*.{ts,tsx,js,mjs}', {
   cwd: root,
-  exclude: (name) => name === 'node_modules' || name === '.millwright' || name === '.git',
+  exclude: (name) => name === 'node_modules' || name === '.millwright' || name === '.git' || name === 'dist',
 })
   .filter((file) => !file.includes('node_modules/') && !file.includes('/generated/'))
   .toSorted()
@@ -258,7 +258,7 @@ describe('what is installed', () => {
         .filter((file) => file.startsWith(`${workspace}/`))
         .flatMap((file) =>
           importsOf(file)
-            .filter((target) => /^[@a-z]/.test(target) && !target.startsWith('node:'))
+            .filter((target) => /^[@a-z]/.test(target) && !/^(node|virtual):/.test(target))
             .map(packageOf),
         )
       return [...new Set(used)]

@@ -1,5 +1,6 @@
 import { audit } from './audit.ts'
 import { authorization } from './authorization.ts'
+import { credentials } from './credentials.ts'
 import { discovery } from './discovery.ts'
 import { events } from './events.ts'
 import { gatekeeper } from './gatekeeper.ts'
@@ -21,6 +22,7 @@ export const contracts = {
   onboarding,
   gatekeeper,
   discovery,
+  credentials,
   workflows,
   jobs,
 } as const

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
-import { DeviceError, gatekeeperLimits, LinkParameter, LinkReport } from './gatekeeper.ts'
+import { CredentialUse, DeviceError, gatekeeperLimits, LinkParameter, LinkReport } from './gatekeeper.ts'
 import { oneOf } from './inventory-shapes.ts'
 
 export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
@@ -284,6 +284,7 @@ export const discovery = contract({
       method: 'POST',
       path: '/assets/{id}/properties',
       summary: 'Read properties from the device itself',
+      waits: true,
       access: 'inventory_read_asset_data',
       readOnly: true,
       params: assetId,
@@ -304,6 +305,7 @@ export const discovery = contract({
       method: 'GET',
       path: '/assets/{id}/supported-properties',
       summary: 'Which properties the device can be asked for',
+      waits: true,
       access: 'inventory_read_asset_data',
       params: assetId,
       answers: {
@@ -329,10 +331,12 @@ export const discovery = contract({
       body: data(
         closed({
           gatewayId: Uuid,
+          jobId: Uuid,
           lease: Uuid,
           sequence: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
           assets: Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: gatekeeperLimits.foundPerUpload }),
           errors: Type.Array(DeviceError, { maxItems: gatekeeperLimits.errorsPerUpload }),
+          uses: Type.Optional(Type.Array(CredentialUse, { maxItems: gatekeeperLimits.usesPerUpload })),
         }),
       ),
       answers: { 202: data(closed({ accepted: count })) },
@@ -367,6 +371,32 @@ export const discovery = contract({
       ),
       answers: { 200: data(closed({ state: Type.String() })) },
       errors: ['not_found'],
+    },
+    resolveLink: {
+      method: 'GET',
+      path: '/gateways/{gatewayId}/link-product',
+      summary: 'Which product a link of a gateway is, as the inventory names it',
+      access: 'peer',
+      params: gatewayId,
+      query: closed({ assetLinkId: Type.String({ minLength: 1, maxLength: 256 }) }),
+      answers: { 200: data(Type.Union([Type.Null(), closed({ identifier: Type.String(), version: Type.String() })])) },
+    },
+    readLinkSchemas: {
+      method: 'GET',
+      path: '/asset-links/{assetId}/credential-schemas',
+      summary: 'Which product a running link is, and the credential schemas that it brings',
+      access: 'peer',
+      params: closed({ assetId: Uuid }),
+      answers: {
+        200: data(
+          closed({
+            identifier: Type.Optional(Type.String()),
+            version: Type.Optional(Type.String()),
+            schemas: LinkReport.properties.credentialSchemas,
+          }),
+        ),
+      },
+      errors: ['link_not_found'],
     },
     recordLinks: {
       method: 'PUT',

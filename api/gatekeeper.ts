@@ -6,7 +6,18 @@ import { WorkflowJob, workflowLimits } from './workflows.ts'
 
 /** What a gateway says and asks, beside the workflow engine's own southbound operations at the same prefix. */
 
-export const gatekeeperLimits = { linksPerGateway: 2_000, foundPerUpload: 500, errorsPerUpload: 1_000 } as const
+export const gatekeeperLimits = {
+  linksPerGateway: 2_000,
+  /** Bytes of a report of links: what they say about their filters and credentials is theirs to say. */
+  linkReportBytes: 8 * 1024 * 1024,
+  foundPerUpload: 500,
+  errorsPerUpload: 1_000,
+  /** Well below the time for which a lease lasts. */
+  renewalWaitSeconds: 15,
+  usesPerUpload: 1_000,
+  /** For how many addresses credentials are asked for at once. */
+  addressesPerRequest: 100,
+} as const
 
 const text = (maximum: number) => Type.String({ maxLength: maximum })
 
@@ -68,6 +79,31 @@ export const DeviceError = closed({
 })
 export type DeviceError = Static<typeof DeviceError>
 
+const address = Type.String({ minLength: 2, maxLength: 64, description: 'An IPv4 or IPv6 address' })
+
+/** Which credentials were tried at an address, by their id alone. `asset` is the place of what answered in the upload. */
+export const CredentialUse = closed({
+  asset: Type.Optional(Type.Integer({ minimum: 0, maximum: gatekeeperLimits.foundPerUpload - 1 })),
+  address,
+  instanceId: Uuid,
+  worked: Type.Boolean(),
+})
+export type CredentialUse = Static<typeof CredentialUse>
+
+/** What is to be tried at one address, in this order. */
+export const AddressCredentials = closed({
+  address,
+  known: Type.Boolean({ description: 'Whether one of them has opened this device before' }),
+  credentials: Type.Array(
+    closed({
+      instanceId: Uuid,
+      schemaUri: Type.String(),
+      credentials: Type.String({ description: 'JSON text, in clear' }),
+    }),
+  ),
+})
+export type AddressCredentials = Static<typeof AddressCredentials>
+
 const Lease = closed({ id: Uuid, expiresTimestamp: Timestamp })
 
 export const gatekeeper = contract({
@@ -81,6 +117,7 @@ export const gatekeeper = contract({
       method: 'POST',
       path: '/leases',
       summary: 'Take the next job of this gateway, or wait for one',
+      waits: true,
       access: 'glb_gateway_work',
       body: data(
         closed({
@@ -96,6 +133,9 @@ export const gatekeeper = contract({
       method: 'PUT',
       path: '/leases/{id}',
       summary: 'Keep a job, report its progress, and learn whether it shall be canceled',
+      description:
+        'With `waitSeconds` the answer comes when that time is over, or at once when the job shall be canceled.',
+      waits: true,
       access: 'glb_gateway_work',
       params: closed({ id: Uuid }),
       body: data(
@@ -103,6 +143,7 @@ export const gatekeeper = contract({
           jobId: Uuid,
           progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
           message: Type.Optional(text(workflowLimits.message)),
+          waitSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: gatekeeperLimits.renewalWaitSeconds })),
         }),
       ),
       answers: { 200: data(closed({ lease: Lease, cancelRequested: Type.Boolean() })) },
@@ -139,15 +180,39 @@ export const gatekeeper = contract({
           sequence: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
           assets: Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: gatekeeperLimits.foundPerUpload }),
           errors: Type.Array(DeviceError, { maxItems: gatekeeperLimits.errorsPerUpload }),
+          uses: Type.Optional(Type.Array(CredentialUse, { maxItems: gatekeeperLimits.usesPerUpload })),
         }),
       ),
       answers: { 202: data(closed({ accepted: Type.Integer({ minimum: 0 }) })) },
       errors: ['not_found'],
     },
+    requestCredentials: {
+      method: 'POST',
+      path: '/jobs/{id}/credentials',
+      summary: 'Credentials for protected devices that a job came across, by their address',
+      description:
+        'For the gateway that holds the job, for the link of the job, while the job runs. Name one `address`, or many `addresses`: each has one result, in their order. A `lease` that is named has to be the current one.',
+      access: 'glb_gateway_work',
+      answersSecret: true,
+      params: closed({ id: Uuid }),
+      body: data(
+        closed({
+          assetLinkId: Type.String({ minLength: 1, maxLength: 256 }),
+          address: Type.Optional(address),
+          addresses: Type.Optional(
+            Type.Array(address, { minItems: 1, maxItems: gatekeeperLimits.addressesPerRequest }),
+          ),
+          lease: Type.Optional(Uuid),
+        }),
+      ),
+      answers: { 200: data(Type.Array(AddressCredentials)) },
+      errors: ['not_found', 'conflict', 'lease_lost'],
+    },
     reportLinks: {
       method: 'PUT',
       path: '/links',
       summary: 'Which links are installed on this gateway, and which of them run',
+      bodyBytes: gatekeeperLimits.linkReportBytes,
       access: 'glb_gateway_work',
       body: data(
         closed({

@@ -84,6 +84,11 @@ const AuthorizationQuery = form({
 
 const byId = closed({ id: Uuid })
 
+/** How much a person may keep for themselves. */
+export const preferenceLimits = { names: 100, bytes: 32 * 1024 } as const
+
+const PreferenceName = Type.String({ pattern: '^[a-z][a-z0-9.-]{0,63}$', examples: ['assets.columns'] })
+
 export const identity = contract({
   name: 'identity',
   title: 'Identity and access management',
@@ -256,6 +261,25 @@ export const identity = contract({
       body: data(closed({ currentPassword: Type.String({ maxLength: 256, writeOnly: true }), newPassword: Password })),
       answers: { 204: empty },
       errors: ['wrong_password', 'weak_password', 'conflict', 'too_many_requests'],
+    },
+    readPreferences: {
+      method: 'GET',
+      path: '/preferences',
+      summary: 'What you set up for yourself, by name',
+      description: 'For user interfaces: chosen columns, saved views, the language. Nobody else sees it.',
+      access: 'signed-in',
+      answers: { 200: data(Type.Record(Type.String(), Type.Unknown())) },
+    },
+    putPreference: {
+      method: 'PUT',
+      path: '/preferences/{name}',
+      summary: 'Keep something for yourself under a name; null forgets it',
+      access: 'signed-in',
+      params: closed({ name: PreferenceName }),
+      bodyBytes: preferenceLimits.bytes,
+      body: data(closed({ value: Type.Unknown() })),
+      answers: { 204: empty },
+      errors: ['conflict'],
     },
     listServerUsers: {
       method: 'GET',

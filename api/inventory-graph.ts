@@ -1,7 +1,16 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { closed, data, Timestamp, Uuid } from './envelope.ts'
 import { entityTypes, Relation } from './inventory-relations.ts'
-import { byId, inventoryLimits, oneOf } from './inventory-shapes.ts'
+import {
+  byId,
+  caseInsensitive,
+  filterText,
+  freeText,
+  inventoryLimits,
+  managementStates,
+  oneOf,
+  reachabilityStates,
+} from './inventory-shapes.ts'
 
 /** What hangs on an asset, now and before. */
 
@@ -28,8 +37,21 @@ const GraphNode = closed({
   id: Uuid,
   name: Type.Optional(Type.String()),
   functional_object_type: Type.Optional(Type.String()),
+  manufacturer: Type.Optional(Type.String()),
+  management_state: Type.Optional(oneOf(managementStates)),
+  reachability_state: Type.Optional(oneOf(reachabilityStates)),
   depth: Type.Integer({ minimum: 0 }),
 })
+export type GraphNode = Static<typeof GraphNode>
+
+/** A relation without what is said about it: of a whole plant there are many. */
+const Edge = closed({
+  id: Relation.properties.id,
+  subject: Relation.properties.subject,
+  predicate: Relation.properties.predicate,
+  object: Relation.properties.object,
+})
+export type GraphEdge = Static<typeof Edge>
 
 const Graph = closed({ nodes: Type.Array(GraphNode), edges: Type.Array(Relation), truncated: Type.Boolean() })
 
@@ -75,6 +97,34 @@ export const graphOperations = {
     query: closed({ ...wayQuery, at, ...boundsQuery }),
     answers: { 200: data(Graph) },
     errors: ['not_found', 'history_gone'],
+  },
+  readTopology: {
+    method: 'GET',
+    path: '/topology',
+    summary:
+      'The plant as a graph: assets that match, what they are related to, and the relations between all of these',
+    description:
+      'Those that match have depth 0, what they are related to depth 1. Of a time before, those count which match now, ' +
+      'and without filter and q also those that are gone by now.',
+    access: 'inventory_read_asset_data',
+    query: closed({
+      filter: Type.Optional(filterText),
+      caseInsensitive,
+      q: freeText,
+      predicates: wayQuery.predicates,
+      at,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: inventoryLimits.topologyNodes, default: 2000 })),
+    }),
+    answers: {
+      200: data(
+        closed({
+          nodes: Type.Array(GraphNode),
+          edges: Type.Array(Edge),
+          truncated: Type.Boolean({ description: 'There is more than limit says' }),
+        }),
+      ),
+    },
+    errors: ['invalid_filter', 'unknown_property', 'history_gone'],
   },
   readGraphDifference: {
     method: 'GET',

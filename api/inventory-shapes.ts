@@ -21,6 +21,7 @@ export const inventoryLimits = {
   filterTerms: 64,
   graphDepth: 10,
   graphNodes: 2000,
+  topologyNodes: 10_000,
   /** Relations that one `relationsFilter` may follow on its way. */
   relationsFollowed: 10_000,
   historyDays: 36_500,
@@ -55,6 +56,8 @@ export const filterText = Type.String({ maxLength: inventoryLimits.filterBytes }
 export const caseInsensitive = Type.Optional(
   Type.Boolean({ default: false, description: 'Compare text without regard to case' }),
 )
+
+export const freeText = Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Free text' }))
 
 export const byId = closed({ id: Uuid })
 

@@ -53,4 +53,18 @@ export const systemEventOperations = {
     body: data(closed({ assetLink: Uuid, gateway: Uuid })),
     answers: { 200: data(closed({ deleted: Type.Integer({ minimum: 0 }) })) },
   },
+  locateAssets: {
+    method: 'POST',
+    path: '/system-events/whereabouts',
+    summary: 'Which assets that a gateway found are at which of these addresses',
+    access: 'peer',
+    readOnly: true,
+    body: data(
+      closed({
+        gateway: Uuid,
+        addresses: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: inventoryLimits.batch }),
+      }),
+    ),
+    answers: { 200: data(Type.Array(closed({ address: Type.String(), assetIds: Type.Array(Uuid) }))) },
+  },
 } as const

@@ -11,6 +11,7 @@ import {
   caseInsensitive,
   Document,
   filterText,
+  freeText,
   inventoryLimits,
   managementStates,
   oneOf,
@@ -23,6 +24,7 @@ import {
 import { systemEventOperations } from './inventory-system-events.ts'
 import { wholeOperations } from './inventory-whole.ts'
 
+export type { GraphEdge, GraphNode } from './inventory-graph.ts'
 export { type Entity, entityTypes, Predicate, Relation } from './inventory-relations.ts'
 export {
   type AssetDocument,
@@ -118,7 +120,7 @@ export const inventory = contract({
         ),
         caseInsensitive,
         sort: Type.Optional(Type.String({ maxLength: 1024, examples: ['name,-last_modified_timestamp'] })),
-        q: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Free text' })),
+        q: freeText,
         fields: Type.Optional(Type.String({ maxLength: 1024, description: 'Only these fields, separated by commas' })),
       }),
       answers: { 200: page(Document) },
@@ -305,6 +307,7 @@ export const inventory = contract({
       method: 'GET',
       path: '/status/{id}',
       summary: 'What became of an accepted write',
+      waits: true,
       access: 'signed-in',
       params: byId,
       query: closed({

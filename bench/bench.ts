@@ -1,8 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { keepChart } from './chart.ts'
+import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
 import { front } from './front.ts'
+import { gateway } from './gateway.ts'
+import { gateways } from './gateways.ts'
 import { inventory } from './inventory.ts'
 import { reads } from './reads.ts'
 import { print, type Report } from './report.ts'
@@ -36,6 +39,9 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   inventory,
   reads,
   discovery: discover,
+  gateways,
+  gateway,
+  credentials,
 }
 
 const { values, positionals } = parseArgs({

@@ -45,21 +45,32 @@ const ticksPerSecond = 100
 export function databaseCpuMicros(home: string): number {
   if (process.platform !== 'linux') return Number.NaN
   const [postmaster = ''] = readText(join(home, 'postgres', 'data', 'postmaster.pid')).split('\n')
-  // In the line of a process, counted after its name: its parent, and the user and system time of its ended ones.
-  const fieldsOf = (pid: string) => {
-    const stat = readText(`/proc/${pid}/stat`)
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  }
   const ended = fieldsOf(postmaster)
-  const endedMicros = ((Number(ended[13]) + Number(ended[14])) * 1_000_000) / ticksPerSecond
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && fieldsOf(name)[1] === postmaster)
-    .reduce((sum, pid) => sum + workedMicros(pid), endedMicros)
+    .reduce((sum, pid) => sum + workedMicros(pid), microsOf(Number(ended[13]) + Number(ended[14])))
 }
 
-/** CPU time of a process so far, in microseconds; known on Linux only. */
+/** CPU time of one process so far, all its threads, in microseconds; known on Linux only. */
+export function cpuMicrosOf(pid: number): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const fields = fieldsOf(String(pid))
+  return microsOf(Number(fields[11]) + Number(fields[12]))
+}
+
+/** CPU time of the first thread of a process so far, more exactly, in microseconds; known on Linux only. */
 export function workedMicros(pid: string | number): number {
   return Number(readText(`/proc/${pid}/schedstat`).split(' ')[0]) / 1000
+}
+
+/** In the line of a process, counted after its name: its parent, its own user and system time, that of its ended ones. */
+function fieldsOf(pid: string): string[] {
+  const stat = readText(`/proc/${pid}/stat`)
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+function microsOf(ticks: number): number {
+  return (ticks * 1_000_000) / ticksPerSecond
 }
 
 /** A process may end while it is looked at. */

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import type { CheckResult } from '@millwright/link-sdk/conformance/check.ts'
-import { readRequest } from '@millwright/link-sdk/conformance/request.ts'
+import { readCredentials, readRequest } from '@millwright/link-sdk/conformance/request.ts'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
 import type { LinkDefinition } from '@millwright/link-sdk/define-link.ts'
 import { runLink } from '@millwright/link-sdk/run-link.ts'
@@ -14,7 +14,14 @@ import { exitCodes } from './report.ts'
 
 const linksFolder = resolve(import.meta.dirname, '../links')
 
-type TestOptions = { vendor?: string; request?: string; registry?: string; timeout: number; json?: boolean }
+type TestOptions = {
+  vendor?: string
+  request?: string
+  credentials?: string
+  registry?: string
+  timeout: number
+  json?: boolean
+}
 
 export function addCommands(link: Command): void {
   link.enablePositionalOptions()
@@ -31,6 +38,7 @@ export function addCommands(link: Command): void {
     .argument('<host:port>', 'where the link listens')
     .option('--vendor <prefix>', 'whose names of the protocol it speaks (default: tries those that are known)')
     .option('--request <json>', 'what to discover: a DiscoverRequest in JSON; @file reads it from a file')
+    .option('--credentials <json>', 'what opens a protected device; @file reads it from a file')
     .option('--registry <host:port>', 'a registry that should know the link')
     .option('--timeout <seconds>', 'of one call', seconds, 30)
     .option('--json', 'one line of JSON for each check')
@@ -80,12 +88,13 @@ async function run(name: string, given: string[]): Promise<void> {
 
 const marks = { pass: '✓', fail: '✗', skip: '–' } as const
 
-async function test(endpoint: string, { request, timeout, json, ...given }: TestOptions): Promise<void> {
+async function test(endpoint: string, { request, credentials, timeout, json, ...given }: TestOptions): Promise<void> {
   const settings = {
     ...given,
     endpoint,
     withinMs: timeout * 1_000,
     ...(request === undefined ? {} : { request: await readRequest(request).catch(asStartError) }),
+    ...(credentials === undefined ? {} : { credentials: await readCredentials(credentials).catch(asStartError) }),
   }
   const counts = { pass: 0, fail: 0, skip: 0 }
   for await (const result of checkLink(settings)) {

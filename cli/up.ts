@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { RunningCloud } from '@millwright/cloud/start.ts'
 import { productVersion } from '@millwright/cloud/version.ts'
+import { ensureConsole } from './console.ts'
 import { reportAndExit } from './report.ts'
 
 const interactive = process.stdout.isTTY === true
@@ -28,7 +29,9 @@ export async function runCloud(
   const startedAt = performance.now()
   const signals = stopSignals()
   const own = withGateway ? Object.entries(environment).filter(([name]) => !gatewayVariables.test(name)) : undefined
+  const building = ensureConsole()
   const running = await start(own === undefined ? environment : Object.fromEntries(own)).catch(reportAndExit)
+  await building.catch((error: Error) => process.stderr.write(`${error.message}\n`))
   clearProgress()
   print(welcome(running, (performance.now() - startedAt) / 1000))
   const gateway = withGateway && running.hasLocalGateway ? localGateway(running, environment) : undefined

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { credentials } from '@millwright/api/credentials.ts'
+import { inventory } from '@millwright/api/inventory.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Client } from 'pg'
 import { v7 } from 'uuid'
 import { systemCaller } from './platform/access/system.ts'
 import { openClient } from './platform/database/connection.ts'
+import { enrolledGateway } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { tenantTables } from './platform/testing/statements.ts'
 import { askForToken } from './services/identity/testing.ts'
@@ -130,6 +133,10 @@ describe('every hot statement uses an index', () => {
           },
         },
       }),
+    'which assets of a gateway are at an address': () =>
+      hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })).locateAssets({
+        body: { data: { gateway: ids.asset, addresses: ['10.0.0.7', '10.0.0.508'] } },
+      }),
     'accepting and applying a write of an asset': async () => {
       await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
       await hub.settle()
@@ -153,9 +160,35 @@ describe('every hot statement uses an index', () => {
       assert.ok(taken)
       const [id, lease] = [taken.job.id, taken.lease.id]
       await engine.renewLease({ params: { id: lease }, body: { data: { jobId: id, clientId, progress: 7 } } })
+      await engine.readLease({ params: { id }, query: { clientId } })
       await engine.moveJob({ params: { id }, body: { data: { state: 'FINISHED', as: 'CLIENT', lease } } })
       await engine.takeJob({ body: { data: { ...wish, clientId: 'nobody' } } })
     },
+    'choosing credentials for an address': () =>
+      platform(hub).selectCredentials({
+        body: { data: { jobId: v7(), gatewayId: ids.gateway, product, address: '10.7.7.7', assetIds: [ids.asset] } },
+      }),
+    'remembering which credentials worked': () =>
+      platform(hub).recordUse({
+        body: {
+          data: {
+            jobId: v7(),
+            gatewayId: ids.gateway,
+            uses: [{ address: '10.7.7.7', instanceId: ids.instance, assetId: ids.asset, worked: true }],
+          },
+        },
+      }),
+    'the credentials of an address': () => admin.credentials.listInstances({ query: { address: '0.0.7.7' } }),
+    'credentials by name': () => admin.credentials.listInstances({ query: { name: 'instance-7' } }),
+    'one credential, its past and its uses': async () => {
+      const params = { instanceId: ids.instance }
+      await admin.credentials.getInstance({ params })
+      await admin.credentials.listInstanceVersions({ params })
+      await admin.credentials.readInstanceUsage({ params })
+    },
+    'changing a credential': () =>
+      admin.credentials.updateInstance({ params: { instanceId: ids.instance }, body: { data: { name: v7() } } }),
+    'the credentials of an asset': () => admin.credentials.listAssetInstances({ params: { assetId: ids.asset } }),
     'background work: sealing, relaying, looking for what is due': () => hub.settle(),
   }
 
@@ -208,7 +241,7 @@ describe('every hot statement uses an index', () => {
     const made = await admin.identity.createServerUser({ body: { data: { name: 'historian' } } })
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'the group' } } })
     await hub.settle()
-    return hub.asOwner(async (owner) => {
+    const ids = await hub.asOwner(async (owner) => {
       for (const tenantId of [neighbour.tenantId, hub.tenant.tenantId]) {
         await owner.query(
           `insert into principals (tenant_id, id, kind, name)
@@ -242,6 +275,7 @@ describe('every hot statement uses an index', () => {
       }
       await fillInventory(owner, hub.tenant.tenantId)
       await fillWorkflows(owner, hub.tenant.tenantId)
+      await fillCredentials(owner, hub.tenant.tenantId)
       await owner.query('analyze')
       const one = async (text: string) =>
         (await owner.query<{ id: string }>(text, [hub.tenant.tenantId])).rows[0]?.id ?? ''
@@ -253,10 +287,12 @@ describe('every hot statement uses an index', () => {
         asset: await one(`select id from assets where tenant_id = $1 and name = 'asset-7'`),
         otherAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-508'`),
         job: await one('select id from workflow_jobs where tenant_id = $1 limit 1'),
+        instance: await one(`select id from credential_instances where tenant_id = $1 and name = 'instance-7'`),
         clientId: made.data.clientId,
         clientSecret: made.data.clientSecret,
       }
     })
+    return { ...ids, gateway: (await enrolledGateway(hub, admin)).id }
   }
 })
 
@@ -317,6 +353,50 @@ async function fillInventory(owner: Client, tenantId: string): Promise<void> {
     `insert into relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type, created_at, modified_at)
      select $1, gen_random_uuid(), 'asset', subject_id, p.predicate, 'node', object_id, 'discovery', now(), now()
      from relations, (values ('is_here'), ('is_there')) as p (predicate) where tenant_id = $1`,
+    [tenantId],
+  )
+}
+
+const product = { identifier: 'link', version: '7' } as const
+
+function platform(hub: TestHub) {
+  return hub.context.peers(credentials, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
+}
+
+/** Many instances of ten versions of a link; half apply to one network, half to one of their own each. */
+async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
+  await owner.query(
+    `insert into credential_schemas (tenant_id, id, resource_identifier, resource_version, uri, schema, created_by)
+     select $1, gen_random_uuid(), $2, n::text, 'u', '{}', 'x' from generate_series(1, 10) n`,
+    [tenantId, product.identifier],
+  )
+  // Sealed by nobody, so they apply where nothing is asked for; the others are never opened.
+  await owner.query(
+    `insert into credential_instances (tenant_id, id, schema_id, name, shown, sealed, ip_ranges, created_by, modified_by,
+                                       modified_at, asset_id, copied_from)
+     select $1, gen_random_uuid(), s.id, 'instance-' || n, '{}', '', '["192.0.2.1"]', 'x', 'x',
+            now() - make_interval(secs => n), case when n % 10 = 0 then gen_random_uuid() end,
+            case when n % 10 = 0 then gen_random_uuid() end
+     from generate_series(1, $2::int) n
+     join credential_schemas s on s.tenant_id = $1 and s.resource_version = (1 + n % 10)::text`,
+    [tenantId, many],
+  )
+  await owner.query(
+    `insert into credential_places (tenant_id, block, instance_id, schema_id, resource_identifier, for_discovery, modified_at)
+     select $1, case when substring(name from 10)::int % 2 = 0 then '4/16/a07' else '4/24/' || to_hex(substring(name from 10)::int) end,
+            id, schema_id, $2, asset_id is null, modified_at
+     from credential_instances where tenant_id = $1`,
+    [tenantId, product.identifier],
+  )
+  await owner.query(
+    `insert into credential_history (tenant_id, instance_id, version, change, fields, changed_by)
+     select $1, id, 1, 'created', '{}', 'x' from credential_instances where tenant_id = $1`,
+    [tenantId],
+  )
+  await owner.query(
+    `insert into credential_uses (tenant_id, instance_id, gateway_id, address, asset_id, job_id, worked_at)
+     select $1, id, gen_random_uuid(), '10.0.0.1', gen_random_uuid(), gen_random_uuid(), now()
+     from credential_instances where tenant_id = $1`,
     [tenantId],
   )
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { extname } from 'node:path'
 import type { Contract } from '@millwright/api/contract.ts'
 import { problemCodes } from '@millwright/api/problem.ts'
+import { consolePages } from './console.ts'
 import type { Database } from './platform/database/database.ts'
 import { statement } from './platform/database/statement.ts'
 import { openApi } from './platform/http/openapi.ts'
@@ -157,43 +157,4 @@ ${rows.join('\n')}
 </main>
 </html>
 `
-}
-
-const consolePolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-
-const consoleFiles = [
-  'access.js',
-  'account.js',
-  'client.js',
-  'console.css',
-  'console.js',
-  'elements.js',
-  'form.js',
-  'gears.svg',
-  'mark.svg',
-  'session.js',
-]
-
-const mediaTypes: Record<string, string> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-}
-
-/** The console, as it lies in the workspace `web`. */
-function consolePages(): Page[] {
-  const file = (name: string) => readFile(new URL(`../web/${name}`, import.meta.url))
-  const entries = ['/', '/auth/callback'].map((path) => ({
-    path,
-    mediaType: htmlType,
-    headers: { 'content-security-policy': consolePolicy },
-    load: () => file('index.html'),
-  }))
-  const parts = consoleFiles.map((name) => ({
-    path: `/console/${name}`,
-    mediaType: mediaTypes[extname(name)] ?? '',
-    load: () => file(name),
-  }))
-  return [...entries, ...parts]
 }

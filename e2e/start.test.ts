@@ -97,7 +97,8 @@ async function answersEverybody(baseUrl: string): Promise<void> {
   const pages: [string, string, RegExp][] = [
     ['/', 'text/html', /Millwright/],
     ['/auth/callback', 'text/html', /Millwright/],
-    ['/console/console.js', 'text/javascript', /./],
+    ['/console/assets', 'text/html', /Millwright/],
+    ['/console/mark.svg', 'image/svg+xml', /./],
     ['/console/console.css', 'text/css', /./],
     ['/docs', 'text/html', /openapi-explorer/],
     ['/docs/explorer.js', 'text/javascript', /./],

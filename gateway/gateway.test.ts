@@ -143,7 +143,13 @@ describe('a gateway', () => {
         cloud.found(job).map(({ name }) => name),
         ['Device 1', 'Device 2'],
       )
-      assert.deepEqual(cloud.errors(job), [{ code: 16, description: 'no', device: { ipAddress: '10.0.0.1' } }])
+      assert.deepEqual(cloud.errors(job), [
+        {
+          code: 16,
+          description: 'The device is protected, and there are no credentials for its address',
+          device: { ipAddress: '10.0.0.1' },
+        },
+      ])
       assert.equal(asked.options[0].value.uint64_value, '7')
       const order = cloud.calls.filter(({ body, params }) => params.id === job || body.data.jobId === job)
       assert.equal(order.at(-1)?.operation, 'endJob')
@@ -193,6 +199,25 @@ describe('a gateway', () => {
     await until(() => cloud.endOf(job))
     assert.equal(cloud.endOf(job).state, 'FINISHED')
     assert.equal(attempts, 3)
+  })
+
+  test('finds a link that was started again, wherever it is then', async () => {
+    const first = await TestLink.start(discovering((call) => call.end()))
+    await running(first)
+    first.stop()
+    const job = discover({ filters: [], options: [] })
+    await until(() =>
+      cloud.callsOf('renewLease').some(({ body }) => /does not answer yet/.test(body.data.message ?? '')),
+    )
+    using second = await TestLink.start(
+      discovering((call) => {
+        call.write({ devices: [device(1)] })
+        call.end()
+      }),
+    )
+    await register(second)
+    await until(() => cloud.endOf(job))
+    assert.deepEqual([cloud.endOf(job).state, cloud.found(job).length], ['FINISHED', 1])
   })
 
   test('has a link do one scan at a time, however many jobs there are', async () => {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { credentials, type GrpcObject, loadPackageDefinition, Server, ServerCredentials } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
-import { gatekeeper } from '@millwright/api/gatekeeper.ts'
+import { type AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { calculateJwkThumbprint, compactVerify, EmbeddedJWK, importJWK, type JWK, jwtVerify } from 'jose'
 import Value from 'typebox/value'
@@ -64,6 +64,8 @@ export class TestCloud {
   clockAheadMs = 0
   key: JWK | undefined
   readonly canceled = new Set<string>()
+  /** What is to be tried at an address. */
+  readonly credentials = new Map<string, AddressCredentials['credentials']>()
   readonly #server = createServer((request, response) => {
     this.#handle(request, response).catch((error: unknown) => {
       response.writeHead(500).end(JSON.stringify({ detail: String(error) }))
@@ -215,10 +217,20 @@ export class TestCloud {
     if (operation === 'leaseJob') return this.#lease(data.workflows)
     if (operation === 'reportLinks') return { status: 200, body: { data: [] } }
     if (operation === 'uploadFound') return { status: 202, body: { data: { accepted: data.assets.length } } }
+    if (operation === 'requestCredentials') return this.#credentialsFor(params.id ?? '', data)
     if (this.leases.get(data.jobId) !== params.id) return { status: 409, body: { code: 'lease_lost', detail: 'lost' } }
     if (operation === 'endJob') return { status: 200, body: { data: { state: data.state } } }
     const lease = { id: params.id, expiresTimestamp: new Date(Date.now() + 30_000).toISOString() }
     return { status: 200, body: { data: { lease, cancelRequested: this.canceled.has(data.jobId) } } }
+  }
+
+  #credentialsFor(jobId: string, { lease, addresses }: Body): Answer {
+    if (this.leases.get(jobId) !== lease) return { status: 409, body: { code: 'lease_lost', detail: 'lost' } }
+    const data = addresses.map((address: string) => {
+      const credentials = this.credentials.get(address) ?? []
+      return { address, known: false, credentials }
+    })
+    return { status: 200, body: { data } }
   }
 
   async #enrol(data: Body): Promise<Answer> {

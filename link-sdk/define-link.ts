@@ -1,12 +1,11 @@
 import type { JsonValue, VariantValue } from '@millwright/api/variant.ts'
+import type { Credential } from './credential.ts'
 import type { Asset } from './device-identifiers.ts'
 import type { LinkError } from './link-error.ts'
 import type { Log } from './log.ts'
 import { faultsOf, type Manifest } from './manifest.ts'
 import type { Filter, Options } from './parameters.ts'
-
-/** A secret for a device; user name and password where it has the usual shape. */
-export type Credential = { schemaUri: string; text: string; username?: string; password?: string }
+import type { Updates } from './update.ts'
 
 /** Where a device is, in words of the link: whatever it put into `address` when it found the device. */
 export type Address = { readonly [field: string]: JsonValue }
@@ -54,6 +53,8 @@ export type LinkDefinition = {
   supportedProperties?: (
     call: Omit<PropertiesCall, 'keys'>,
   ) => Promise<readonly SupportedProperty[]> | readonly SupportedProperty[]
+  /** Brings firmware and other artefacts to a device. */
+  update?: Updates
 }
 
 /** A whole link: a manifest and plain functions. `runLink` makes a process of it. */

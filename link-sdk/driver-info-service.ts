@@ -14,7 +14,7 @@ export function driverInfoService(manifest: Manifest, log: Log): ServedService {
     docuUrl: manifest.documentation ?? '',
     feedbackUrl: manifest.feedback ?? '',
   }
-  const schemas = (manifest.schemas ?? []).map(({ uri, schema }) => ({ uri, schema: JSON.stringify(schema) }))
+  const schemas = (manifest.credentialSchemas ?? []).map(({ uri, schema }) => ({ uri, schema: JSON.stringify(schema) }))
   return {
     service: linkServices.driverInfo,
     definition: (name) => wireService(linkServices.driverInfo, name),

@@ -28,8 +28,8 @@ export type Manifest = {
   filters?: readonly Parameter[]
   /** What tunes a discovery. */
   options?: readonly Parameter[]
-  /** Shapes of credentials and addresses, as JSON Schema. */
-  schemas?: readonly { uri: string; schema: object }[]
+  /** What protected devices need, as JSON Schema; what is secret in it is `writeOnly`. People fill it in on the platform. */
+  credentialSchemas?: readonly { uri: string; schema: object }[]
   /** A square picture in PNG. */
   icon?: Uint8Array
   /** More discoveries than these at the same time are refused with RESOURCE_EXHAUSTED. One, unless said otherwise. */
@@ -56,6 +56,7 @@ export function faultsOf(manifest: Manifest): string[] {
     [parameters.every(({ key }) => key.trim() !== ''), 'A filter or an option has no key.'],
     [isUnique(manifest.filters), 'Two filters have the same key.'],
     [isUnique(manifest.options), 'Two options have the same key.'],
+    [areNamed(manifest.credentialSchemas), 'Credential schemas have a URI each, and no two the same.'],
     [(manifest.discoveriesAtOnce ?? 1) >= 1, 'At least one discovery at a time has to be possible.'],
   ] as const
   return faults.filter(([holds]) => !holds).map(([, sentence]) => sentence)
@@ -63,4 +64,9 @@ export function faultsOf(manifest: Manifest): string[] {
 
 function isUnique(parameters: readonly Parameter[] = []): boolean {
   return new Set(parameters.map(({ key }) => key)).size === parameters.length
+}
+
+function areNamed(schemas: Manifest['credentialSchemas'] = []): boolean {
+  const uris = schemas.map(({ uri }) => uri.trim())
+  return uris.every((uri) => uri !== '') && new Set(uris).size === uris.length
 }

@@ -22,5 +22,8 @@ export async function scaffoldLink(folder: string): Promise<string[]> {
 
 function named(manifest: string, name: string): string {
   const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ')
-  return manifest.replace('example.links.template', `example.links.${name}`).replace("'Template'", `'${title}'`)
+  return manifest
+    .replace('example.links.template', `example.links.${name}`)
+    .replace('example:links:template', `example:links:${name}`)
+    .replace("'Template'", `'${title}'`)
 }

@@ -1,5 +1,6 @@
 import type { Destination } from '@millwright/api/proto/generated/address_pb.js'
-import type { Address, Credential, Target } from './define-link.ts'
+import { readCredential } from './credential.ts'
+import type { Address, Target } from './define-link.ts'
 import { LinkError } from './link-error.ts'
 
 /** What a call is about, out of a destination on the wire. */
@@ -13,7 +14,7 @@ export function targetOf({ target }: Destination): Target {
   return {
     address,
     identifiers: Array.isArray(identifiers) ? identifiers.filter(isAddress) : [],
-    credentials: credentials.map(({ schemaUri, credentials: text }) => ({ schemaUri, text, ...userIn(text) })),
+    credentials: credentials.map(({ schemaUri, credentials: text }) => readCredential({ schemaUri, text })),
   }
 }
 
@@ -25,21 +26,6 @@ function fieldsIn(json: string): Address {
     // Said below, together with what is JSON but no object.
   }
   throw new LinkError('INVALID_ARGUMENT', 'The parameters of the connection are no JSON object.')
-}
-
-/** Secrets are free text; most are a JSON object with a user name and a password. */
-function userIn(text: string): Pick<Credential, 'username' | 'password'> {
-  try {
-    const fields: unknown = JSON.parse(text)
-    if (!isAddress(fields)) return {}
-    const { username, password } = fields
-    return {
-      ...(typeof username === 'string' ? { username } : {}),
-      ...(typeof password === 'string' ? { password } : {}),
-    }
-  } catch {
-    return {}
-  }
 }
 
 function isAddress(value: unknown): value is Address {

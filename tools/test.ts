@@ -2,7 +2,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
-import { check, root } from './checks.ts'
+import { check, root, run } from './checks.ts'
 import type { FileReport } from './test-report.ts'
 import type { Assignment } from './test-worker.ts'
 import { runFiles } from './test-workers.ts'
@@ -26,6 +26,7 @@ const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json'
 const durations = readDurations()
 
 if (given.length === 0 && !(await check())) fail('The checks failed.')
+if (!(await run(process.execPath, ['web/build.ts']))) fail('The console could not be built.')
 
 const server = process.env.MILLWRIGHT_TEST_DATABASE_URL === undefined ? await startTestServer() : undefined
 if (server !== undefined) {
@@ -43,7 +44,9 @@ const crossing = [
   'cloud/platform/requests/idempotency.test.ts',
   'cloud/services/audit/service.test.ts',
   'cloud/services/authorization/access-groups.test.ts',
+  'cloud/services/credentials/deliveries.test.ts',
   'cloud/services/events/stream.test.ts',
+  'cloud/services/gatekeeper/waiting.test.ts',
   'cloud/services/identity/sign-in.test.ts',
   'cloud/services/inventory/assets.test.ts',
   'cloud/services/inventory-v1/service.test.ts',

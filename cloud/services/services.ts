@@ -1,6 +1,7 @@
 import type { Service } from '../platform/service.ts'
 import { auditService } from './audit/service.ts'
 import { authorizationService } from './authorization/service.ts'
+import { credentialsService } from './credentials/service.ts'
 import { discoveryService } from './discovery/service.ts'
 import { eventsService } from './events/service.ts'
 import { gatekeeperService } from './gatekeeper/service.ts'
@@ -22,6 +23,7 @@ export const services: readonly Service[] = [
   onboardingService,
   gatekeeperService,
   discoveryService,
+  credentialsService,
   workflowsService,
   jobsService,
 ] as unknown as readonly Service[]

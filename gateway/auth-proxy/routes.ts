@@ -11,13 +11,16 @@ export const routes: readonly string[] = [
   '/credentials/v2',
 ]
 
+/** Credentials of devices are for the gateway itself: whoever else is on this machine could not be told from it. */
+const ownPaths = /^\/gatekeeper\/v1\/jobs\/[^/]+\/credentials\/?$/i
+
 /**
  * Whether a request may go there. A path that says `..`, or hides a separator in an escape, could mean another place to
  * whoever reads it next: it goes nowhere.
  */
 export function isRouted(target: string): boolean {
   const [path = ''] = target.split('?')
-  if (/[\\#\s]|%2f|%5c|%2e|\/\/|\/\.{1,2}(\/|$)/i.test(path)) return false
+  if (/[\\#\s]|%2f|%5c|%2e|\/\/|\/\.{1,2}(\/|$)/i.test(path) || ownPaths.test(path)) return false
   return routes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))
 }
 

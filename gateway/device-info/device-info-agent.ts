@@ -1,5 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { BackOff, pause } from '../back-off.ts'
+import { type Credential, JobCredentials, leftOut, lockedText } from '../job-credentials.ts'
 import type { Ending, HeldJob } from '../jobs/held-job.ts'
 import { JobAgent } from '../jobs/job-agent.ts'
 import { LinkClient, linkTrouble } from '../link-client.ts'
@@ -7,7 +8,7 @@ import type { Log } from '../log.ts'
 import { textOf } from '../mapping/document.ts'
 import type { Outgoing } from '../outgoing.ts'
 import type { Registry } from '../registry/registry.ts'
-import { deviceOf, isUnreachable, readProperties, supportedProperties } from './device-info.ts'
+import { deviceOf, isLocked, isUnreachable, readProperties, supportedProperties } from './device-info.ts'
 
 type Options = { outgoing: Outgoing; registry: Registry; log: Log }
 
@@ -15,6 +16,7 @@ const atOnce = 16
 
 /** Somebody waits for the answer, for seconds: it is of no use on a disk. */
 const attempts = 4
+const credentialsWithinMs = 3_000
 
 /** Does device-info jobs: asks a device for its properties while somebody waits. */
 export class DeviceInfoAgent {
@@ -50,18 +52,41 @@ export class DeviceInfoAgent {
     const registration = this.#options.registry.find(name)
     if (registration === undefined) return unreachable(`No service is registered as ${name}`)
     using link = new LinkClient(registration)
-    const asking = { device: deviceOf(definition), signal: held.signal }
+    const ask = async (credential?: Credential): Promise<Record<string, unknown>> => {
+      const asking = { device: deviceOf(definition, credential), signal: held.signal }
+      return definition.supported === true
+        ? { properties: await supportedProperties(link, asking) }
+        : { results: await readProperties(link, textsIn(definition.keys), asking) }
+    }
     try {
-      const result =
-        definition.supported === true
-          ? { properties: await supportedProperties(link, asking) }
-          : { results: await readProperties(link, keysOf(definition.keys), asking) }
+      const result = await ask().catch((error: unknown) => {
+        if (!isLocked(error)) throw error
+        return this.#unlock(held, ask)
+      })
       return { state: 'FINISHED', result }
     } catch (error) {
       if (held.stopReason === 'canceled') return { state: 'CANCELED' }
       if (isUnreachable(error)) return unreachable(linkTrouble(error))
       return { state: 'FAILED', message: linkTrouble(error).slice(0, 1_024) }
     }
+  }
+
+  /** Asks once more, with the credentials that the cloud has for the device, one after the other. */
+  async #unlock<Result>(held: HeldJob, ask: (credential: Credential) => Promise<Result>): Promise<Result> {
+    const { definition } = held.job
+    const assetLinkId = textOf(definition.assetLinkId) ?? ''
+    const { outgoing } = this.#options
+    using credentials = new JobCredentials({ held, assetLinkId, outgoing, patienceMs: credentialsWithinMs })
+    const chosen = [...(await credentials.ask(textsIn(definition.addresses))).values()].flat()
+    const distinct = new Map(chosen.map((one) => [one.instanceId, one]))
+    for (const credential of distinct.values()) {
+      try {
+        return await ask(credential)
+      } catch (error) {
+        if (!isLocked(error)) throw discreet(error, credential)
+      }
+    }
+    throw new Error(lockedText(distinct.size))
   }
 
   async #end(held: HeldJob, { state, message, result }: Ending): Promise<void> {
@@ -89,6 +114,11 @@ function unreachable(description: string): Ending {
   return { state: 'FINISHED', result: { unreachable: true, description: description.slice(0, 1_024) } }
 }
 
-function keysOf(keys: unknown): string[] {
-  return Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : []
+/** What went wrong, unless it gives away what the link was told. */
+function discreet(error: unknown, { secret }: Credential): unknown {
+  return secret.isIn(linkTrouble(error)) ? new Error(leftOut) : error
+}
+
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 }

@@ -5,6 +5,7 @@ import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { GetPropertyValuesResponse } from '@millwright/api/proto/generated/device-info_pb.js'
 import type { SupportedProperty } from '@millwright/api/proto/generated/properties_pb.js'
 import { dataTypeOf, jsonOf } from '@millwright/api/variant.ts'
+import type { Credential } from '../job-credentials.ts'
 import { isServiceError, type LinkClient } from '../link-client.ts'
 import { documentsOf, isDocument } from '../mapping/document.ts'
 
@@ -20,10 +21,12 @@ const { getPropertyValues, getSupportedProperties } = linkServices.deviceInfo.me
 const answerMs = 20_000
 
 /** Which device is meant, as links expect it: its identifiers, or the address that a link itself gave. */
-export function deviceOf(definition: Record<string, unknown>) {
+export function deviceOf(definition: Record<string, unknown>, credential?: Credential) {
   const { connection, assetIdentifiers } = definition
   const parameters = isDocument(connection) ? connection : { asset_identifiers: documentsOf(assetIdentifiers) }
-  const value = { schemaUri: baseSchemaUrl, parameterJson: JSON.stringify(parameters) }
+  const credentials =
+    credential === undefined ? [] : [{ schemaUri: credential.schemaUri, credentials: credential.secret.reveal() }]
+  const value = { schemaUri: baseSchemaUrl, parameterJson: JSON.stringify(parameters), credentials }
   return { target: { case: 'connectionParameterSet' as const, value } }
 }
 
@@ -100,4 +103,9 @@ function describeProperty({ key, type }: SupportedProperty) {
 /** Nobody answered: the link, or the device behind it. */
 export function isUnreachable(error: unknown): boolean {
   return isServiceError(error) && [status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(error.code)
+}
+
+/** The device wants to know who asks. */
+export function isLocked(error: unknown): boolean {
+  return isServiceError(error) && error.code === status.UNAUTHENTICATED
 }

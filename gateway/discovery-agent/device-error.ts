@@ -1,4 +1,5 @@
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { DiscoverError } from '@millwright/api/proto/generated/discover_pb.js'
 import type { Mapped } from '../mapping/asset.ts'
@@ -6,21 +7,22 @@ import { type Document, isDocument } from '../mapping/document.ts'
 
 /** What is told about one device that could not be read, or not wholly. */
 
+/** An error of one device, and where the link says that the device is. */
+export type FoundError = { error: DeviceError; connection?: ConnectionParameterSet }
+
 const limits = { description: 4_000, fields: 100, text: 1_000, parameters: 2_000 } as const
 
 /** As the link says it. Credentials of the device stay here. */
-export function errorOfLink({ resultCode, description, source }: DiscoverError): DeviceError {
+export function errorOfLink({ resultCode, description, source }: DiscoverError): FoundError {
   const target = source.value?.target
-  const device =
-    target?.case === 'connectionParameterSet'
-      ? addressOf(target.value.parameterJson)
-      : target?.case === 'connectionName'
-        ? { connection_name: target.value.slice(0, limits.text) }
-        : undefined
+  const error = { code: resultCode, description: description.slice(0, limits.description) }
+  if (target?.case === 'connectionName') {
+    return { error: { ...error, device: { connection_name: target.value.slice(0, limits.text) } } }
+  }
+  const device = addressOf(target?.value?.parameterJson ?? '')
   return {
-    code: resultCode,
-    description: description.slice(0, limits.description),
-    ...(device === undefined ? {} : { device }),
+    error: { ...error, ...(device === undefined ? {} : { device }) },
+    ...(target?.value === undefined ? {} : { connection: target.value }),
   }
 }
 

@@ -1,4 +1,5 @@
 import { workflowLimits } from '@millwright/api/workflows.ts'
+import { JobCredentials } from '../job-credentials.ts'
 import type { Ending, HeldJob } from '../jobs/held-job.ts'
 import { JobAgent } from '../jobs/job-agent.ts'
 import { linkTrouble } from '../link-client.ts'
@@ -11,18 +12,25 @@ import type { Registry } from '../registry/registry.ts'
 import type { Spool } from '../spool/spool.ts'
 import { Turns } from '../turns.ts'
 import { type Wanted, wantedOf } from './definition.ts'
-import type { Parcel } from './delivery.ts'
+import { endParcel, foundParcel } from './delivery.ts'
 import { Findings } from './findings.ts'
+import { type Locked, lockedOf } from './locked.ts'
 import { scan } from './scan.ts'
+import { unlock } from './unlock.ts'
 
 type Options = {
   outgoing: Outgoing
   registry: Registry
   monitor: LinkMonitor
-  spool: Spool<Parcel>
+  spool: Spool
   log: Log
   renewEveryMs?: number | undefined
 }
+
+type Scanning = { held: HeldJob; registration: Registration; wanted: Wanted; findings: Findings }
+
+/** Protected devices of one scan that are asked again; they are remembered until the scan is over. */
+const mostLocked = 100_000
 
 /** Jobs at once; each link has one scan at a time, the others wait for it. */
 const atOnce = 32
@@ -88,17 +96,14 @@ export class DiscoveryAgent {
     const { spool } = this.#options
     let sequence = 0
     const findings = new Findings((batch) => {
-      const parcel: Parcel = { kind: 'found', jobId: held.job.id, lease: held.lease, sequence: sequence++, ...batch }
+      const parcel = foundParcel({ jobId: held.job.id, lease: held.lease, sequence: sequence++, batch })
       return spool.append(parcel, this.#stopping.signal)
     })
     held.note('Scanning')
+    const scanning = { held, registration, wanted, findings }
     let trouble: unknown
     try {
-      const onWaiting = (why: string) => held.note(why)
-      for await (const found of scan({ registration, wanted, signal: held.signal, onWaiting })) {
-        await findings.add(found)
-        held.note(summary(findings.counts))
-      }
+      await this.#unlock(scanning, await this.#look(scanning))
     } catch (error) {
       trouble = error
     }
@@ -110,10 +115,45 @@ export class DiscoveryAgent {
     return { state: 'FINISHED', message: found }
   }
 
+  /** Looks everywhere; answers the devices that want credentials. What a link that broke off found is told all the same. */
+  async #look({ held, registration, wanted, findings }: Scanning): Promise<Locked[]> {
+    const locked = new Map<string, Locked>()
+    const onWaiting = (why: string) => held.note(why)
+    try {
+      const lookUp = () => this.#options.registry.find(registration.appInstanceId)
+      for await (const { devices, errors } of scan({ registration, lookUp, wanted, signal: held.signal, onWaiting })) {
+        const told = errors.filter((error) => {
+          const one = locked.size < mostLocked ? lockedOf(error) : undefined
+          if (one !== undefined) locked.set(one.place.key, one)
+          return one === undefined
+        })
+        await findings.add({ devices, errors: told.map(({ error }) => error) })
+        held.note(summary(findings.counts))
+      }
+    } catch (error) {
+      await findings.add({ errors: [...locked.values()].map((one) => one.error) })
+      throw error
+    }
+    return [...locked.values()]
+  }
+
+  async #unlock({ held, registration, wanted, findings }: Scanning, locked: readonly Locked[]): Promise<void> {
+    const { outgoing } = this.#options
+    const unlocking = unlock(locked, {
+      newCredentials: () => new JobCredentials({ held, assetLinkId: wanted.assetLinkId, outgoing }),
+      discover: (targets, signal) => scan({ registration, wanted, targets, signal }),
+      signal: held.signal,
+    })
+    for await (const finding of unlocking) {
+      await findings.add(finding)
+      held.note(`${summary(findings.counts)}; ${locked.length} protected`)
+    }
+  }
+
   /** Behind its findings, so that they are there when the cloud hears of the end. */
   async #end(held: HeldJob, { state, message }: Ending): Promise<void> {
     const said = message === undefined ? {} : { message: message.slice(0, workflowLimits.message) }
-    const parcel: Parcel = { kind: 'end', jobId: held.job.id, lease: held.lease, state, ...said }
+    const parcel = endParcel(held.lease, { jobId: held.job.id, state, ...said })
     await this.#options.spool.append(parcel, this.#stopping.signal)
   }
 }

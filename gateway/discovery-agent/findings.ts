@@ -1,4 +1,4 @@
-import { type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import { type CredentialUse, type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { Mapped } from '../mapping/asset.ts'
 import type { Document } from '../mapping/document.ts'
@@ -8,16 +8,27 @@ import { errorOfMapping } from './device-error.ts'
 export const batchLimits = {
   assets: gatekeeperLimits.foundPerUpload,
   errors: gatekeeperLimits.errorsPerUpload,
+  uses: gatekeeperLimits.usesPerUpload,
   bytes: 700 * 1024,
   ageMs: 1_000,
 } as const
 
-export type Batch = { assets: Document[]; errors: DeviceError[] }
+/** What is handed in at once, printed: it goes to the disk and to the cloud as it is. */
+export type Batch = { assets: string[]; errors: string[]; uses: string[] }
+
+/** Which credentials were tried at an address, and whether they were right. */
+export type Use = Omit<CredentialUse, 'asset'>
+
+export type Finding = {
+  devices?: { mapped: Mapped; use?: Use }[]
+  errors?: DeviceError[]
+  uses?: Use[]
+}
 
 /** Gathers what a scan finds into batches and hands them on, one after the other. */
 export class Findings {
   readonly #handIn: (batch: Batch) => Promise<void>
-  #batch: Batch = { assets: [], errors: [] }
+  #batch = emptyBatch()
   #bytes = 0
   #waiting = 0
   #handing: Promise<void> = Promise.resolve()
@@ -30,13 +41,17 @@ export class Findings {
   }
 
   /** Back when there is room for more: whoever finds faster than the cloud takes is held up here. */
-  async add({ mapped, errors = [] }: { mapped: readonly Mapped[]; errors?: readonly DeviceError[] }): Promise<void> {
-    for (const one of mapped) {
-      const fault = errorOfMapping(one)
-      if (one.asset !== undefined) await this.#addAsset(one.asset)
-      if (fault !== undefined) await this.#addError(fault)
+  async add({ devices = [], errors = [], uses = [] }: Finding): Promise<void> {
+    for (const { mapped, use } of devices) {
+      const fault = errorOfMapping(mapped)
+      const piece = mapped.asset === undefined ? undefined : pieceOfAsset(mapped.asset)
+      if (piece !== undefined) await this.#put(piece)
+      if (use !== undefined && piece?.kind === 'assets') this.#putBeside(use)
+      else if (use !== undefined) await this.#put(pieceOf('uses', use))
+      if (fault !== undefined) await this.#put(pieceOf('errors', fault))
     }
-    for (const error of errors) await this.#addError(error)
+    for (const error of errors) await this.#put(pieceOf('errors', error))
+    for (const use of uses) await this.#put(pieceOf('uses', use))
   }
 
   /** Hands in what is there; back when all of it is safe. Throws when something could not be kept. */
@@ -44,9 +59,9 @@ export class Findings {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const batch = this.#batch
-    this.#batch = { assets: [], errors: [] }
+    this.#batch = emptyBatch()
     this.#bytes = 0
-    if (batch.assets.length === 0 && batch.errors.length === 0) return this.#handing
+    if (batch.assets.length + batch.errors.length + batch.uses.length === 0) return this.#handing
     this.#waiting += 1
     this.#handing = this.#handing
       .then(() => this.#handIn(batch))
@@ -64,28 +79,46 @@ export class Findings {
     else this.flush().catch(() => undefined)
   }
 
-  async #addAsset(asset: Document): Promise<void> {
-    const bytes = Buffer.byteLength(JSON.stringify(asset))
-    if (bytes > batchLimits.bytes) {
-      const description = `A device tells ${bytes} bytes about itself, more than the ${batchLimits.bytes} that can be taken over`
-      return this.#addError({ code: Code.OUT_OF_RANGE, description })
-    }
-    if (this.#batch.assets.length >= batchLimits.assets) await this.flush()
-    await this.#makeRoom(bytes)
-    this.#batch.assets.push(asset)
-    this.counts.found += 1
+  /** A promise only where there is no room: most of what is found has some. */
+  #put(piece: Piece): Promise<void> | undefined {
+    if (!this.#hasRoomFor(piece)) return this.flush().then(() => this.#keep(piece))
+    this.#keep(piece)
+    return undefined
   }
 
-  async #addError(error: DeviceError): Promise<void> {
-    if (this.#batch.errors.length >= batchLimits.errors) await this.flush()
-    await this.#makeRoom(Buffer.byteLength(JSON.stringify(error)))
-    this.#batch.errors.push(error)
-    this.counts.errors += 1
-  }
-
-  async #makeRoom(bytes: number): Promise<void> {
-    if (this.#bytes + bytes > batchLimits.bytes) await this.flush()
+  #keep({ kind, text, bytes }: Piece): void {
+    this.#batch[kind].push(text)
     this.#bytes += bytes
+    if (kind !== 'uses') this.counts[kind === 'assets' ? 'found' : 'errors'] += 1
     this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
   }
+
+  /** Beside the last asset, which it is about, however full the batch is: a use is small. */
+  #putBeside(use: Use): void {
+    this.#keep(pieceOf('uses', { ...use, asset: this.#batch.assets.length - 1 }))
+  }
+
+  #hasRoomFor({ kind, bytes }: Piece): boolean {
+    // Some room for uses is left to those that stand beside an asset.
+    const most = kind === 'uses' ? batchLimits.uses - batchLimits.assets : batchLimits[kind]
+    return this.#batch[kind].length < most && this.#bytes + bytes <= batchLimits.bytes
+  }
+}
+
+type Piece = { kind: keyof Batch; text: string; bytes: number }
+
+function pieceOf(kind: Piece['kind'], value: Document | DeviceError | CredentialUse): Piece {
+  const text = JSON.stringify(value)
+  return { kind, text, bytes: Buffer.byteLength(text) }
+}
+
+function pieceOfAsset(asset: Document): Piece {
+  const piece = pieceOf('assets', asset)
+  if (piece.bytes <= batchLimits.bytes) return piece
+  const description = `A device tells ${piece.bytes} bytes about itself, more than the ${batchLimits.bytes} that can be taken over`
+  return pieceOf('errors', { code: Code.OUT_OF_RANGE, description })
+}
+
+function emptyBatch(): Batch {
+  return { assets: [], errors: [], uses: [] }
 }

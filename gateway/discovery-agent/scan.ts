@@ -1,23 +1,34 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
-import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { linkServices } from '@millwright/api/link-protocol.ts'
+import type { ConnectionParameterSet, DestinationSchema } from '@millwright/api/proto/generated/address_pb.js'
 import { BackOff, pause } from '../back-off.ts'
 import { isServiceError, LinkClient, offers } from '../link-client.ts'
 import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'
 import { documentOf } from '../mapping/document.ts'
+import { type DeviceReadings, readDiscovered } from '../mapping/reading.ts'
 import type { Registration } from '../registry/registration.ts'
 import type { Wanted } from './definition.ts'
-import { errorOfLink } from './device-error.ts'
+import { errorOfLink, type FoundError } from './device-error.ts'
 
 /** What came from a link in one message. */
-export type Found = { mapped: Mapped[]; errors: DeviceError[] }
+export type Found = { devices: FoundDevice[]; errors: FoundError[] }
+
+export type FoundDevice = { mapped: Mapped; connection?: ConnectionParameterSet }
+
+/** A device that is looked at in particular, with credentials. */
+export type Target = MessageInitShape<typeof DestinationSchema>
 
 /** How long it is tried again when a link cannot begin: busy with somebody else's scan, or just starting. */
 const patienceMs = { busy: 15 * 60_000, away: 10_000 } as const
 
 type Scan = {
   registration: Registration
+  /** Where the link is by now. */
+  lookUp?: () => Registration | undefined
   wanted: Wanted
+  /** None: look everywhere. */
+  targets?: Target[]
   signal: AbortSignal
   /** The link cannot begin yet. */
   onWaiting?: (why: string) => void
@@ -25,14 +36,16 @@ type Scan = {
 
 /** Has a link discover devices, by whichever interface it has. Ends early, without an error, when the signal says so. */
 export async function* scan(options: Scan): AsyncGenerator<Found> {
-  const { registration, signal, onWaiting } = options
+  const { signal, onWaiting } = options
   const backOff = new BackOff({ firstMs: 500, longestMs: 15_000 })
   const beganAtMs = performance.now()
   for (;;) {
     let hasBegun = false
+    // A link that was started again may be at another address.
+    const registration = options.lookUp?.() ?? options.registration
     using link = new LinkClient(registration)
     try {
-      for await (const found of discover(link, options)) {
+      for await (const found of discover(link, { ...options, registration })) {
         hasBegun = true
         yield found
       }
@@ -60,16 +73,21 @@ async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<Found
   yield* isOfFirstGeneration ? discoverFirst(link, scanning) : discoverNow(link, scanning)
 }
 
-async function* discoverNow(link: LinkClient, { wanted, signal }: Scan): AsyncGenerator<Found> {
+async function* discoverNow(link: LinkClient, { wanted, targets = [], signal }: Scan): AsyncGenerator<Found> {
   const parameter = ({ key, operator, value }: Wanted['filters'][number]) => ({ key, operator, value })
-  const request = { filters: wanted.filters.map(parameter), options: wanted.options.map(parameter) }
-  const stream = link.stream(linkServices.discover.method.discoverDevices, request, { signal })
-  for await (const { devices, errors } of stream) {
-    yield {
-      mapped: devices.map(({ identifiers }) => assetOfDevice(identifiers)),
-      errors: errors.map(errorOfLink),
-    }
+  const request = {
+    filters: wanted.filters.map(parameter),
+    options: wanted.options.map(parameter),
+    target: targets,
   }
+  const stream = link.stream(linkServices.discover.method.discoverDevices, request, { signal, read: readDiscovered })
+  for await (const { devices, errors } of stream) {
+    yield { devices: devices.map(foundDevice), errors: errors.map(errorOfLink) }
+  }
+}
+
+function foundDevice({ readings, connectionParameterSet: connection }: DeviceReadings): FoundDevice {
+  return { mapped: assetOfDevice(readings), ...(connection === undefined ? {} : { connection }) }
 }
 
 /** The first generation began a discovery, subscribed to what it found, and stopped it. */
@@ -80,7 +98,8 @@ async function* discoverFirst(link: LinkClient, { wanted, signal }: Scan): Async
   const { discoveryId } = await link.call(startDeviceDiscovery, request, { signal })
   try {
     for await (const { devices } of link.stream(subscribeDiscoveryResults, { discoveryId }, { signal })) {
-      yield { mapped: devices.map(({ parameters }) => assetOfDocument(documentOf(parameters))), errors: [] }
+      const found = devices.map(({ parameters }) => ({ mapped: assetOfDocument(documentOf(parameters)) }))
+      yield { devices: found, errors: [] }
     }
   } finally {
     // Whether it still ran or not: the link need not keep it any longer.

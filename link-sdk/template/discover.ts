@@ -1,11 +1,23 @@
+import { credentialsOf, withCredentials } from '@millwright/link-sdk/credential.ts'
 import type { DiscoverCall, Found } from '@millwright/link-sdk/define-link.ts'
+import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { assetOf } from './asset.ts'
-import { findDevices } from './device.ts'
+import { findDevices, isMeant } from './device.ts'
+import { credentialSchema } from './manifest.ts'
 import { simulatedDevices } from './simulator.ts'
 
-/** Yields each device as soon as it is known. */
-export async function* discover({ signal }: DiscoverCall): AsyncGenerator<Found> {
-  for await (const device of findDevices(simulatedDevices, signal)) {
-    yield { asset: assetOf(device), address: { ip_address: device.address } }
+/** Yields each device as soon as it is known. With targets these alone are looked at, with their credentials. */
+export async function* discover({ targets, signal }: DiscoverCall): AsyncGenerator<Found> {
+  for await (const contact of findDevices(simulatedDevices, signal)) {
+    const asked = targets.filter((target) => isMeant(contact, target))
+    if (targets.length > 0 && asked.length === 0) continue
+    const credentials = asked.flatMap((target) => credentialsOf(target, credentialSchema.uri))
+    const address = { ip_address: contact.address }
+    try {
+      yield { asset: assetOf(await withCredentials(credentials, contact.read)), address }
+    } catch (error) {
+      if (!(error instanceof LinkError)) throw error
+      yield { error, address }
+    }
   }
 }

@@ -1,4 +1,5 @@
-import type { Credential, Target } from '@millwright/link-sdk/define-link.ts'
+import type { Credential } from '@millwright/link-sdk/credential.ts'
+import type { Target } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 
 /** A device as it answers: everything that its nameplate and its firmware say. */

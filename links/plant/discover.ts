@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Address, Credential, DiscoverCall, Found, Target } from '@millwright/link-sdk/define-link.ts'
+import type { Credential } from '@millwright/link-sdk/credential.ts'
+import type { Address, DiscoverCall, Found, Target } from '@millwright/link-sdk/define-link.ts'
 import { LinkError } from '@millwright/link-sdk/link-error.ts'
 import { assetOf } from './asset.ts'
 import { ask, type Device, isMeant } from './device.ts'

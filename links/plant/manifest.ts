@@ -28,7 +28,7 @@ export const manifest: Manifest = {
       key: 'protected_percent',
       type: 'integer',
       default: 2,
-      description: 'How many devices can be read only with credentials (user, user_password)',
+      description: 'How many devices can be read only by a user that they know',
     },
     { key: 'silent_percent', type: 'integer', default: 0, description: 'How many devices do not answer' },
     { key: 'rate', type: 'integer', default: 0, description: 'Devices a second, at most; 0 for as fast as it goes' },
@@ -40,15 +40,19 @@ export const manifest: Manifest = {
     },
     { key: 'interface', type: 'text', default: '', description: 'eth0 or eth1, for the six devices only' },
   ],
-  schemas: [
+  credentialSchemas: [
     {
       uri: 'urn:millwright:links:plant:credentials:1',
       schema: {
         $schema: 'https://json-schema.org/draft/2020-12/schema',
         title: 'User of a device',
         type: 'object',
-        properties: { username: { type: 'string' }, password: { type: 'string', format: 'password' } },
+        properties: {
+          username: { type: 'string', title: 'User', minLength: 1 },
+          password: { type: 'string', title: 'Password', format: 'password', writeOnly: true },
+        },
         required: ['username', 'password'],
+        additionalProperties: false,
       },
     },
   ],

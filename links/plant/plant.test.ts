@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { checkLink } from '@millwright/link-sdk/conformance/suite.ts'
+import { readCredential } from '@millwright/link-sdk/credential.ts'
 import type { DiscoverCall, Found, Target } from '@millwright/link-sdk/define-link.ts'
 import { startLink } from '@millwright/link-sdk/start-link.ts'
 import { discover } from './discover.ts'
@@ -23,16 +24,22 @@ const found = (asked: Asked) => Array.fromAsync(look(asked))
 const assets = (all: Found[]) => all.flatMap((one) => ('asset' in one ? [one.asset] : []))
 const errors = (all: Found[]) => all.flatMap((one) => ('error' in one ? [one] : []))
 const target = (more: Partial<Target>): Target => ({ address: {}, identifiers: [], credentials: [], ...more })
-const user = { schemaUri: '', text: '', username: 'user', password: 'user_password' }
+const credential = (fields: Record<string, string>) => readCredential({ schemaUri: '', text: JSON.stringify(fields) })
+const user = credential({ username: 'user', password: 'user_password' })
 
 test('the plant link keeps to the protocol', async () => {
   await using running = await startLink(link, { logLevel: 'silent' })
-  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint }))
+  const results = await Array.fromAsync(checkLink({ endpoint: running.endpoint, credentials: user.text }))
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'fail'),
     [],
   )
   assert.ok(results.length > 10)
+  const aboutProtected = results.filter(({ sentence }) => /protected device/.test(sentence))
+  assert.deepEqual(
+    aboutProtected.map(({ outcome }) => outcome),
+    ['pass', 'pass', 'pass'],
+  )
 })
 
 describe('a plant', () => {
@@ -88,7 +95,7 @@ describe('a plant', () => {
     assert.equal(unknown.length, 50)
     assert.ok(unknown.every(({ error }) => error.code === 'UNAUTHENTICATED'))
     assert.equal(assets(await found({ options, targets: [target({ credentials: [user] })] })).length, 50)
-    const wrong = { ...user, password: 'guess' }
+    const wrong = credential({ username: 'user', password: 'guess' })
     assert.equal(errors(await found({ options, targets: [target({ credentials: [wrong] })] })).length, 50)
 
     const address = unknown[7]?.address ?? {}

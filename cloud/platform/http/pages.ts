@@ -3,7 +3,18 @@ import type { FastifyInstance } from 'fastify'
 import { isUnchanged } from './etag.ts'
 
 /** Something that is served as it is: a page, a script, a document. */
-export type Page = {
+export type Page = KeptPage | AnsweredPage
+
+/** What is asked for: the path without its query. */
+export type Asked = { path: string; headers: Record<string, string | string[] | undefined> }
+
+export type Served = { status?: number; body: Buffer | string; headers: Record<string, string> }
+
+/** Decides by the request what to serve; undefined: there is nothing. The path may end with a star. */
+export type AnsweredPage = { path: string; answer: (asked: Asked) => Promise<Served | undefined> | undefined }
+
+/** Read once and kept. */
+export type KeptPage = {
   path: string
   mediaType: string
   /** Read at the first request, then kept. */
@@ -19,6 +30,10 @@ export type Page = {
 
 export async function pageRoutes(app: FastifyInstance, pages: Page[]): Promise<void> {
   for (const page of pages) {
+    if ('answer' in page) {
+      answeredRoute(app, page)
+      continue
+    }
     let kept: { body: Buffer | string; etag: string } | undefined
     app.get(page.path, async (request, reply) => {
       if (page.allow?.({ address: request.ip, headers: request.headers }) === false) return reply.callNotFound()
@@ -29,10 +44,34 @@ export async function pageRoutes(app: FastifyInstance, pages: Page[]): Promise<v
       }
       if (kept === undefined) {
         const body = await page.load()
-        kept = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+        kept = { body, etag: etagOf(body) }
       }
       reply.headers({ etag: kept.etag, 'cache-control': 'no-cache' })
       return isUnchanged(request.headers['if-none-match'], kept.etag) ? reply.code(304).send() : reply.send(kept.body)
     })
   }
+}
+
+function answeredRoute(app: FastifyInstance, { path, answer }: AnsweredPage): void {
+  app.get(path, async (request, reply) => {
+    const served = await answer({ path: pathOf(request.url), headers: request.headers })
+    if (served === undefined) return reply.callNotFound()
+    const etag = served.headers.etag ?? etagOf(served.body)
+    reply.headers({ ...served.headers, etag })
+    if (isUnchanged(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    return reply.code(served.status ?? 200).send(served.body)
+  })
+}
+
+function pathOf(url: string): string {
+  const path = url.split('?')[0] ?? ''
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+export function etagOf(body: Buffer | string): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
 }

@@ -1,4 +1,5 @@
 import { authorization } from '@millwright/api/authorization.ts'
+import { credentials } from '@millwright/api/credentials.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import { identity } from '@millwright/api/identity.ts'
 import { inventory } from '@millwright/api/inventory.ts'
@@ -6,8 +7,11 @@ import { jobs } from '@millwright/api/jobs.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import { rightPassword, signedIn } from '../../services/identity/testing.ts'
+import { systemCaller } from '../access/system.ts'
+import { newId } from '../database/id.ts'
 import { enrolledGateway, foundDevice, linkReport } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
+import { plantedWord } from './secrets-shown.ts'
 
 /** One resource of a tenant and a way to get at it that another tenant must not have. */
 export type Reach = { operation: string; method: string; path: string }
@@ -34,6 +38,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
       body: { data: { principal: user.id, role: 'operator', accessGroup: group.id } },
     })
   ).data
+  await admin.identity.putPreference({ params: { name: 'theme' }, body: { data: { value: 'dark' } } })
   await signedIn(hub, `jane@${hub.tenant.name}`)
   await hub.context.database.transaction(hub.tenant, (tx) =>
     hub.context.jobs.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
@@ -41,6 +46,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   const asset = await useInventory(hub, admin)
   const job = await useWorkflows(admin)
   const found = await useShopFloor(hub, admin)
+  const credential = await useCredentials(hub, admin, { gatewayId: found.gatewayId, assetId: asset })
   await hub.settle()
   return [
     ...reaches(identity.prefix, `/users/${user.id}`, ['GET', 'PATCH', 'DELETE']),
@@ -69,6 +75,14 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     ...reaches(discovery.prefix, `/discoveries/${found.jobId}/runs`, ['GET']),
     ...reaches(discovery.prefix, `/discoveries/${found.jobId}/report`, ['GET']),
     ...reaches(discovery.prefix, `/discoveries/${found.jobId}/run`, ['POST']),
+    ...reaches(credentials.prefix, `/schemas/${credential.schemaId}`, ['GET', 'DELETE']),
+    ...reaches(credentials.prefix, `/instances/${credential.instanceId}`, ['GET', 'PATCH', 'DELETE']),
+    ...reaches(credentials.prefix, `/instances/${credential.instanceId}/history`, ['GET']),
+    ...reaches(credentials.prefix, `/instances/${credential.instanceId}/usage`, ['GET']),
+    ...reaches(credentials.prefix, `/instances-templates/${credential.templateId}`, ['GET', 'PATCH', 'DELETE']),
+    ...reaches(credentials.prefix, `/instances-templates/${credential.templateId}/instances`, ['GET']),
+    ...reaches(credentials.prefix, `/assets/${asset}/instances`, ['GET']),
+    ...reaches(credentials.prefix, `/assets/${asset}/instances/${credential.instanceId}`, ['POST', 'DELETE']),
   ]
 }
 
@@ -94,6 +108,50 @@ async function useShopFloor(hub: TestHub, admin: TestCaller): Promise<{ gatewayI
     body: { data: { jobId: job.id, state: 'FINISHED' } },
   })
   return { gatewayId: gateway.id, jobId }
+}
+
+/** A credential that was given to a gateway and opened a device, is mapped to a template and assigned to an asset. */
+async function useCredentials(
+  hub: TestHub,
+  admin: TestCaller,
+  { gatewayId, assetId }: { gatewayId: string; assetId: string },
+): Promise<{ schemaId: string; instanceId: string; templateId: string }> {
+  const product = { identifier: 'example.cdm.al.reference', version: '1.2.3' }
+  const { data: schema } = await admin.credentials.createSchema({
+    query: { resourceIdentifier: product.identifier, resourceVersion: product.version },
+    body: { data: { uri: 'https://plant.example/credentials/any', schema: credentialSchema } },
+  })
+  const { data: instance } = await admin.credentials.createInstance({
+    body: {
+      data: {
+        schemaId: schema.id,
+        name: 'line 1',
+        values: { username: 'operator', password: plantedCredential },
+        metadata: { ipRanges: ['192.0.2.0/24'] },
+      },
+    },
+  })
+  const { data: template } = await admin.credentials.createInstancesTemplate({ body: { data: { name: 'pumps' } } })
+  const instancesTemplateId = template.id
+  await admin.credentials.mapInstance({ params: { instancesTemplateId, instanceId: instance.id } })
+  await admin.credentials.assignInstance({ params: { assetId, instanceId: instance.id } })
+  const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+  const peer = hub.context.peers(credentials, system)
+  const [jobId, address] = [newId(), '192.0.2.1']
+  await peer.selectCredentials({ body: { data: { jobId, gatewayId, product, address } } })
+  const uses = [{ assetId, address, instanceId: instance.id, worked: true }]
+  await peer.recordUse({ body: { data: { jobId, gatewayId, uses } } })
+  return { schemaId: schema.id, instanceId: instance.id, templateId: template.id }
+}
+
+/** What the password of the credential is that everybody tries to see. */
+export const plantedCredential = `${plantedWord} of a credential`
+
+const credentialSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  properties: { username: { type: 'string' }, password: { type: 'string', writeOnly: true } },
+  required: ['username', 'password'],
 }
 
 /** Two devices that were related once and still are, with everything a device can have. */

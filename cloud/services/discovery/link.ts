@@ -73,6 +73,12 @@ export function assetOfLink(report: LinkReport, gateway: { id: string; accessGro
   }
 }
 
+/** What `product_id` and `product_version` of a link's asset say, by which its credentials are kept. */
+export function productNumberOf({ deviceClass, product }: LinkReport) {
+  if (deviceClass === undefined || product === undefined) return undefined
+  return { identifier: deviceClass, version: product.version }
+}
+
 /** Identifier values have few characters and an end. */
 function identifierValue(text: string): string {
   const plain = encodeURIComponent(text).replaceAll('%2F', '/')

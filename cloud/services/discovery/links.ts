@@ -10,22 +10,44 @@ import { emitAll } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { onBehalfOf } from './gateway-caller.ts'
 import { writeAssets } from './inventory-writes.ts'
-import { assetOfLink, digestOf, showLink } from './link.ts'
-import { type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
+import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
+import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
 
 /** How often what has not changed is told to the inventory again: a relation that somebody deleted comes back. */
 const restateMs = 10 * 60_000
 
+type Names = 'listAssetLinks' | 'resolveLink' | 'readLinkSchemas' | 'recordLinks'
+
 type Gateway = { id: string; name: string; access_group: string }
 type Told = PutLink & { before: LinkRow | undefined }
 
-export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>, 'listAssetLinks' | 'recordLinks'> {
+export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>, Names> {
   const { database } = context
   return {
     async listAssetLinks({ params: { gatewayId } }, caller) {
       const links = await database.read(caller, (handle) => listLinks(handle, gatewayId))
       if (links.length === 0) await context.peers(onboarding, caller).getGateway({ params: { id: gatewayId } })
       return { data: links.map(showLink) }
+    },
+
+    async resolveLink({ params: { gatewayId }, query: { assetLinkId } }, caller) {
+      const link = await database.read(caller, (handle) => findLink(handle, gatewayId, assetLinkId))
+      return { data: link === undefined ? null : (productNumberOf(link.report) ?? null) }
+    },
+
+    async readLinkSchemas({ params: { assetId } }, caller) {
+      const links = await database.read(caller, (handle) => findLinksByAsset(handle, [assetId]))
+      const running = links.find(({ state }) => state === 'running')
+      if (running === undefined)
+        throw new Problem('link_not_found', `No running link has the asset ${assetId}: is it started, and its gateway?`)
+      const { deviceClass, product, credentialSchemas } = running.report
+      return {
+        data: {
+          ...(deviceClass === undefined ? {} : { identifier: deviceClass }),
+          ...(product === undefined ? {} : { version: product.version }),
+          schemas: credentialSchemas,
+        },
+      }
     },
 
     async recordLinks({ params: { gatewayId }, body: { data } }, caller) {

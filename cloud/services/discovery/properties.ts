@@ -11,6 +11,8 @@ import { findLinksByAsset, type LinkRow } from './link-store.ts'
 export const deviceInfoWorkflow = 'device-info'
 const answerWithinSeconds = 25
 const relationsPage = 100
+/** Of a device with many, credentials are asked for at the first ones. */
+const addressesTold = 8
 
 type PropertyResult =
   | { key: string; value: unknown }
@@ -30,23 +32,37 @@ export function propertyHandlers(
 ): Pick<Handlers<typeof discovery>, 'readProperties' | 'listSupportedProperties'> {
   return {
     async readProperties({ params: { id }, body: { data } }, caller) {
-      const link = await linkTo(context, caller, id)
+      const device = await deviceAt(context, caller, id)
       if (data.keys.length === 0) return { data: [] }
-      const outcome = await ask(context, caller, { assetId: id, link, question: { keys: data.keys } })
+      const outcome = await ask(context, caller, { ...device, question: { keys: data.keys } })
       return { data: outcome.results ?? [] }
     },
 
     async listSupportedProperties({ params: { id } }, caller) {
-      const link = await linkTo(context, caller, id)
-      const outcome = await ask(context, caller, { assetId: id, link, question: { supported: true } })
+      const device = await deviceAt(context, caller, id)
+      const outcome = await ask(context, caller, { ...device, question: { supported: true } })
       return { data: outcome.properties ?? [] }
     },
   }
 }
 
-/** A running link that found the asset and can be asked. Not visible and not there are the same. */
+type Device = { assetId: string; addresses: string[]; link: LinkRow }
+
+/** Where a device is, and who can ask it. Not visible and not there are the same. */
+async function deviceAt(context: Context, caller: Caller, assetId: string): Promise<Device> {
+  const { data: asset } = await context
+    .peers(inventory, caller)
+    .readAsset({ params: { id: assetId }, query: { fields: 'id,connection_points' } })
+  return { assetId, addresses: addressesOf(asset), link: await linkTo(context, caller, assetId) }
+}
+
+function addressesOf({ connection_points: points }: Record<string, unknown>): string[] {
+  const all = (Array.isArray(points) ? points : []).flatMap((point) => [point?.ipv4_address, point?.ipv6_address])
+  return all.filter((address) => typeof address === 'string').slice(0, addressesTold)
+}
+
+/** A running link that found the asset and can be asked. */
 async function linkTo(context: Context, caller: Caller, assetId: string): Promise<LinkRow> {
-  await context.peers(inventory, caller).readAsset({ params: { id: assetId }, query: { fields: 'id' } })
   const relations = await context.peers(inventory, systemCaller(caller)).listRelations({
     query: {
       filter: `subject.id eq '${assetId}' and predicate eq 'found_by_asset_link'`,
@@ -69,9 +85,9 @@ async function linkTo(context: Context, caller: Caller, assetId: string): Promis
   )
 }
 
-type Asking = { assetId: string; link: LinkRow; question: Record<string, unknown> }
+type Asking = Device & { question: Record<string, unknown> }
 
-async function ask(context: Context, caller: Caller, { assetId, link, question }: Asking): Promise<Outcome> {
+async function ask(context: Context, caller: Caller, { assetId, addresses, link, question }: Asking): Promise<Outcome> {
   const system = systemCaller(caller)
   const identifiers = await context.peers(inventory, caller).readIdentifiers({ params: { id: assetId } })
   const engine = context.peers(workflows, system)
@@ -79,11 +95,12 @@ async function ask(context: Context, caller: Caller, { assetId, link, question }
     body: {
       clientId: link.gatewayId,
       workflow: deviceInfoWorkflow,
-      tags: [deviceInfoWorkflow],
+      tags: [deviceInfoWorkflow, `asset/${assetId}`],
       definition: {
         assetId,
         assetLinkId: link.appInstanceId,
         assetIdentifiers: identifiers.data,
+        addresses,
         askedBy: caller.principal.name,
         ...question,
       },

@@ -13,9 +13,10 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
   const { database } = context
   return {
     async recordUpload({ params: { id }, body: { data } }, caller) {
-      const { gatewayId, lease, sequence, assets, errors } = data
+      const { gatewayId, jobId, lease, sequence, assets, errors, uses = [] } = data
+      const tried = uses.length === 0 ? {} : { tried: { jobId, uses } }
       await requireOwn(context, caller, { runId: id, gatewayId })
-      await keepUpload(context, caller, { place: { runId: id, lease, sequence }, upload: { assets, errors } })
+      await keepUpload(context, caller, { place: { runId: id, lease, sequence }, upload: { assets, errors, ...tried } })
       return answer(202, { data: { accepted: assets.length } })
     },
 

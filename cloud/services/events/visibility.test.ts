@@ -22,6 +22,7 @@ const needed: [string, Permission[]][] = [
   ['inventory.schema.created', ['inventory_read_asset_data']],
   ['authorization.grant.created', ['glb_access_manage', 'glb_audit_read']],
   ['identity.user.updated', ['glb_access_manage', 'glb_audit_read']],
+  ['credentials.instance.delivered', ['glb_credential_read', 'glb_audit_read']],
   ['workflows.job.updated', ['glb_jobs_read']],
   ['workflows.workflow.created', ['glb_jobs_read']],
   ['inventory.assets.created', ['glb_audit_read']],

@@ -18,6 +18,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'inventory.settings': somewhere('inventory_read_asset_data'),
   authorization: anyOf('glb_access_manage', 'glb_audit_read'),
   identity: anyOf('glb_access_manage', 'glb_audit_read'),
+  credentials: anyOf('glb_credential_read', 'glb_audit_read'),
   workflows: anyOf('glb_jobs_read'),
 }
 

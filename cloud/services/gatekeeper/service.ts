@@ -7,6 +7,8 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { answer, type Context, type Handlers, service } from '../../platform/service.ts'
 import { Attendance } from './attendance.ts'
+import { credentialHandlers } from './credentials.ts'
+import { ownJob, requireGateway } from './gateway.ts'
 
 export const gatekeeperService = service({
   contract: gatekeeper,
@@ -53,7 +55,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
     async renewLease({ params: { id }, body: { data } }, caller) {
       requireGateway(caller)
       await attendance.note(caller)
-      const { jobId, ...note } = data
+      const { jobId, waitSeconds = 0, ...note } = data
       const renewed = await engine(caller).renewLease({
         params: { id },
         body: { data: { jobId, clientId: caller.principal.id, ...note } },
@@ -63,7 +65,9 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
         if (runId !== undefined) await discoveries(caller).noteRun({ params: { id: runId }, body: { data: note } })
       }
       const { lease, state } = renewed.data
-      return { data: { lease, cancelRequested: state === 'CANCELING' || state === 'CANCELED' } }
+      if (waitSeconds === 0 || isCanceled(state)) return { data: { lease, cancelRequested: isCanceled(state) } }
+      const { job } = await engine(caller).awaitJob({ params: { id: jobId }, query: { waitSeconds, unlike: state } })
+      return { data: { lease, cancelRequested: isCanceled(job.status.state) } }
     },
 
     /** The lease decides; if the discovery does not hear of it then, the gateway says it again. */
@@ -99,10 +103,12 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       if (runId === undefined) throw new Problem('not_found', `The job ${id} is no discovery`)
       const accepted = await discoveries(caller).recordUpload({
         params: { id: runId },
-        body: { data: { gatewayId: caller.principal.id, ...data } },
+        body: { data: { gatewayId: caller.principal.id, jobId: id, ...data } },
       })
       return answer(202, accepted)
     },
+
+    ...credentialHandlers(context),
 
     async reportLinks({ body: { data } }, caller) {
       requireGateway(caller)
@@ -112,14 +118,8 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
   }
 }
 
-function requireGateway({ principal }: Caller): void {
-  if (principal.kind === 'gateway') return
-  throw new Problem('forbidden', 'This is the work of gateways: sign in as one')
-}
-
-/** A job of this gateway; those of others are not there. */
-async function ownJob(context: Context, caller: Caller, id: string): Promise<WorkflowJob> {
-  return context.peers(workflows, caller).getJob({ params: { id }, query: {} })
+function isCanceled(state: string): boolean {
+  return state === 'CANCELING' || state === 'CANCELED'
 }
 
 /** The run of a discovery that a job is for. */

@@ -4,11 +4,12 @@ import { gatewayHandlers } from './gateways.ts'
 import { Guard } from './guard.ts'
 import { metadataHandlers } from './metadata.ts'
 import { ownAccountHandlers } from './own-account.ts'
+import { preferenceHandlers } from './preferences.ts'
 import { pruningJobs } from './pruning.ts'
 import { serverUserHandlers } from './server-users.ts'
 import { signInHandlers } from './sign-in.ts'
 import { signOutHandlers } from './sign-out.ts'
-import { ensureSigningKey, KeyRing } from './signing-keys.ts'
+import { ensureSigningKey, KeyRing, sealedSigningKeys } from './signing-keys.ts'
 import { tokenHandlers } from './tokens.ts'
 import { userHandlers } from './users.ts'
 
@@ -26,6 +27,7 @@ export const identityService = service({
       ...signOutHandlers(desk),
       ...metadataHandlers(desk),
       ...ownAccountHandlers(desk),
+      ...preferenceHandlers(desk),
       ...userHandlers(desk),
       ...serverUserHandlers(desk),
       ...gatewayHandlers(desk),
@@ -33,4 +35,5 @@ export const identityService = service({
   },
   jobs: pruningJobs,
   prepare: ensureSigningKey,
+  sealed: [sealedSigningKeys],
 })

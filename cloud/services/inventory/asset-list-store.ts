@@ -178,6 +178,25 @@ export async function countAssets(handle: Handle, { where, sets, values }: Selec
   return (await handle.row(dynamicStatement<{ total: number }>(counting), ...values))?.total ?? 0
 }
 
+/** The ids of the first that are selected, of those that were there at a time. */
+export async function listIds(
+  handle: Handle,
+  selection: Selection,
+  { limit, since }: { limit: number; since: string | undefined },
+): Promise<string[]> {
+  const next = selection.values.length + 2
+  const rows = await handle.rows(
+    dynamicStatement<{ id: string }>(
+      `select a.id from ${fromFor(selection.where)} where ${matching(selection)}
+         and ($${next}::timestamptz is null or a.created_at <= $${next}) order by a.id limit $${next + 1}`,
+    ),
+    ...selection.values,
+    since ?? null,
+    limit,
+  )
+  return rows.map(({ id }) => id)
+}
+
 function matching({ where, sets }: Pick<Selection, 'where' | 'sets'>): string {
   return ['a.tenant_id = $1', where, ...sets.map(({ ids }) => `a.id in (${ids})`)].join(' and ')
 }

@@ -1,4 +1,4 @@
-import type { Entity } from '@millwright/api/inventory.ts'
+import type { Entity, managementStates, reachabilityStates } from '@millwright/api/inventory.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { Direction } from './graph.ts'
@@ -105,14 +105,25 @@ export async function wasReadable(
   return (await handle.row(readableAtStatement, id, groups, at)) !== undefined
 }
 
-export type Description = { id: string; name: string | null; type: string | null }
+export type Description = {
+  id: string
+  name: string | null
+  type: string | null
+  manufacturer: string | null
+  managementState: (typeof managementStates)[number] | null
+  reachabilityState: (typeof reachabilityStates)[number] | null
+}
 
 const describeStatement = statement<Description>(
-  `select id, name, type from assets
+  `select id, name, type, manufacturer, management_state as "managementState", reachability_state as "reachabilityState"
+   from assets
    where tenant_id = $1 and id = any($2::uuid[]) and ($3::uuid[] is null or access_group_id = any($3))`,
 )
 const describeAtStatement = statement<Description>(
-  `select f.id, h.document ->> 'name' as name, h.document ->> 'functional_object_type' as type
+  `select f.id, h.document ->> 'name' as name, h.document ->> 'functional_object_type' as type,
+          h.document #>> '{product_instance_information,manufacturer_product,manufacturer,name}' as manufacturer,
+          h.document #>> '{management_state,state_value}' as "managementState",
+          h.document #>> '{reachability_state,state_value}' as "reachabilityState"
    from unnest($2::uuid[]) as f (id)
    cross join lateral (
      select e.document from asset_history e where e.tenant_id = $1 and e.asset_id = f.id and e.time <= $4
@@ -131,6 +142,23 @@ export async function describeAssets(
       ? await handle.rows(describeStatement, ids, groups)
       : await handle.rows(describeAtStatement, ids, groups, at)
   return new Map(rows.map((row) => [row.id, row]))
+}
+
+const goneStatement = statement<{ id: string }>(
+  `select distinct d.asset_id as id from asset_history d
+   where d.tenant_id = $1 and d.time > $3 and d.change = 'deleted'
+     and ($2::uuid[] is null or d.access_group_id = any($2))
+     and exists (select from asset_history e where e.tenant_id = $1 and e.asset_id = d.asset_id and e.time <= $3)
+     and not exists (select from assets a where a.tenant_id = $1 and a.id = d.asset_id)
+   limit $4`,
+)
+
+/** Assets that were there at a time and are gone by now. */
+export async function findGone(
+  handle: Handle,
+  { groups, at, limit }: { groups: Groups; at: string; limit: number },
+): Promise<string[]> {
+  return (await handle.rows(goneStatement, groups, at, limit)).map(({ id }) => id)
 }
 
 const versionsNow = statement<{ id: string; version: number }>(

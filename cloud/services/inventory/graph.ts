@@ -25,9 +25,10 @@ export function boundsFor(nodes: number): Bounds {
   return { nodes, edges: nodes * edgesPerNode }
 }
 
-export function startWalk(start: Entity): Walk {
-  const first = { ...start, depth: 0 }
-  return { nodes: new Map([[keyOf(start), first]]), edges: new Map(), frontier: [first], depth: 0, truncated: false }
+export function startWalk(...starts: readonly Entity[]): Walk {
+  const frontier = starts.map((start) => ({ ...start, depth: 0 }))
+  const nodes = new Map(frontier.map((start) => [keyOf(start), start]))
+  return { nodes, edges: new Map(), frontier, depth: 0, truncated: false }
 }
 
 /**

@@ -1,8 +1,11 @@
 import type { Entity, inventory } from '@millwright/api/inventory.ts'
 import { inventoryLimits } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
+import { listIds } from './asset-list-store.ts'
+import { type Query as Selection, selectionOf } from './asset-selection.ts'
 import {
   type Bounds,
   boundsFor,
@@ -15,14 +18,25 @@ import {
   wayBetween,
 } from './graph.ts'
 import { changeOf, differenceOf, noWalk } from './graph-difference.ts'
-import { describeAssets, findHops, findVersions, readVersions, type View, wasReadable } from './graph-store.ts'
+import {
+  type Description,
+  describeAssets,
+  findGone,
+  findHops,
+  findVersions,
+  readVersions,
+  type View,
+  wasReadable,
+} from './graph-store.ts'
 import { momentOf } from './moment.ts'
 import { type RelationRow, showRelation } from './relation.ts'
 import { isReadable } from './relation-store.ts'
 import { readableGroups } from './relations.ts'
 import { requireKept } from './retention.ts'
 
-type Names = 'readGraph' | 'readGraphDifference' | 'readPath'
+type Names = 'readGraph' | 'readGraphDifference' | 'readPath' | 'readTopology'
+
+type Selected = Pick<Selection, 'filter' | 'caseInsensitive' | 'q'>
 
 type Query = { direction?: Direction; predicates?: string; at?: string }
 
@@ -37,6 +51,29 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
         const walk = await walkFrom(handle, id, { view, depth, limit })
         const nodes = await named(handle, [...walk.nodes.values()], view)
         return { data: { nodes, edges: shown(walk.edges.values()), truncated: walk.truncated } }
+      })
+    },
+
+    async readTopology({ query }, caller) {
+      const view = viewOf(query, readableGroups(caller))
+      const { limit = inventoryLimits.graphNodes } = query
+      return database.read(caller, async (handle) => {
+        await requireKept(handle, view.at)
+        const starts = await startsOf(handle, { query, caller, view, limit })
+        const walk = startWalk(...starts.slice(0, limit).map((id) => ({ type: 'asset' as const, id })))
+        await step(handle, walk, { view, bounds: boundsFor(limit) })
+        return {
+          data: {
+            nodes: await named(handle, [...walk.nodes.values()], view),
+            edges: shown(walk.edges.values()).map(({ id, subject, predicate, object }) => ({
+              id,
+              subject,
+              predicate,
+              object,
+            })),
+            truncated: walk.truncated || starts.length > limit,
+          },
+        }
       })
     },
 
@@ -109,6 +146,17 @@ function missing(id: string): Problem {
   return new Problem('not_found', `There is no asset ${id}`)
 }
 
+type Starts = { query: Selected; caller: Caller; view: View; limit: number }
+
+/** Which assets a topology is of: one more than it may have, if there are so many. */
+async function startsOf(handle: Handle, { query, caller, view, limit }: Starts): Promise<string[]> {
+  const { groups, at } = view
+  const found = await listIds(handle, await selectionOf(handle, query, caller), { limit: limit + 1, since: at })
+  const isWhole = query.filter === undefined && query.q === undefined
+  if (at === undefined || !isWhole) return found
+  return [...found, ...(await findGone(handle, { groups, at, limit: limit + 1 }))]
+}
+
 /** What is missing from a part of a graph cannot be told from what was not looked at. */
 function tooLarge(limit: number): Problem {
   return new Problem(
@@ -177,15 +225,20 @@ async function named(handle: Handle, reached: readonly (Entity & { depth: number
   const ids = reached.filter(({ type }) => type === 'asset').map(({ id }) => id)
   const descriptions = await describeAssets(handle, ids, view)
   return reached.map(({ type, id, depth }) => {
-    const { name = null, type: objectType = null } = (type === 'asset' ? descriptions.get(id) : undefined) ?? {}
-    return {
-      type,
-      id,
-      ...(name === null ? {} : { name }),
-      ...(objectType === null ? {} : { functional_object_type: objectType }),
-      depth,
-    }
+    return { type, id, ...(type === 'asset' && describe(descriptions.get(id))), depth }
   })
+}
+
+function describe(description: Description | undefined) {
+  if (description === undefined) return {}
+  const { name, type, manufacturer, managementState, reachabilityState } = description
+  return {
+    ...(name !== null && { name }),
+    ...(type !== null && { functional_object_type: type }),
+    ...(manufacturer !== null && { manufacturer }),
+    ...(managementState !== null && { management_state: managementState }),
+    ...(reachabilityState !== null && { reachability_state: reachabilityState }),
+  }
 }
 
 function shown(rows: Iterable<RelationRow>) {

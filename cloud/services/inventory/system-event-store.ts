@@ -1,4 +1,4 @@
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
 
 const runningStatement = statement<{ id: string }>(
@@ -13,4 +13,17 @@ export async function findRunning(
   { assetLink, gateway }: { assetLink: string; gateway: string },
 ): Promise<string[]> {
   return (await tx.rows(runningStatement, assetLink, gateway)).map(({ id }) => id)
+}
+
+export const locateStatement = statement<{ address: string; assetId: string }>(
+  `select a.address, a.asset_id as "assetId" from asset_addresses a
+   where a.tenant_id = $1 and a.address = any($3::text[])
+     and exists (select from relations r where r.tenant_id = $1 and r.subject_id = a.asset_id
+       and r.predicate = 'found_by_gateway' and r.object_id = $2 and r.subject_type = 'asset' and r.object_type = 'asset')
+   order by a.asset_id`,
+)
+
+/** Where the assets are that a gateway found, for these addresses, in the inventory's way of writing them. */
+export function locate(handle: Handle, gateway: string, addresses: readonly string[]) {
+  return handle.rows(locateStatement, gateway, addresses)
 }

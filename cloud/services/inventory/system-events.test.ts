@@ -30,6 +30,18 @@ describe('system events', () => {
     )
   }
 
+  /** Through the front, with everything that a write brings about. */
+  async function written(parts: readonly Record<string, unknown>[]): Promise<string[]> {
+    const assets = parts.map((part) => {
+      const identifier = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: v7() }
+      return { functional_object_type: 'Device', asset_identifiers: [identifier], ...part }
+    })
+    const { data } = await admin.inventory.createAssets({ body: { data: { assets } } })
+    await hub.settle()
+    const status = await admin.inventory.readStatus({ params: { id: data.statusId } })
+    return (status.data.detail.result as { assetId: string }[]).map(({ assetId }) => assetId)
+  }
+
   async function relationsOf(subject: string) {
     const { data } = await admin.inventory.listRelations({
       query: { filter: `subject.id eq '${subject}'`, sort: 'predicate' },
@@ -60,6 +72,23 @@ describe('system events', () => {
         ],
       )
     }
+  })
+
+  test('what a gateway found is known again by its address; what others found there is not', async () => {
+    const at = (point: Record<string, string>) => ({ connection_points: [point] })
+    const ipv4 = at({ connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.77.0.5' })
+    const ipv6 = at({ connection_point_type: 'Ipv6Connectivity', ipv6_address: '2001:0db8:0:0:0:0:0:7' })
+    const [gateway = '', other = ''] = await given(2)
+    const [a = '', b = '', c = ''] = await written([ipv4, ipv6, ipv4])
+    await system.recordFound({ body: { data: { gateway, assets: [a, b], source: 's' } } })
+    await system.recordFound({ body: { data: { gateway: other, assets: [c], source: 's' } } })
+    const addresses = ['2001:DB8::7', '10.77.0.5', '10.77.0.6']
+    const { data } = await system.locateAssets({ body: { data: { gateway, addresses } } })
+    assert.deepEqual(data, [
+      { address: '2001:DB8::7', assetIds: [b] },
+      { address: '10.77.0.5', assetIds: [a] },
+      { address: '10.77.0.6', assetIds: [] },
+    ])
   })
 
   test('told again, an event moves the timestamp and nothing else', async () => {

@@ -1,15 +1,17 @@
+import { isIPv6 } from 'node:net'
 import type { inventory, SourceType } from '@millwright/api/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { emitAll } from '../../platform/events/events.ts'
+import { emitAll, emitLast } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
+import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 import { relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, lockAssets, putRelations } from './relation-store.ts'
-import { findRunning } from './system-event-store.ts'
+import { findRunning, locate } from './system-event-store.ts'
 
-type Names = 'recordFound' | 'recordLinkInstalled' | 'recordLinkRunning' | 'recordLinkStopped'
+type Names = 'recordFound' | 'recordLinkInstalled' | 'recordLinkRunning' | 'recordLinkStopped' | 'locateAssets'
 
 /** Who says that links are installed or run, when the event does not say it itself. */
 export const linkEventSource = 'millwright.cdm.gateway.assetlinkdiscovery'
@@ -68,6 +70,18 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
         return { data: { deleted: ended.length } }
       })
     },
+
+    async locateAssets({ body: { data } }, caller) {
+      const written = data.addresses.map((address) => (isIPv6(address) ? normaliseIpv6 : normaliseIpv4)(address))
+      const rows = await database.read(caller, (handle) => locate(handle, data.gateway, [...new Set(written)]))
+      const byAddress = Map.groupBy(rows, ({ address }) => address)
+      return {
+        data: data.addresses.map((address, index) => ({
+          address,
+          assetIds: (byAddress.get(written[index] ?? '') ?? []).map(({ assetId }) => assetId),
+        })),
+      }
+    },
   }
 }
 
@@ -105,7 +119,7 @@ async function stateAll(tx: Transaction, caller: Caller, { stated, operation, ta
     created: created.length,
     refreshed: new Set(put.map(({ relation: { id } }) => id)).size - created.length,
   }
-  await emitAll(tx, relationEvents('created', created))
   await record(tx, caller, { action: `inventory.${operation}`, target: `asset/${target}`, detail: counts })
+  await emitLast(tx, relationEvents('created', created))
   return { data: counts }
 }

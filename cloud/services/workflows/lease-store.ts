@@ -42,6 +42,16 @@ export async function renewLease(tx: Transaction, { jobId, clientId, leaseId }: 
   return (await tx.row(renewStatement, jobId, clientId, leaseId))?.leaseUntil
 }
 
+export const leaseStatement = statement<{ id: string }>(
+  `select lease_id as id from workflow_jobs
+   where tenant_id = $1 and id = $2 and client_id = $3 and awaits_client and lease_until > now()`,
+)
+
+/** The lease that has not run out; stricter than renewing, which also takes one that has. */
+export function findLease(handle: Handle, { jobId, clientId }: Omit<Held, 'leaseId'>) {
+  return handle.row(leaseStatement, jobId, clientId)
+}
+
 const offeredStatement = statement<{ clientId: string; workflow: string }>(
   `select distinct client_id as "clientId", workflow from workflow_jobs
    where tenant_id = $1 and client_id = any($2::text[]) and awaits_client
@@ -53,11 +63,11 @@ export function findOffered(handle: Handle, clientIds: readonly string[]) {
   return handle.rows(offeredStatement, clientIds)
 }
 
-const endedStatement = statement<{ id: string }>(
-  `select id from workflow_jobs where tenant_id = $1 and id = any($2::uuid[]) and is_final`,
+const statesStatement = statement<{ id: string; state: string; isFinal: boolean }>(
+  `select id, state, is_final as "isFinal" from workflow_jobs where tenant_id = $1 and id = any($2::uuid[])`,
 )
 
-/** Which of these jobs are over. */
-export async function findEnded(handle: Handle, ids: readonly string[]): Promise<string[]> {
-  return (await handle.rows(endedStatement, ids)).map(({ id }) => id)
+/** In which states these jobs are. */
+export function findStates(handle: Handle, ids: readonly string[]) {
+  return handle.rows(statesStatement, ids)
 }

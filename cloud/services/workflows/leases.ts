@@ -8,13 +8,13 @@ import type { Context, Handlers } from '../../platform/service.ts'
 import { isNews, type JobRow, showJob } from './job.ts'
 import { changeStatus } from './job-change.ts'
 import { findJob, lockJob } from './job-store.ts'
-import { claimJob, holdJob, renewLease } from './lease-store.ts'
+import { claimJob, findLease, holdJob, renewLease } from './lease-store.ts'
 import { reached } from './side.ts'
 import { moved, stateWhenTaken } from './transition.ts'
 import type { Waiters } from './waiters.ts'
 import { workflowOf } from './workflow-lookup.ts'
 
-type Names = 'takeJob' | 'renewLease' | 'moveJob' | 'awaitJob'
+type Names = 'takeJob' | 'renewLease' | 'readLease' | 'moveJob' | 'awaitJob'
 
 type Taken = { job: WorkflowJob; lease: { id: string; expiresTimestamp: string } }
 
@@ -28,8 +28,10 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
         const place = waiters.join(caller.tenantId, { clientId, workflows }, until)
         try {
           const taken = await database.transaction(caller, (tx) => take(tx, caller, wish))
-          if (taken !== undefined || performance.now() >= until || waiters.isStopping) return { data: taken ?? null }
-          await place.woken
+          if (taken !== undefined) return { data: taken }
+          if (!waiters.isStopping && performance.now() < until) await place.woken
+          // When the time is over nobody offered anything: what is offered now is for whoever asks next.
+          if (waiters.isStopping || performance.now() >= until) return { data: null }
         } finally {
           place.leave()
         }
@@ -55,6 +57,11 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
       })
     },
 
+    async readLease({ params: { id }, query: { clientId } }, caller) {
+      const lease = await database.read(caller, (handle) => findLease(handle, { jobId: id, clientId }))
+      return { data: lease ?? null }
+    },
+
     async moveJob({ params: { id }, body: { data } }, caller) {
       return database.transaction(caller, async (tx) => {
         const row = reached(id, await lockJob(tx, id), { clientId: undefined })
@@ -70,16 +77,17 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
       })
     },
 
-    async awaitJob({ params: { id }, query: { waitSeconds = 0 } }, caller) {
+    async awaitJob({ params: { id }, query: { waitSeconds = 0, unlike } }, caller) {
       const until = performance.now() + waitMs(waitSeconds, caller)
       for (;;) {
-        const place = waiters.join(caller.tenantId, { jobId: id }, until)
+        const place = waiters.join(caller.tenantId, { jobId: id, unlike }, until)
         try {
           const found = await database.read(caller, async (handle) => {
             const row = reached(id, await findJob(handle, id), { clientId: undefined })
             return { job: showJob(row, await workflowOf(handle, row)), isFinal: row.isFinal }
           })
-          if (found.isFinal || performance.now() >= until || waiters.isStopping) return found
+          const isThere = found.isFinal || (unlike !== undefined && found.job.status.state !== unlike)
+          if (isThere || performance.now() >= until || waiters.isStopping) return found
           await place.woken
         } finally {
           place.leave()

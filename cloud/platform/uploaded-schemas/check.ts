@@ -1,0 +1,165 @@
+import type { JsonSchema } from '@millwright/api/asset-schema.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { escapedPointer, isObject, outOfBounds } from '../plain-object.ts'
+import { LinearPattern, PatternError } from './pattern.ts'
+
+/** How large a schema of a tenant may be. */
+export const schemaLimits = { bytes: 256 * 1024, depth: 32, values: 50_000 } as const
+
+const drafts: Readonly<Record<string, '2019-09' | '2020-12'>> = {
+  'https://json-schema.org/draft/2019-09/schema': '2019-09',
+  'https://json-schema.org/draft/2020-12/schema': '2020-12',
+}
+
+/** A schema of our own that uploaded ones may refer to, beside themselves. */
+export type BaseSchema = {
+  /** The name that references to it get. */
+  id: string
+  schema: JsonSchema
+  /** Whether an address means it. */
+  isNamed(url: string): boolean
+}
+
+export function draftOf(schema: JsonSchema): '2019-09' | '2020-12' {
+  const { $schema: named = 'https://json-schema.org/draft/2020-12/schema' } = schema
+  const draft = typeof named === 'string' ? drafts[named.replace(/#$/, '')] : undefined
+  if (draft === undefined) throw refused('/$schema', `must be one of ${Object.keys(drafts).join(', ')}`)
+  return draft
+}
+
+/**
+ * A schema from outside is hostile until it is shown not to be: it may be huge, refer to the network, or be made to take
+ * for ever. Answers the schema to compile, where every reference stays inside it or goes to the base schema, if there is
+ * one; throws `invalid_schema`, which says why, otherwise. It is the compiler that says whether it is a schema at all.
+ */
+export function checkSchema(schema: JsonSchema, base?: BaseSchema): JsonSchema {
+  const large = outOfBounds(schema, {
+    depth: schemaLimits.depth,
+    entries: schemaLimits.values,
+    values: schemaLimits.values,
+  })
+  if (large !== undefined) throw refused(large.pointer, large.detail)
+  if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimits.bytes) {
+    throw refused('', `is larger than ${schemaLimits.bytes / 1024} KiB`)
+  }
+  draftOf(schema)
+  const { $id: own, ...rest } = structuredClone(schema)
+  const places = placesIn(rest)
+  for (const place of places) checkPlace(place)
+  const anchors = new Set(places.flatMap(({ schema: { $anchor, $dynamicAnchor } }) => [$anchor, $dynamicAnchor]))
+  const known = { own, anchors, base, pointers: new Set(places.map(({ pointer }) => pointer)) }
+  for (const place of places) keepInside(place, known)
+  return rest
+}
+
+/** A schema inside a schema, and where. */
+export type Place = { schema: Record<string, unknown>; pointer: string }
+
+const holdsSchemas = {
+  one: [
+    'additionalItems',
+    'additionalProperties',
+    'contains',
+    'contentSchema',
+    'else',
+    'if',
+    'items',
+    'not',
+    'propertyNames',
+    'then',
+    'unevaluatedItems',
+    'unevaluatedProperties',
+  ],
+  list: ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'],
+  byName: ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties'],
+} as const
+
+/** Every schema inside, itself first. What stands elsewhere (an example, a default) is data, and not looked at. */
+export function placesIn(schema: Record<string, unknown>, pointer = ''): Place[] {
+  const at = (value: unknown, ...path: string[]): Place[] =>
+    isObject(value) ? placesIn(value, [pointer, ...path.map(escapedPointer)].join('/')) : []
+  return [
+    { schema, pointer },
+    ...holdsSchemas.one.flatMap((keyword) => at(schema[keyword], keyword)),
+    ...holdsSchemas.list.flatMap((keyword) => {
+      const list = schema[keyword]
+      return Array.isArray(list) ? list.flatMap((value, index) => at(value, keyword, String(index))) : []
+    }),
+    ...holdsSchemas.byName.flatMap((keyword) => {
+      const named = schema[keyword]
+      return isObject(named) ? Object.entries(named).flatMap(([name, value]) => at(value, keyword, name)) : []
+    }),
+  ]
+}
+
+function checkPlace({ schema, pointer }: Place): void {
+  // An asynchronous validator answers a promise, which looks like a yes.
+  if ('$async' in schema) throw refused(`${pointer}/$async`, 'is not a keyword of JSON Schema')
+  if ('$id' in schema) throw refused(`${pointer}/$id`, 'may stand only at the top')
+  if ('$schema' in schema && pointer !== '') throw refused(`${pointer}/$schema`, 'may stand only at the top')
+  if (typeof schema.pattern === 'string') checkPattern(schema.pattern, `${pointer}/pattern`)
+  if (!isObject(schema.patternProperties)) return
+  for (const pattern of Object.keys(schema.patternProperties)) {
+    checkPattern(pattern, `${pointer}/patternProperties/${escapedPointer(pattern)}`)
+  }
+}
+
+function checkPattern(pattern: string, pointer: string): void {
+  try {
+    new LinearPattern(pattern)
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    throw refused(pointer, error.message)
+  }
+}
+
+type Known = {
+  own: unknown
+  base: BaseSchema | undefined
+  anchors: ReadonlySet<unknown>
+  pointers: ReadonlySet<string>
+}
+
+/** References to the base schema get the name that it has here; all others must point at a schema inside. */
+function keepInside({ schema, pointer }: Place, known: Known): void {
+  for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
+    if (!(keyword in schema)) continue
+    const reference = schema[keyword]
+    if (typeof reference !== 'string') throw refused(`${pointer}/${keyword}`, 'must be text')
+    schema[keyword] = keptReference(reference, `${pointer}/${keyword}`, known)
+  }
+}
+
+function keptReference(reference: string, pointer: string, { own, base, anchors, pointers }: Known): string {
+  const [address = '', fragment = ''] = reference.split('#', 2)
+  if (address !== '' && base?.isNamed(address)) {
+    if (fragment !== '' && !hasDefinition(base, fragment)) {
+      throw refused(pointer, `refers to ${fragment}, which the base schema does not have`)
+    }
+    return `${base.id}#${fragment}`
+  }
+  if (address !== '' && address !== String(own).replace(/#$/, '')) {
+    const or = base === undefined ? '' : ' or refer to the base schema'
+    throw refused(pointer, `must stay inside the schema (#…)${or}: nothing is ever fetched`)
+  }
+  const inside = fragment === '' || anchors.has(fragment) || pointers.has(decoded(fragment))
+  if (!inside) throw refused(pointer, `refers to #${fragment}, where there is no schema`)
+  return `#${fragment}`
+}
+
+function hasDefinition({ schema }: BaseSchema, pointer: string): boolean {
+  return pointer.startsWith('/$defs/') && Object.hasOwn(schema.$defs as object, pointer.slice('/$defs/'.length))
+}
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}
+
+export function refused(pointer: string, detail: string): Problem {
+  const errors = [{ pointer: `/data/schema${pointer}`, code: 'invalid_schema', detail }]
+  return new Problem('invalid_schema', `/data/schema${pointer} ${detail}`, { errors })
+}

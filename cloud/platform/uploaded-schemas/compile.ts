@@ -1,0 +1,114 @@
+import type { JsonSchema } from '@millwright/api/asset-schema.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { type BaseSchema, checkSchema, draftOf, refused } from './check.ts'
+import { LinearPattern } from './pattern.ts'
+import { TookTooLong, within } from './time-limit.ts'
+
+/** How long a schema of a tenant may take to be compiled, and to look at one value. */
+const limits = { compileMs: 2_000, checkMs: 250 } as const
+
+/** What is wrong with a value, as errors of the validator. */
+export type Check = (value: unknown) => readonly ErrorObject[]
+
+/** The keyword of the one error that is told when a schema takes too long for a value. */
+export const tooLong = 'too_long'
+
+/**
+ * A schema of a tenant, ready to be used, never for longer than it may take. Throws `invalid_schema`, which says why,
+ * when it cannot be.
+ */
+export function compileSchema(schema: JsonSchema, base?: BaseSchema): Check {
+  const checked = checkSchema(schema, base)
+  const meta = metaSchemas[draftOf(checked)]()
+  const validate = compiledWithin(limits.compileMs, () => compileOwn(checked, { meta, base }))
+  return (value) => {
+    try {
+      return within(limits.checkMs, () => errorsIn(validate, value))
+    } catch (error) {
+      if (!(error instanceof TookTooLong)) throw error
+      return [tooLongError]
+    }
+  }
+}
+
+const tooLongError: ErrorObject = {
+  instancePath: '',
+  schemaPath: '',
+  keyword: tooLong,
+  params: {},
+  message: 'takes too long to be checked by its schema',
+}
+
+/** Throws unless the schema can be used; the trial shows one that refers to itself without getting anywhere. */
+export function requireUsable(schema: JsonSchema, { base, trial }: { base?: BaseSchema; trial: unknown }): void {
+  const check = compileSchema(schema, base)
+  if (check(trial).some(({ keyword }) => keyword === tooLong)) throw refused('', 'refers to itself without end')
+}
+
+export function errorsIn(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {
+  return validate(value) ? [] : (validate.errors ?? [])
+}
+
+/** What is made when it is first used: it takes a while, and not every installation has schemas of its own. */
+const metaSchemas = { '2019-09': once(() => metaSchema(Ajv2019)), '2020-12': once(() => metaSchema(Ajv2020)) } as const
+
+/** Ready to say whether something is a schema of a draft. */
+function metaSchema(Compiler: typeof Ajv2019 | typeof Ajv2020): Ajv2019 | Ajv2020 {
+  const ajv = schemaCompiler(Compiler)
+  ajv.validateSchema({})
+  return ajv
+}
+
+export function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+function compiledWithin(milliseconds: number, compile: () => ValidateFunction): ValidateFunction {
+  try {
+    return within(milliseconds, compile)
+  } catch (error) {
+    if (error instanceof Problem) throw error
+    const why = error instanceof Error ? error.message : String(error)
+    throw refused(
+      '',
+      error instanceof TookTooLong ? 'is too complicated' : `is not a JSON Schema: ${why.slice(0, 500)}`,
+    )
+  }
+}
+
+type Beside = { meta: Ajv2019 | Ajv2020; base: BaseSchema | undefined }
+
+/** Each schema of a tenant has a compiler of its own: what one of them says about names is nothing to another. */
+function compileOwn(schema: JsonSchema, { meta, base }: Beside): ValidateFunction {
+  if (!meta.validateSchema(schema)) throw new Error(meta.errorsText(meta.errors, { dataVar: 'it' }))
+  const Compiler = draftOf(schema) === '2019-09' ? Ajv2019 : Ajv2020
+  const ajv = schemaCompiler(Compiler, {
+    strictSchema: false,
+    validateSchema: false,
+    logger: false,
+    inlineRefs: false,
+    code: { regExp: linearPattern },
+  })
+  if (base !== undefined) ajv.addSchema(base.schema)
+  return ajv.compile(schema)
+}
+
+function linearPattern(source: string): LinearPattern {
+  return new LinearPattern(source)
+}
+// What the compiler would print if it wrote its code to a file; it never does.
+linearPattern.code = 'linearPattern'
+
+export function schemaCompiler(Compiler: typeof Ajv2019 | typeof Ajv2020, more: Options = {}): Ajv2019 | Ajv2020 {
+  const ajv = new Compiler({ allErrors: true, verbose: true, strictTypes: false, ...more })
+  // The package is CommonJS: its function is the default export's default.
+  ;(addFormats as unknown as { default: typeof addFormats.default }).default(ajv)
+  return ajv
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Contract, isInternal, isLasting, type Operation, pathsOf, writes } from '@millwright/api/contract.ts'
+import { contracts } from '@millwright/api/contracts.ts'
+import { credentials } from '@millwright/api/credentials.ts'
+import { type BuiltInRoleName, builtInRoles } from '@millwright/api/permission.ts'
+import { systemCaller } from './platform/access/system.ts'
+import { newId } from './platform/database/id.ts'
+import { listening } from './platform/testing/event-reader.ts'
+import { type RawAnswer, type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
+import { plantedWord } from './platform/testing/secrets-shown.ts'
+import { plantedCredential, useEverything } from './platform/testing/usage.ts'
+import { inputValidator } from './platform/validation.ts'
+
+/**
+ * Generated: a secret that was put into a credential is looked for in the answer of every operation of every contract, asked
+ * by every built-in role, and in what goes with them.
+ */
+
+type Row = { contract: Contract; name: string; operation: Operation }
+
+const operations: Row[] = Object.values(contracts as unknown as Record<string, Contract>).flatMap((contract) =>
+  Object.entries(contract.operations).map(([name, operation]) => ({ contract, name, operation })),
+)
+const reads = operations.filter(({ operation }) => !writes(operation))
+const changes = operations.filter(({ operation }) => writes(operation) && operation.method !== 'DELETE')
+const deletions = operations.filter(({ operation }) => operation.method === 'DELETE')
+const roles = Object.keys(builtInRoles) as BuiltInRoleName[]
+
+/** The secret as it is, and in the usual disguises. */
+const disguises = [
+  plantedWord,
+  encodeURIComponent(plantedCredential),
+  Buffer.from(plantedCredential).toString('hex'),
+  Buffer.from(plantedCredential).toString('base64').replace(/=+$/, ''),
+]
+
+describe('the secret of a credential is nowhere to be read', () => {
+  let hub: TestHub
+  let callers: Map<BuiltInRoleName, TestCaller>
+  let ids: Awaited<ReturnType<typeof plant>>
+  /** Paths of things that are there. */
+  let there: string[]
+
+  before(async () => {
+    hub = await testHub()
+    there = (await useEverything(hub)).map(({ path }) => path)
+    ids = await plant()
+    callers = new Map()
+    for (const role of roles) callers.set(role, await hub.as(role))
+  })
+  after(() => hub[Symbol.asyncDispose]())
+
+  /** What `useEverything` planted, by the names of the parameters that lead to it. */
+  async function plant() {
+    const admin = await hub.as('administrator')
+    const [instance] = (await admin.credentials.listInstances({ query: { assigned: false } })).data
+    const [copy] = (await admin.credentials.listInstances({ query: { assigned: true } })).data
+    const [template] = (await admin.credentials.listInstancesTemplates({})).data
+    const [use] = (await admin.credentials.readInstanceUsage({ params: { instanceId: instance?.id ?? '' } })).data
+      .deliveries
+    return {
+      schemaId: instance?.schemaId ?? '',
+      instanceId: instance?.id ?? '',
+      instancesTemplateId: template?.id ?? '',
+      assetId: copy?.assetId ?? '',
+      gatewayId: use?.gatewayId ?? '',
+    }
+  }
+
+  test('though it is given to a gateway, so that there is something to look for', async () => {
+    const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+    const { data } = await hub.context.peers(credentials, system).selectCredentials({
+      body: {
+        data: {
+          jobId: newId(),
+          gatewayId: ids.gatewayId,
+          product: { identifier: 'example.cdm.al.reference', version: '1.2.3' },
+          address: '192.0.2.1',
+        },
+      },
+    })
+    assert.throws(() => assertNone('a delivery', JSON.stringify(data)), /a delivery/)
+  })
+
+  for (const role of roles) {
+    test(`by asking every question as ${role}`, async () => {
+      for (const row of reads) assertHidden(row, await send(row, { role }))
+    })
+  }
+
+  for (const role of roles) {
+    test(`by sending what is refused to every operation as ${role}, not even what was just sent`, async () => {
+      for (const row of operations.filter(({ operation }) => operation.body !== undefined)) {
+        for (const body of refusable.filter((one) => !isWelcome(row.operation, one)))
+          assertHidden(row, await send(row, { role, body }))
+      }
+    })
+  }
+
+  for (const role of roles) {
+    test(`by changing things as ${role}`, async () => {
+      for (const row of changes) assertHidden(row, await send(row, { role }))
+    })
+  }
+
+  test('in the stream of events', async () => {
+    await hub.settle()
+    const base = await listening(hub)
+    const { meta } = await admin().events.listEvents({ query: { limit: 1 } })
+    // Everybody else is told some of what an administrator is told.
+    const told = await streamed(`${base}/events/v1/stream?after=0`, {
+      token: admin().token,
+      until: meta.newestPosition,
+    })
+    assert.match(told, /credentials\.instance\.delivered/)
+    assertNone('the stream', told)
+  })
+
+  test('in the description of the interface, the console or the figures', async () => {
+    const paths = ['/openapi.json', '/', '/docs', '/metrics', '/healthz', '/version']
+    const prefixes = Object.values(contracts).map(({ prefix }) => `${prefix}/openapi.json`)
+    for (const path of [...paths, ...prefixes]) assertNone(path, (await hub.request({ method: 'GET', path })).text)
+  })
+
+  for (const role of roles.toSorted((a, b) => Number(a === 'administrator') - Number(b === 'administrator'))) {
+    test(`by deleting everything as ${role}`, async () => {
+      for (const row of deletions) assertHidden(row, await send(row, { role }))
+    })
+  }
+
+  function admin(): TestCaller {
+    return callers.get('administrator') ?? assert.fail()
+  }
+
+  async function send(row: Row, { role, body }: { role: BuiltInRoleName; body?: string }): Promise<RawAnswer> {
+    const { contract, name, operation } = row
+    const lasts = Object.values(operation.answers).some(isLasting)
+    const given = body ?? (writes(operation) ? bodyOf(contract.name, name, operation) : undefined)
+    const query = lasts ? 'no-such-parameter=1' : queryOf(operation)
+    const path = pathFor(contract, operation)
+    return hub.request({
+      method: operation.method,
+      path: query === '' ? path : `${path}?${query}`,
+      headers: {
+        authorization: `Bearer ${callers.get(role)?.token}`,
+        ...(given === undefined ? {} : { 'content-type': operation.bodyType ?? 'application/json' }),
+      },
+      ...(given === undefined ? {} : { body: given }),
+    })
+  }
+
+  /** The path of something that is there, wherever we know of something. */
+  function pathFor(contract: Contract, operation: Operation): string {
+    const [template = ''] = pathsOf(contract, operation)
+    if (contract.name === 'credentials')
+      return template.replace(/\{(\w+)\}/g, (_, name: string) => ids[name as keyof typeof ids])
+    const pattern = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/?]+')}$`)
+    return there.find((path) => pattern.test(path)) ?? template.replace(/\{(\w+)\}/g, () => ids.assetId)
+  }
+
+  /** One that is taken, for the credentials themselves; one that is refused for the rest. */
+  function bodyOf(contract: string, name: string, operation: Operation): string | undefined {
+    if (operation.body === undefined) return undefined
+    const own: Record<string, object> = {
+      createSchema: { uri: 'urn:x', schema: {} },
+      createInstance: {
+        schemaId: ids.schemaId,
+        name: 'another',
+        values: { username: 'u', password: plantedCredential },
+        metadata: { ipRanges: ['192.0.2.7'] },
+      },
+      updateInstance: { values: { username: 'v', password: plantedCredential } },
+      updateInstancesTemplate: { name: 'drives' },
+    }
+    return JSON.stringify({ data: (contract === 'credentials' ? own[name] : undefined) ?? {} })
+  }
+})
+
+/** Bodies that no operation takes, each with the secret in it. */
+const refusable = [
+  `{"data":{"values":{"password":"${plantedCredential}"`,
+  JSON.stringify({ data: plantedCredential }),
+  JSON.stringify({ data: { values: { password: plantedCredential }, metadata: plantedCredential } }),
+]
+
+/** Whether a body fits the contract: what is free in its form may hold anything. */
+function isWelcome({ body }: Operation, text: string): boolean {
+  if (body === undefined) return false
+  try {
+    const input = { body: JSON.parse(text) }
+    inputValidator({ method: 'POST', path: '', summary: '', access: 'public', answers: {}, body })(input)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function queryOf(operation: Operation): string {
+  const { required = [], properties = {} } = (operation.query ?? {}) as {
+    required?: string[]
+    properties?: Record<string, { enum?: string[] }>
+  }
+  return required.map((name) => `${name}=${properties[name]?.enum?.[0] ?? newId()}`).join('&')
+}
+
+function assertHidden({ contract, name, operation }: Row, { status, text, headers }: RawAnswer): void {
+  assert.ok(status < 500 || status === 503, `${contract.name}.${name} answered ${status}`)
+  if (isInternal(operation)) assert.equal(status, 404, `${contract.name}.${name}`)
+  assertNone(`${contract.name}.${name}`, text + JSON.stringify([...headers]))
+}
+
+function assertNone(where: string, text: string): void {
+  for (const disguise of disguises) {
+    const at = text.indexOf(disguise)
+    assert.equal(at, -1, `The secret shows in ${where}: …${text.slice(Math.max(0, at - 60), at + 20)}…`)
+  }
+}
+
+/** What a stream tells until it has come to a position. */
+async function streamed(url: string, { token, until }: { token: string; until: number }): Promise<string> {
+  const abort = new AbortController()
+  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal: abort.signal })
+  if (!response.ok) return response.text()
+  let text = ''
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(chunk).toString()
+    const positions = [...text.matchAll(/^id: ?(\d+)$/gm)].map(([, position]) => Number(position))
+    if (Math.max(0, ...positions) >= until) break
+  }
+  abort.abort()
+  return text
+}

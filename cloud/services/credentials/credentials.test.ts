@@ -1,0 +1,452 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { credentials } from '@millwright/api/credentials.ts'
+import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import {
+  actionsOn,
+  eventsOf,
+  givenAsset,
+  givenInstance,
+  givenSchema,
+  newInstance,
+  password,
+  product,
+  schema,
+  uri,
+} from './testing.ts'
+
+const nowhere = '01980000-0000-7000-8000-000000000000'
+
+describe('credentials', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let manager: TestCaller
+  let schemaId: string
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    manager = await hub.as('credential_manager')
+    schemaId = await givenSchema(manager)
+  })
+  after(() => hub[Symbol.asyncDispose]())
+
+  const call = (operation: string, input: object, caller = manager) => caller.exchange(credentials, operation, input)
+  const codeOf = ({ status, body }: { status: number; body: unknown }) => [status, (body as { code: string }).code]
+  const upload = (version: string, more: object = {}) =>
+    call('createSchema', {
+      query: { resourceIdentifier: product.identifier, resourceVersion: version },
+      body: { data: { uri, schema } },
+      ...more,
+    })
+  const trail = (target: string) => actionsOn(admin, target)
+  const happened = (subject: string) => eventsOf(hub, admin, subject)
+
+  describe('a schema', () => {
+    test('is uploaded for a product and version; its id comes back in Location', async () => {
+      const made = await upload('2.0.0')
+      assert.equal(made.status, 201)
+      const location = made.headers.get('location') ?? ''
+      assert.match(location, /^\/credentials\/v2\/schemas\/[0-9a-f-]{36}$/)
+      const { data } = await manager.credentials.getSchema({ params: { schemaId: location.split('/').at(-1) ?? '' } })
+      assert.deepEqual([data.uri, data.resourceVersion, data.schema], [uri, '2.0.0', schema])
+      assert.deepEqual(await trail(`credential-schema/${data.id}`), ['credentials.createSchema'])
+      assert.deepEqual(await happened(`credential-schema/${data.id}`), ['credentials.schema.created'])
+    })
+
+    test('is not created again for the same identifier and version: the existing one is located', async () => {
+      const [first, again] = [
+        await upload('2.0.1'),
+        await upload('2.0.1', { body: { data: { uri: 'urn:x', schema: {} } } }),
+      ]
+      assert.deepEqual([first.status, again.status], [201, 200])
+      assert.equal(again.headers.get('location'), first.headers.get('location'))
+      assert.equal((again.body as { data: { uri: string } }).data.uri, uri)
+    })
+
+    test('is made once, also by two who upload it at the same time', async () => {
+      const answers = await Promise.all([upload('2.0.2'), upload('2.0.2'), upload('2.0.2')])
+      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 201])
+      assert.equal(new Set(answers.map(({ headers }) => headers.get('location'))).size, 1)
+    })
+
+    test('needs the permission write_template', async () => {
+      const just = async (permission: 'write_template' | 'glb_credential_write') => {
+        const name = `only-${permission.replaceAll('_', '-')}`
+        await admin.authorization.createRole({ body: { data: { name, permissions: [permission] } } })
+        return hub.as(name)
+      }
+      const question = { query: { resourceIdentifier: 'x', resourceVersion: '1' }, body: { data: { uri, schema } } }
+      assert.equal((await call('createSchema', question, await just('glb_credential_write'))).status, 403)
+      assert.equal((await call('createSchema', question, await just('write_template'))).status, 201)
+    })
+
+    const hostile: [string, Record<string, unknown>][] = [
+      ['refers to the network', { $ref: 'https://evil.example/schema.json' }],
+      ['backtracks', { properties: { a: { pattern: '(a+)+\\1$' } } }],
+      ['refers to itself without end', { allOf: [{ $ref: '#' }] }],
+      ['is no schema', { type: 'nonsense' }],
+      ['is of a draft that nobody knows', { $schema: 'http://example.com/schema' }],
+    ]
+    for (const [what, wrong] of hostile) {
+      test(`that ${what} is refused`, async () => {
+        const answer = await upload('6.6.6', { body: { data: { uri, schema: wrong } } })
+        assert.deepEqual(codeOf(answer), [400, 'invalid_schema'])
+      })
+    }
+
+    test('is listed with all its versions', async () => {
+      const { data, meta } = await manager.credentials.listSchemas({
+        query: { resourceIdentifier: product.identifier, limit: 2 },
+      })
+      assert.equal(data.length, 2)
+      assert.ok((meta.totalElements ?? 0) >= 4)
+      assert.ok(!('schema' in (data[0] ?? {})))
+      const one = await manager.credentials.listSchemas({
+        query: { resourceIdentifier: product.identifier, resourceVersion: product.version },
+      })
+      assert.deepEqual(
+        one.data.map(({ id }) => id),
+        [schemaId],
+      )
+    })
+
+    test('can be corrected and deleted while it has no instances, and not afterwards', async () => {
+      const made = (await upload('3.0.0')).body as { data: { id: string } }
+      const params = { schemaId: made.data.id }
+      const stale = { params, headers: { 'if-match': '"7"' }, body: { data: { uri: 'urn:other' } } }
+      assert.deepEqual(codeOf(await call('updateSchema', stale)), [412, 'precondition_failed'])
+      const change = { params, headers: { 'if-match': '"1"' }, body: { data: { uri: 'urn:other' } } }
+      assert.equal((await call('updateSchema', change)).headers.get('etag'), '"2"')
+      const { id } = await givenInstance(manager, params.schemaId)
+      assert.deepEqual(codeOf(await call('updateSchema', { params, body: { data: { schema: {} } } })), [
+        409,
+        'schema_in_use',
+      ])
+      assert.deepEqual(codeOf(await call('deleteSchema', { params })), [409, 'schema_in_use'])
+      await manager.credentials.deleteInstance({ params: { instanceId: id } })
+      assert.equal((await call('deleteSchema', { params })).status, 204)
+      assert.equal((await call('getSchema', { params })).status, 404)
+    })
+  })
+
+  describe('an instance', () => {
+    test('is created from a schema; its id comes back in Location', async () => {
+      const made = await call('createInstance', { body: { data: newInstance(schemaId) } })
+      assert.equal(made.status, 201)
+      const instanceId = made.headers.get('location')?.split('/').at(-1) ?? ''
+      const { data } = await manager.credentials.getInstance({ params: { instanceId } })
+      assert.deepEqual(data.metadata, { ipRanges: ['10.0.0.0/24'] })
+      assert.deepEqual(await trail(`credential-instance/${instanceId}`), ['credentials.createInstance'])
+      assert.deepEqual(await happened(`credential-instance/${instanceId}`), ['credentials.instance.created'])
+    })
+
+    test('never tells its secrets, at any depth', async () => {
+      const values = { username: 'u', password, snmp: { port: 161, community: password } }
+      const { id } = await givenInstance(manager, schemaId, { values })
+      const { data } = await manager.credentials.getInstance({ params: { instanceId: id } })
+      assert.deepEqual(data.values, { username: 'u', password: '***', snmp: { port: 161, community: '***' } })
+    })
+
+    test('is not readable in the database', async () => {
+      const { id } = await givenInstance(manager, schemaId)
+      const text = await hub.asOwner(async (owner) => {
+        const { rows } = await owner.query(
+          `select i::text || encode(sealed, 'escape') as text from credential_instances i where id = $1`,
+          [id],
+        )
+        return String(rows[0]?.text)
+      })
+      assert.ok(text.includes('operator') && !text.includes(password))
+    })
+
+    const wrong: [string, Record<string, unknown>, string][] = [
+      ['a value of another type', { username: 7, password }, '/data/values/username'],
+      ['a missing secret', { username: 'u' }, '/data/values/password'],
+      ['an unknown field', { username: 'u', password, other: password }, '/data/values/other'],
+      ['a secret that breaks a rule', { username: 'u', password: 'abc' }, '/data/values/password'],
+      ['the placeholder instead of the secret', { username: 'u', password: '***' }, '/data/values/password'],
+    ]
+    for (const [what, values, pointer] of wrong) {
+      test(`with ${what} is refused by the name of the field, without its value`, async () => {
+        const answer = await call('createInstance', { body: { data: newInstance(schemaId, { values }) } })
+        assert.deepEqual(codeOf(answer), [400, 'invalid_values'])
+        const { errors } = answer.body as { errors: { pointer: string }[] }
+        assert.deepEqual(
+          errors.map((error) => error.pointer),
+          [pointer],
+        )
+        assert.ok(!JSON.stringify(answer.body).includes('abc'))
+      })
+    }
+
+    test('is refused without ranges, with broken ones and for a schema that is not there', async () => {
+      const given = newInstance(schemaId)
+      const bodies = [
+        { ...given, metadata: {} },
+        { ...given, metadata: { ipRanges: [] } },
+        { ...given, metadata: { ipRanges: ['hall 4'] } },
+        { ...given, schemaId: nowhere },
+      ]
+      const answers = await Promise.all(bodies.map((data) => call('createInstance', { body: { data } })))
+      assert.deepEqual(answers.map(codeOf), [
+        [400, 'invalid_body'],
+        [400, 'invalid_body'],
+        [400, 'invalid_range'],
+        [422, 'schema_not_found'],
+      ])
+    })
+
+    test('keeps a secret that is left out or sent as ***, and changes what is sent', async () => {
+      const { id } = await givenInstance(manager, schemaId)
+      const params = { instanceId: id }
+      const change = (data: object) => call('updateInstance', { params, body: { data } })
+      await change({ values: { username: 'v', password: '***' } })
+      await change({ metadata: { ipRanges: ['10.9.0.1'], purpose: 'monitoring' } })
+      await change({ values: { password: `${password}-2` }, name: 'hall 4' })
+      const { data } = await manager.credentials.getInstance({ params })
+      assert.deepEqual([data.name, data.values, data.version], ['hall 4', { username: 'v', password: '***' }, 4])
+      const history = await manager.credentials.listInstanceVersions({ params })
+      assert.deepEqual(
+        history.data.map(({ version, change: what, fields }) => [version, what, ...fields]),
+        [
+          [4, 'updated', 'name', 'values/password'],
+          [3, 'updated', 'metadata/ipRanges', 'metadata/purpose'],
+          [2, 'updated', 'values/username'],
+          [1, 'created'],
+        ],
+      )
+      assert.ok(history.data.every(({ changedBy }) => changedBy.startsWith('credential_manager')))
+    })
+
+    test('is changed only as it was read, when If-Match says so', async () => {
+      const { id } = await givenInstance(manager, schemaId)
+      const params = { instanceId: id }
+      const read = await call('getInstance', { params })
+      const headers = { 'if-match': read.headers.get('etag') ?? '' }
+      const change = { params, headers, body: { data: { name: 'hall 5' } } }
+      assert.equal((await call('updateInstance', change)).status, 200)
+      assert.deepEqual(codeOf(await call('updateInstance', change)), [412, 'precondition_failed'])
+      assert.deepEqual(codeOf(await call('deleteInstance', { params, headers })), [412, 'precondition_failed'])
+      const same = await call('getInstance', { params, headers: { 'if-none-match': '"2"' } })
+      assert.equal(same.status, 304)
+    })
+
+    test('is found by schema, product, purpose, name and address', async () => {
+      const other = await givenSchema(manager, { identifier: 'other.link', version: '1' })
+      const names = ['both', 'scan', 'watch'] as const
+      const purposes = { both: {}, scan: { purpose: 'discovery' }, watch: { purpose: 'monitoring' } } as const
+      for (const [index, name] of names.entries()) {
+        const ipRanges = [`172.16.${index}.0/24`, '2001:db8:7::/64', '172.17.0.0-172.17.0.9']
+        await givenInstance(manager, other, { name, metadata: { ipRanges, ...purposes[name] } })
+      }
+      const find = async (query: object) =>
+        (await manager.credentials.listInstances({ query: { schemaId: other, ...query } })).data
+          .map(({ name }) => name)
+          .toSorted()
+      assert.deepEqual(await find({}), ['both', 'scan', 'watch'])
+      assert.deepEqual(await find({ resourceIdentifier: 'other.link' }), ['both', 'scan', 'watch'])
+      assert.deepEqual(await find({ resourceIdentifier: product.identifier }), [])
+      assert.deepEqual(await find({ purpose: 'discovery' }), ['both', 'scan'])
+      assert.deepEqual(await find({ purpose: 'monitoring' }), ['both', 'watch'])
+      assert.deepEqual(await find({ name: 'scan' }), ['scan'])
+      assert.deepEqual(await find({ address: '172.16.1.255' }), ['scan'])
+      assert.deepEqual(await find({ address: '172.17.0.9' }), ['both', 'scan', 'watch'])
+      assert.deepEqual(await find({ address: '172.17.0.10' }), [])
+      assert.deepEqual(await find({ address: '2001:DB8:7:0::1' }), ['both', 'scan', 'watch'])
+      const page = await manager.credentials.listInstances({ query: { schemaId: other, limit: 1, offset: 1 } })
+      assert.deepEqual([page.meta.totalElements, page.data.map(({ name }) => name)], [3, ['scan']])
+      assert.deepEqual(codeOf(await call('listInstances', { query: { address: 'hall' } })), [400, 'invalid_range'])
+    })
+
+    test('is made once for an Idempotency-Key, however often it is sent', async () => {
+      const request = { body: { data: newInstance(schemaId, { name: 'once' }) }, headers: { 'idempotency-key': 'one' } }
+      const [first, again] = [await call('createInstance', request), await call('createInstance', request)]
+      assert.equal(again.headers.get('location'), first.headers.get('location'))
+      assert.equal((await manager.credentials.listInstances({ query: { name: 'once' } })).meta.totalElements, 1)
+    })
+  })
+
+  describe('an instances template', () => {
+    const given = async (name: string) =>
+      (await manager.credentials.createInstancesTemplate({ body: { data: { name } } })).data
+
+    test('is created with its id in Location, changed, listed and deleted', async () => {
+      const made = await call('createInstancesTemplate', {
+        body: { data: { name: 'pumps', description: 'all of them' } },
+      })
+      const id = made.headers.get('location')?.split('/').at(-1) ?? ''
+      assert.equal(made.status, 201)
+      const params = { instancesTemplateId: id }
+      const change = { params, headers: { 'if-match': '"1"' }, body: { data: { description: null } } }
+      assert.equal((await call('updateInstancesTemplate', change)).status, 200)
+      assert.deepEqual(codeOf(await call('updateInstancesTemplate', change)), [412, 'precondition_failed'])
+      const { data } = await manager.credentials.listInstancesTemplates({ query: { name: 'pumps' } })
+      assert.deepEqual([data.length, data[0]?.version, data[0]?.description], [1, 2, undefined])
+      await manager.credentials.deleteInstancesTemplate({ params })
+      assert.equal((await call('getInstancesTemplate', { params })).status, 404)
+    })
+
+    test('is mapped to instances once each, and lists them', async () => {
+      const { id: instancesTemplateId } = await given('drives')
+      const { id: instanceId } = await givenInstance(manager, schemaId)
+      const params = { instancesTemplateId, instanceId }
+      assert.deepEqual(
+        [(await call('mapInstance', { params })).status, (await call('mapInstance', { params })).status],
+        [201, 200],
+      )
+      const list = async () => manager.credentials.listTemplateInstances({ params: { instancesTemplateId } })
+      assert.deepEqual([(await list()).meta.totalElements, (await list()).data[0]?.id], [1, instanceId])
+      assert.equal((await call('unmapInstance', { params })).status, 204)
+      assert.equal((await call('unmapInstance', { params })).status, 404)
+      assert.deepEqual((await list()).data, [])
+      const away = { instancesTemplateId: nowhere, instanceId }
+      assert.equal((await call('mapInstance', { params: away })).status, 404)
+      assert.deepEqual(await happened(`credential-instance/${instanceId}`), [
+        'credentials.instance.created',
+        'credentials.instance.mapped',
+        'credentials.instance.unmapped',
+      ])
+    })
+
+    test('makes what is mapped to it a monitoring instance, and takes nothing away', async () => {
+      const { id: instancesTemplateId } = await given('valves')
+      for (const [before, is] of [
+        ['discovery', undefined],
+        [undefined, undefined],
+        ['monitoring', 'monitoring'],
+      ] as const) {
+        const metadata = before === undefined ? {} : { purpose: before }
+        const { id: instanceId } = await givenInstance(manager, schemaId, { metadata })
+        const { data } = await manager.credentials.mapInstance({ params: { instancesTemplateId, instanceId } })
+        assert.equal(data.metadata.purpose, is)
+      }
+    })
+  })
+
+  describe('an asset', () => {
+    const assign = (assetId: string, instanceId: string, caller = manager) =>
+      call('assignInstance', { params: { assetId, instanceId } }, caller)
+    const of = async (assetId: string) => (await manager.credentials.listAssetInstances({ params: { assetId } })).data
+
+    test('is assigned a copy, which later edits of the original do not touch', async () => {
+      const assetId = await givenAsset(admin, 'drive 1')
+      const original = await givenInstance(manager, schemaId)
+      const made = await assign(assetId, original.id)
+      assert.equal(made.status, 201)
+      const copyId = made.headers.get('location')?.split('/').at(-1) ?? ''
+      assert.notEqual(copyId, original.id)
+      const change = { name: 'changed', values: { username: 'changed' } }
+      await manager.credentials.updateInstance({ params: { instanceId: original.id }, body: { data: change } })
+      const [copy, ...others] = await of(assetId)
+      assert.deepEqual(others, [])
+      assert.deepEqual([copy?.id, copy?.name, copy?.assigned], [copyId, 'line 1', true])
+      assert.deepEqual(copy?.values, { username: 'operator', password: '***' })
+      assert.deepEqual([copy?.assetId, copy?.copiedFrom], [assetId, original.id])
+      await manager.credentials.deleteInstance({ params: { instanceId: original.id } })
+      assert.equal((await of(assetId)).length, 1)
+      assert.deepEqual(await trail(`credential-instance/${copyId}`), ['credentials.assignInstance'])
+    })
+
+    test('has one copy of an instance, until it is taken away', async () => {
+      const assetId = await givenAsset(admin, 'drive 2')
+      const { id } = await givenInstance(manager, schemaId)
+      const [first, again] = [await assign(assetId, id), await assign(assetId, id)]
+      assert.deepEqual([first.status, again.status], [201, 200])
+      assert.equal(first.headers.get('location'), again.headers.get('location'))
+      const usage = await manager.credentials.readInstanceUsage({ params: { instanceId: id } })
+      assert.deepEqual(
+        usage.data.copies.map((copy) => copy.assetId),
+        [assetId],
+      )
+      assert.equal((await call('unassignInstance', { params: { assetId, instanceId: id } })).status, 204)
+      assert.equal((await call('unassignInstance', { params: { assetId, instanceId: id } })).status, 404)
+      assert.deepEqual(await of(assetId), [])
+      assert.equal((await call('getInstance', { params: { instanceId: id } })).status, 200)
+    })
+
+    test('is assigned monitoring instances only', async () => {
+      const assetId = await givenAsset(admin, 'drive 3')
+      const { id } = await givenInstance(manager, schemaId, { metadata: { purpose: 'discovery' } })
+      assert.deepEqual(codeOf(await assign(assetId, id)), [409, 'instance_not_for_monitoring'])
+      const { data: template } = await manager.credentials.createInstancesTemplate({ body: { data: { name: 'x' } } })
+      await manager.credentials.mapInstance({ params: { instancesTemplateId: template.id, instanceId: id } })
+      assert.equal((await assign(assetId, id)).status, 201)
+    })
+
+    test('that the caller cannot see is not there: for assigning, for taking away, for reading', async () => {
+      const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'line 9' } } })
+      const assetId = await givenAsset(admin, 'hidden', { access_group: group.id })
+      const { id: instanceId } = await givenInstance(manager, schemaId)
+      const name = 'credentials-only'
+      await admin.authorization.createRole({
+        body: { data: { name, permissions: ['glb_credential_read', 'glb_credential_write'] } },
+      })
+      const blind = await hub.as(name)
+      const params = { assetId, instanceId }
+      const missing = { assetId: nowhere, instanceId }
+      for (const operation of ['assignInstance', 'unassignInstance', 'listAssetInstances']) {
+        const own = (input: { assetId: string; instanceId?: string }) =>
+          operation === 'listAssetInstances' ? { assetId: input.assetId } : input
+        const hidden = await call(operation, { params: own(params) }, blind)
+        const gone = await call(operation, { params: own(missing) }, blind)
+        assert.deepEqual(
+          [codeOf(hidden), codeOf(gone)],
+          [
+            [404, 'not_found'],
+            [404, 'not_found'],
+          ],
+        )
+      }
+      assert.equal((await assign(assetId, instanceId)).status, 201)
+    })
+  })
+
+  test('the role credential_manager alone is enough from finding the link to its instances', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    const credentialSchemas = [
+      { uri: 'urn:link:credentials', schema: JSON.stringify({ ...schema, title: 'From link' }) },
+    ]
+    const link = linkReport({
+      credentialSchemas,
+      product: { vendor: 'Example', name: 'Reference link', version: '9.0.0' },
+    })
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
+
+    const { data: running } = await manager.inventory.listAssets({
+      query: { relationsFilter: `object.id eq '${gateway.id}' and predicate eq 'is_running_on'` },
+    })
+    const [asset] = running as {
+      id: string
+      product_instance_information: { manufacturer_product: Record<string, string> }
+    }[]
+    const { product_id = '', product_version = '' } = asset?.product_instance_information.manufacturer_product ?? {}
+    assert.deepEqual([product_id, product_version], [product.identifier, '9.0.0'])
+
+    const fromLink = await call('createSchemaFromLink', { body: { data: { assetId: asset?.id } } })
+    assert.equal(fromLink.status, 201)
+    const { data: taken } = fromLink.body as { data: { id: string; uri: string; title: string } }
+    assert.deepEqual([taken.uri, taken.title], ['urn:link:credentials', 'From link'])
+    const uploaded = await upload(product_version)
+    assert.equal(uploaded.status, 200)
+    assert.equal(uploaded.headers.get('location'), fromLink.headers.get('location'))
+    assert.equal((await givenInstance(manager, taken.id)).resourceVersion, '9.0.0')
+  })
+
+  test('a link that brings no schema, and an asset that is no link, are told apart', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    const bare = linkReport({ product: { vendor: 'Example', name: 'Bare', version: '8.0.0' } })
+    const broken = linkReport({ appInstanceId: 'broken', credentialSchemas: [{ uri: 'urn:x', schema: '{' }] })
+    const { data } = await gateway.gatekeeper.reportLinks({
+      body: { data: { gatewayVersion: '1.0.0', links: [bare, broken] } },
+    })
+    const ids = new Map(data.map(({ appInstanceId, assetId }) => [appInstanceId, assetId]))
+    const take = (assetId: string | undefined, more = {}) =>
+      call('createSchemaFromLink', { body: { data: { assetId, ...more } } }).then(codeOf)
+    assert.deepEqual(await take(ids.get(bare.appInstanceId)), [409, 'link_without_schema'])
+    assert.deepEqual(await take(ids.get('broken')), [400, 'invalid_schema'])
+    assert.deepEqual(await take(ids.get('broken'), { uri: 'urn:other' }), [409, 'link_without_schema'])
+    assert.deepEqual(await take(await givenAsset(admin, 'no link')), [422, 'link_not_found'])
+    assert.deepEqual(await take(nowhere), [422, 'asset_not_found'])
+  })
+})

@@ -1,0 +1,72 @@
+import type { Caller } from '../../platform/access/caller.ts'
+import { record } from '../../platform/audit/audit.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { emit } from '../../platform/events/events.ts'
+import { missingInstance } from './instance.ts'
+import {
+  addVersion,
+  findInstance,
+  type InstanceRow,
+  insertInstance,
+  type SealedRow,
+  updateInstance,
+} from './instance-store.ts'
+import { blockKeysOf, type Range, showRange, storedRanges } from './ip-range.ts'
+import { putPlaces } from './place-store.ts'
+
+type NewInstance = Pick<
+  SealedRow,
+  'id' | 'schemaId' | 'name' | 'shown' | 'sealed' | 'purpose' | 'assetId' | 'copiedFrom'
+> & { ranges: readonly Range[] }
+
+/** A new instance with where it applies and the beginning of its history. */
+export async function addInstance(tx: Transaction, caller: Caller, instance: NewInstance): Promise<InstanceRow> {
+  const { ranges, ...given } = instance
+  const { name: createdBy } = caller.principal
+  await insertInstance(tx, { ...given, ipRanges: ranges.map(showRange), createdBy })
+  await putPlaces(tx, given.id, blockKeysOf(ranges))
+  const change = given.copiedFrom === null ? 'created' : 'copied'
+  await addVersion(tx, given.id, { version: 1, change, fields: [], changedBy: createdBy })
+  return stored(tx, given.id)
+}
+
+type Change = { after: SealedRow; fields: string[]; change: 'updated' | 'mapped' }
+
+/** A changed instance with where it applies now and which fields changed. */
+export async function changeInstance(
+  tx: Transaction,
+  caller: Caller,
+  { after, fields, change }: Change,
+): Promise<InstanceRow> {
+  const { name: changedBy } = caller.principal
+  await updateInstance(tx, { ...after, modifiedBy: changedBy })
+  await putPlaces(tx, after.id, blockKeysOf(storedRanges(after.ipRanges)))
+  const row = await stored(tx, after.id)
+  await addVersion(tx, row.id, { version: row.version, change, fields, changedBy })
+  return row
+}
+
+async function stored(tx: Transaction, id: string): Promise<InstanceRow> {
+  const row = await findInstance(tx, id)
+  if (row === undefined) throw missingInstance(id)
+  return row
+}
+
+type Told = {
+  action: string
+  what: 'created' | 'updated' | 'deleted' | 'mapped' | 'unmapped' | 'assigned' | 'unassigned'
+  row: InstanceRow
+  /** Names and ids, never values. */
+  detail?: Record<string, unknown>
+}
+
+export async function tellInstance(
+  tx: Transaction,
+  caller: Caller,
+  { action, what, row, detail }: Told,
+): Promise<void> {
+  const target = `credential-instance/${row.id}`
+  const data = { schemaId: row.schemaId, name: row.name, version: row.version, ...detail }
+  await record(tx, caller, { action: `credentials.${action}`, target, detail: data })
+  await emit(tx, { type: `credentials.instance.${what}`, subject: target, data })
+}

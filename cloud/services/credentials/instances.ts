@@ -1,0 +1,199 @@
+import type { credentials } from '@millwright/api/credentials.ts'
+import {
+  type CredentialInstanceChange,
+  type CredentialUsage,
+  credentialLimits,
+} from '@millwright/api/credentials-shapes.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { newId } from '../../platform/database/id.ts'
+import { etagOf, requireMatch } from '../../platform/http/etag.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { locationOf, missingInstance, showInstance, showVersion } from './instance.ts'
+import * as store from './instance-store.ts'
+import { addInstance, changeInstance, tellInstance } from './instance-writes.ts'
+import { keysHolding, parseAddress, parseRanges, showRange } from './ip-range.ts'
+import type { SchemaChecks } from './schema-checks.ts'
+import { findSchema, holdSchema } from './schema-store.ts'
+import { openValues, sealValues } from './sealed-values.ts'
+import { templatesOf } from './template-store.ts'
+import { lastDeliveries, lastSuccesses, type UseRow } from './use-store.ts'
+import { changedFields, type Known, mergedValues } from './values.ts'
+
+type Names =
+  | 'createInstance'
+  | 'listInstances'
+  | 'getInstance'
+  | 'updateInstance'
+  | 'deleteInstance'
+  | 'listInstanceVersions'
+  | 'readInstanceUsage'
+
+export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<Handlers<typeof credentials>, Names> {
+  const { database, safe } = context
+  return {
+    async createInstance({ body: { data } }, caller) {
+      const ranges = parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
+      const id = newId()
+      return database.transaction(caller, async (tx) => {
+        const schema = await holdSchema(tx, data.schemaId)
+        if (schema === undefined) throw schemaMissing(data.schemaId)
+        const { values, shown } = checks.accept(schema, data.values)
+        const belonging = { instanceId: id, schemaId: schema.id }
+        const row = await addInstance(tx, caller, {
+          id,
+          schemaId: schema.id,
+          name: data.name,
+          shown,
+          sealed: await sealValues({ safe, tx }, belonging, values),
+          ranges,
+          purpose: data.metadata.purpose ?? null,
+          assetId: null,
+          copiedFrom: null,
+        })
+        await tellInstance(tx, caller, { action: 'createInstance', what: 'created', row })
+        return answer(201, { data: showInstance(row) }, { location: locationOf(id), etag: etagOf(row.version) })
+      })
+    },
+
+    async listInstances({ query: { limit = 50, offset = 0, address, ...wanted } }, caller) {
+      const blocks = address === undefined ? {} : { blocks: blocksHolding(address) }
+      const { rows, total } = await database.read(caller, (handle) =>
+        store.listInstances(handle, { ...wanted, ...blocks }, { limit, offset }),
+      )
+      return { data: rows.map(showInstance), meta: { totalElements: total, elements: rows.length, offset } }
+    },
+
+    async getInstance({ params: { instanceId } }, caller) {
+      const row = await database.read(caller, (handle) => get(handle, instanceId))
+      return answer(200, { data: showInstance(row) }, { etag: etagOf(row.version) })
+    },
+
+    async updateInstance({ params: { instanceId }, headers, body: { data } }, caller) {
+      const ranges =
+        data.metadata?.ipRanges === undefined
+          ? undefined
+          : parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
+      return database.transaction(caller, async (tx) => {
+        const before = await lock(tx, instanceId)
+        requireMatch(headers['if-match'], before.version)
+        const changed = await withValues(tx, before, data.values)
+        const ipRanges = ranges?.map(showRange) ?? before.ipRanges
+        const purpose = data.metadata?.purpose === undefined ? before.purpose : data.metadata.purpose
+        const after = { ...changed.row, name: data.name ?? before.name, ipRanges, purpose }
+        const fields = [...fieldsOf(before, after), ...changed.fields]
+        if (fields.length === 0) return answered(before)
+        const row = await changeInstance(tx, caller, { after, fields, change: 'updated' })
+        await tellInstance(tx, caller, { action: 'updateInstance', what: 'updated', row, detail: { fields } })
+        return answered(row)
+      })
+    },
+
+    async deleteInstance({ params: { instanceId }, headers }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const row = await lock(tx, instanceId)
+        requireMatch(headers['if-match'], row.version)
+        await store.deleteInstance(tx, instanceId)
+        await tellInstance(tx, caller, { action: 'deleteInstance', what: 'deleted', row })
+        return answer(204)
+      })
+    },
+
+    async listInstanceVersions({ params: { instanceId }, query: { limit = 50, offset = 0 } }, caller) {
+      return database.read(caller, async (handle) => {
+        const { version } = await get(handle, instanceId)
+        const data = (await store.listVersions(handle, instanceId, { limit, offset })).map(showVersion)
+        return { data, meta: { totalElements: version, elements: data.length, offset } }
+      })
+    },
+
+    async readInstanceUsage({ params: { instanceId } }, caller) {
+      return database.read(caller, async (handle) => {
+        await get(handle, instanceId)
+        return { data: await usageOf(handle, instanceId) }
+      })
+    },
+  }
+
+  /** The values after a change, sealed anew, and the names of those that it touches. */
+  async function withValues(
+    tx: Transaction,
+    before: store.SealedRow,
+    change: CredentialInstanceChange['values'],
+  ): Promise<{ row: store.SealedRow; fields: string[] }> {
+    if (change === undefined) return { row: before, fields: [] }
+    const belonging = { instanceId: before.id, schemaId: before.schemaId }
+    const schema = await findSchema(tx, before.schemaId)
+    if (schema === undefined) throw missingInstance(before.id)
+    const values = JSON.parse(await openValues({ safe, tx }, belonging, before.sealed)) as Known['values']
+    const known = { values, shown: before.shown }
+    const after = checks.accept(schema, mergedValues(known, change))
+    const sealed = await sealValues({ safe, tx }, belonging, after.values)
+    return { row: { ...before, shown: after.shown, sealed }, fields: changedFields(change, known, after) }
+  }
+}
+
+async function get(handle: Handle, id: string): Promise<store.InstanceRow> {
+  const row = await store.findInstance(handle, id)
+  if (row === undefined) throw missingInstance(id)
+  return row
+}
+
+export async function lock(tx: Transaction, id: string): Promise<store.SealedRow> {
+  const row = await store.lockInstance(tx, id)
+  if (row === undefined) throw missingInstance(id)
+  return row
+}
+
+function answered(row: store.InstanceRow) {
+  return answer(200, { data: showInstance(row) }, { etag: etagOf(row.version) })
+}
+
+function fieldsOf(before: store.InstanceRow, after: store.InstanceRow): string[] {
+  return [
+    ...(before.name === after.name ? [] : ['name']),
+    ...(before.ipRanges.join() === after.ipRanges.join() ? [] : ['metadata/ipRanges']),
+    ...(before.purpose === after.purpose ? [] : ['metadata/purpose']),
+  ]
+}
+
+function blocksHolding(text: string): string[] {
+  const address = parseAddress(text)
+  if (address === undefined) throw new Problem('invalid_range', 'address must be one IPv4 or IPv6 address')
+  return keysHolding(address)
+}
+
+async function usageOf(handle: Handle, id: string): Promise<CredentialUsage> {
+  const most = credentialLimits.usageEntries
+  return {
+    templates: await templatesOf(handle, id, most),
+    copies: await store.copiesOf(handle, id, most),
+    associations: (await lastSuccesses(handle, id, most)).map(showAssociation),
+    deliveries: (await lastDeliveries(handle, id, most)).map(
+      ({ gatewayId, address, jobId, deliveries, deliveredAt }) => ({
+        gatewayId,
+        address,
+        jobId,
+        count: deliveries,
+        lastTimestamp: deliveredAt,
+      }),
+    ),
+  }
+}
+
+export function showAssociation({ gatewayId, address, assetId, workedAt, failedAt }: UseRow) {
+  return {
+    gatewayId,
+    address,
+    ...(assetId === null ? {} : { assetId }),
+    ...(workedAt === null ? {} : { lastWorkedTimestamp: workedAt }),
+    ...(failedAt === null ? {} : { lastFailedTimestamp: failedAt }),
+  }
+}
+
+function schemaMissing(id: string): Problem {
+  const detail = `There is no credential schema ${id}`
+  return new Problem('schema_not_found', detail, {
+    errors: [{ pointer: '/data/schemaId', code: 'schema_not_found', detail }],
+  })
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Problem } from '@millwright/api/problem.ts'
+import fc from 'fast-check'
+import {
+  blockKeysOf,
+  blocksOf,
+  holds,
+  keysHolding,
+  parseAddress,
+  parseRange,
+  parseRanges,
+  type Range,
+  showAddress,
+  showRange,
+} from './ip-range.ts'
+
+const runs = { numRuns: 300 }
+
+const ipv4 = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
+/** Dense at the ends and around a few places, so that ranges and addresses meet. */
+const ipv6 = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }),
+  fc.bigInt({ min: 0n, max: 300n }).map((low) => (0x2001_0db8n << 96n) + low),
+)
+const address = fc.oneof(
+  ipv4.map((value) => ({ family: 4 as const, value })),
+  ipv6.map((value) => ({ family: 6 as const, value })),
+)
+const range = fc
+  .tuple(fc.constantFrom(4 as const, 6 as const), fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }), fc.nat(140))
+  .chain(([family, base, span]) => {
+    const top = family === 4 ? 2n ** 32n - 1n : 2n ** 128n - 1n
+    const low = base % (top + 1n)
+    return fc.bigInt({ min: 0n, max: 2n ** BigInt(span % (family === 4 ? 33 : 129)) }).map((size) => ({
+      family,
+      low,
+      high: [low + size, top].toSorted((a, b) => (a < b ? -1 : 1))[0] ?? top,
+    }))
+  })
+
+/** The addresses at the ends of a range, inside and outside. */
+function edges({ family, low, high }: Range) {
+  const top = family === 4 ? 2n ** 32n - 1n : 2n ** 128n - 1n
+  return [low - 1n, low, low + 1n, (low + high) / 2n, high - 1n, high, high + 1n]
+    .filter((value) => value >= 0n && value <= top)
+    .map((value) => ({ family, value }))
+}
+
+describe('a range of addresses', () => {
+  const written: [string, string][] = [
+    ['10.0.0.0/24', '10.0.0.0/24'],
+    ['10.0.0.77/24', '10.0.0.0/24'],
+    ['10.0.1.5-10.0.1.9', '10.0.1.5-10.0.1.9'],
+    ['10.0.1.5 – 10.0.1.9', '10.0.1.5-10.0.1.9'],
+    ['10.0.0.0-10.0.0.255', '10.0.0.0/24'],
+    [' 10.0.0.7 ', '10.0.0.7'],
+    ['10.0.0.7/32', '10.0.0.7'],
+    ['0.0.0.0/0', '0.0.0.0/0'],
+    ['2001:DB8:0:0::/32', '2001:db8::/32'],
+    ['2001:db8::1-2001:db8::1', '2001:db8::1'],
+    ['::/0', '::/0'],
+    ['::ffff:10.0.0.0/120', '10.0.0.0/24'],
+    ['::ffff:10.0.0.7', '10.0.0.7'],
+    ['::10.0.0.7', '::a00:7'],
+  ]
+  for (const [given, shown] of written) {
+    test(`${given} is ${shown}`, () => {
+      const parsed = parseRange(given)
+      assert.ok(parsed)
+      assert.equal(showRange(parsed), shown)
+    })
+  }
+
+  const refused = [
+    '10.0.0.9-10.0.0.5',
+    '10.0.0.0/33',
+    '10.0.0.0/-1',
+    '10.0.0/24',
+    '10.0.0.256',
+    '010.0.0.1',
+    '10.0.0.1-',
+    '10.0.0.1-10.0.0.2-10.0.0.3',
+    '10.0.0.1-2001:db8::1',
+    'fe80::1%eth0',
+    '2001:db8::/129',
+    'plc.example',
+    '*',
+    '',
+  ]
+  for (const given of refused) test(`"${given}" is none`, () => assert.equal(parseRange(given), undefined))
+
+  test('is read back from the way it is shown', () => {
+    fc.assert(
+      fc.property(range, (given) => {
+        const read = parseRange(showRange(given))
+        assert.ok(read)
+        for (const one of edges(given)) {
+          // What IPv6 maps to IPv4 is IPv4, in the address as in the range.
+          const shown = parseAddress(showAddress(one))
+          assert.ok(shown)
+          assert.equal(holds(read, shown), holds(given, one) && shown.family === read.family)
+        }
+      }),
+      runs,
+    )
+  })
+
+  test('holds an address when a block of it does, and only then', () => {
+    fc.assert(
+      fc.property(range, fc.array(address, { maxLength: 20 }), (given, others) => {
+        const stored = new Set(blockKeysOf([given]))
+        for (const one of [...edges(given), ...others]) {
+          const naive = one.family === given.family && one.value >= given.low && one.value <= given.high
+          assert.equal(holds(given, one), naive)
+          assert.equal(keysHolding(one).filter((key) => stored.has(key)).length, naive ? 1 : 0)
+        }
+      }),
+      runs,
+    )
+  })
+
+  test('is made of blocks that lie side by side and fill it', () => {
+    fc.assert(
+      fc.property(range, (given) => {
+        const bits = given.family === 4 ? 32 : 128
+        let next = given.low
+        for (const { low, length } of blocksOf(given)) {
+          assert.equal(low, next)
+          next += 2n ** BigInt(bits - length)
+        }
+        assert.equal(next, given.high + 1n)
+      }),
+      runs,
+    )
+  })
+
+  test('is named by its place when it is none', () => {
+    assert.throws(
+      () => parseRanges(['10.0.0.0/24', 'line 1'], '/data/metadata/ipRanges'),
+      (error) => error instanceof Problem && error.errors?.[0]?.pointer === '/data/metadata/ipRanges/1',
+    )
+  })
+
+  test('counts once, however often and however it is written', () => {
+    const ranges = parseRanges(['10.0.0.0/24', '10.0.0.0-10.0.0.255', '10.0.0.9/24'], '')
+    assert.deepEqual(ranges.map(showRange), ['10.0.0.0/24'])
+  })
+
+  test('cannot be so ragged that it takes thousands of blocks', () => {
+    const ragged = Array.from({ length: 100 }, (_, index) => `2001:db8:${index}::1-2001:db8:${index}:ffff::fffe`)
+    assert.throws(() => parseRanges(ragged, ''), /more than 2048 blocks/)
+  })
+})

@@ -1,0 +1,46 @@
+import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { arrayOf } from '../../platform/database/rowset.ts'
+import { statement } from '../../platform/database/statement.ts'
+
+const clearStatement = statement(`delete from credential_places where tenant_id = $1 and instance_id = $2`)
+
+/** From the instance as it is stored, so that the two cannot differ. */
+const insertStatement = statement(
+  `insert into credential_places (tenant_id, block, instance_id, schema_id, resource_identifier, for_discovery, modified_at)
+   select $1, b.block, i.id, i.schema_id, s.resource_identifier,
+     i.asset_id is null and coalesce(i.purpose, 'discovery') = 'discovery', i.modified_at
+   from unnest($3::text[]) as b (block), credential_instances i
+   join credential_schemas s on s.tenant_id = i.tenant_id and s.id = i.schema_id
+   where i.tenant_id = $1 and i.id = $2`,
+)
+
+/** Where an instance applies from now on. */
+export async function putPlaces(tx: Transaction, instanceId: string, blocks: readonly string[]): Promise<void> {
+  await tx.run(clearStatement, instanceId)
+  await tx.run(insertStatement, instanceId, arrayOf('text', blocks))
+}
+
+/**
+ * The most recent of every block that an address is in, which hold the most recent of all. One look into the index for
+ * each block, whatever number of instances there is.
+ */
+const ofSchemaStatement = statement<{ id: string }>(recentOf('schema_id = $2'))
+const ofProductStatement = statement<{ id: string }>(recentOf('resource_identifier = $2'))
+
+function recentOf(condition: string): string {
+  return `select r.instance_id as id from unnest($3::text[]) as b (block)
+   cross join lateral (
+     select p.instance_id, p.modified_at from credential_places p
+     where p.tenant_id = $1 and p.${condition} and p.block = b.block and p.for_discovery
+     order by p.modified_at desc, p.instance_id desc limit ${credentialLimits.selected}
+   ) as r`
+}
+
+export function recentOfSchema(handle: Handle, schemaId: string, blocks: readonly string[]) {
+  return handle.rows(ofSchemaStatement, schemaId, arrayOf('text', blocks))
+}
+
+export function recentOfProduct(handle: Handle, resourceIdentifier: string, blocks: readonly string[]) {
+  return handle.rows(ofProductStatement, resourceIdentifier, arrayOf('text', blocks))
+}

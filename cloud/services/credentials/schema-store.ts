@@ -1,0 +1,124 @@
+import type { JsonSchema } from '@millwright/api/asset-schema.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { jsonText } from '../../platform/database/json.ts'
+import { dynamicStatement, statement } from '../../platform/database/statement.ts'
+
+export type ListedSchemaRow = {
+  id: string
+  resourceIdentifier: string
+  resourceVersion: string
+  uri: string
+  title: string | null
+  version: number
+  createdBy: string
+  createdAt: string
+  modifiedAt: string
+}
+export type SchemaRow = ListedSchemaRow & { schema: JsonSchema }
+
+const listed = `id, resource_identifier as "resourceIdentifier", resource_version as "resourceVersion", uri, title, version,
+  created_by as "createdBy", created_at as "createdAt", modified_at as "modifiedAt"`
+const columns = `${listed}, schema`
+
+const insertStatement = statement<SchemaRow>(
+  `insert into credential_schemas (tenant_id, id, resource_identifier, resource_version, uri, title, schema, created_by)
+   values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning ${columns}`,
+)
+
+type NewRow = Pick<
+  SchemaRow,
+  'id' | 'resourceIdentifier' | 'resourceVersion' | 'uri' | 'title' | 'schema' | 'createdBy'
+>
+
+/** Undefined when there is one for this version of the product. */
+export function insertSchema(tx: Transaction, row: NewRow): Promise<SchemaRow | undefined> {
+  const { id, resourceIdentifier, resourceVersion, uri, title, schema, createdBy } = row
+  return tx.row(insertStatement, id, resourceIdentifier, resourceVersion, uri, title, jsonText(schema), createdBy)
+}
+
+const byProductStatement = statement<SchemaRow>(
+  `select ${columns} from credential_schemas
+   where tenant_id = $1 and resource_identifier = $2 and resource_version = $3`,
+)
+const findStatement = statement<SchemaRow>(`select ${columns} from credential_schemas where tenant_id = $1 and id = $2`)
+const lockStatement = statement<SchemaRow>(
+  `select ${columns} from credential_schemas where tenant_id = $1 and id = $2 for update`,
+)
+const holdStatement = statement<SchemaRow>(
+  `select ${columns} from credential_schemas where tenant_id = $1 and id = $2 for share`,
+)
+
+export function findSchemaOfProduct(
+  handle: Handle,
+  { identifier, version }: { identifier: string; version: string },
+): Promise<SchemaRow | undefined> {
+  return handle.row(byProductStatement, identifier, version)
+}
+
+export function findSchema(handle: Handle, id: string): Promise<SchemaRow | undefined> {
+  return handle.row(findStatement, id)
+}
+
+export function lockSchema(tx: Transaction, id: string): Promise<SchemaRow | undefined> {
+  return tx.row(lockStatement, id)
+}
+
+/** Until the end of the transaction nobody changes it. */
+export function holdSchema(tx: Transaction, id: string): Promise<SchemaRow | undefined> {
+  return tx.row(holdStatement, id)
+}
+
+type Wanted = { resourceIdentifier: string | undefined; resourceVersion: string | undefined }
+
+export async function listSchemas(
+  handle: Handle,
+  { resourceIdentifier, resourceVersion }: Wanted,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ rows: ListedSchemaRow[]; total: number }> {
+  const values = [resourceIdentifier, resourceVersion].filter((value) => value !== undefined)
+  const conditions = [
+    'tenant_id = $1',
+    ...(resourceIdentifier === undefined ? [] : ['resource_identifier = $2']),
+    ...(resourceVersion === undefined ? [] : [`resource_version = $${values.length + 1}`]),
+  ].join(' and ')
+  const rows = await handle.rows(
+    dynamicStatement<ListedSchemaRow>(
+      `select ${listed} from credential_schemas where ${conditions}
+       order by id desc limit $${values.length + 2} offset $${values.length + 3}`,
+    ),
+    ...values,
+    limit,
+    offset,
+  )
+  const counted = await handle.row(
+    dynamicStatement<{ total: number }>(`select count(*) as total from credential_schemas where ${conditions}`),
+    ...values,
+  )
+  return { rows, total: counted?.total ?? 0 }
+}
+
+const updateStatement = statement<SchemaRow>(
+  `update credential_schemas set uri = $3, title = $4, schema = $5, version = version + 1, modified_at = now()
+   where tenant_id = $1 and id = $2 returning ${columns}`,
+)
+
+export function updateSchema(
+  tx: Transaction,
+  { id, uri, title, schema }: Pick<SchemaRow, 'id' | 'uri' | 'title' | 'schema'>,
+): Promise<SchemaRow | undefined> {
+  return tx.row(updateStatement, id, uri, title, jsonText(schema))
+}
+
+const usedStatement = statement<{ id: string }>(
+  `select id from credential_instances where tenant_id = $1 and schema_id = $2 limit 1`,
+)
+
+export async function hasInstances(tx: Transaction, id: string): Promise<boolean> {
+  return (await tx.row(usedStatement, id)) !== undefined
+}
+
+const deleteStatement = statement(`delete from credential_schemas where tenant_id = $1 and id = $2`)
+
+export async function deleteSchema(tx: Transaction, id: string): Promise<void> {
+  await tx.run(deleteStatement, id)
+}

@@ -1,0 +1,154 @@
+import type { credentials } from '@millwright/api/credentials.ts'
+import type { InstancesTemplate } from '@millwright/api/credentials-shapes.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { record } from '../../platform/audit/audit.ts'
+import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { newId } from '../../platform/database/id.ts'
+import { emit } from '../../platform/events/events.ts'
+import { etagOf, requireMatch } from '../../platform/http/etag.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { locationOf, showInstance } from './instance.ts'
+import { changeInstance, tellInstance } from './instance-writes.ts'
+import { lock } from './instances.ts'
+import * as store from './template-store.ts'
+
+type Names =
+  | 'createInstancesTemplate'
+  | 'listInstancesTemplates'
+  | 'getInstancesTemplate'
+  | 'updateInstancesTemplate'
+  | 'deleteInstancesTemplate'
+  | 'listTemplateInstances'
+  | 'mapInstance'
+  | 'unmapInstance'
+
+export function templateHandlers({ database }: Context): Pick<Handlers<typeof credentials>, Names> {
+  return {
+    async createInstancesTemplate({ body: { data } }, caller) {
+      const id = newId()
+      return database.transaction(caller, async (tx) => {
+        const { name: createdBy } = caller.principal
+        await store.insertTemplate(tx, { id, name: data.name, description: data.description ?? null, createdBy })
+        const row = await get(tx, id)
+        await tell(tx, caller, { action: 'createInstancesTemplate', what: 'created', row })
+        const headers = { location: `/credentials/v2/instances-templates/${id}`, etag: etagOf(row.version) }
+        return answer(201, { data: show(row) }, headers)
+      })
+    },
+
+    async listInstancesTemplates({ query: { limit = 50, offset = 0, name } }, caller) {
+      const { rows, total } = await database.read(caller, (handle) =>
+        store.listTemplates(handle, name, { limit, offset }),
+      )
+      return { data: rows.map(show), meta: { totalElements: total, elements: rows.length, offset } }
+    },
+
+    async getInstancesTemplate({ params: { instancesTemplateId } }, caller) {
+      const row = await database.read(caller, (handle) => get(handle, instancesTemplateId))
+      return answer(200, { data: show(row) }, { etag: etagOf(row.version) })
+    },
+
+    async updateInstancesTemplate({ params: { instancesTemplateId: id }, headers, body: { data } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const before = await lockTemplate(tx, id)
+        requireMatch(headers['if-match'], before.version)
+        const description = data.description === undefined ? before.description : data.description
+        await store.updateTemplate(tx, { id, name: data.name ?? before.name, description })
+        const row = await get(tx, id)
+        await tell(tx, caller, { action: 'updateInstancesTemplate', what: 'updated', row })
+        return answer(200, { data: show(row) }, { etag: etagOf(row.version) })
+      })
+    },
+
+    async deleteInstancesTemplate({ params: { instancesTemplateId: id }, headers }, caller) {
+      return database.transaction(caller, async (tx) => {
+        const row = await lockTemplate(tx, id)
+        requireMatch(headers['if-match'], row.version)
+        await store.deleteTemplate(tx, id)
+        await tell(tx, caller, { action: 'deleteInstancesTemplate', what: 'deleted', row })
+        return answer(204)
+      })
+    },
+
+    async listTemplateInstances({ params: { instancesTemplateId: id }, query: { limit = 50, offset = 0 } }, caller) {
+      return database.read(caller, async (handle) => {
+        const { instances } = await get(handle, id)
+        const data = (await store.listTemplateInstances(handle, id, { limit, offset })).map(showInstance)
+        return { data, meta: { totalElements: instances, elements: data.length, offset } }
+      })
+    },
+
+    /** What was for discovery alone is for both from then on: mapping takes nothing away. */
+    async mapInstance({ params: { instancesTemplateId, instanceId } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        await get(tx, instancesTemplateId)
+        const before = await lock(tx, instanceId)
+        const isNew = await store.mapInstance(tx, instancesTemplateId, instanceId)
+        const headers = { location: locationOf(instanceId), etag: etagOf(before.version) }
+        if (!isNew) return answer(200, { data: showInstance(before) }, headers)
+        const widened = before.purpose === 'discovery'
+        const row = widened
+          ? await changeInstance(tx, caller, {
+              after: { ...before, purpose: null },
+              fields: ['metadata/purpose'],
+              change: 'mapped',
+            })
+          : before
+        const detail = { instancesTemplateId }
+        await tellInstance(tx, caller, { action: 'mapInstance', what: 'mapped', row, detail })
+        return answer(201, { data: showInstance(row) }, { ...headers, etag: etagOf(row.version) })
+      })
+    },
+
+    async unmapInstance({ params: { instancesTemplateId, instanceId } }, caller) {
+      return database.transaction(caller, async (tx) => {
+        await get(tx, instancesTemplateId)
+        const row = await lock(tx, instanceId)
+        if (!(await store.unmapInstance(tx, instancesTemplateId, instanceId)))
+          throw new Problem('not_found', `The instance ${instanceId} is not mapped to this template`)
+        const detail = { instancesTemplateId }
+        await tellInstance(tx, caller, { action: 'unmapInstance', what: 'unmapped', row, detail })
+        return answer(204)
+      })
+    },
+  }
+}
+
+async function get(handle: Handle, id: string): Promise<store.TemplateRow> {
+  const row = await store.findTemplate(handle, id)
+  if (row === undefined) throw missing(id)
+  return row
+}
+
+async function lockTemplate(tx: Transaction, id: string): Promise<store.TemplateRow> {
+  const row = await store.lockTemplate(tx, id)
+  if (row === undefined) throw missing(id)
+  return row
+}
+
+function show(row: store.TemplateRow): InstancesTemplate {
+  return {
+    id: row.id,
+    name: row.name,
+    ...(row.description === null ? {} : { description: row.description }),
+    instances: row.instances,
+    version: row.version,
+    createdBy: row.createdBy,
+    createdTimestamp: row.createdAt,
+    lastModifiedTimestamp: row.modifiedAt,
+  }
+}
+
+type Told = { action: string; what: 'created' | 'updated' | 'deleted'; row: store.TemplateRow }
+
+async function tell(tx: Transaction, caller: Caller, { action, what, row }: Told): Promise<void> {
+  const target = `instances-template/${row.id}`
+  const detail = { name: row.name }
+  await record(tx, caller, { action: `credentials.${action}`, target, detail })
+  await emit(tx, { type: `credentials.template.${what}`, subject: target, data: detail })
+}
+
+function missing(id: string): Problem {
+  return new Problem('not_found', `There is no instances template ${id}`)
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { gatekeeper } from '@millwright/api/gatekeeper.ts'
+import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+const assetLinkId = 'cdm-device-class-driver-example'
+const anyId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
+
+describe('credentials on their way to a gateway', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let gateway: TestGateway
+  let held: Held
+  let instances: string[]
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+  })
+  after(() => hub[Symbol.asyncDispose]())
+
+  type Held = Awaited<ReturnType<typeof lease>>
+  type Asked = { address?: string; addresses?: string[]; assetLinkId?: string; lease?: string }
+
+  const lease = async (workflow = 'discovery', of = gateway) => {
+    const taken = await of.gatekeeper.leaseJob({ body: { data: { workflows: [workflow], waitSeconds: 10 } } })
+    return taken?.data ?? assert.fail('there is no job')
+  }
+  const begin = async (of = gateway, by = admin) => {
+    await by.discovery.createDiscovery({
+      params: { gatewayId: of.id },
+      body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } },
+    })
+    return lease('discovery', of)
+  }
+  const ask = (asked: Asked, { of = gateway, job = held.job.id } = {}) =>
+    of.exchange(gatekeeper, 'requestCredentials', { params: { id: job }, body: { data: { assetLinkId, ...asked } } })
+  const chosen = async (address: string) => {
+    const { data } = await gateway.gatekeeper.requestCredentials({
+      params: { id: held.job.id },
+      body: { data: { assetLinkId, address } },
+    })
+    return data[0] ?? assert.fail()
+  }
+  const end = (job = held) =>
+    gateway.gatekeeper.endJob({
+      params: { id: job.lease.id },
+      body: { data: { jobId: job.job.id, state: 'FINISHED' } },
+    })
+  const create = async (name: string, ...ipRanges: string[]) => {
+    const { data: schema } = await admin.credentials.createSchema({
+      query: { resourceIdentifier: 'example.cdm.al.reference', resourceVersion: '1.2.3' },
+      body: {
+        data: {
+          uri: 'urn:example:credentials',
+          schema: {
+            type: 'object',
+            properties: { username: { type: 'string' }, password: { type: 'string', writeOnly: true } },
+            required: ['username', 'password'],
+          },
+        },
+      },
+    })
+    const { data: instance } = await admin.credentials.createInstance({
+      body: {
+        data: {
+          schemaId: schema.id,
+          name,
+          values: { username: name, password: `planted-secret-${name}` },
+          metadata: { ipRanges },
+        },
+      },
+    })
+    return instance.id
+  }
+  const trail = async (action: string, target: string) => {
+    const { data } = await admin.audit.listEntries({ query: { action, target, limit: 50 } })
+    return data
+  }
+
+  beforeEach(async () => {
+    gateway = await enrolledGateway(hub, admin)
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport()] } } })
+    held = await begin()
+    instances ??= [await create('old', '10.1.0.0/16'), await create('new', '10.1.0.0/24')]
+  })
+
+  test('are chosen by the address, most recent first, and are kept by nobody on the way', async () => {
+    const { status, body, headers } = await ask({ addresses: ['10.1.0.7', '10.1.9.9', '10.2.0.1'] })
+    assert.equal(status, 200)
+    assert.equal(headers.get('cache-control'), 'no-store')
+    const { data } = body as { data: { address: string; known: boolean; credentials: { instanceId: string }[] }[] }
+    assert.deepEqual(
+      data.map(({ address, known, credentials }) => [address, known, ...credentials.map((one) => one.instanceId)]),
+      [
+        ['10.1.0.7', false, instances[1], instances[0]],
+        ['10.1.9.9', false, instances[0]],
+        ['10.2.0.1', false],
+      ],
+    )
+    assert.deepEqual((await chosen('10.1.9.9')).credentials, [
+      {
+        instanceId: instances[0],
+        schemaUri: 'urn:example:credentials',
+        credentials: JSON.stringify({ username: 'old', password: 'planted-secret-old' }),
+      },
+    ])
+    const deliveries = await trail('credentials.deliver', `gateway/${gateway.id}`)
+    assert.equal(deliveries.length, 3, 'each address that something was given for')
+    assert.match(deliveries[0]?.principalName ?? '', /^gateway /)
+  })
+
+  test('go to the gateway that holds the job, for its link, while it runs; to nobody else, and that is on record', async () => {
+    const address = '10.1.0.7'
+    const other = await enrolledGateway(hub, admin, 'line 2')
+    const refused = async (asked: Asked, place: Parameters<typeof ask>[1] = {}) => {
+      const { status, body } = await ask({ address, ...asked }, place)
+      const { code } = body as { code: string }
+      assert.doesNotMatch(JSON.stringify(body), /planted-secret/)
+      return `${status} ${code}`
+    }
+    assert.equal(await refused({}, { of: other }), '404 not_found', 'another gateway')
+    assert.equal(await refused({}, { job: anyId }), '404 not_found', 'no such job')
+    assert.equal(await refused({ assetLinkId: 'another' }), '403 forbidden', 'another link')
+    assert.equal(await refused({ lease: anyId }), '409 lease_lost', 'a lease of before')
+    await hub.asOwner((owner) =>
+      owner.query(`update workflow_jobs set lease_until = now() - interval '1 second' where id = $1`, [held.job.id]),
+    )
+    assert.equal(await refused({}), '409 lease_lost', 'a lease that ran out')
+    held = await lease()
+    assert.equal((await ask({ address, lease: held.lease.id })).status, 200)
+    await end()
+    assert.equal(await refused({}), '409 conflict', 'a job that is over')
+    const { status } = await admin.exchange(gatekeeper, 'requestCredentials', {
+      params: { id: held.job.id },
+      body: { data: { assetLinkId, address } },
+    })
+    assert.equal(status, 403, 'a person')
+
+    const entries = await trail('gatekeeper.requestCredentials', `job/${held.job.id}`)
+    const codes = entries.filter(({ outcome }) => outcome === 'denied').map(({ detail }) => detail.code)
+    assert.deepEqual(codes.toSorted(), ['conflict', 'forbidden', 'forbidden', 'lease_lost', 'lease_lost', 'not_found'])
+  })
+
+  test('are not given out for a job that is being canceled', async () => {
+    await admin.discovery.cancelDiscovery({ params: { jobId: String(held.job.definition.discoveryId) } })
+    assert.equal((await ask({ address: '10.1.0.7' })).status, 409)
+  })
+
+  test('do not cross to another tenant', async () => {
+    const { tenantId, name } = await hub.anotherTenant()
+    const stranger = await hub.as('administrator', { tenant: { tenantId, name } })
+    const theirs = await enrolledGateway(hub, stranger)
+    await theirs.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport()] } } })
+    assert.equal((await ask({ address: '10.1.0.7' }, { of: theirs })).status, 404)
+    const own = await begin(theirs, stranger)
+    const { body } = await ask({ address: '10.1.0.7' }, { of: theirs, job: own.job.id })
+    assert.deepEqual(body, { data: [{ address: '10.1.0.7', known: false, credentials: [] }] })
+  })
+
+  test('are asked for by addresses, and by one form at a time', async () => {
+    for (const asked of [{}, { address: 'plc-7.local' }, { address: '10.1.0.7', addresses: ['10.1.0.8'] }]) {
+      const { status, body } = await ask(asked)
+      assert.deepEqual([status, (body as { code: string }).code], [400, 'invalid_body'], JSON.stringify(asked))
+    }
+  })
+
+  test('that opened a device are those that are sent there the next time', async () => {
+    const address = '10.1.0.21'
+    const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: address }
+    const [, right] = (await chosen(address)).credentials
+    await gateway.gatekeeper.uploadFound({
+      params: { id: held.job.id },
+      body: {
+        data: {
+          lease: held.lease.id,
+          sequence: 0,
+          assets: [foundDevice(1), foundDevice(21, { connection_points: [port] })],
+          errors: [],
+          uses: [
+            { address, instanceId: instances[1] ?? '', worked: false },
+            { address, instanceId: right?.instanceId ?? '', worked: true, asset: 1 },
+          ],
+        },
+      },
+    })
+    await end()
+    await hub.settle()
+    held = await begin()
+    const again = await chosen(address)
+    assert.deepEqual([again.known, again.credentials.map(({ instanceId }) => instanceId)], [true, [instances[0]]])
+
+    const found = await admin.inventory.listAssets({
+      query: { filter: `connection_points/any(c: c/ipv4_address eq '${address}')` },
+    })
+    const assetId = String(found.data[0]?.id)
+    const { data } = await admin.credentials.listAssetInstances({ params: { assetId }, query: {} })
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      [instances[0]],
+    )
+  })
+
+  test('for a question to one device are for that device alone', async () => {
+    const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.1.0.31' }
+    const upload = {
+      lease: held.lease.id,
+      sequence: 0,
+      assets: [foundDevice(31, { connection_points: [port] })],
+      errors: [],
+    }
+    await gateway.gatekeeper.uploadFound({ params: { id: held.job.id }, body: { data: upload } })
+    await end()
+    await hub.settle()
+    const found = await admin.inventory.listAssets({ query: { filter: "name eq 'Device 31'" } })
+    const id = String(found.data[0]?.id)
+    const reading = admin.discovery.readProperties({ params: { id }, body: { data: { keys: ['name'] } } })
+    held = await lease('device-info')
+    assert.equal((await ask({ address: '10.1.0.32' })).status, 403)
+    assert.equal((await chosen('10.1.0.31')).credentials.length, 2)
+    const results = [{ key: 'name', value: 'Device 31' }]
+    await gateway.gatekeeper.endJob({
+      params: { id: held.lease.id },
+      body: { data: { jobId: held.job.id, state: 'FINISHED', result: { results } } },
+    })
+    assert.deepEqual((await reading).data, results)
+  })
+})

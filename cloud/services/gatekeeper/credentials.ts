@@ -1,0 +1,146 @@
+import { isIP } from 'node:net'
+import { credentials } from '@millwright/api/credentials.ts'
+import { discovery } from '@millwright/api/discovery.ts'
+import type { AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
+import { inventory } from '@millwright/api/inventory.ts'
+import { type FieldError, Problem } from '@millwright/api/problem.ts'
+import { type WorkflowJob, workflows } from '@millwright/api/workflows.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { recordOutside } from '../../platform/audit/audit.ts'
+import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { ownJob, requireGateway } from './gateway.ts'
+
+/** Selections that are made at the same time for one request; each of them opens secrets. */
+const atOnce = 8
+
+/** What a request that was refused says of itself in the audit trail. */
+const addressesTold = 20
+
+type Wanted = { jobId: string; assetLinkId: string; addresses: string[]; lease: string | undefined }
+
+/** Credentials leave the cloud here and nowhere else: for the gateway and the link of a job, while it runs. */
+export function credentialHandlers(context: Context): Pick<Handlers<typeof gatekeeper>, 'requestCredentials'> {
+  return {
+    async requestCredentials({ params: { id }, body: { data } }, caller) {
+      const addresses = addressesOf(data)
+      const wanted = { jobId: id, assetLinkId: data.assetLinkId, addresses, lease: data.lease }
+      const job = await allowedJob(context, caller, wanted).catch(async (error: unknown) => {
+        if (error instanceof Problem && error.status < 500) await tellDenied(context, caller, { wanted, error })
+        throw error
+      })
+      return answer(200, { data: await choose(context, caller, { job, wanted }) }, { 'cache-control': 'no-store' })
+    },
+  }
+}
+
+function addressesOf({ address, addresses }: { address?: string; addresses?: string[] }): string[] {
+  const given = addresses ?? (address === undefined ? [] : [address])
+  const wrong = (pointer: string, detail: string): FieldError => ({ pointer, code: 'invalid', detail })
+  const errors = given.flatMap((one, index) =>
+    isIP(one) === 0
+      ? [wrong(addresses === undefined ? '/data/address' : `/data/addresses/${index}`, 'is no IP address')]
+      : [],
+  )
+  if ((address === undefined) === (addresses === undefined)) {
+    errors.push(wrong('/data', 'has either address or addresses'))
+  }
+  if (errors[0] === undefined) return given
+  throw new Problem('invalid_body', `${errors[0].pointer} ${errors[0].detail}`, { errors })
+}
+
+/** The job that the credentials are for; throws whatever speaks against it. */
+async function allowedJob(context: Context, caller: Caller, wanted: Wanted): Promise<WorkflowJob> {
+  requireGateway(caller)
+  const job = await ownJob(context, caller, wanted.jobId)
+  const { workflow, definition, status } = job
+  if (workflow.name !== 'discovery' && workflow.name !== 'device-info')
+    throw new Problem('forbidden', 'This job needs no credentials of devices')
+  if (definition.assetLinkId !== wanted.assetLinkId)
+    throw new Problem('forbidden', 'The job is for another link: there are no credentials for this one')
+  if (workflow.name === 'device-info' && !wanted.addresses.every((one) => textsIn(definition.addresses).includes(one)))
+    throw new Problem('forbidden', 'The job is about a device at another address')
+  if (status.state !== 'RUNNING')
+    throw new Problem('conflict', `The job is ${status.state}: credentials are given out while it runs`)
+  const { data: lease } = await context.peers(workflows, systemCaller(caller)).readLease({
+    params: { id: wanted.jobId },
+    query: { clientId: caller.principal.id },
+  })
+  if (lease === null || (wanted.lease !== undefined && wanted.lease !== lease.id))
+    throw new Problem('lease_lost', `The job ${wanted.jobId} is not held by this lease any more`)
+  return job
+}
+
+async function tellDenied(
+  { database }: Context,
+  caller: Caller,
+  { wanted, error }: { wanted: Wanted; error: Problem },
+): Promise<void> {
+  const { assetLinkId, addresses } = wanted
+  await recordOutside(database, caller, caller, {
+    action: 'gatekeeper.requestCredentials',
+    target: `job/${wanted.jobId}`,
+    outcome: 'denied',
+    detail: { assetLinkId, addresses: addresses.slice(0, addressesTold), asked: addresses.length, code: error.code },
+  })
+}
+
+/** Each delivery is in the audit trail in the name of the gateway: the credentials service puts it there. */
+async function choose(
+  context: Context,
+  caller: Caller,
+  { job, wanted }: { job: WorkflowJob; wanted: Wanted },
+): Promise<AddressCredentials[]> {
+  const { id: gatewayId } = caller.principal
+  const { assetLinkId, addresses } = wanted
+  const system = systemCaller(caller)
+  const { data: product } = await context
+    .peers(discovery, system)
+    .resolveLink({ params: { gatewayId }, query: { assetLinkId } })
+  if (product === null) return addresses.map((address) => ({ address, known: false, credentials: [] }))
+  const there = await assetsAt(context, caller, { job, addresses })
+  const actor: Caller = {
+    ...system,
+    principal: { id: gatewayId, kind: 'system', name: `gateway ${caller.principal.name}` },
+    request: caller.request,
+  }
+  const selecting = context.peers(credentials, actor)
+  return inTurns(addresses, async (address) => {
+    const assetIds = there.get(address) ?? []
+    const { data } = await selecting.selectCredentials({
+      body: {
+        data: { jobId: wanted.jobId, gatewayId, product, address, ...(assetIds.length === 0 ? {} : { assetIds }) },
+      },
+    })
+    const chosen = data.credentials.map(({ name: _, ...credential }) => credential)
+    return { address, known: data.known, credentials: chosen }
+  })
+}
+
+type Places = { job: WorkflowJob; addresses: string[] }
+
+/** Which known assets are at which address, in one question: what this gateway found, or the asset that a job is about. */
+async function assetsAt(context: Context, caller: Caller, { job, addresses }: Places): Promise<Map<string, string[]>> {
+  const { assetId } = job.definition
+  if (job.workflow.name === 'device-info' && typeof assetId === 'string')
+    return new Map(addresses.map((address) => [address, [assetId]]))
+  const { data } = await context
+    .peers(inventory, systemCaller(caller))
+    .locateAssets({ body: { data: { gateway: caller.principal.id, addresses } } })
+  return new Map(data.map(({ address, assetIds }) => [address, assetIds.slice(0, assetsPerAddress)]))
+}
+
+/** More assets at one address than this are a mistake, and no reason to refuse. */
+const assetsPerAddress = 100
+
+async function inTurns<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = []
+  for (let from = 0; from < items.length; from += atOnce) {
+    results.push(...(await Promise.all(items.slice(from, from + atOnce).map(work))))
+  }
+  return results
+}
+
+function textsIn(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}

@@ -1,0 +1,14 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { type WorkflowJob, workflows } from '@millwright/api/workflows.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import type { Context } from '../../platform/service.ts'
+
+export function requireGateway({ principal }: Caller): void {
+  if (principal.kind === 'gateway') return
+  throw new Problem('forbidden', 'This is the work of gateways: sign in as one')
+}
+
+/** A job of this gateway; those of others are not there. */
+export async function ownJob(context: Context, caller: Caller, id: string): Promise<WorkflowJob> {
+  return context.peers(workflows, caller).getJob({ params: { id }, query: {} })
+}

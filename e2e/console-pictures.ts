@@ -1,0 +1,102 @@
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+import { consoleOf, narrow } from './console.ts'
+import { type Known, type Place, places } from './console-places.ts'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { millwright } from './program.ts'
+
+/**
+ * `node tools/console-pictures.mjs [folder] [part of a name …]`: pictures of every page of the console, in light and dark
+ * and at 320 pixels, of a plant of 5,000 assets with a gateway and a finished discovery. With MILLWRIGHT_PICTURES_HOME
+ * the plant is kept there for the next time.
+ */
+
+const assets = 5_000
+const desk = { width: 1440, height: 900 }
+const [given = 'pictures', ...parts] = process.argv.slice(2)
+const folder = resolve(given)
+const wanted = places.filter(({ name }) => parts.length === 0 || parts.some((part) => name.includes(part)))
+
+const kept = process.env.MILLWRIGHT_PICTURES_HOME
+using temporary = kept === undefined ? temporaryFolder() : undefined
+const home = kept ?? temporary?.path ?? ''
+mkdirSync(folder, { recursive: true })
+mkdirSync(home, { recursive: true })
+
+const environment = {
+  MILLWRIGHT_LOCAL_GATEWAY: 'on',
+  MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
+  MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
+}
+await using platform = await startPlatform({ home, environment })
+const known = await furnish(platform)
+const { browser } = await openBrowser()
+try {
+  await takeAll(browser, known)
+} finally {
+  await browser.close()
+}
+
+/** A plant, if there is none yet, and something found by the gateway. */
+async function furnish(running: Platform): Promise<Known> {
+  const caller = await callerOf(running)
+  const { meta } = await caller.inventory.listAssets({ query: { limit: 1 } })
+  if ((meta.totalElements ?? 0) < assets) {
+    const program = millwright(['plant', 'generate', '--assets', String(assets)], { home })
+    const { code, stderr } = await program.ended
+    if (code !== 0) throw new Error(`The plant was not made: ${stderr}`)
+  }
+  const [asset] = (await caller.inventory.listAssets({ query: { limit: 1, sort: 'name' } })).data
+  const { gatewayId, jobId } = await discover(caller)
+  return { assetId: String(asset?.id), gatewayId, jobId }
+}
+
+async function discover(caller: Caller): Promise<{ gatewayId: string; jobId: string }> {
+  let gatewayId = ''
+  let assetLinkId = ''
+  await until('the plant is online', async () => {
+    const [gateway] = (await caller.onboarding.listGateways({})).data
+    if (gateway?.state !== 'online') return false
+    const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    gatewayId = gateway.id
+    assetLinkId = links.find(({ reachable }) => reachable)?.assetLinkId ?? ''
+    return assetLinkId !== ''
+  })
+  const [before] = (await caller.jobs.listJobs({ query: { type: 'discovery', limit: 1 } })).data
+  if (before !== undefined) return { gatewayId, jobId: before.id }
+  const { jobId } = await caller.discovery.createDiscovery({
+    params: { gatewayId },
+    body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '80' }] } },
+  })
+  const isOver = async () =>
+    ['finished', 'failed', 'canceled'].includes((await caller.discovery.getDiscovery({ params: { jobId } })).data.state)
+  await until('the discovery ends', isOver, 120_000)
+  return { gatewayId, jobId }
+}
+
+async function takeAll(opened: Browser, about: Known): Promise<void> {
+  const door = consoleOf(platform, opened)
+  for (const [kind, options] of [
+    ['light', { colorScheme: 'light', viewport: desk }],
+    ['dark', { colorScheme: 'dark', viewport: desk }],
+    ['phone', { colorScheme: 'light', viewport: narrow }],
+  ] as const) {
+    const { context, page } = await door.visit(options)
+    await door.enter(page)
+    for (const place of wanted) await take(place, kind)
+    await context.close()
+
+    async function take({ name, path, prepare }: Place, suffix: string): Promise<void> {
+      await page.goto(`/console${path(about)}`)
+      await page.locator('ix-application h1').waitFor()
+      await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {})
+      await prepare?.(page)
+      await page.waitForTimeout(400)
+      await page.screenshot({ path: join(folder, `${name}-${suffix}.png`) })
+      process.stdout.write(`${name}-${suffix}.png\n`)
+    }
+  }
+  for (const offence of door.offences) process.stdout.write(`! ${offence}\n`)
+}

@@ -1,0 +1,369 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { inspect } from 'node:util'
+import { status } from '@grpc/grpc-js'
+import { type RunningLink, startLink } from '@millwright/link-sdk/start-link.ts'
+import { link as plant } from '@millwright/links/plant/link.ts'
+import { addressIn } from './discovery-agent/device-address.ts'
+import { type RunningGateway, startGateway } from './gateway.ts'
+import { createLog } from './log.ts'
+import { Secret } from './secret.ts'
+import { askRegistry, settingsFor, TestCloud, TestLink, temporaryFolder, until } from './testing.ts'
+
+const linkId = plant.manifest.id
+/** Every secret of this file has it. */
+const planted = 'planted-secret'
+
+const id = (number: number) => `0198f0c2-7b1e-7c3a-9d55-${String(number).padStart(12, '0')}`
+const credential = (number: number, username: string, password: string) => ({
+  instanceId: id(number),
+  schemaUri: 'urn:millwright:links:plant:credentials:1',
+  credentials: JSON.stringify({ username, password }),
+})
+const wrong = (number: number) => credential(number, 'user', `${planted}-${number}`)
+const right = (number: number) => credential(number, 'user', 'user_password')
+
+// biome-ignore lint/suspicious/noExplicitAny: calls of a library without types
+type Call = any
+
+describe('a gateway at protected devices', () => {
+  let cloud: TestCloud
+  let gateway: RunningGateway
+  let link: RunningLink
+  const lines: string[] = []
+  const home = temporaryFolder()
+
+  before(async () => {
+    cloud = await TestCloud.start()
+    cloud.configure(home)
+    const log = createLog({ level: 'debug', to: { write: (line: string) => void lines.push(line) } })
+    gateway = await startGateway(settingsFor(home), { log, renewEveryMs: 50 })
+    link = await startLink(plant, { registry: `127.0.0.1:${gateway.registryPort}`, logLevel: 'silent' })
+    await until(() => cloud.callsOf('reportLinks').at(-1)?.body.data.links[0]?.state === 'running')
+  })
+  after(async () => {
+    await link.stop()
+    await gateway.stop()
+    await cloud.stop()
+  })
+  beforeEach(() => {
+    cloud.credentials.clear()
+    cloud.answering = () => undefined
+  })
+
+  const ended = async (job: string) => until(() => cloud.endOf(job))
+  const discover = async (options: Record<string, unknown> = { reference: true }, assetLinkId = linkId) => {
+    const given = Object.entries(options).map(([key, value]) => ({ key, value }))
+    const job = cloud.offer('discovery', { runId: 'r', assetLinkId, options: given, filters: [] })
+    return { job, end: await ended(job) }
+  }
+  const uses = (job: string) =>
+    cloud
+      .callsOf('uploadFound')
+      .filter(({ params }) => params.id === job)
+      .flatMap(({ body }) =>
+        (body.data.uses ?? []).map(({ asset, ...use }: Call) => ({ ...use, asset: body.data.assets[asset]?.name })),
+      )
+  const askedFor = (job: string): string[][] =>
+    cloud
+      .callsOf('requestCredentials')
+      .filter(({ params }) => params.id === job)
+      .map(({ body }) => body.data.addresses)
+
+  test('says that there are no credentials where there are none', async () => {
+    const { job, end } = await discover()
+    assert.deepEqual([end.state, end.message], ['FINISHED', '4 devices, 2 errors'])
+    assert.deepEqual(
+      cloud.errors(job).map(({ code, description, device }) => [code, description, (device as Call).ipAddress]),
+      ['192.168.0.12', '192.168.1.12'].map((address) => [
+        16,
+        'The device is protected, and there are no credentials for its address',
+        address,
+      ]),
+    )
+    assert.deepEqual(askedFor(job), [['192.168.0.12', '192.168.1.12']])
+  })
+
+  test('tries what it is given in order, and tells which were right', async () => {
+    cloud.credentials.set('192.168.0.12', [wrong(1), right(2), wrong(3)])
+    cloud.credentials.set('192.168.1.12', [wrong(1), wrong(4), wrong(5)])
+    const { job, end } = await discover()
+    assert.equal(end.message, '5 devices, 1 error')
+    const names = cloud.found(job).map(({ name }) => name)
+    assert.deepEqual(
+      names.toSorted(),
+      ['A0', 'A1', 'A2', 'B0', 'B1'].map((name) => `Simulated Device ${name}`),
+    )
+    assert.deepEqual(
+      uses(job),
+      [
+        { address: '192.168.0.12', instanceId: id(2), worked: true, asset: 'Simulated Device A2' },
+        ...[
+          ['192.168.0.12', 1],
+          ['192.168.1.12', 1],
+          ['192.168.1.12', 4],
+          ['192.168.1.12', 5],
+        ].map(([address, number]) => ({ address, instanceId: id(Number(number)), worked: false, asset: undefined })),
+      ].toSorted((a, b) => order(a) - order(b)),
+    )
+    assert.deepEqual(
+      cloud.errors(job).map(({ code, description, device }) => [code, description, (device as Call).ipAddress]),
+      [[16, 'The device is protected: 3 credentials were refused', '192.168.1.12']],
+    )
+  })
+  const order = ({ instanceId, address }: { instanceId: string; address: unknown }) =>
+    Number(instanceId.slice(-2)) * 10 + (address === '192.168.0.12' ? 0 : 1)
+
+  test('asks for many devices at once, and for each address once', async () => {
+    const size = 600
+    cloud.answering = ({ operation, body }) => {
+      if (operation !== 'requestCredentials') return undefined
+      const data = body.data.addresses.map((address: string) => ({ address, known: true, credentials: [right(9)] }))
+      return { status: 200, body: { data } }
+    }
+    const { job, end } = await discover({ size, protected_percent: 100 })
+    assert.equal(end.message, `${size} devices`)
+    assert.equal(new Set(cloud.found(job).map((asset) => JSON.stringify(asset.asset_identifiers))).size, size)
+    assert.equal(askedFor(job).length, 6)
+    assert.ok(askedFor(job).every((addresses) => new Set(addresses).size === addresses.length))
+    const told = uses(job).filter(({ worked }: Call) => worked)
+    assert.equal(told.length, size)
+    assert.equal(told.filter(({ asset }: Call) => asset === undefined).length, size / 4, 'modules are behind a device')
+  })
+
+  test('lets go of what it was about to try when the job is canceled', async () => {
+    const size = 30
+    for (let index = 1; index <= size; index += 1) cloud.credentials.set(`10.0.0.${index}`, [wrong(1), right(2)])
+    const options = [
+      { key: 'size', value: size },
+      { key: 'protected_percent', value: 100 },
+      { key: 'rate', value: 20 },
+    ]
+    const job = cloud.offer('discovery', { runId: 'r', assetLinkId: linkId, options, filters: [] })
+    await until(() => askedFor(job).length > 0)
+    cloud.canceled.add(job)
+    const end = await ended(job)
+    assert.equal(end.state, 'CANCELED')
+    assert.equal(cloud.found(job).length + cloud.errors(job).length, size, 'each device is in the report')
+  })
+
+  test('gives up on credentials that the cloud refuses, and finishes the scan', async () => {
+    cloud.answering = ({ operation }) =>
+      operation === 'requestCredentials' ? { status: 403, body: { code: 'forbidden', detail: 'no' } } : undefined
+    const { job, end } = await discover()
+    assert.deepEqual([end.state, end.message], ['FINISHED', '4 devices, 2 errors'])
+    assert.match(String(cloud.errors(job)[0]?.description), /no credentials could be asked for: You lack a permission/)
+  })
+
+  test('waits for a lease that is renewed', async () => {
+    cloud.credentials.set('192.168.0.12', [right(2)])
+    let refusals = 0
+    cloud.answering = ({ operation }) => {
+      if (operation !== 'requestCredentials' || refusals > 0) return undefined
+      refusals += 1
+      return { status: 409, body: { code: 'lease_lost', detail: 'lost' } }
+    }
+    const { end } = await discover()
+    assert.equal(end.message, '5 devices, 1 error')
+  })
+
+  test('reads properties of a protected device with what the cloud has for it', async () => {
+    const ask = async (keys: string[]) => {
+      const mac = '00:16:3e:00:02:00'
+      const assetIdentifiers = [{ asset_identifier_type: 'MacIdentifier', mac_address: mac }]
+      const addresses = ['192.168.0.12']
+      return ended(cloud.offer('device-info', { assetLinkId: linkId, assetIdentifiers, addresses, keys }))
+    }
+    const without = await ask(['name'])
+    assert.deepEqual(
+      [without.state, without.message],
+      ['FAILED', 'The device is protected, and there are no credentials for its address'],
+    )
+    cloud.credentials.set('192.168.0.12', [wrong(1), wrong(3)])
+    assert.equal((await ask(['name'])).message, 'The device is protected: 2 credentials were refused')
+    cloud.credentials.set('192.168.0.12', [wrong(1), right(2)])
+    const { state, result } = await ask(['name', 'nothing'])
+    assert.equal(state, 'FINISHED')
+    assert.deepEqual(result.results[0], { key: 'name', value: 'Simulated Device A2' })
+  })
+
+  test('is asked by nobody else on its machine for credentials', async () => {
+    const url = `http://127.0.0.1:${gateway.proxyPort}/gatekeeper/v1/jobs/${id(1)}/credentials`
+    const body = JSON.stringify({ data: { assetLinkId: linkId, address: '192.168.0.12' } })
+    const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    assert.equal(answer.status, 404)
+  })
+
+  test('leaves no trace of a secret on the disk, in its log or in what it tells', () => {
+    const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
+    assert.ok(files.length > 1)
+    const hasTrace = (text: string) => /planted-secret|user_password/.test(text)
+    for (const { parentPath, name } of files) assert.ok(!hasTrace(readFileSync(join(parentPath, name), 'latin1')), name)
+    assert.ok(!hasTrace(lines.join('')), 'the log')
+    for (const { operation, body } of cloud.calls) assert.ok(!hasTrace(JSON.stringify(body)), operation)
+    assert.ok(!hasTrace(JSON.stringify(gateway.status())), 'the status')
+  })
+})
+
+describe('a gateway at links of others', () => {
+  let cloud: TestCloud
+  let gateway: RunningGateway
+  const foreign = 'foreign'
+  before(async () => {
+    cloud = await TestCloud.start()
+    const home = temporaryFolder()
+    cloud.configure(home)
+    gateway = await startGateway(settingsFor(home), { renewEveryMs: 50 })
+    cloud.credentials.set('10.0.0.9', [credential(1, 'reader', planted)])
+  })
+  after(async () => {
+    await gateway.stop()
+    await cloud.stop()
+  })
+
+  const run = async (discover: (call: Call) => void) => {
+    using link = await TestLink.start({
+      'connectivitysuite.drvinfo.v1': {
+        GetVersionInfo: (_: Call, answer: Call) => answer(null, { version: { major: 1 } }),
+      },
+      'industrialassethub.discover.v1': {
+        GetFilterTypes: (_: Call, answer: Call) => answer({ code: status.UNKNOWN }),
+        GetFilterOptions: (_: Call, answer: Call) => answer({ code: status.UNKNOWN }),
+        DiscoverDevices: discover,
+      },
+    })
+    const info = { app_instance_id: foreign, ipv4_address: '127.0.0.1', grpc_ip_port_number: link.port }
+    await askRegistry(gateway.registryPort, 'siemens')('RegisterService', { info })
+    const job = cloud.offer('discovery', { runId: 'r', assetLinkId: foreign })
+    const end = await until(() => cloud.endOf(job))
+    return { job, end }
+  }
+  const locked = (description = 'who are you?') => ({
+    result_code: 16,
+    description,
+    device: { connection_parameter_set: { schema_uri: 'x', parameter_json: '{"endpoint":"opc.tcp://10.0.0.9:4840"}' } },
+  })
+  const uri = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1/Device#'
+  const field = (path: string, text: string) => ({ text, classifiers: [{ type: 'URI', value: uri + path }] })
+  const list = (path: string, ...value: object[]) => ({
+    children: { value },
+    classifiers: [{ type: 'URI', value: uri + path }],
+  })
+  const device = (name: string, ip: string) => ({
+    identifiers: [
+      field('name', name),
+      list(
+        'asset_identifiers',
+        field('asset_identifiers/asset_identifier_type', 'CustomIdentifier'),
+        field('asset_identifiers/name', 'tag'),
+        field('asset_identifiers/value', name),
+      ),
+      list(
+        'connection_points',
+        field('connection_points/connection_point_type', 'Ipv4Connectivity'),
+        field('connection_points/ipv4_address', ip),
+      ),
+    ],
+  })
+
+  test('knows a device by its address where the link does not say which one it asked', async () => {
+    let target: Call
+    const { job, end } = await run((call) => {
+      if (call.request.target.length === 0) call.write({ errors: [locked()] })
+      else {
+        target = call.request.target
+        call.write({ devices: [device('Opened', '10.0.0.9')] })
+      }
+      call.end()
+    })
+    assert.equal(end.message, '1 device')
+    assert.deepEqual(target, [
+      {
+        target: 'connection_parameter_set',
+        connection_parameter_set: {
+          schema_uri: 'x',
+          parameter_json: '{"endpoint":"opc.tcp://10.0.0.9:4840"}',
+          subdriver_json: '',
+          credentials: [
+            {
+              schema_uri: 'urn:millwright:links:plant:credentials:1',
+              credentials: JSON.stringify({ username: 'reader', password: planted }),
+            },
+          ],
+        },
+      },
+    ])
+    const [upload] = cloud.callsOf('uploadFound').filter(({ params }) => params.id === job)
+    assert.deepEqual(upload?.body.data.uses, [{ address: '10.0.0.9', instanceId: id(1), worked: true, asset: 0 }])
+  })
+
+  test('does not repeat what a link says when it names the credentials', async () => {
+    const { job } = await run((call) => {
+      if (call.request.target.length === 0) call.write({ errors: [locked()] })
+      else call.write({ errors: [{ ...locked(`reader/${planted} timed out`), result_code: 4 }] })
+      call.end()
+    })
+    assert.deepEqual(cloud.errors(job)[0], {
+      code: 4,
+      description: 'What the link says about it is left out, because it names the credentials',
+      device: { endpoint: 'opc.tcp://10.0.0.9:4840' },
+    })
+    const broken = await run((call) => {
+      if (call.request.target.length > 0) return call.emit('error', { code: 13, details: `no ${planted} here` })
+      call.write({ errors: [locked()] })
+      call.end()
+    })
+    assert.equal(broken.end.state, 'FINISHED')
+    const [error] = cloud.errors(broken.job)
+    assert.equal(error?.code, 14)
+    assert.doesNotMatch(JSON.stringify(error), new RegExp(planted))
+  })
+
+  test('says of a device that says nothing that it did not answer', async () => {
+    const { job } = await run((call) => {
+      if (call.request.target.length === 0) call.write({ errors: [locked()] })
+      call.end()
+    })
+    assert.match(String(cloud.errors(job)[0]?.description), /did not answer when it was asked with credentials/)
+  })
+
+  test('does not have a link look everywhere again and again that knows no targets', async () => {
+    let scans = 0
+    cloud.credentials.set(
+      '10.0.0.9',
+      [1, 2, 3].map((number) => credential(number, 'reader', planted)),
+    )
+    const { end } = await run((call) => {
+      scans += 1
+      const some = (from: number) => Array.from({ length: 60 }, (_, index) => device(`D${from + index}`, '10.0.1.1'))
+      for (let from = 0; from < 600; from += 60) call.write({ devices: some(from) })
+      call.write({ errors: [locked()] })
+      call.end()
+    })
+    assert.equal(end.state, 'FINISHED')
+    assert.equal(scans, 2)
+  })
+})
+
+test('a secret shows as stars wherever it is printed, and is gone when it is not needed any more', () => {
+  const secret = new Secret('{"username":"user","password":"hunter2"}')
+  assert.equal(`${secret} ${JSON.stringify({ secret })} ${inspect({ secret })}`, '*** {"secret":"***"} { secret: *** }')
+  assert.ok(secret.isIn('the password hunter2 is wrong'))
+  assert.ok(!secret.isIn('timed out'))
+  secret[Symbol.dispose]()
+  assert.doesNotMatch(secret.reveal(), /hunter2/)
+})
+
+test('the address of a device is found in the words of its link', () => {
+  const found = (parameters: unknown) => addressIn(parameters)
+  assert.equal(found({ alNic: 'eth0', ipAddress: '192.168.0.12', subDeviceID: -1 }), '192.168.0.12')
+  assert.equal(found({ router: '10.0.0.255', mask: '255.255.255.0', ip_address: '10.0.0.7' }), '10.0.0.7')
+  assert.equal(found({ url: 'https://[fd00::7]:8443/x' }), 'fd00::7')
+  assert.equal(found({ device: { host: '10.0.0.8:502' } }), '10.0.0.8')
+  assert.equal(found({ plc: '10.0.0.9' }), '10.0.0.9')
+  assert.equal(found({ a: '10.0.0.9', b: '10.0.0.10' }), undefined)
+  assert.equal(found({ host: 'plc-7.local', port: 502 }), undefined)
+  assert.equal(found('10.0.0.9'), undefined)
+})

@@ -1,0 +1,15 @@
+// `npm run dev`: the platform starts again when its code changes, the console is built again when its sources do.
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
+const run = (...given) => spawn(process.execPath, given, { cwd: root, stdio: 'inherit' })
+
+const builder = run('web/build.mjs', '--watch')
+const platform = run('--watch', 'main.mjs')
+platform.on('exit', (code) => {
+  builder.kill()
+  process.exit(code ?? 0)
+})
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})

@@ -1,0 +1,63 @@
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isInternal, pathOf } from '@millwright/api/contract.ts'
+import { contracts } from '@millwright/api/contracts.ts'
+import react from '@vitejs/plugin-react'
+import type { InlineConfig, Plugin } from 'vite'
+
+const web = dirname(fileURLToPath(import.meta.url))
+
+/** How the console is built. */
+export function buildOptions({ into }: { into: string }): InlineConfig {
+  return {
+    root: web,
+    configFile: false,
+    logLevel: 'warn',
+    base: '/console/',
+    publicDir: 'public',
+    plugins: [react(), operationsModule()],
+    build: {
+      outDir: into,
+      emptyOutDir: true,
+      assetsDir: 'files',
+      // A data: address would need an exception in the content security policy.
+      assetsInlineLimit: 0,
+      manifest: 'manifest.json',
+      target: 'es2023',
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+      chunkSizeWarningLimit: 1024,
+    },
+  }
+}
+
+const moduleName = 'virtual:operations'
+
+/**
+ * What the console needs of the contracts at run time: method, path and permission of every operation. The schemas
+ * stay out of what the browser loads; their types are known to the compiler alone.
+ */
+function operationsModule(): Plugin {
+  return {
+    name: 'operations',
+    resolveId: (id) => (id === moduleName ? `\0${moduleName}` : undefined),
+    load: (id) =>
+      id === `\0${moduleName}` ? `export const operations = ${JSON.stringify(operationTable())}` : undefined,
+  }
+}
+
+function operationTable() {
+  return Object.fromEntries(
+    Object.entries(contracts).map(([name, contract]) => [
+      name,
+      Object.fromEntries(
+        Object.entries(contract.operations)
+          .filter(([, operation]) => !isInternal(operation))
+          .map(([operationName, operation]) => [
+            operationName,
+            [operation.method, pathOf(contract, operation), operation.access],
+          ]),
+      ),
+    ]),
+  )
+}

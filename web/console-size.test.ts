@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { buildConsole } from './console-build.ts'
+
+type Chunk = { file: string; imports?: string[]; dynamicImports?: string[]; css?: string[]; isEntry?: boolean }
+
+/** What somebody loads until the start page is there. */
+const firstLoadLimit = 500 * 1000
+
+test('the first load stays below 500 kB of compressed JavaScript', async () => {
+  const folder = await buildConsole()
+  const manifest: Record<string, Chunk> = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
+  const entries = ['index.html', 'source/app/router.tsx', 'source/pages/start/start-page.tsx']
+  for (const entry of entries) assert.ok(manifest[entry] !== undefined, `the build has no ${entry}`)
+  const files = new Set(entries.flatMap((entry) => withImports(manifest, entry)))
+  const sizes = [...files].map((file) => statSync(join(folder, `${file}.gz`)).size)
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  process.stdout.write(`# ${files.size} files, ${Math.round(total / 1000)} kB\n`)
+  assert.ok(total > 50_000 && total < firstLoadLimit, `it is ${total} bytes`)
+})
+
+function withImports(manifest: Record<string, Chunk>, name: string): string[] {
+  const chunk = manifest[name]
+  if (chunk === undefined) return []
+  return [chunk.file, ...(chunk.imports ?? []).flatMap((each) => withImports(manifest, each))]
+}

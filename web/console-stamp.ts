@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const web = dirname(fileURLToPath(import.meta.url))
+const root = dirname(web)
+
+export const distFolder = join(web, 'dist')
+/** Names the build that is served. */
+export const currentFile = join(distFolder, 'current')
+
+/** Everything that a build is made from. */
+const sources = ['web/*.{ts,html,json}', 'web/{source,public}/**/*.*', 'api/*.ts', 'package-lock.json']
+
+/** Changes whenever a build would come out differently. */
+export function wantedStamp(): string {
+  const hash = createHash('sha256')
+  const files = sources.flatMap((pattern) => globSync(pattern, { cwd: root })).filter((file) => !isTest(file))
+  for (const file of files.toSorted())
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(root, file)))
+      .update('\0')
+  return hash.digest('hex').slice(0, 24)
+}
+
+function isTest(file: string): boolean {
+  return /\.test\.tsx?$/.test(file)
+}
+
+export function currentStamp(): string | undefined {
+  try {
+    return readFileSync(currentFile, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,23 @@
+import { watch } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { buildConsole } from './console-build.ts'
+
+const web = dirname(fileURLToPath(import.meta.url))
+/** Editors write a file in several steps. */
+const settleMs = 150
+
+/** Builds after every change until the process ends; what does not build is told, and the build before stays. */
+export async function watchConsole(): Promise<never> {
+  let change = Promise.withResolvers<void>()
+  for (const folder of ['source', 'public', '../api']) {
+    watch(join(web, folder), { recursive: true }, () => change.resolve())
+  }
+  for (;;) {
+    change = Promise.withResolvers<void>()
+    await buildConsole().catch((error: Error) => process.stderr.write(`${error.message}\n`))
+    await change.promise
+    await delay(settleMs)
+  }
+}

@@ -1,0 +1,34 @@
+import type { Permission } from '@millwright/api/permission.ts'
+import type { ComponentType } from 'react'
+import type { Title } from './language.ts'
+
+/** Where an area stands in the navigation. */
+export const navigationGroups = ['plant', 'work', 'administration', 'own'] as const
+export type NavigationGroup = (typeof navigationGroups)[number]
+
+/** One page of an area, loaded when it is opened first. */
+export type AreaRoute = {
+  /** Below the path of the area; parameters as `$id`. Empty: the area's own page. */
+  path: string
+  /** The module's export that is the page. */
+  load: () => Promise<ComponentType>
+}
+
+/**
+ * A part of the console: pages about one thing. To add one, write `pages/<id>/area.ts` with an `area` and list it in
+ * `app/areas.ts`; navigation, routes, command palette and the explanation of a missing permission derive from it.
+ */
+export type Area = {
+  id: string
+  title: Title
+  /** What one does there, for the command palette and who may not open it. */
+  description: Title
+  /** An icon of `@siemens/ix-icons/icons`. */
+  icon: string
+  /** Below `/console`, with a leading slash; no trailing one. */
+  path: string
+  group: NavigationGroup
+  /** One of these is enough to be offered the area; empty for everybody. */
+  permissions: readonly Permission[]
+  routes: readonly AreaRoute[]
+}

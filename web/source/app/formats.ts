@@ -1,0 +1,60 @@
+import { type Language, localeOf } from './language.ts'
+
+/** Numbers and times as people of a language write them. */
+export type Formats = {
+  number(value: number): string
+  percent(share: number): string
+  date(timestamp: string): string
+  dateTime(timestamp: string): string
+  /** `3 minutes ago`, `in 2 hours`. */
+  relative(timestamp: string, now?: number): string
+  duration(ms: number): string
+  bytes(count: number): string
+}
+
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+const made = new Map<Language, Formats>()
+
+export function formatsOf(language: Language): Formats {
+  const known = made.get(language) ?? make(localeOf[language])
+  made.set(language, known)
+  return known
+}
+
+function make(locale: string): Formats {
+  const number = new Intl.NumberFormat(locale)
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
+  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
+  const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  const bytes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+  return {
+    number: (value) => number.format(value),
+    percent: (share) => percent.format(share),
+    date: (timestamp) => date.format(new Date(timestamp)),
+    dateTime: (timestamp) => dateTime.format(new Date(timestamp)),
+    relative(timestamp, now = Date.now()) {
+      const seconds = (Date.parse(timestamp) - now) / 1000
+      const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]
+      return relative.format(Math.trunc(seconds / size), unit)
+    },
+    duration(ms) {
+      const seconds = Math.max(0, Math.round(ms / 1000))
+      const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
+      const parts = [hours && `${hours} h`, minutes && `${minutes} min`, hours === 0 && `${seconds % 60} s`]
+      return parts.filter(Boolean).join(' ')
+    },
+    bytes(count) {
+      const step = count < 1000 ? 0 : count < 1_000_000 ? 1 : 2
+      return `${bytes.format(count / 1000 ** step)} ${['B', 'kB', 'MB'][step]}`
+    },
+  }
+}

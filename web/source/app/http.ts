@@ -1,0 +1,47 @@
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { Failure, ownCodes } from './failure.ts'
+
+/** An answer that is no refusal; throws a `Failure` for everything else. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(path, { ...init, credentials: 'same-origin', cache: 'no-store' }).catch((error) => {
+    if (init.signal?.aborted) throw error
+    throw new Failure({
+      title: 'The platform does not answer',
+      detail: 'Check that it runs and that this machine reaches it',
+      code: ownCodes.noAnswer,
+    })
+  })
+  if (response.ok) return response
+  const retryAfter = Number(response.headers.get('retry-after') ?? 'none')
+  throw new Failure(problemIn(await jsonOf(response), response), Number.isInteger(retryAfter) ? retryAfter : undefined)
+}
+
+/** The body of an answer, as the contract of the path says. */
+export async function send<Body>(path: string, init: RequestInit = {}): Promise<Body> {
+  return (await jsonOf(await request(path, init))) as Body
+}
+
+export async function jsonOf(response: Response): Promise<unknown> {
+  const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '')
+  return isJson ? response.json().catch(() => undefined) : undefined
+}
+
+type OAuthError = { error: string; error_description?: string }
+
+/** Problem documents (RFC 9457), and the errors of the token endpoint (RFC 6749 §5.2). */
+function problemIn(body: unknown, { status }: Response) {
+  if (isProblem(body)) return body
+  const title = 'The platform could not do this'
+  if (isOAuthError(body)) {
+    return { title, code: body.error, status, ...(body.error_description && { detail: body.error_description }) }
+  }
+  return { title, detail: `It answered with status ${status}`, code: 'internal', status }
+}
+
+function isProblem(body: unknown): body is ProblemDocument {
+  return typeof body === 'object' && body !== null && 'title' in body && typeof body.title === 'string'
+}
+
+function isOAuthError(body: unknown): body is OAuthError {
+  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
+}

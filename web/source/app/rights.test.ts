@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { rightsOf } from './rights.ts'
+
+test('a permission held in one access group counts there and for being offered at all', () => {
+  const rights = rightsOf([
+    { permission: 'inventory_read_asset_data', accessGroups: ['line-1'] },
+    { permission: 'glb_jobs_read', accessGroups: 'all' },
+  ])
+  assert.equal(rights.may('inventory_read_asset_data'), true)
+  assert.equal(rights.may('inventory_read_asset_data', 'line-1'), true)
+  assert.equal(rights.may('inventory_read_asset_data', 'line-2'), false)
+  assert.equal(rights.may('glb_jobs_read', 'line-2'), true)
+  assert.equal(rights.mayAny(['glb_audit_read', 'glb_jobs_read']), true)
+  assert.equal(rights.may('glb_audit_read'), false)
+})

@@ -1,0 +1,35 @@
+/** One message of a stream of server-sent events. */
+export type Message = { id?: string; event?: string; data?: string }
+
+/** Reads the messages of a stream as it comes; a message ends with an empty line. */
+export async function* messagesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Message> {
+  let rest = ''
+  const decoder = new TextDecoder()
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const blocks = (rest + decoder.decode(value, { stream: true })).replaceAll('\r\n', '\n').split('\n\n')
+      rest = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const message = messageOf(block)
+        if (message !== undefined) yield message
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}
+
+/** Undefined for a comment. */
+export function messageOf(block: string): Message | undefined {
+  const message: Message = {}
+  for (const line of block.split('\n')) {
+    const [, name, value = ''] = /^(id|event|data):\s?(.*)$/.exec(line) ?? []
+    if (name === 'id') message.id = value
+    if (name === 'event') message.event = value
+    if (name === 'data') message.data = message.data === undefined ? value : `${message.data}\n${value}`
+  }
+  return Object.keys(message).length === 0 ? undefined : message
+}

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isHarmlessDrawing } from './trusted-types.ts'
+
+test('drawings pass, anything that acts does not', () => {
+  const icon = "<svg width='24' viewBox='0 0 24 24'><desc>add-user</desc><path d='M21 6.5V17'/></svg>"
+  for (const harmless of ['', icon, `data:image/svg+xml;utf8,${icon}`]) assert.equal(isHarmlessDrawing(harmless), true)
+  for (const harmful of [
+    '<img src=x onerror=alert(1)>',
+    '<svg onload=alert(1)>',
+    '<svg><script>alert(1)</script></svg>',
+    '<svg><a href="javascript:alert(1)">x</a></svg>',
+    '<svg><foreignObject><iframe src="https://example.com"></iframe></foreignObject></svg>',
+    '<svg/onload=alert(1)>',
+    'text <svg></svg>',
+  ])
+    assert.equal(isHarmlessDrawing(harmful), false, harmful)
+})

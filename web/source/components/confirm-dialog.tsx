@@ -1,0 +1,56 @@
+import { IxButton } from '@siemens/ix-react'
+import { type ReactNode, useState } from 'react'
+import { useText } from '../app/language-context.tsx'
+import { Dialog } from './dialog.tsx'
+import { componentMessages } from './messages.ts'
+import { ProblemMessage } from './problem-message.tsx'
+
+type Given = {
+  title: string
+  /** What will happen. */
+  children?: ReactNode
+  /** The verb on the button: never just "OK". */
+  action: string
+  isDangerous?: boolean
+  /** Closes the dialog when it succeeds; what goes wrong is told in it. */
+  onConfirm: () => Promise<unknown>
+  onClose: () => void
+}
+
+/** Asks before something that is not easily undone. */
+export function ConfirmDialog({ title, children, action, isDangerous, onConfirm, onClose }: Given) {
+  const text = useText(componentMessages)
+  const [failure, setFailure] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const confirm = async () => {
+    setBusy(true)
+    setFailure(undefined)
+    try {
+      await onConfirm()
+      onClose()
+    } catch (error) {
+      setFailure(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <IxButton variant="secondary" onClick={onClose}>
+            {text.cancel}
+          </IxButton>
+          <IxButton variant={isDangerous ? 'danger-primary' : 'primary'} loading={isBusy} onClick={confirm}>
+            {action}
+          </IxButton>
+        </>
+      }
+    >
+      {children}
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+    </Dialog>
+  )
+}

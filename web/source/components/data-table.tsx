@@ -1,0 +1,63 @@
+import { type ReactNode, useCallback } from 'react'
+import { Grid } from './grid.tsx'
+import type { GridColumn } from './grid-column.ts'
+
+export type Column<Row> = GridColumn<Row>
+
+export type Selection = { selected: ReadonlySet<string>; onChange: (selected: ReadonlySet<string>) => void }
+
+type Given<Row> = {
+  label: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  idOf: (row: Row) => string
+  /** Enter and a click on the row. */
+  onOpen?: (row: Row) => void
+  selection?: Selection
+  /** Shown instead of rows. */
+  empty?: ReactNode
+  /** Called when the end comes into sight: the place to ask for the next page. */
+  onEnd?: () => void
+  /** Fills the height that the page leaves; otherwise as high as its rows, up to a limit. */
+  isTall?: boolean
+}
+
+const closeToEnd = 10
+
+/** A table of rows that are all here, or come page by page as one scrolls. */
+export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...given }: Given<Row>) {
+  const onRange = useCallback(
+    (_first: number, last: number) => {
+      if (last >= rows.length - closeToEnd) onEnd?.()
+    },
+    [rows.length, onEnd],
+  )
+  if (rows.length === 0 && empty !== undefined) return empty
+  const isAll = rows.length > 0 && rows.every((row) => selection?.selected.has(idOf(row)))
+  return (
+    <Grid
+      {...given}
+      count={rows.length}
+      rowAt={(index) => rows[index]}
+      idOf={idOf}
+      onRange={onRange}
+      selection={
+        selection && {
+          isSelected: (id) => selection.selected.has(id),
+          onToggle: (index) => {
+            const row = rows[index]
+            if (row !== undefined) selection.onChange(toggled(selection.selected, idOf(row)))
+          },
+          isAll,
+          onAll: () => selection.onChange(new Set(isAll ? [] : rows.map(idOf))),
+        }
+      }
+    />
+  )
+}
+
+function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(selected)
+  if (!next.delete(id)) next.add(id)
+  return next
+}

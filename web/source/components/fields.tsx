@@ -1,0 +1,150 @@
+import { type HTMLInputAutoCompleteAttribute, type ReactNode, type Ref, useId } from 'react'
+
+type Common = {
+  label: string
+  hint?: ReactNode
+  /** What is wrong with the value, as a sentence. */
+  error?: string | undefined
+  isRequired?: boolean
+  isDisabled?: boolean
+  /** The label is there for who does not see the field, because its place says enough. */
+  isLabelUnseen?: boolean
+}
+
+type Frame = Common & {
+  children: (given: { id: string; describedBy: string | undefined; isInvalid: boolean }) => ReactNode
+}
+
+/** Label, hint and error around any control, tied together for who does not see them. */
+export function Field({ label, hint, error, isRequired, isLabelUnseen, children }: Frame) {
+  const id = useId()
+  const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean)
+  return (
+    <div className="field" data-invalid={error !== undefined}>
+      <label htmlFor={id} className={isLabelUnseen ? 'unseen' : 'field-label'}>
+        {label}
+        {isRequired && <span aria-hidden="true"> *</span>}
+      </label>
+      {children({ id, describedBy: described.join(' ') || undefined, isInvalid: error !== undefined })}
+      {hint !== undefined && (
+        <p className="field-hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p className="field-error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+type TextGiven = Common & {
+  value: string
+  onChange: (value: string) => void
+  type?: 'text' | 'password' | 'number' | 'search' | 'url' | 'datetime-local' | 'date' | 'time'
+  autoComplete?: HTMLInputAutoCompleteAttribute
+  placeholder?: string
+  maxLength?: number
+  isCode?: boolean
+  ref?: Ref<HTMLInputElement>
+}
+
+export function TextField({ value, onChange, type = 'text', ref, isCode, ...given }: TextGiven) {
+  const { autoComplete = 'off', placeholder, maxLength, isRequired, isDisabled } = given
+  return (
+    <Field {...given}>
+      {({ id, describedBy, isInvalid }) => (
+        <input
+          ref={ref}
+          id={id}
+          className={isCode ? 'input code' : 'input'}
+          type={type}
+          value={value}
+          autoComplete={autoComplete}
+          placeholder={placeholder}
+          maxLength={maxLength}
+          required={isRequired}
+          disabled={isDisabled}
+          spellCheck={false}
+          aria-invalid={isInvalid}
+          aria-describedby={describedBy}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+type AreaGiven = Common & { value: string; onChange: (value: string) => void; rows?: number; isCode?: boolean }
+
+export function TextAreaField({ value, onChange, rows = 4, isCode, ...given }: AreaGiven) {
+  return (
+    <Field {...given}>
+      {({ id, describedBy, isInvalid }) => (
+        <textarea
+          id={id}
+          className={isCode ? 'input code' : 'input'}
+          rows={rows}
+          value={value}
+          required={given.isRequired}
+          disabled={given.isDisabled}
+          spellCheck={false}
+          aria-invalid={isInvalid}
+          aria-describedby={describedBy}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+export type Choice<Value extends string = string> = { value: Value; label: string }
+
+type SelectGiven<Value extends string> = Common & {
+  value: Value
+  onChange: (value: Value) => void
+  choices: readonly Choice<Value>[]
+}
+
+export function SelectField<Value extends string>({ value, onChange, choices, ...given }: SelectGiven<Value>) {
+  return (
+    <Field {...given}>
+      {({ id, describedBy, isInvalid }) => (
+        <select
+          id={id}
+          className="input"
+          value={value}
+          required={given.isRequired}
+          disabled={given.isDisabled}
+          aria-invalid={isInvalid}
+          aria-describedby={describedBy}
+          onChange={({ target }) => onChange(target.value as Value)}
+        >
+          {choices.map((choice) => (
+            <option key={choice.value} value={choice.value}>
+              {choice.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+type CheckGiven = { label: ReactNode; isChecked: boolean; onChange: (isChecked: boolean) => void; isDisabled?: boolean }
+
+export function CheckField({ label, isChecked, onChange, isDisabled }: CheckGiven) {
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={isChecked}
+        disabled={isDisabled}
+        onChange={({ target }) => onChange(target.checked)}
+      />
+      <span>{label}</span>
+    </label>
+  )
+}

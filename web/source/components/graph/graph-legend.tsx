@@ -1,0 +1,49 @@
+import { useFormats, useText } from '../../app/language-context.tsx'
+import type { Colouring, LegendEntry } from './graph-colours.ts'
+import { graphMessages } from './messages.ts'
+
+type Given = {
+  entries: readonly LegendEntry[]
+  by: Colouring
+  only: string | undefined
+  onOnly: (value: string | undefined) => void
+}
+
+/** Which colour is what, and how many there are of each. */
+export function GraphLegend({ entries, by, only, onOnly }: Given) {
+  const text = useText(graphMessages)
+  const formats = useFormats()
+  const words = wordsOf(by, text)
+  return (
+    <ul className="graph-legend" aria-label={text.legend}>
+      {entries.map(({ value, count, colour }) => (
+        <li key={value}>
+          <button
+            type="button"
+            className="legend-entry"
+            aria-pressed={only === value}
+            onClick={() => onOnly(only === value ? undefined : value)}
+          >
+            <span className="legend-dot" style={{ background: `var(${colour})` }} aria-hidden="true" />
+            <span>{words[value] ?? value}</span>
+            <span className="quiet">{formats.number(count)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Names of makers are names, whatever words they are. */
+function wordsOf(by: Colouring, text: (typeof graphMessages)['en']): Readonly<Record<string, string>> {
+  const { other, unset, same, added, removed, changed, node } = text
+  const { regarded, ignored, unknown, reached, failed, reachUnknown, Device, Gateway, SoftwareArtifact, Asset } = text
+  const always = { other, unset }
+  return {
+    type: { ...always, node, Device, Gateway, SoftwareArtifact, Asset },
+    management: { ...always, regarded, ignored, unknown },
+    reachability: { ...always, reached, failed, unknown: reachUnknown },
+    manufacturer: always,
+    change: { ...always, same, added, removed, changed },
+  }[by]
+}

@@ -1,0 +1,255 @@
+import { MultiDirectedGraph } from 'graphology'
+import Sigma from 'sigma'
+import { EdgeArrowProgram, EdgeLineProgram, NodeCircleProgram, NodePointProgram } from 'sigma/rendering'
+import type { Settings } from 'sigma/settings'
+import type { EdgeDisplayData, NodeDisplayData } from 'sigma/types'
+import { entryOf, type LegendEntry, type Painting } from './graph-colours.ts'
+import { emptyGraph, type Fate, type GraphData, keyOf, labelOf } from './graph-data.ts'
+import { drawHover, type Palette, paletteOf } from './graph-palette.ts'
+import { firstPlaces, type LayoutNews, orderOf, roundsFor } from './layout.ts'
+
+/** How the picture looks, apart from what is in it. */
+export type Look = {
+  painting: Painting
+  legend: readonly LegendEntry[]
+  selected: string | undefined
+  /** What stands out: keys of things and ids of relations; everything does without it. */
+  emphasis: ReadonlySet<string> | undefined
+}
+
+export type PainterEvents = {
+  onSelect: (key: string | undefined) => void
+  onSettled: (isSettled: boolean) => void
+}
+
+type NodeAttributes = { x: number; y: number; size: number; label: string; entry: string }
+type EdgeAttributes = { label: string; fate: Fate | undefined }
+type Drawn = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
+
+/** Beyond so many relations nobody reads what each of them says. */
+const mostEdgeLabels = 80
+/** Arrows of many relations are specks. */
+const mostArrows = 1_500
+
+/** Draws a graph into an element, and keeps it while things come and go. */
+export class GraphPainter {
+  readonly #sigma: Sigma<NodeAttributes, EdgeAttributes>
+  readonly #container: HTMLElement
+  readonly #events: PainterEvents
+  readonly #theme: MutationObserver
+  #palette: Palette
+  #look: Look
+  #data: GraphData = emptyGraph
+  #graph: Drawn = new MultiDirectedGraph()
+  #worker: Worker | undefined
+  #frame = 0
+
+  constructor(container: HTMLElement, look: Look, events: PainterEvents) {
+    this.#container = container
+    this.#events = events
+    this.#look = look
+    this.#palette = paletteOf(container)
+    this.#sigma = new Sigma(this.#graph, container, this.#settings())
+    this.#sigma.on('clickNode', ({ node }) => events.onSelect(node))
+    this.#sigma.on('clickStage', () => events.onSelect(undefined))
+    this.#sigma.on('enterNode', () => container.classList.add('graph-pointing'))
+    this.#sigma.on('leaveNode', () => container.classList.remove('graph-pointing'))
+    this.#theme = new MutationObserver(() => this.#recolour())
+    this.#theme.observe(document.documentElement, { attributes: true, attributeFilter: ['data-ix-color-schema'] })
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.#frame)
+    this.#worker?.terminate()
+    this.#theme.disconnect()
+    this.#sigma.kill()
+  }
+
+  /** Shows other things; those that were there keep their places. */
+  show(data: GraphData, look: Look): void {
+    this.#look = look
+    this.#data = data
+    const places = this.#placesFor(data)
+    this.#graph = drawnFrom(data, places, look)
+    // Drawing is another task than building: together they could hold up the page.
+    cancelAnimationFrame(this.#frame)
+    this.#frame = requestAnimationFrame(() => this.#draw())
+  }
+
+  #draw(): void {
+    const { size, order } = this.#graph
+    const isLarge = size > mostArrows
+    this.#sigma.setSettings({
+      renderEdgeLabels: size <= mostEdgeLabels,
+      defaultEdgeType: isLarge ? 'line' : 'arrow',
+      defaultNodeType: isLarge ? 'point' : 'circle',
+      hideEdgesOnMove: isLarge,
+      labelDensity: order > 200 ? 0.1 : 1,
+      labelGridCellSize: order > 200 ? 180 : 100,
+    })
+    this.#sigma.setGraph(this.#graph)
+    this.#settle()
+  }
+
+  repaint(look: Look): void {
+    const isRecoloured = look.legend !== this.#look.legend
+    this.#look = look
+    if (isRecoloured) this.#sort()
+    this.#sigma.refresh({ skipIndexation: true, schedule: true })
+  }
+
+  /** Moves the view to a thing. */
+  focusOn(key: string): void {
+    const place = this.#sigma.getNodeDisplayData(key)
+    if (place === undefined) return
+    const camera = this.#sigma.getCamera()
+    const ratio = Math.min(camera.ratio, Math.max(0.08, 12 / Math.sqrt(this.#graph.order + 1)), 1)
+    camera.animate({ x: place.x, y: place.y, ratio }, { duration: motionMs() })
+  }
+
+  zoom(direction: 'in' | 'out' | 'all'): void {
+    const camera = this.#sigma.getCamera()
+    const options = { duration: motionMs() }
+    if (direction === 'in') camera.animatedZoom(options)
+    else if (direction === 'out') camera.animatedUnzoom(options)
+    else camera.animatedReset(options)
+  }
+
+  /** Says anew which entry of the legend each thing belongs to. */
+  #sort(): void {
+    const { painting, legend } = this.#look
+    this.#graph.forEachNode((key, attributes) => {
+      const thing = this.#data.nodes.get(key)
+      if (thing !== undefined) attributes.entry = entryOf(thing, painting, legend)
+    })
+  }
+
+  #placesFor(data: GraphData) {
+    const known = new Map<string, { x: number; y: number }>()
+    this.#graph.forEachNode((key, { x, y }) => known.set(key, { x, y }))
+    return firstPlaces([...data.nodes.keys()], linksOf(data), known)
+  }
+
+  /** Lets the worker find better places, and moves things there as it goes on. */
+  #settle(): void {
+    this.#worker?.terminate()
+    const { order, size } = this.#graph
+    const isPlaced = order < 2 || size === 0
+    this.#events.onSettled(isPlaced)
+    if (isPlaced) return
+    const placed = this.#graph.mapNodes((key, { x, y, size }) => ({ key, x, y, size }))
+    const links = this.#graph.mapEdges((_edge, _attributes, source, target) => ({ source, target }))
+    const worker = new Worker(new URL('./layout-worker.ts', import.meta.url), { type: 'module' })
+    this.#worker = worker
+    worker.addEventListener('message', ({ data }: MessageEvent<LayoutNews>) => this.#move(data))
+    const message = orderOf(placed, links, roundsFor(order))
+    worker.postMessage(message, [message.nodes.buffer, message.edges.buffer])
+  }
+
+  #move({ places, isDone }: LayoutNews): void {
+    let at = 0
+    // Set without telling each, which would draw as often.
+    this.#graph.forEachNode((_key, attributes) => {
+      attributes.x = places[at++] ?? 0
+      attributes.y = places[at++] ?? 0
+    })
+    this.#sigma.refresh({ partialGraph: { nodes: this.#graph.nodes() }, schedule: true })
+    if (!isDone) return
+    this.#worker?.terminate()
+    this.#worker = undefined
+    this.#events.onSettled(true)
+  }
+
+  #recolour(): void {
+    this.#palette = paletteOf(this.#container)
+    this.#sigma.setSettings(this.#settings())
+  }
+
+  #settings(): Partial<Settings<NodeAttributes, EdgeAttributes>> {
+    const { text, quiet, font } = this.#palette
+    return {
+      allowInvalidContainer: true,
+      labelColor: { color: text },
+      labelFont: font,
+      labelSize: 12,
+      labelWeight: '500',
+      labelRenderedSizeThreshold: 5,
+      edgeLabelColor: { color: quiet },
+      edgeLabelFont: font,
+      edgeLabelSize: 11,
+      zIndex: true,
+      nodeProgramClasses: { point: NodePointProgram, circle: NodeCircleProgram },
+      edgeProgramClasses: { line: EdgeLineProgram, arrow: EdgeArrowProgram },
+      minCameraRatio: 0.01,
+      maxCameraRatio: 3,
+      defaultDrawNodeHover: (context, data, settings) => drawHover(context, data, { settings, palette: this.#palette }),
+      nodeReducer: (key, attributes) => this.#nodeLook(key, attributes),
+      edgeReducer: (id, attributes) => this.#edgeLook(id, attributes),
+    }
+  }
+
+  #nodeLook(key: string, attributes: NodeAttributes): Partial<NodeDisplayData> {
+    const { selected, emphasis, legend } = this.#look
+    const colour = legend.find(({ value }) => value === attributes.entry)?.colour
+    const base = { ...attributes, color: this.#palette.colour(colour), zIndex: 1 }
+    if (key === selected) return { ...base, size: attributes.size + 3, highlighted: true, forceLabel: true, zIndex: 3 }
+    if (emphasis === undefined) return base
+    if (emphasis.has(key)) return { ...base, zIndex: 2, forceLabel: emphasis.size < 40 }
+    return { ...base, color: this.#palette.faded, label: null, zIndex: 0 }
+  }
+
+  #edgeLook(id: string, { label, fate }: EdgeAttributes): Partial<EdgeDisplayData> {
+    const { emphasis } = this.#look
+    const { edge, faded, strong } = this.#palette
+    const colour = fate === undefined ? edge : this.#palette.colour(fateColours[fate])
+    const base = { label, size: fate === undefined ? 1 : 2, color: colour, zIndex: 0 }
+    if (emphasis === undefined) return base
+    if (emphasis.has(id)) return { ...base, color: fate === undefined ? strong : colour, size: 2, zIndex: 1 }
+    return { ...base, color: faded, label: '' }
+  }
+}
+
+const fateColours: Readonly<Record<Fate, string>> = {
+  added: '--theme-color-success',
+  removed: '--theme-color-alarm',
+  changed: '--theme-color-warning',
+}
+
+function linksOf({ edges }: GraphData) {
+  return [...edges.values()].map(({ subject, object }) => ({ source: keyOf(subject), target: keyOf(object) }))
+}
+
+type Places = ReadonlyMap<string, { x: number; y: number }>
+
+function drawnFrom(data: GraphData, places: Places, { painting, legend }: Look): Drawn {
+  const graph: Drawn = new MultiDirectedGraph()
+  const degrees = degreesIn(data)
+  const { smallest, growth } = sizesFor(data.nodes.size)
+  for (const [key, thing] of data.nodes) {
+    const { x, y } = places.get(key) ?? { x: 0, y: 0 }
+    const size = smallest + growth * Math.min(8, Math.sqrt(degrees.get(key) ?? 0))
+    graph.addNode(key, { x, y, size, label: labelOf(thing), entry: entryOf(thing, painting, legend) })
+  }
+  for (const { id, subject, object, predicate } of data.edges.values()) {
+    const [source, target] = [keyOf(subject), keyOf(object)]
+    if (!graph.hasNode(source) || !graph.hasNode(target)) continue
+    graph.addDirectedEdgeWithKey(id, source, target, { label: predicate, fate: painting.fates?.get(id) })
+  }
+  return graph
+}
+
+function sizesFor(things: number): { smallest: number; growth: number } {
+  if (things > 1_000) return { smallest: 1.2, growth: 0.6 }
+  return things > 200 ? { smallest: 3, growth: 0.8 } : { smallest: 6, growth: 1 }
+}
+
+function degreesIn({ edges }: GraphData): Map<string, number> {
+  const degrees = new Map<string, number>()
+  for (const { subject, object } of edges.values())
+    for (const key of [keyOf(subject), keyOf(object)]) degrees.set(key, (degrees.get(key) ?? 0) + 1)
+  return degrees
+}
+
+function motionMs(): number {
+  return matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 400
+}

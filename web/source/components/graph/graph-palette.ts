@@ -1,0 +1,76 @@
+import type { Attributes } from 'graphology-types'
+import type { Settings } from 'sigma/settings'
+import type { NodeDisplayData, PartialButFor } from 'sigma/types'
+
+/** Colours of the design system as a canvas needs them: light and dark have others. */
+export type Palette = {
+  colour: (token: string | undefined) => string
+  text: string
+  quiet: string
+  ground: string
+  edge: string
+  strong: string
+  faded: string
+  font: string
+}
+
+export function paletteOf(element: HTMLElement): Palette {
+  const style = getComputedStyle(element)
+  const context = document.createElement('canvas').getContext('2d')
+  const known = new Map<string, string>()
+  const colour = (token = '--theme-color-neutral') => {
+    const found = known.get(token) ?? plainColour(context, style.getPropertyValue(token))
+    known.set(token, found)
+    return found
+  }
+  return {
+    colour,
+    text: colour('--theme-color-std-text'),
+    quiet: colour('--theme-color-soft-text'),
+    ground: colour('--theme-color-1'),
+    edge: colour('--theme-color-7'),
+    strong: colour('--theme-color-primary'),
+    faded: colour('--theme-color-4'),
+    font: style.fontFamily,
+  }
+}
+
+/** As six digits or rgba(), whatever the design system writes. */
+function plainColour(context: CanvasRenderingContext2D | null, value: string): string {
+  if (context === null) return '#888888'
+  context.fillStyle = '#888888'
+  context.fillStyle = value.trim()
+  return context.fillStyle
+}
+
+type Shown = PartialButFor<NodeDisplayData, 'x' | 'y' | 'size' | 'label' | 'color'>
+
+const padding = 4
+
+/** The name of what is pointed at, on a ground of its own. */
+export function drawHover<N extends Attributes, E extends Attributes>(
+  context: CanvasRenderingContext2D,
+  { x, y, size, label, color }: Shown,
+  { settings, palette }: { settings: Settings<N, E>; palette: Palette },
+): void {
+  context.font = `600 ${settings.labelSize}px ${settings.labelFont}`
+  if (label) {
+    const width = context.measureText(label).width + size + padding * 4
+    const height = Math.max(settings.labelSize + padding * 3, size * 2 + padding)
+    context.fillStyle = palette.ground
+    context.strokeStyle = palette.edge
+    context.beginPath()
+    context.roundRect(x - padding, y - height / 2, width, height, height / 2)
+    context.fill()
+    context.stroke()
+    context.fillStyle = palette.text
+    context.fillText(label, x + size + padding, y + settings.labelSize / 3)
+  }
+  context.fillStyle = color
+  context.strokeStyle = palette.strong
+  context.lineWidth = 2
+  context.beginPath()
+  context.arc(x, y, size, 0, Math.PI * 2)
+  context.fill()
+  context.stroke()
+}

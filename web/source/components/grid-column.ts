@@ -1,0 +1,51 @@
+import type { ReactNode } from 'react'
+
+export type GridColumn<Row> = {
+  id: string
+  header: string
+  /** In pixels. */
+  width: number
+  cell: (row: Row) => ReactNode
+  /** Numbers stand at the right. */
+  isNumber?: boolean
+  /** Stays at the left while the rest scrolls. Pinned columns come first. */
+  isPinned?: boolean
+  isSortable?: boolean
+}
+
+export type Sorting = { id: string; isDescending: boolean }
+
+export type GridSelection = {
+  isSelected: (id: string) => boolean
+  /** With `isRange`, everything from the last one on. */
+  onToggle: (index: number, isRange: boolean) => void
+  isAll: boolean
+  onAll: () => void
+}
+
+export type GridGiven<Row> = {
+  label: string
+  columns: readonly GridColumn<Row>[]
+  count: number
+  /** Undefined while it is on its way. */
+  rowAt: (index: number) => Row | undefined
+  idOf: (row: Row) => string
+  /** Told which rows are looked at, so that they can be asked for. */
+  onRange?: (first: number, last: number) => void
+  /** Enter, and a click beside links and controls. */
+  onOpen?: (row: Row) => void
+  selection?: GridSelection | undefined
+  sorting?: Sorting | undefined
+  onSort?: (id: string) => void
+  onResize?: (id: string, width: number) => void
+  /** Fills the height that the page leaves; otherwise as high as its rows, up to a limit. */
+  isTall?: boolean
+}
+
+/** The column with the boxes. */
+export const checkWidth = 44
+
+/** Where a pinned column stays. */
+export function leftOf(columns: readonly { width: number }[], place: number, isSelectable: boolean): number {
+  return columns.slice(0, place).reduce((sum, { width }) => sum + width, isSelectable ? checkWidth : 0)
+}

@@ -1,0 +1,60 @@
+import { useState } from 'react'
+
+type Given = { value: unknown; name?: string; depth?: number }
+
+/** How deep a document is open at first. */
+const openDepth = 2
+/** Longer lists show their beginning until more is asked for. */
+const shownAtFirst = 100
+
+/** A document as a tree that opens and closes. Everything is text, whatever it looks like. */
+export function JsonView({ value, name, depth = 0 }: Given) {
+  const label = name === undefined ? null : <span className="json-name">{name}: </span>
+  if (typeof value !== 'object' || value === null) {
+    return (
+      <div className="json-leaf">
+        {label}
+        <span className={`json-${value === null ? 'null' : typeof value}`}>{JSON.stringify(value) ?? '–'}</span>
+      </div>
+    )
+  }
+  const isList = Array.isArray(value)
+  const entries = Object.entries(value)
+  const [open, close] = isList ? ['[', ']'] : ['{', '}']
+  if (entries.length === 0) {
+    return (
+      <div className="json-leaf">
+        {label}
+        {open}
+        {close}
+      </div>
+    )
+  }
+  return (
+    <details className="json-branch" open={depth < openDepth}>
+      <summary>
+        {label}
+        <span className="json-size">
+          {open} {entries.length} {close}
+        </span>
+      </summary>
+      <Entries entries={entries} depth={depth + 1} />
+    </details>
+  )
+}
+
+function Entries({ entries, depth }: { entries: [string, unknown][]; depth: number }) {
+  const [shown, setShown] = useState(shownAtFirst)
+  return (
+    <div className="json-entries">
+      {entries.slice(0, shown).map(([key, each]) => (
+        <JsonView key={key} name={key} value={each} depth={depth} />
+      ))}
+      {entries.length > shown && (
+        <button type="button" className="link-button" onClick={() => setShown(shown + shownAtFirst)}>
+          + {entries.length - shown}
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,69 @@
+import { iconError } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { type Failure, failureOf, ownCodes } from '../app/failure.ts'
+import { useFormats, useText } from '../app/language-context.tsx'
+import { Icon } from './icon.tsx'
+import { componentMessages } from './messages.ts'
+
+type Given = { failure: unknown; onRetry?: (() => void) | undefined }
+
+/** What went wrong in plain words, its code, and a way on. */
+export function ProblemMessage({ failure, onRetry }: Given) {
+  const text = useText(componentMessages)
+  const formats = useFormats()
+  const { title, message, code, errors, traceId, retryAfterSeconds } = inWords(failureOf(failure), text)
+  return (
+    <div className="problem" role="alert">
+      <Icon name={iconError} />
+      <div className="problem-body">
+        <p className="problem-title">{title}</p>
+        {message !== title && <p>{sentence(message)}</p>}
+        {errors.length > 0 && (
+          <ul>
+            {errors.map((error) => (
+              <li key={`${error.pointer}${error.detail}`}>{sentence(error.detail)}</li>
+            ))}
+          </ul>
+        )}
+        {retryAfterSeconds !== undefined && <p>{text.retryIn(formats.duration(retryAfterSeconds * 1000))}</p>}
+        <p className="problem-code">
+          {text.code} <ProblemCode code={code} />
+          {traceId !== undefined && (
+            <>
+              , {text.trace} <code>{traceId}</code>
+            </>
+          )}
+        </p>
+        {onRetry !== undefined && (
+          <IxButton variant="secondary" onClick={onRetry}>
+            {text.retry}
+          </IxButton>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function ProblemCode({ code }: { code: string }) {
+  const isOwn = Object.values<string>(ownCodes).includes(code)
+  return isOwn ? (
+    <code>{code}</code>
+  ) : (
+    <a href={`/docs/problems#${code}`}>
+      <code>{code}</code>
+    </a>
+  )
+}
+
+type Text = (typeof componentMessages)['en']
+
+function inWords(failure: Failure, text: Text) {
+  const { title, message, code, errors, traceId, retryAfterSeconds } = failure
+  const told = { title, message, code, errors, traceId, retryAfterSeconds }
+  if (code === ownCodes.noAnswer) return { ...told, title: text.noAnswerTitle, message: text.noAnswerDetail }
+  return told
+}
+
+function sentence(words: string): string {
+  return /[.!?…]$/.test(words) ? words : `${words}.`
+}

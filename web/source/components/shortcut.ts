@@ -1,0 +1,21 @@
+import { useEffect, useEffectEvent } from 'react'
+
+/** A key with its modifiers: `Mod+k` is Ctrl or Command. */
+export function useShortcut(keys: string, act: () => void): void {
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (!isPressed(event, keys)) return
+    event.preventDefault()
+    act()
+  })
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onKey(event)
+    addEventListener('keydown', listener)
+    return () => removeEventListener('keydown', listener)
+  }, [])
+}
+
+function isPressed(event: KeyboardEvent, keys: string): boolean {
+  const parts = keys.split('+')
+  const needsModifier = parts.includes('Mod')
+  return (event.ctrlKey || event.metaKey) === needsModifier && event.key.toLowerCase() === parts.at(-1)?.toLowerCase()
+}

@@ -1,0 +1,65 @@
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { useOperationQuery } from '../../app/queries.ts'
+import { Card } from '../../components/card.tsx'
+import { QueryState } from '../../components/query-state.tsx'
+import { Time } from '../../components/time.tsx'
+import { useGroupNames } from './choices.ts'
+import { GrantDialog } from './grant-dialog.tsx'
+import { accessMessages } from './messages.ts'
+import { RevokeButton } from './revoke-button.tsx'
+
+/** The roles that somebody holds. */
+export function GrantsOf({ principal }: { principal: { id: string; name: string } }) {
+  const text = useText(accessMessages)
+  const query = useOperationQuery()
+  const groups = useGroupNames()
+  const [isGiving, setGiving] = useState(false)
+  const asked = { query: { principal: principal.id, limit: 100 } }
+  const grants = useQuery(query(['authorization', 'listGrants'], asked, { live: ['authorization.grant'] }))
+  return (
+    <Card title={text.roles} actions={<IxButton onClick={() => setGiving(true)}>{text.addGrant}</IxButton>}>
+      <QueryState query={grants}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p className="quiet">{text.noGrants}</p>
+          ) : (
+            <table className="plain-table">
+              <thead>
+                <tr>
+                  <th scope="col">{text.role}</th>
+                  <th scope="col">{text.where}</th>
+                  <th scope="col">{text.since}</th>
+                  <th>
+                    <span className="unseen">{text.revoke}</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {data.map((grant) => (
+                  <tr key={grant.id}>
+                    <td>{grant.role}</td>
+                    <td>
+                      {grant.accessGroup === null
+                        ? text.everywhere
+                        : (groups.get(grant.accessGroup) ?? grant.accessGroup)}
+                    </td>
+                    <td>
+                      <Time at={grant.createdTimestamp} isDate />
+                    </td>
+                    <td>
+                      <RevokeButton grant={grant} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </QueryState>
+      {isGiving && <GrantDialog principal={principal.id} onClose={() => setGiving(false)} />}
+    </Card>
+  )
+}

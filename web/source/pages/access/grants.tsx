@@ -1,0 +1,78 @@
+import type { Grant } from '@millwright/api/authorization.ts'
+import { iconUserManagement } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useState } from 'react'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { useSearchState } from '../../app/search.ts'
+import type { Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { SelectField } from '../../components/fields.tsx'
+import { PagedTable } from '../../components/paged-table.tsx'
+import { Time } from '../../components/time.tsx'
+import { Toolbar } from '../../components/toolbar.tsx'
+import { useGroupNames, useRoleChoices } from './choices.ts'
+import { GrantDialog } from './grant-dialog.tsx'
+import { accessMessages } from './messages.ts'
+import { RevokeButton } from './revoke-button.tsx'
+
+/** Who holds which role, and where. */
+export function Grants() {
+  const text = useText(accessMessages)
+  const formats = useFormats()
+  const roles = useRoleChoices()
+  const groups = useGroupNames()
+  const [search, setSearch] = useSearchState<'role' | 'group'>()
+  const [isGiving, setGiving] = useState(false)
+  const filters = {
+    ...(search.role && { role: search.role }),
+    ...(search.group && { accessGroup: search.group }),
+  }
+  const paged = usePaged(['authorization', 'listGrants'], { query: filters }, { live: ['authorization.grant'] })
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        <IxButton onClick={() => setGiving(true)}>{text.addGrant}</IxButton>
+        <SelectField
+          label={text.role}
+          isLabelUnseen
+          value={search.role ?? ''}
+          onChange={(role) => setSearch({ role })}
+          choices={[{ value: '', label: text.roles }, ...roles]}
+        />
+        <SelectField
+          label={text.where}
+          isLabelUnseen
+          value={search.group ?? ''}
+          onChange={(group) => setSearch({ group })}
+          choices={[{ value: '', label: text.groups }, ...[...groups].map(([value, label]) => ({ value, label }))]}
+        />
+      </Toolbar>
+      <PagedTable
+        label={text.grants}
+        paged={paged}
+        columns={columnsOf(text, groups)}
+        idOf={({ id }) => id}
+        empty={<EmptyState icon={iconUserManagement} title={text.noGrantFits} />}
+      />
+      {isGiving && <GrantDialog onClose={() => setGiving(false)} />}
+    </>
+  )
+}
+
+type Text = (typeof accessMessages)['en']
+
+function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Grant>[] {
+  return [
+    { id: 'who', header: text.who, width: 260, cell: ({ principalName }) => principalName },
+    { id: 'role', header: text.role, width: 200, cell: ({ role }) => role },
+    {
+      id: 'where',
+      header: text.where,
+      width: 240,
+      cell: ({ accessGroup }) => (accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)),
+    },
+    { id: 'since', header: text.since, width: 180, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
+    { id: 'revoke', header: text.revoke, width: 120, cell: (grant) => <RevokeButton grant={grant} /> },
+  ]
+}

@@ -1,0 +1,91 @@
+import type { AccessGroup } from '@millwright/api/authorization.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { keyOf } from '../../app/queries.ts'
+import { useApi } from '../../app/visit.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { TextField } from '../../components/fields.tsx'
+import { Form } from '../../components/form.tsx'
+import { PagedTable } from '../../components/paged-table.tsx'
+import { Time } from '../../components/time.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { Toolbar } from '../../components/toolbar.tsx'
+import { accessMessages } from './messages.ts'
+import { RemoveButton } from './remove-button.tsx'
+
+/** Groups that assets belong to. */
+export function Groups() {
+  const text = useText(accessMessages)
+  const formats = useFormats()
+  const [edited, setEdited] = useState<AccessGroup | 'new'>()
+  const paged = usePaged(['authorization', 'listAccessGroups'], {}, { live: ['authorization.access-group'] })
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        <IxButton onClick={() => setEdited('new')}>{text.addGroup}</IxButton>
+      </Toolbar>
+      <PagedTable
+        label={text.groups}
+        paged={paged}
+        columns={columnsOf(text)}
+        idOf={({ id }) => id}
+        onOpen={setEdited}
+        empty={null}
+      />
+      {edited !== undefined && (
+        <GroupDialog group={edited === 'new' ? undefined : edited} onClose={() => setEdited(undefined)} />
+      )}
+    </>
+  )
+}
+
+type Text = (typeof accessMessages)['en']
+
+function columnsOf(text: Text): Column<AccessGroup>[] {
+  return [
+    { id: 'name', header: text.name, width: 320, cell: ({ name }) => name },
+    { id: 'created', header: text.created, width: 200, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
+    { id: 'id', header: 'ID', width: 340, cell: ({ id }) => <code>{id}</code> },
+  ]
+}
+
+function GroupDialog({ group, onClose }: { group: AccessGroup | undefined; onClose: () => void }) {
+  const text = useText(accessMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [name, setName] = useState(group?.name ?? '')
+  const renew = async (told: string) => {
+    await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
+    toldDone(told)
+    onClose()
+  }
+  const save = async () => {
+    const body = { data: { name: name.trim() } }
+    if (group === undefined) await api.authorization.createAccessGroup({ body })
+    else await api.authorization.updateAccessGroup({ params: { id: group.id }, body })
+    await renew(text.saved)
+  }
+  const remove = async (id: string) => {
+    await api.authorization.deleteAccessGroup({ params: { id } })
+    await renew(text.removed)
+  }
+  return (
+    <Dialog title={group?.name ?? text.addGroup} onClose={onClose}>
+      <Form
+        action={text.save}
+        onSubmit={() => (name.trim() === '' ? false : save())}
+        others={
+          group !== undefined && (
+            <RemoveButton name={group.name} detail={text.removeGroup} onRemove={() => remove(group.id)} />
+          )
+        }
+      >
+        <TextField label={text.name} isRequired value={name} onChange={setName} />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,105 @@
+import type { ServerUser } from '@millwright/api/identity.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi } from '../../app/visit.tsx'
+import { Card } from '../../components/card.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { QueryState } from '../../components/query-state.tsx'
+import { Time } from '../../components/time.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { GrantsOf } from './grants-of.tsx'
+import { accessMessages } from './messages.ts'
+import { ActiveState, PrincipalActions } from './principal.tsx'
+import { type Made, SecretDialog } from './secret-dialog.tsx'
+
+/** One program: its client id, its secret's age, what it holds. */
+export function ProgramPage() {
+  const text = useText(accessMessages)
+  const { id = '' } = useParams({ strict: false })
+  const query = useOperationQuery()
+  const program = useQuery(query(['identity', 'readServerUser'], { params: { id } }, { live: ['identity'] }))
+  const name = program.data?.data.name ?? text.program
+  usePageTitle(name)
+  return (
+    <>
+      <PageHeader
+        title={name}
+        above={
+          <Link to="/access" search={{ view: 'programs' }}>
+            {text.all}
+          </Link>
+        }
+        actions={program.data !== undefined && <Actions program={program.data.data} />}
+      />
+      <QueryState query={program}>
+        {({ data }) => (
+          <div className="cards cards-two">
+            <Card title={text.program}>
+              <Facts
+                facts={[
+                  { name: text.name, value: data.name },
+                  { name: text.clientId, value: <code>{data.clientId}</code> },
+                  { name: text.state, value: <ActiveState isDisabled={data.disabled} /> },
+                  { name: text.secretMade, value: <Time at={data.secretCreatedTimestamp} /> },
+                  { name: text.created, value: <Time at={data.createdTimestamp} /> },
+                ]}
+              />
+            </Card>
+            <GrantsOf principal={{ id: data.id, name: data.name }} />
+          </div>
+        )}
+      </QueryState>
+    </>
+  )
+}
+
+function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
+  const text = useText(accessMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const [isRotating, setRotating] = useState(false)
+  const [made, setMade] = useState<Made>()
+  const renew = () => queryClient.invalidateQueries({ queryKey: keyOf('identity') })
+  const disable = async (isDisabled: boolean) => {
+    await api.identity.updateServerUser({ params: { id }, body: { data: { disabled: isDisabled } } })
+    await renew()
+  }
+  const remove = async () => {
+    await api.identity.deleteServerUser({ params: { id } })
+    toldDone(text.removed)
+    await navigate({ to: '/access', search: { view: 'programs' } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listServerUsers') })
+  }
+  const rotate = async () => {
+    setMade((await api.identity.rotateServerUserSecret({ params: { id } })).data)
+    await renew()
+  }
+  return (
+    <>
+      <PrincipalActions name={name} isDisabled={disabled} onDisable={disable} onRemove={remove} />
+      <IxButton variant="secondary" onClick={() => setRotating(true)}>
+        {text.rotate}
+      </IxButton>
+      {isRotating && (
+        <ConfirmDialog
+          title={text.rotateTitle(name)}
+          action={text.rotate}
+          isDangerous
+          onConfirm={rotate}
+          onClose={() => setRotating(false)}
+        >
+          <p>{text.rotateDetail}</p>
+        </ConfirmDialog>
+      )}
+      {made !== undefined && <SecretDialog made={made} onClose={() => setMade(undefined)} />}
+    </>
+  )
+}

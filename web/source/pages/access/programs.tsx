@@ -1,0 +1,111 @@
+import type { ServerUser } from '@millwright/api/identity.ts'
+import { iconUserManagement } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { keyOf } from '../../app/queries.ts'
+import { useApi } from '../../app/visit.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { TextField } from '../../components/fields.tsx'
+import { Form } from '../../components/form.tsx'
+import { PagedTable } from '../../components/paged-table.tsx'
+import { Time } from '../../components/time.tsx'
+import { Toolbar } from '../../components/toolbar.tsx'
+import { accessMessages } from './messages.ts'
+import { ActiveState } from './principal.tsx'
+import { type Made, SecretDialog } from './secret-dialog.tsx'
+
+/** Server users: programs that use the API in their own name. */
+export function Programs() {
+  const text = useText(accessMessages)
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const [isAdding, setAdding] = useState(false)
+  const [made, setMade] = useState<Made>()
+  const paged = usePaged(['identity', 'listServerUsers'], {}, { live: ['identity.server-user'] })
+  const seen = () => {
+    setMade(undefined)
+    if (made !== undefined) navigate({ to: `/access/programs/${made.id}` })
+  }
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        <IxButton onClick={() => setAdding(true)}>{text.addProgram}</IxButton>
+      </Toolbar>
+      <PagedTable
+        label={text.programs}
+        paged={paged}
+        columns={columnsOf(text)}
+        idOf={({ id }) => id}
+        onOpen={({ id }) => navigate({ to: `/access/programs/${id}` })}
+        empty={
+          <EmptyState icon={iconUserManagement} title={text.noPrograms}>
+            <p>{text.noProgramsHint}</p>
+          </EmptyState>
+        }
+      />
+      {isAdding && (
+        <NewProgram
+          onClose={() => setAdding(false)}
+          onMade={(program) => {
+            setAdding(false)
+            setMade(program)
+          }}
+        />
+      )}
+      {made !== undefined && <SecretDialog made={made} onClose={seen} />}
+    </>
+  )
+}
+
+type Text = (typeof accessMessages)['en']
+
+function columnsOf(text: Text): Column<ServerUser>[] {
+  return [
+    { id: 'name', header: text.name, width: 260, cell: ({ name }) => name },
+    { id: 'clientId', header: text.clientId, width: 320, cell: ({ clientId }) => <code>{clientId}</code> },
+    { id: 'state', header: text.state, width: 140, cell: ({ disabled }) => <ActiveState isDisabled={disabled} /> },
+    {
+      id: 'secret',
+      header: text.secretMade,
+      width: 180,
+      cell: ({ secretCreatedTimestamp }) => <Time at={secretCreatedTimestamp} isRelative />,
+    },
+  ]
+}
+
+function NewProgram({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
+  const text = useText(accessMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [name, setName] = useState('')
+  const [isTold, setTold] = useState(false)
+  const add = async () => {
+    const { data } = await api.identity.createServerUser({ body: { data: { name: name.trim() } } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listServerUsers') })
+    onMade(data)
+  }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : add()
+  }
+  return (
+    <Dialog title={text.addProgram} onClose={onClose}>
+      <Form action={text.add} onSubmit={submit}>
+        <TextField
+          label={text.name}
+          hint={text.programHint}
+          error={isTold && name.trim() === '' ? text.needed : undefined}
+          isRequired
+          value={name}
+          onChange={setName}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,154 @@
+import type { Role } from '@millwright/api/authorization.ts'
+import type { Permission } from '@millwright/api/permission.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { keyOf } from '../../app/queries.ts'
+import { useApi } from '../../app/visit.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { CheckField, TextField } from '../../components/fields.tsx'
+import { Form } from '../../components/form.tsx'
+import { PagedTable } from '../../components/paged-table.tsx'
+import { StatusChip } from '../../components/status-chip.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { Toolbar } from '../../components/toolbar.tsx'
+import { usePermissions } from './choices.ts'
+import { accessMessages } from './messages.ts'
+import { RemoveButton } from './remove-button.tsx'
+
+/** Sets of permissions: those that come with the product, and one's own. */
+export function Roles() {
+  const text = useText(accessMessages)
+  const formats = useFormats()
+  const [edited, setEdited] = useState<Role | 'new'>()
+  const paged = usePaged(['authorization', 'listRoles'], {}, { live: ['authorization.role'] })
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        <IxButton onClick={() => setEdited('new')}>{text.addRole}</IxButton>
+      </Toolbar>
+      <PagedTable
+        label={text.roles}
+        paged={paged}
+        columns={columnsOf(text)}
+        idOf={({ name }) => name}
+        onOpen={setEdited}
+        empty={null}
+      />
+      {edited !== undefined && (
+        <RoleDialog role={edited === 'new' ? undefined : edited} onClose={() => setEdited(undefined)} />
+      )}
+    </>
+  )
+}
+
+type Text = (typeof accessMessages)['en']
+
+function columnsOf(text: Text): Column<Role>[] {
+  return [
+    { id: 'name', header: text.role, width: 200, cell: ({ name }) => name },
+    {
+      id: 'kind',
+      header: text.kind,
+      width: 130,
+      cell: ({ builtIn }) => <StatusChip>{builtIn ? text.builtIn : text.own}</StatusChip>,
+    },
+    { id: 'title', header: text.roleTitle, width: 360, cell: ({ title }) => title },
+    {
+      id: 'permissions',
+      header: text.permissions,
+      width: 130,
+      isNumber: true,
+      cell: ({ permissions }) => permissions.length,
+    },
+  ]
+}
+
+function RoleDialog({ role, onClose }: { role: Role | undefined; onClose: () => void }) {
+  const text = useText(accessMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [name, setName] = useState(role?.name ?? '')
+  const [title, setTitle] = useState(role?.title ?? '')
+  const [chosen, setChosen] = useState<readonly Permission[]>(role?.permissions ?? [])
+  const isFixed = role?.builtIn === true
+  const renew = async (told: string) => {
+    await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
+    toldDone(told)
+    onClose()
+  }
+  const save = async () => {
+    const data = { title: title.trim(), permissions: [...chosen] }
+    if (role === undefined) await api.authorization.createRole({ body: { data: { name: name.trim(), ...data } } })
+    else await api.authorization.updateRole({ params: { name: role.name }, body: { data } })
+    await renew(text.saved)
+  }
+  const remove = async (removed: string) => {
+    await api.authorization.deleteRole({ params: { name: removed } })
+    await renew(text.removed)
+  }
+  const permissions = <PermissionFields chosen={chosen} isFixed={isFixed} onChange={setChosen} />
+  return (
+    <Dialog title={role?.name ?? text.addRole} onClose={onClose} isWide>
+      {isFixed ? (
+        <>
+          <p className="card-lead">{role.title}</p>
+          {permissions}
+        </>
+      ) : (
+        <Form
+          action={text.save}
+          onSubmit={() => (name.trim() === '' ? false : save())}
+          others={
+            role !== undefined && (
+              <RemoveButton name={role.name} detail={text.removeRole} onRemove={() => remove(role.name)} />
+            )
+          }
+        >
+          {role === undefined && (
+            <TextField label={text.roleName} hint={text.roleNameHint} isRequired value={name} onChange={setName} />
+          )}
+          <TextField label={text.roleTitle} value={title} onChange={setTitle} />
+          {permissions}
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+type PermissionGiven = {
+  chosen: readonly Permission[]
+  isFixed: boolean
+  onChange: (chosen: readonly Permission[]) => void
+}
+
+function PermissionFields({ chosen, isFixed, onChange }: PermissionGiven) {
+  const text = useText(accessMessages)
+  const known = usePermissions()
+  const turn = (name: Permission, isChosen: boolean) =>
+    onChange(isChosen ? [...chosen, name] : chosen.filter((each) => each !== name))
+  return (
+    <fieldset className="group">
+      <legend>{text.permissions}</legend>
+      {known.map(({ name, title, scope }) => (
+        <CheckField
+          key={name}
+          label={
+            <>
+              {title}{' '}
+              <span className="quiet">
+                <code>{name}</code> · {scope === 'global' ? text.scopeGlobal : text.scopeGroup}
+              </span>
+            </>
+          }
+          isChecked={chosen.includes(name)}
+          isDisabled={isFixed}
+          onChange={(isChosen) => turn(name, isChosen)}
+        />
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,13 @@
+import { iconUser } from '@siemens/ix-icons/icons'
+import type { Area } from '../../app/area.ts'
+
+export const area: Area = {
+  id: 'account',
+  title: { en: 'Your account', de: 'Ihr Konto' },
+  description: { en: 'Who you are, what you may do, your password', de: 'Wer Sie sind, was Sie dürfen, Ihr Passwort' },
+  icon: iconUser,
+  path: '/account',
+  group: 'own',
+  permissions: [],
+  routes: [{ path: '', load: async () => (await import('./account-page.tsx')).AccountPage }],
+}

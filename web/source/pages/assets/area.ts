@@ -1,0 +1,13 @@
+import { iconProductManagement } from '@siemens/ix-icons/icons'
+import type { Area } from '../../app/area.ts'
+
+export const area: Area = {
+  id: 'assets',
+  title: { en: 'Assets', de: 'Assets' },
+  description: { en: 'Every asset of the plant', de: 'Alle Assets der Anlage' },
+  icon: iconProductManagement,
+  path: '/assets',
+  group: 'plant',
+  permissions: ['inventory_read_asset_data'],
+  routes: [{ path: '', load: async () => (await import('./assets-page.tsx')).AssetsPage }],
+}

@@ -1,0 +1,50 @@
+/** An asset as it comes in lists: whatever its schema has, read with care. */
+
+export type Asset = { id: string; [field: string]: unknown }
+
+/** The value at a path of names, if there is one. */
+export function valueAt(asset: unknown, path: string): unknown {
+  return path.split('/').reduce((value: unknown, name) => fieldOf(value, name), asset)
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined
+}
+
+/** Text for people, whatever the value is. */
+export function textAt(asset: unknown, path: string): string {
+  const value = valueAt(asset, path)
+  if (value === undefined || value === null) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** The values of a field in all elements of an array. */
+export function textsIn(asset: unknown, array: string, field: string): string[] {
+  const elements = valueAt(asset, array)
+  if (!Array.isArray(elements)) return []
+  return elements.map((element) => textAt(element, field)).filter((text) => text !== '')
+}
+
+export function nameOf(asset: Asset): string {
+  return textAt(asset, 'name') || asset.id
+}
+
+/** The version of the firmware that an asset runs: its document has it as a software component. */
+export function firmwareOf(asset: unknown): string {
+  const components = valueAt(asset, 'software_components')
+  if (!Array.isArray(components)) return ''
+  const firmware = components.find((component) => valueAt(component, 'artifact/is_firmware') === true)
+  return textsIn(firmware, 'artifact/asset_identifiers', 'version')[0] ?? ''
+}
+
+/** The value of a custom property, which an asset has as a list of keys and values. */
+export function customValue(asset: unknown, key: string): string {
+  const values = valueAt(asset, 'custom_properties')
+  if (!Array.isArray(values)) return ''
+  return textAt(
+    values.find((each) => valueAt(each, 'key') === key),
+    'value',
+  )
+}

@@ -1,0 +1,214 @@
+import { iconFilter, iconFilterFilled, iconProductManagement, iconTableColumns } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useCallback, useMemo, useState } from 'react'
+import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
+import { usePreference } from '../../app/preferences.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Grid } from '../../components/grid.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { ProblemMessage } from '../../components/problem-message.tsx'
+import type { Asset } from './asset.ts'
+import { gridColumns } from './asset-cells.tsx'
+import { fieldsFor, useAssetList } from './asset-list.ts'
+import type { AssetProperty } from './asset-property.ts'
+import { BulkBar } from './bulk-bar.tsx'
+import { ColumnsDialog } from './columns-dialog.tsx'
+import { FilterPanel } from './filter-panel.tsx'
+import { GroupPanel } from './group-panel.tsx'
+import { assetsMessages } from './messages.ts'
+import { useAssetProperties } from './properties.ts'
+import { SearchField } from './search-field.tsx'
+import { useAssetSelection } from './selection.ts'
+import { namedColumns, type TableColumn, tableColumnsOf } from './table-columns.ts'
+import { effectiveFilter, searchOf, type View, viewOf } from './view-address.ts'
+import { ViewsMenu } from './views-menu.tsx'
+import './assets.css'
+
+/** Every asset that one may see: searched, filtered, grouped, in columns of one's choice, and changed in bulk. */
+export function AssetsPage() {
+  const text = useText(assetsMessages)
+  usePageTitle(text.title)
+  const navigate = useNavigate()
+  const view = viewOf(useSearch({ strict: false }))
+  const properties = useAssetProperties()
+  const [columns, setColumns] = useColumns(view, properties)
+  const [isFilterOpen, setFilterOpen] = useState(view.filter !== '')
+  const [isChoosing, setChoosing] = useState(false)
+  const show = (change: Partial<View>) =>
+    navigate({ to: '/assets', search: searchOf({ ...view, ...change }) as never, replace: change.q !== undefined })
+  return (
+    <>
+      <PageHeader title={text.title} actions={<ViewsMenu view={view} columns={columns.map(({ path }) => path)} />} />
+      <div className="assets-tools">
+        <SearchField value={view.q} onChange={(q) => show({ q })} />
+        <IxButton
+          variant={view.filter === '' ? 'secondary' : 'primary'}
+          icon={view.filter === '' ? iconFilter : iconFilterFilled}
+          aria-expanded={isFilterOpen}
+          onClick={() => setFilterOpen(!isFilterOpen)}
+        >
+          {view.filter === '' ? text.filter : text.filterOn}
+        </IxButton>
+        <GroupSelect properties={properties} view={view} onChange={(by) => show({ by, in: undefined })} />
+        <IxButton variant="secondary" icon={iconTableColumns} onClick={() => setChoosing(true)}>
+          {text.columns}
+        </IxButton>
+      </div>
+      {isFilterOpen && (
+        <FilterPanel
+          key={view.filter}
+          filter={view.filter}
+          properties={properties}
+          onApply={(filter) => show({ filter })}
+        />
+      )}
+      <AssetTable view={view} columns={columns} properties={properties} onColumns={setColumns} onShow={show} />
+      {isChoosing && (
+        <ColumnsDialog
+          columns={columns}
+          properties={properties}
+          onChange={setColumns}
+          onClose={() => setChoosing(false)}
+        />
+      )}
+    </>
+  )
+}
+
+/** Those that the link names, or those that somebody has chosen; a change is kept and leaves the link's. */
+function useColumns(
+  view: View,
+  properties: readonly AssetProperty[],
+): [TableColumn[], (columns: TableColumn[]) => void] {
+  const navigate = useNavigate()
+  const [kept, setKept] = usePreference<unknown>('assets.columns', undefined)
+  const { columns: names } = view
+  const columns = useMemo(() => {
+    const own = tableColumnsOf(kept, properties)
+    return names === undefined ? own : namedColumns(names, own, properties)
+  }, [kept, names, properties])
+  const change = (next: TableColumn[]) => {
+    setKept(next)
+    if (names !== undefined) {
+      navigate({ to: '/assets', search: searchOf({ ...view, columns: undefined }) as never, replace: true })
+    }
+  }
+  return [columns, change]
+}
+
+type GroupGiven = { properties: readonly AssetProperty[]; view: View; onChange: (by: string) => void }
+
+function GroupSelect({ properties, view, onChange }: GroupGiven) {
+  const text = useText(assetsMessages)
+  const language = useLanguage()
+  return (
+    <label className="group-select">
+      <span>{text.groupBy}</span>
+      <select className="input" value={view.by} onChange={({ target }) => onChange(target.value)}>
+        <option value="">{text.noGroup}</option>
+        {properties
+          .filter(({ isFacet }) => isFacet)
+          .map(({ path, title }) => (
+            <option key={path} value={path}>
+              {title[language]}
+            </option>
+          ))}
+      </select>
+    </label>
+  )
+}
+
+type TableGiven = {
+  view: View
+  columns: readonly TableColumn[]
+  properties: readonly AssetProperty[]
+  onColumns: (columns: TableColumn[]) => void
+  onShow: (change: Partial<View>) => void
+}
+
+const idOf = ({ id }: Asset) => id
+
+function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven) {
+  const text = useText(assetsMessages)
+  const language = useLanguage()
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const filter = effectiveFilter(view)
+  const fields = columns.flatMap(({ path }) => properties.find((each) => each.path === path)?.field ?? [])
+  const pages = useAssetList({ filter, q: view.q, sort: view.sort, fields: fieldsFor(fields) })
+  const selection = useAssetSelection(pages, { filter, q: view.q })
+  const shown = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
+  const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
+  const look = useCallback((first: number, last: number) => pages.look(first, last), [pages])
+  const group = properties.find(({ path, isFacet }) => isFacet && path === view.by)
+  const total = pages.total
+  return (
+    <div className="assets-body">
+      {group !== undefined && (
+        <GroupPanel
+          property={group}
+          filter={view.filter}
+          chosen={view.in}
+          onChoose={(value) => onShow({ in: value })}
+        />
+      )}
+      <div className="assets-list">
+        {selection.ids.size > 0 ? (
+          <BulkBar selection={selection} total={total ?? 0} />
+        ) : (
+          <p className="assets-count" role="status">
+            {total === undefined ? text.counting : total === 1 ? text.one : text.count(formats.number(total))}
+          </p>
+        )}
+        {pages.failure !== undefined && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
+        {total === 0 ? (
+          <NoAssets view={view} onShow={onShow} />
+        ) : (
+          <Grid
+            label={text.table}
+            columns={shown}
+            count={total ?? 30}
+            rowAt={(index) => pages.rowAt(index)}
+            idOf={idOf}
+            onRange={look}
+            onOpen={open}
+            selection={selection.grid}
+            sorting={sortingOf(view.sort)}
+            onSort={(path) => onShow({ sort: nextSort(view.sort, path) })}
+            onResize={(path, width) =>
+              onColumns(columns.map((column) => (column.path === path ? { ...column, width } : column)))
+            }
+            isTall
+          />
+        )}
+      </div>
+    </div>
+  )
+}
+
+function NoAssets({ view, onShow }: { view: View; onShow: (change: Partial<View>) => void }) {
+  const text = useText(assetsMessages)
+  const isNarrowed = view.q !== '' || effectiveFilter(view) !== ''
+  return (
+    <EmptyState icon={iconProductManagement} title={isNarrowed ? text.nothing : text.nothingYet}>
+      <p>{isNarrowed ? text.nothingText : text.nothingYetText}</p>
+      {isNarrowed && (
+        <IxButton variant="secondary" onClick={() => onShow({ q: '', filter: '', by: '', in: undefined })}>
+          {text.clearAll}
+        </IxButton>
+      )}
+    </EmptyState>
+  )
+}
+
+function sortingOf(sort: string) {
+  return sort === '' ? undefined : { id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }
+}
+
+/** Ascending, descending, then as it was. */
+function nextSort(sort: string, path: string): string {
+  if (sort === path) return `-${path}`
+  return sort === `-${path}` ? '' : path
+}

@@ -1,0 +1,178 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Api } from '../../app/api.ts'
+import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
+import { useOperationQuery } from '../../app/queries.ts'
+import { useApi } from '../../app/visit.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { SelectField, TextField } from '../../components/fields.tsx'
+import { Progress } from '../../components/progress.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { type Accepted, inBulk, type Outcome } from './bulk.ts'
+import { assetsMessages } from './messages.ts'
+import { stateName } from './state-names.ts'
+
+/** Long enough for a hundred writes to be applied. */
+const headers = { prefer: 'wait=30' }
+
+type Advance = { done: number; outcome?: Outcome }
+type Given = { ids: readonly string[]; onClose: () => void; onDone?: () => void }
+
+/** How far many writes are, and what of them failed. */
+function BulkProgress({ progress, all }: { progress: Advance; all: number }) {
+  const text = useText(assetsMessages)
+  const formats = useFormats()
+  const failures = progress.outcome?.failures ?? []
+  return (
+    <div role="status">
+      <Progress value={(100 * progress.done) / Math.max(1, all)} label={text.change} />
+      <p>{text.progress(formats.number(progress.done), formats.number(all))}</p>
+      {failures.length > 0 && (
+        <>
+          <p>{text.someFailed(formats.number(failures.length))}</p>
+          <ul className="bulk-failures">
+            {failures.slice(0, 50).map(({ id, detail }) => (
+              <li key={id}>
+                <code>{id}</code> {detail}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
+
+type Field = 'management_state' | 'access_group' | 'responsible' | `property:${string}`
+
+function write(api: Api, field: Field, value: string): (ids: string[]) => Promise<Accepted> {
+  if (field === 'management_state') {
+    const state = value as 'regarded' | 'ignored' | 'unknown'
+    return (ids) =>
+      api.inventory.setManagementStates({
+        headers,
+        body: { data: ids.map((id) => ({ asset_id: id, state_value: state })) },
+      })
+  }
+  if (field === 'access_group') {
+    return (ids) =>
+      api.inventory.setAccessGroups({
+        headers,
+        body: { data: ids.map((id) => ({ asset_id: id, access_group: value })) },
+      })
+  }
+  if (field === 'responsible') {
+    return (ids) =>
+      api.inventory.setResponsibles({
+        headers,
+        body: { data: ids.map((id) => ({ asset_id: id, responsible: value })) },
+      })
+  }
+  const key = field.slice('property:'.length)
+  return (ids) =>
+    api.inventory.setPropertyValues({ headers, body: { data: ids.map((id) => ({ asset_id: id, key, value })) } })
+}
+
+/** One change to many assets. */
+export function BulkEditDialog({ ids, onClose, onDone }: Given) {
+  const text = useText(assetsMessages)
+  const formats = useFormats()
+  const api = useApi()
+  const [field, setField] = useState<Field>('management_state')
+  const [value, setValue] = useState('regarded')
+  const [progress, setProgress] = useState<Advance>()
+  const confirm = async () => {
+    if (progress?.outcome !== undefined || value === '') return
+    setProgress({ done: 0 })
+    const outcome = await inBulk({ ids, write: write(api, field, value), onProgress: (done) => setProgress({ done }) })
+    setProgress({ done: ids.length, outcome })
+    if (outcome.failures.length > 0) throw new Error(text.someFailed(formats.number(outcome.failures.length)))
+    toldDone(text.changed(outcome.done, formats.number(outcome.done)))
+    onDone?.()
+  }
+  return (
+    <ConfirmDialog
+      title={text.editTitle(ids.length, formats.number(ids.length))}
+      action={text.change}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      {progress === undefined ? (
+        <ChangeFields field={field} value={value} onField={setField} onValue={setValue} />
+      ) : (
+        <BulkProgress progress={progress} all={ids.length} />
+      )}
+    </ConfirmDialog>
+  )
+}
+
+type FieldsGiven = { field: Field; value: string; onField: (field: Field) => void; onValue: (value: string) => void }
+
+function ChangeFields({ field, value, onField, onValue }: FieldsGiven) {
+  const text = useText(assetsMessages)
+  const language = useLanguage()
+  const query = useOperationQuery()
+  const groups = useQuery(query(['authorization', 'listAccessGroups'], { query: { limit: 100 } })).data?.data ?? []
+  const properties = useQuery(query(['inventory', 'listCustomProperties'], { query: { limit: 100 } })).data?.data ?? []
+  const values: Record<string, { value: string; label: string }[]> = {
+    management_state: ['regarded', 'unknown', 'ignored'].map((each) => ({
+      value: each,
+      label: stateName('management_state', each, language),
+    })),
+    access_group: groups.map(({ id, name }) => ({ value: id, label: name })),
+  }
+  const choices = values[field]
+  return (
+    <div className="form">
+      <SelectField<Field>
+        label={text.field}
+        value={field}
+        onChange={(next) => {
+          onField(next)
+          onValue(values[next]?.[0]?.value ?? '')
+        }}
+        choices={[
+          { value: 'management_state', label: text.managementState },
+          { value: 'access_group', label: text.accessGroup },
+          { value: 'responsible', label: text.responsible },
+          ...properties.map(({ key, name }) => ({ value: `property:${key}` as const, label: name })),
+        ]}
+      />
+      {choices === undefined ? (
+        <TextField label={text.value} value={value} onChange={onValue} maxLength={256} isRequired />
+      ) : (
+        <SelectField label={text.value} value={value} onChange={onValue} choices={choices} />
+      )}
+    </div>
+  )
+}
+
+export function BulkDeleteDialog({ ids, onClose, onDone }: Given) {
+  const text = useText(assetsMessages)
+  const formats = useFormats()
+  const api = useApi()
+  const [progress, setProgress] = useState<Advance>()
+  const confirm = async () => {
+    setProgress({ done: 0 })
+    const outcome = await inBulk({
+      ids,
+      write: (some) => api.inventory.deleteAssets({ headers, body: { data: { ids: some } } }),
+      onProgress: (done) => setProgress({ done }),
+    })
+    setProgress({ done: ids.length, outcome })
+    if (outcome.failures.length > 0) throw new Error(text.someFailed(formats.number(outcome.failures.length)))
+    toldDone(text.deleted(outcome.done, formats.number(outcome.done)))
+    onDone?.()
+  }
+  return (
+    <ConfirmDialog
+      title={text.deleteTitle(ids.length, formats.number(ids.length))}
+      action={text.deleteVerb}
+      isDangerous
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      {progress === undefined ? <p>{text.deleteText}</p> : <BulkProgress progress={progress} all={ids.length} />}
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query'
+import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
+import { useOperationQuery } from '../../app/queries.ts'
+import { QueryState } from '../../components/query-state.tsx'
+import type { AssetProperty } from './asset-property.ts'
+import { assetsMessages } from './messages.ts'
+import { stateName } from './state-names.ts'
+
+type Given = {
+  property: AssetProperty
+  filter: string
+  chosen: string | undefined
+  onChoose: (group: string | undefined) => void
+}
+
+/** How many assets have which value; one value can be opened. */
+export function GroupPanel({ property, filter, chosen, onChoose }: Given) {
+  const text = useText(assetsMessages)
+  const language = useLanguage()
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const facets = useQuery(
+    query(
+      ['inventory', 'readFacets'],
+      { query: { by: property.path, limit: 100, ...(filter !== '' && { filter }) } },
+      { live: ['inventory.asset'] },
+    ),
+  )
+  const label = (value: string | null) =>
+    value === null ? text.withoutValue : property.kind === 'state' ? stateName(property.path, value, language) : value
+  return (
+    <nav className="group-panel" aria-label={text.group(property.title[language])}>
+      <QueryState query={facets}>
+        {({ data }) => (
+          <ul>
+            <GroupItem isChosen={chosen === undefined} onChoose={() => onChoose(undefined)}>
+              {text.allOfThem}
+            </GroupItem>
+            {data.map(({ value, count }) => (
+              <GroupItem
+                key={String(value)}
+                isChosen={chosen === String(value)}
+                count={formats.number(count)}
+                onChoose={() => onChoose(String(value))}
+              >
+                {label(value)}
+              </GroupItem>
+            ))}
+          </ul>
+        )}
+      </QueryState>
+    </nav>
+  )
+}
+
+type ItemGiven = { isChosen: boolean; count?: string; onChoose: () => void; children: string }
+
+function GroupItem({ isChosen, count, onChoose, children }: ItemGiven) {
+  return (
+    <li>
+      <button
+        type="button"
+        className="group-item"
+        aria-current={isChosen || undefined}
+        title={children}
+        onClick={onChoose}
+      >
+        <span className="group-name">{children}</span>
+        {count !== undefined && <span className="group-count">{count}</span>}
+      </button>
+    </li>
+  )
+}

@@ -1,0 +1,30 @@
+import type { Language } from '../../app/language.ts'
+
+const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
+  en: {
+    regarded: 'onboarded',
+    ignored: 'ignored',
+    undecided: 'undecided',
+    unknown: 'unknown',
+    reached: 'reached',
+    failed: 'failed',
+    trusted: 'trusted',
+    pending: 'pending',
+  },
+  de: {
+    regarded: 'aufgenommen',
+    ignored: 'ignoriert',
+    undecided: 'offen',
+    unknown: 'unbekannt',
+    reached: 'erreicht',
+    failed: 'fehlgeschlagen',
+    trusted: 'vertraut',
+    pending: 'wartet',
+  },
+}
+
+/** The value of a state as people say it. Nobody has decided on what is `unknown` to the management of the plant. */
+export function stateName(path: string, value: string, language: Language): string {
+  const isUndecided = value === 'unknown' && path.startsWith('management_state')
+  return names[language][isUndecided ? 'undecided' : value] ?? value
+}

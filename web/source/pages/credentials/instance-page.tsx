@@ -1,0 +1,146 @@
+import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
+import { Card } from '../../components/card.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { QueryState } from '../../components/query-state.tsx'
+import { Time } from '../../components/time.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { InstanceDialog } from './instance-dialog.tsx'
+import { InstanceUsage } from './instance-usage.tsx'
+import { credentialMessages } from './messages.ts'
+
+/** One credential: where it applies, where it is used, who changed it. Never its secrets. */
+export function InstancePage() {
+  const text = useText(credentialMessages)
+  const { id = '' } = useParams({ strict: false })
+  const query = useOperationQuery()
+  const instance = useQuery(
+    query(['credentials', 'getInstance'], { params: { instanceId: id } }, { live: ['credentials'] }),
+  )
+  const name = instance.data?.data.name ?? text.instance
+  usePageTitle(name)
+  return (
+    <>
+      <PageHeader
+        title={name}
+        above={<Link to="/credentials">{text.all}</Link>}
+        actions={instance.data !== undefined && <Actions instance={instance.data.data} />}
+      />
+      <QueryState query={instance}>
+        {({ data }) => (
+          <div className="cards cards-two">
+            <Card title={text.instance}>
+              <InstanceFacts instance={data} />
+            </Card>
+            <Card title={text.values}>
+              <Facts
+                facts={Object.entries(data.values).map(([key, value]) => ({
+                  name: key,
+                  value: <code>{typeof value === 'string' ? value : JSON.stringify(value)}</code>,
+                }))}
+              />
+            </Card>
+            <InstanceUsage instanceId={id} />
+            <Card title={text.history}>
+              <History instanceId={id} />
+            </Card>
+          </div>
+        )}
+      </QueryState>
+    </>
+  )
+}
+
+function InstanceFacts({ instance }: { instance: CredentialInstance }) {
+  const text = useText(credentialMessages)
+  const { resourceIdentifier, resourceVersion, metadata, assetId, lastModifiedTimestamp, lastModifiedBy } = instance
+  return (
+    <Facts
+      facts={[
+        { name: text.product, value: `${resourceIdentifier} ${resourceVersion}` },
+        { name: text.ranges, value: metadata.ipRanges.map((range) => <div key={range}>{range}</div>) },
+        { name: text.purpose, value: text[metadata.purpose ?? 'both'] },
+        assetId !== undefined && { name: text.copy, value: <Link to={`/assets/${assetId}`}>{text.asset}</Link> },
+        {
+          name: text.changed,
+          value: (
+            <>
+              <Time at={lastModifiedTimestamp} /> {text.changedBy} {lastModifiedBy}
+            </>
+          ),
+        },
+        { name: text.uri, value: <code>{instance.schemaUri}</code> },
+      ]}
+    />
+  )
+}
+
+function History({ instanceId }: { instanceId: string }) {
+  const text = useText(credentialMessages)
+  const query = useOperationQuery()
+  const asked = { params: { instanceId }, query: { limit: 50 } }
+  const history = useQuery(query(['credentials', 'listInstanceVersions'], asked, { live: ['credentials'] }))
+  return (
+    <QueryState query={history}>
+      {({ data }) => (
+        <ol className="timeline">
+          {data.map(({ version, change, fields, changedBy, timestamp }, index) => (
+            <li key={version} data-now={index === 0}>
+              <span>
+                <Time at={timestamp} /> {text.changedBy} {changedBy}
+              </span>
+              <strong>{text[change]}</strong>
+              {fields.length > 0 && <span className="quiet">{fields.join(', ')}</span>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </QueryState>
+  )
+}
+
+function Actions({ instance }: { instance: CredentialInstance }) {
+  const text = useText(credentialMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const mayWrite = useMay('glb_credential_write')
+  const [asking, setAsking] = useState<'edit' | 'remove'>()
+  const close = () => setAsking(undefined)
+  if (!mayWrite) return null
+  const remove = async () => {
+    await api.credentials.deleteInstance({ params: { instanceId: instance.id } })
+    toldDone(text.removed)
+    await navigate({ to: '/credentials' })
+    await queryClient.invalidateQueries({ queryKey: keyOf('credentials', 'listInstances') })
+  }
+  return (
+    <>
+      <IxButton variant="secondary" onClick={() => setAsking('remove')}>
+        {text.remove}
+      </IxButton>
+      <IxButton onClick={() => setAsking('edit')}>{text.edit}</IxButton>
+      {asking === 'edit' && <InstanceDialog instance={instance} onClose={close} />}
+      {asking === 'remove' && (
+        <ConfirmDialog
+          title={text.removeTitle(instance.name)}
+          action={text.remove}
+          isDangerous
+          onConfirm={remove}
+          onClose={close}
+        >
+          <p>{text.removeInstance}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}

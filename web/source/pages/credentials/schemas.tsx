@@ -1,0 +1,130 @@
+import type { ListedCredentialSchema } from '@millwright/api/credentials-shapes.ts'
+import { iconKey } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { JsonView } from '../../components/json-view.tsx'
+import { PagedTable } from '../../components/paged-table.tsx'
+import { QueryState } from '../../components/query-state.tsx'
+import { Time } from '../../components/time.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { Toolbar } from '../../components/toolbar.tsx'
+import { credentialMessages } from './messages.ts'
+import { FromLinkDialog, UploadDialog } from './new-schema.tsx'
+
+/** What the devices of each link ask for. */
+export function Schemas() {
+  const text = useText(credentialMessages)
+  const formats = useFormats()
+  const mayWrite = useMay('write_template')
+  const [open, setOpen] = useState<ListedCredentialSchema | 'link' | 'upload'>()
+  const paged = usePaged(['credentials', 'listSchemas'], {}, { live: ['credentials'] })
+  const close = () => setOpen(undefined)
+  const add = mayWrite && <IxButton onClick={() => setOpen('link')}>{text.fromLink}</IxButton>
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        {add}
+        {mayWrite && (
+          <IxButton variant="secondary" onClick={() => setOpen('upload')}>
+            {text.upload}
+          </IxButton>
+        )}
+      </Toolbar>
+      <PagedTable
+        label={text.schemas}
+        paged={paged}
+        columns={columnsOf(text)}
+        idOf={({ id }) => id}
+        onOpen={setOpen}
+        empty={
+          <EmptyState icon={iconKey} title={text.noSchemas}>
+            <p>{text.noSchemasHint}</p>
+          </EmptyState>
+        }
+      />
+      {open === 'link' && <FromLinkDialog onClose={close} />}
+      {open === 'upload' && <UploadDialog onClose={close} />}
+      {typeof open === 'object' && <SchemaDialog schema={open} mayWrite={mayWrite} onClose={close} />}
+    </>
+  )
+}
+
+type Text = (typeof credentialMessages)['en']
+
+function columnsOf(text: Text): Column<ListedCredentialSchema>[] {
+  return [
+    { id: 'product', header: text.identifier, width: 300, cell: ({ resourceIdentifier }) => resourceIdentifier },
+    { id: 'version', header: text.version, width: 120, cell: ({ resourceVersion }) => resourceVersion },
+    { id: 'uri', header: text.uri, width: 360, cell: ({ uri }) => <code>{uri}</code> },
+    {
+      id: 'created',
+      header: text.changed,
+      width: 160,
+      cell: (row) => <Time at={row.lastModifiedTimestamp} isRelative />,
+    },
+  ]
+}
+
+type Given = { schema: ListedCredentialSchema; mayWrite: boolean; onClose: () => void }
+
+function SchemaDialog({ schema: { id, resourceIdentifier, resourceVersion, uri }, mayWrite, onClose }: Given) {
+  const text = useText(credentialMessages)
+  const api = useApi()
+  const query = useOperationQuery()
+  const queryClient = useQueryClient()
+  const [isRemoving, setRemoving] = useState(false)
+  const schema = useQuery(query(['credentials', 'getSchema'], { params: { schemaId: id } }))
+  const remove = async () => {
+    await api.credentials.deleteSchema({ params: { schemaId: id } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('credentials', 'listSchemas') })
+    toldDone(text.removed)
+    onClose()
+  }
+  return (
+    <Dialog
+      title={`${resourceIdentifier} ${resourceVersion}`}
+      onClose={onClose}
+      isWide
+      actions={
+        mayWrite && (
+          <IxButton variant="secondary" onClick={() => setRemoving(true)}>
+            {text.remove}
+          </IxButton>
+        )
+      }
+    >
+      <QueryState query={schema}>
+        {({ data }) => (
+          <Facts
+            facts={[
+              { name: text.uri, value: <code>{uri}</code> },
+              { name: text.changedBy, value: data.createdBy },
+              { name: text.schema, value: <JsonView value={data.schema} /> },
+            ]}
+          />
+        )}
+      </QueryState>
+      {isRemoving && (
+        <ConfirmDialog
+          title={text.removeTitle(resourceIdentifier)}
+          action={text.remove}
+          isDangerous
+          onConfirm={remove}
+          onClose={() => setRemoving(false)}
+        >
+          <p>{text.removeSchema}</p>
+        </ConfirmDialog>
+      )}
+    </Dialog>
+  )
+}

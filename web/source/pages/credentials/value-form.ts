@@ -1,0 +1,109 @@
+/** A form for the values of a credential, made from the JSON Schema that its link brought. */
+
+export type ValueKind = 'text' | 'number' | 'boolean' | 'choice' | 'json'
+
+export type ValueField = {
+  name: string
+  label: string
+  description: string | undefined
+  kind: ValueKind
+  isSecret: boolean
+  isRequired: boolean
+  choices: readonly string[]
+}
+
+export type Typed = Readonly<Record<string, string>>
+export type ValueError = 'needed' | 'notNumber' | 'notJson'
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** What stands for a secret that is there already. */
+export const secretPlaceholder = '***'
+
+/** The properties of an object schema, in its order. What is nested is typed as JSON. */
+export function fieldsOf(schema: JsonObject): ValueField[] {
+  const required = Array.isArray(schema.required) ? schema.required : []
+  return Object.entries(objectIn(schema.properties)).map(([name, given]) => {
+    const property = objectIn(given)
+    const choices = Array.isArray(property.enum) ? property.enum.map(String) : []
+    return {
+      name,
+      label: textIn(property.title) ?? name,
+      description: textIn(property.description),
+      kind: kindOf(property),
+      isSecret: property.writeOnly === true || property.format === 'password',
+      isRequired: required.includes(name),
+      choices,
+    }
+  })
+}
+
+function kindOf({ type, enum: choices }: JsonObject): ValueKind {
+  if (Array.isArray(choices) && choices.every((each) => typeof each === 'string')) return 'choice'
+  if (type === 'integer' || type === 'number') return 'number'
+  if (type === 'boolean') return 'boolean'
+  return type === 'string' || type === undefined ? 'text' : 'json'
+}
+
+export function errorsIn(fields: readonly ValueField[], typed: Typed): Readonly<Record<string, ValueError>> {
+  const wrong = fields.flatMap(({ name, kind, isRequired }): [string, ValueError][] => {
+    const text = typed[name] ?? ''
+    if (text === '') return isRequired ? [[name, 'needed']] : []
+    if (kind === 'number' && !Number.isFinite(Number(text))) return [[name, 'notNumber']]
+    return kind === 'json' && text !== secretPlaceholder && parsed(text) === undefined ? [[name, 'notJson']] : []
+  })
+  return Object.fromEntries(wrong)
+}
+
+/** What is sent. Nothing is trimmed: a blank may belong to a password. */
+export function valuesOf(fields: readonly ValueField[], typed: Typed): Record<string, unknown> {
+  const values = fields.flatMap(({ name, kind }): [string, unknown][] => {
+    const text = typed[name] ?? ''
+    return text === '' ? [] : [[name, text === secretPlaceholder ? text : typedValue(kind, text)]]
+  })
+  return Object.fromEntries(values)
+}
+
+/** A change in the words of RFC 7396: what was there and is empty now is taken away. */
+export function changesOf(fields: readonly ValueField[], before: JsonObject, typed: Typed): Record<string, unknown> {
+  const values = valuesOf(fields, typed)
+  const gone = fields.filter(({ name }) => before[name] !== undefined && values[name] === undefined)
+  return { ...values, ...Object.fromEntries(gone.map(({ name }) => [name, null])) }
+}
+
+export function typedOf(values: JsonObject): Typed {
+  const texts = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  return Object.fromEntries(texts)
+}
+
+function typedValue(kind: ValueKind, text: string): unknown {
+  if (kind === 'number') return Number(text)
+  if (kind === 'boolean') return text === 'true'
+  return kind === 'json' ? parsed(text)?.value : text
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+function objectIn(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** One range each line; commas and blanks at the ends are forgiven. */
+export function rangesIn(text: string): string[] {
+  return text
+    .split(/[\n,;]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+}

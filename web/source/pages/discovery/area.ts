@@ -1,0 +1,20 @@
+import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
+import type { Area } from '../../app/area.ts'
+
+export const area: Area = {
+  id: 'discovery',
+  title: { en: 'Discovery', de: 'Gerätesuche' },
+  description: {
+    en: 'Find devices: gateways, links, scans, schedules',
+    de: 'Geräte finden: Gateways, Links, Suchläufe',
+  },
+  icon: iconNetworkDevicePlay,
+  path: '/discovery',
+  group: 'work',
+  permissions: ['glb_jobs_read'],
+  routes: [
+    { path: '', load: async () => (await import('./discovery-page.tsx')).DiscoveryPage },
+    { path: 'gateways/$id', load: async () => (await import('./gateway-page.tsx')).GatewayPage },
+    { path: 'scans/$id', load: async () => (await import('./scan-page.tsx')).ScanPage },
+  ],
+}

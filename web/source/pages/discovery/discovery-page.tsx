@@ -1,0 +1,128 @@
+import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
+import { iconNetworkDevice } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { useSearchState } from '../../app/search.ts'
+import { useMay } from '../../app/visit.tsx'
+import { Card } from '../../components/card.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { QueryState } from '../../components/query-state.tsx'
+import { Time } from '../../components/time.tsx'
+import { nameOf, useGateways, useLinksOf } from './links.ts'
+import { discoveryMessages } from './messages.ts'
+import { OnboardDialog } from './onboard-dialog.tsx'
+import { ScanDialog } from './scan-dialog.tsx'
+import { ScanTable } from './scan-table.tsx'
+import { GatewayState, LinkState } from './state-chips.tsx'
+
+/** Gateways, their links, and what they look for. `?scan` opens the dialog: other pages lead here. */
+export function DiscoveryPage() {
+  const text = useText(discoveryMessages)
+  const [search, setSearch] = useSearchState<'scan' | 'onboard'>()
+  const mayRun = useMay('glb_discovery_run')
+  const mayManage = useMay('glb_gateway_manage')
+  const gateways = useGateways()
+  usePageTitle(text.title)
+  return (
+    <>
+      <PageHeader
+        title={text.title}
+        subtitle={text.subtitle}
+        actions={
+          <>
+            {mayManage && (
+              <IxButton variant="secondary" onClick={() => setSearch({ onboard: 'yes' })}>
+                {text.onboard}
+              </IxButton>
+            )}
+            {mayRun && <IxButton onClick={() => setSearch({ scan: 'any' })}>{text.discover}</IxButton>}
+          </>
+        }
+      />
+      <h2 className="section-title">{text.gateways}</h2>
+      <QueryState query={gateways}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <EmptyState icon={iconNetworkDevice} title={text.noGateway}>
+              <p>{text.noGatewayHint}</p>
+              {mayManage && <IxButton onClick={() => setSearch({ onboard: 'yes' })}>{text.onboard}</IxButton>}
+            </EmptyState>
+          ) : (
+            <div className="cards">
+              {data.map((gateway) => (
+                <GatewayCard key={gateway.id} gateway={gateway} />
+              ))}
+            </div>
+          )
+        }
+      </QueryState>
+      <h2 className="section-title">{text.scans}</h2>
+      <ScanTable />
+      {mayRun && search.scan !== undefined && (
+        <ScanDialog chosen={search.scan} onClose={() => setSearch({ scan: undefined })} />
+      )}
+      {mayManage && search.onboard !== undefined && <OnboardDialog onClose={() => setSearch({ onboard: undefined })} />}
+    </>
+  )
+}
+
+const mostShown = 5
+
+function GatewayCard({ gateway }: { gateway: OnboardedGateway }) {
+  const text = useText(discoveryMessages)
+  return (
+    <Card title={gateway.name} level={3} actions={<GatewayState state={gateway.state} />}>
+      <Facts
+        facts={[
+          { name: text.version, value: gateway.version },
+          gateway.lastSeenTimestamp !== undefined && {
+            name: text.lastSeen,
+            value: <Time at={gateway.lastSeenTimestamp} isRelative />,
+          },
+        ]}
+      />
+      <GatewayLinks gatewayId={gateway.id} />
+      <p>
+        <Link to={`/discovery/gateways/${gateway.id}`}>{text.details}</Link>
+      </p>
+    </Card>
+  )
+}
+
+function GatewayLinks({ gatewayId }: { gatewayId: string }) {
+  const text = useText(discoveryMessages)
+  const links = useLinksOf(gatewayId)
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <QueryState query={links}>
+      {({ data }) =>
+        data.length === 0 ? (
+          <p className="quiet">{text.noLinks}</p>
+        ) : (
+          <ul className="link-lines">
+            {data.slice(0, isOpen ? undefined : mostShown).map((link) => (
+              <li key={link.assetLinkId}>
+                <span className="link-name">
+                  {nameOf(link)} <span className="quiet">{link.version}</span>
+                </span>
+                <LinkState link={link} />
+              </li>
+            ))}
+            {data.length > mostShown && !isOpen && (
+              <li>
+                <button type="button" className="link-button" onClick={() => setOpen(true)}>
+                  + {data.length - mostShown}
+                </button>
+              </li>
+            )}
+          </ul>
+        )
+      }
+    </QueryState>
+  )
+}

@@ -1,0 +1,206 @@
+import type { AssetLink } from '@millwright/api/discovery.ts'
+import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
+import { Card } from '../../components/card.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { QueryState } from '../../components/query-state.tsx'
+import { Time } from '../../components/time.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { ConfigFile } from './config-file.tsx'
+import { gatewayMessages } from './gateway-messages.ts'
+import { isReady, nameOf, useLinksOf } from './links.ts'
+import { discoveryMessages } from './messages.ts'
+import { keyFor, ScanDialog } from './scan-dialog.tsx'
+import { ScanTable } from './scan-table.tsx'
+import { GatewayState, LinkState } from './state-chips.tsx'
+
+/** One gateway: how it is, its links, its scans. */
+export function GatewayPage() {
+  const text = useText(gatewayMessages)
+  const { id = '' } = useParams({ strict: false })
+  const query = useOperationQuery()
+  const gateway = useQuery(query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }))
+  const scans = useText(discoveryMessages)
+  usePageTitle(gateway.data?.data.name ?? scans.gateway)
+  return (
+    <>
+      <PageHeader
+        title={gateway.data?.data.name ?? scans.gateway}
+        above={<Link to="/discovery">{text.all}</Link>}
+        actions={gateway.data !== undefined && <Actions gateway={gateway.data.data} />}
+      />
+      <QueryState query={gateway}>
+        {({ data }) => (
+          <div className="cards">
+            <Card title={scans.gateway}>
+              <GatewayFacts gateway={data} />
+            </Card>
+            <Links gatewayId={id} />
+            <Card title={scans.scans} size="wide">
+              <ScanTable gatewayId={id} />
+            </Card>
+          </div>
+        )}
+      </QueryState>
+    </>
+  )
+}
+
+function GatewayFacts({ gateway }: { gateway: OnboardedGateway }) {
+  const text = useText(gatewayMessages)
+  const scans = useText(discoveryMessages)
+  return (
+    <Facts
+      facts={[
+        { name: scans.state, value: <GatewayState state={gateway.state} /> },
+        { name: scans.version, value: gateway.version },
+        { name: scans.lastSeen, value: <Time at={gateway.lastSeenTimestamp} isRelative /> },
+        { name: text.enrolled, value: <Time at={gateway.enrolledTimestamp} /> },
+        { name: text.created, value: <Time at={gateway.createdTimestamp} /> },
+        { name: text.key, value: gateway.keyThumbprint && <code>{gateway.keyThumbprint}</code> },
+        { name: text.asset, value: <Link to={`/assets/${gateway.id}`}>{text.showAsset}</Link> },
+      ]}
+    />
+  )
+}
+
+type Asking = 'file' | 'revoke' | 'remove'
+
+function Actions({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
+  const text = useText(gatewayMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const mayManage = useMay('glb_gateway_manage')
+  const [asking, setAsking] = useState<Asking>()
+  const close = () => setAsking(undefined)
+  if (!mayManage) return null
+  const revoke = async () => {
+    await api.onboarding.revokeGateway({ params: { id } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('onboarding') })
+    toldDone(text.revoked)
+  }
+  const remove = async () => {
+    await api.onboarding.deleteGateway({ params: { id } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('onboarding') })
+    toldDone(text.removed)
+    navigate({ to: '/discovery' })
+  }
+  return (
+    <>
+      {state !== 'revoked' && (
+        <>
+          <IxButton variant="secondary" onClick={() => setAsking('file')}>
+            {text.newFile}
+          </IxButton>
+          <IxButton variant="secondary" onClick={() => setAsking('revoke')}>
+            {text.revoke}
+          </IxButton>
+        </>
+      )}
+      <IxButton variant="secondary" onClick={() => setAsking('remove')}>
+        {text.remove}
+      </IxButton>
+      {asking === 'file' && (
+        <Dialog title={text.newFileTitle} onClose={close}>
+          <p>{text.newFileDetail}</p>
+          <ConfigFile gatewayId={id} />
+        </Dialog>
+      )}
+      {asking === 'revoke' && (
+        <ConfirmDialog
+          title={text.revokeTitle(name)}
+          action={text.revoke}
+          isDangerous
+          onConfirm={revoke}
+          onClose={close}
+        >
+          <p>{text.revokeDetail}</p>
+        </ConfirmDialog>
+      )}
+      {asking === 'remove' && (
+        <ConfirmDialog
+          title={text.removeTitle(name)}
+          action={text.remove}
+          isDangerous
+          onConfirm={remove}
+          onClose={close}
+        >
+          <p>{text.removeDetail}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}
+
+function Links({ gatewayId }: { gatewayId: string }) {
+  const scans = useText(discoveryMessages)
+  const links = useLinksOf(gatewayId)
+  const mayRun = useMay('glb_discovery_run')
+  const [scanned, setScanned] = useState<AssetLink>()
+  return (
+    <QueryState query={links}>
+      {({ data }) => (
+        <>
+          {data.length === 0 && (
+            <Card title={scans.links}>
+              <p className="quiet">{scans.noLinks}</p>
+            </Card>
+          )}
+          {data.map((link) => (
+            <Card
+              key={link.assetLinkId}
+              title={nameOf(link)}
+              actions={mayRun && isReady(link) && <IxButton onClick={() => setScanned(link)}>{scans.scan}</IxButton>}
+            >
+              <LinkFacts link={link} />
+            </Card>
+          ))}
+          {scanned !== undefined && (
+            <ScanDialog chosen={keyFor({ gatewayId, link: scanned })} onClose={() => setScanned(undefined)} />
+          )}
+        </>
+      )}
+    </QueryState>
+  )
+}
+
+function LinkFacts({ link }: { link: AssetLink }) {
+  const text = useText(gatewayMessages)
+  const scans = useText(discoveryMessages)
+  const { product, problem, incompatibility } = link
+  return (
+    <>
+      {product?.description !== undefined && <p className="quiet card-lead">{product.description}</p>}
+      <Facts
+        facts={[
+          { name: scans.state, value: <LinkState link={link} /> },
+          { name: scans.problem, value: problem ?? incompatibility },
+          { name: scans.version, value: link.version },
+          { name: scans.vendor, value: product?.vendor },
+          { name: scans.endpoint, value: <code>{link.endpoint}</code> },
+          { name: scans.interfaces, value: link.interfaces.map(spoken).join(', ') },
+          { name: scans.filters, value: link.filters.map(({ key }) => key).join(', ') },
+          { name: scans.options, value: link.options.map(({ key }) => key).join(', ') },
+          { name: text.documentation, value: product?.documentation },
+          { name: 'ID', value: <code>{link.assetLinkId}</code> },
+        ]}
+      />
+    </>
+  )
+}
+
+/** `siemens.industrialassethub.discover.v1` is about `discover`. */
+function spoken(name: string): string {
+  return /([^.]+)\.v\d\w*$/.exec(name)?.[1] ?? name
+}

@@ -1,0 +1,39 @@
+import type { AssetLink } from '@millwright/api/discovery.ts'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { useOperationQuery } from '../../app/queries.ts'
+
+export type GatewayLink = { gatewayId: string; gatewayName: string; link: AssetLink }
+
+const live = ['discovery.link', 'onboarding.gateway', 'inventory.relation']
+
+export function useGateways() {
+  const query = useOperationQuery()
+  return useQuery(query(['onboarding', 'listGateways'], { query: { limit: 100 } }, { live: ['onboarding.gateway'] }))
+}
+
+export function useLinksOf(gatewayId: string) {
+  const query = useOperationQuery()
+  return useQuery(query(['discovery', 'listAssetLinks'], { params: { gatewayId } }, { live }))
+}
+
+/** The links of all gateways that can be scanned with now. */
+export function useReadyLinks(): { links: GatewayLink[]; isWaiting: boolean } {
+  const query = useOperationQuery()
+  const gateways = useGateways()
+  const connected = gateways.data?.data.filter(({ state }) => state === 'online') ?? []
+  const answers = useQueries({
+    queries: connected.map(({ id }) => query(['discovery', 'listAssetLinks'], { params: { gatewayId: id } }, { live })),
+  })
+  const links = connected.flatMap(({ id, name }, index) =>
+    (answers[index]?.data?.data ?? []).filter(isReady).map((link) => ({ gatewayId: id, gatewayName: name, link })),
+  )
+  return { links, isWaiting: gateways.isPending || answers.some(({ isPending }) => isPending) }
+}
+
+export function isReady({ compatible, reachable, state }: AssetLink): boolean {
+  return compatible && reachable && state === 'running'
+}
+
+export function nameOf({ product, assetLinkId }: AssetLink): string {
+  return product?.name ?? assetLinkId
+}

@@ -1,0 +1,112 @@
+import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi } from '../../app/visit.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { SelectField, TextField } from '../../components/fields.tsx'
+import { Form } from '../../components/form.tsx'
+import { StatusChip } from '../../components/status-chip.tsx'
+import { Waiting } from '../../components/waiting.tsx'
+import { ConfigFile } from './config-file.tsx'
+import { gatewayMessages } from './gateway-messages.ts'
+
+/** From a name to a gateway that is here: create, download, start, wait. */
+export function OnboardDialog({ onClose }: { onClose: () => void }) {
+  const text = useText(gatewayMessages)
+  const [gateway, setGateway] = useState<OnboardedGateway>()
+  return (
+    <Dialog title={text.title} onClose={onClose} isWide>
+      {gateway === undefined ? <NameForm onCreated={setGateway} /> : <Steps gateway={gateway} onClose={onClose} />}
+    </Dialog>
+  )
+}
+
+function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => void }) {
+  const text = useText(gatewayMessages)
+  const api = useApi()
+  const query = useOperationQuery()
+  const queryClient = useQueryClient()
+  const groups = useQuery(query(['authorization', 'listAccessGroups'], { query: { limit: 100 } }))
+  const [name, setName] = useState('')
+  const [group, setGroup] = useState('')
+  const [isTold, setTold] = useState(false)
+  const create = async () => {
+    const body = { data: { name: name.trim(), ...(group !== '' && { access_group: group }) } }
+    const { data } = await api.onboarding.createGateway({ body })
+    await queryClient.invalidateQueries({ queryKey: keyOf('onboarding') })
+    onCreated(data)
+  }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : create()
+  }
+  const choices = groups.data?.data.map(({ id, name: label }) => ({ value: id, label })) ?? []
+  return (
+    <Form action={text.create} onSubmit={submit}>
+      <TextField
+        label={text.name}
+        hint={text.nameHint}
+        error={isTold && name.trim() === '' ? text.needsName : undefined}
+        isRequired
+        value={name}
+        onChange={setName}
+      />
+      {choices.length > 1 && (
+        <SelectField
+          label={text.group}
+          hint={text.groupHint}
+          value={group || (choices[0]?.value ?? '')}
+          onChange={setGroup}
+          choices={choices}
+        />
+      )}
+    </Form>
+  )
+}
+
+const command = 'npx millwright gateway --config gateway-config.json'
+
+function Steps({ gateway: { id }, onClose }: { gateway: OnboardedGateway; onClose: () => void }) {
+  const text = useText(gatewayMessages)
+  const query = useOperationQuery()
+  const navigate = useNavigate()
+  const known = useQuery(query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }))
+  const isHere = known.data?.data.state === 'online'
+  const go = (to: string) => {
+    onClose()
+    navigate({ to })
+  }
+  return (
+    <ol className="steps">
+      <li>
+        <p>{text.stepFile}</p>
+        <ConfigFile gatewayId={id} />
+      </li>
+      <li>
+        <p>{text.stepStart}</p>
+        <div className="command">
+          <code>{command}</code>
+          <CopyButton value={command} what={text.stepStart} />
+        </div>
+      </li>
+      <li>
+        <p>{text.stepWait}</p>
+        {isHere ? (
+          <>
+            <p>
+              <StatusChip tone="good">{text.here}</StatusChip>
+            </p>
+            <IxButton onClick={() => go(`/discovery/gateways/${id}`)}>{text.open}</IxButton>
+          </>
+        ) : (
+          <Waiting label={text.waiting} />
+        )}
+      </li>
+    </ol>
+  )
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
+import fc from 'fast-check'
+import { errorsOf, parametersOf, typedOf } from './parameter-form.ts'
+
+const parameter = (given: Partial<LinkParameter>): LinkParameter => ({
+  key: 'ip_range',
+  dataType: 'text',
+  mandatory: false,
+  ...given,
+})
+
+test('what is left empty is left to the link, unless the link needs it and has no value of its own', () => {
+  assert.deepEqual(errorsOf([parameter({})], {}), {})
+  assert.deepEqual(errorsOf([parameter({ mandatory: true })], { ip_range: ' ' }), { ip_range: 'needed' })
+  assert.deepEqual(errorsOf([parameter({ mandatory: true, defaultValue: '10.0.0.0/8' })], {}), {})
+  assert.deepEqual(parametersOf([parameter({})], { ip_range: '' }), [])
+})
+
+test('a number is sent as a number, a truth as a truth, and a word is no number', () => {
+  const count = parameter({ key: 'size', dataType: 'unsigned' })
+  const flag = parameter({ key: 'reference', dataType: 'boolean' })
+  assert.deepEqual(parametersOf([count, flag], { size: '12', reference: 'false' }), [
+    { key: 'size', value: 12 },
+    { key: 'reference', value: false },
+  ])
+  assert.deepEqual(errorsOf([count], { size: 'many' }), { size: 'notNumber' })
+})
+
+test('what was sent can be changed and sent again', () => {
+  const values = fc.record({ text: fc.stringMatching(/^\S+$/), size: fc.integer(), flag: fc.boolean() })
+  const parameters = [
+    parameter({ key: 'text' }),
+    parameter({ key: 'size', dataType: 'integer' }),
+    parameter({ key: 'flag', dataType: 'boolean' }),
+  ]
+  fc.assert(
+    fc.property(values, (given) => {
+      const sent = Object.entries(given).map(([key, value]) => ({ key, value }))
+      assert.deepEqual(parametersOf(parameters, typedOf(sent)), sent)
+    }),
+  )
+})

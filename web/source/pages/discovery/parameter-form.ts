@@ -1,0 +1,44 @@
+import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
+
+/** What somebody typed for the filters or options of a link, by key; empty means: as the link does it. */
+export type Typed = Readonly<Record<string, string>>
+export type ParameterError = 'needed' | 'notNumber'
+export type Parameter = { key: string; value: string | number | boolean }
+
+const numeric: readonly LinkParameter['dataType'][] = ['integer', 'unsigned', 'number']
+
+export function isNumeric({ dataType }: LinkParameter): boolean {
+  return numeric.includes(dataType)
+}
+
+/** What is wrong with what was typed. The platform and the link look again. */
+export function errorsOf(parameters: readonly LinkParameter[], typed: Typed): Readonly<Record<string, ParameterError>> {
+  const wrong = parameters.flatMap((parameter): [string, ParameterError][] => {
+    const text = (typed[parameter.key] ?? '').trim()
+    if (text === '') return isNeeded(parameter) ? [[parameter.key, 'needed']] : []
+    return isNumeric(parameter) && !Number.isFinite(Number(text)) ? [[parameter.key, 'notNumber']] : []
+  })
+  return Object.fromEntries(wrong)
+}
+
+function isNeeded({ mandatory, defaultValue }: LinkParameter): boolean {
+  return mandatory && defaultValue === undefined
+}
+
+/** What is sent: only what was typed, in the type that the link says. */
+export function parametersOf(parameters: readonly LinkParameter[], typed: Typed): Parameter[] {
+  return parameters.flatMap((parameter) => {
+    const text = (typed[parameter.key] ?? '').trim()
+    return text === '' ? [] : [{ key: parameter.key, value: typedValue(parameter, text) }]
+  })
+}
+
+function typedValue(parameter: LinkParameter, text: string): Parameter['value'] {
+  if (parameter.dataType === 'boolean') return text === 'true'
+  return isNumeric(parameter) ? Number(text) : text
+}
+
+/** The other way round, to change what was sent before. */
+export function typedOf(parameters: readonly Parameter[]): Typed {
+  return Object.fromEntries(parameters.map(({ key, value }) => [key, String(value)]))
+}

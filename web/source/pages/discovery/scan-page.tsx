@@ -1,0 +1,184 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useGatewayNames } from '../../app/gateway-names.ts'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
+import { Card } from '../../components/card.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { Figures } from '../../components/figures.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { ProblemMessage } from '../../components/problem-message.tsx'
+import { Progress } from '../../components/progress.tsx'
+import { QueryState } from '../../components/query-state.tsx'
+import { Time } from '../../components/time.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { discoveryMessages } from './messages.ts'
+import { Report } from './report.tsx'
+import { ScheduleCard } from './schedule-card.tsx'
+import { ScanState } from './state-chips.tsx'
+
+const live = ['discovery', 'workflows.job']
+
+/** One discovery: how far its run is, what was found, when it runs again. */
+export function ScanPage() {
+  const text = useText(discoveryMessages)
+  const { id = '' } = useParams({ strict: false })
+  const query = useOperationQuery()
+  const scan = useQuery(query(['discovery', 'getDiscovery'], { params: { jobId: id } }, { live }))
+  const title = scan.data === undefined ? text.scans : `${text.scan}: ${scan.data.data.assetLinkId}`
+  usePageTitle(title)
+  return (
+    <>
+      <PageHeader
+        title={title}
+        above={<Link to="/discovery">{text.all}</Link>}
+        actions={scan.data !== undefined && <Actions scan={scan.data.data} />}
+      />
+      <QueryState query={scan}>
+        {({ data }) => (
+          <div className="cards cards-two">
+            <Card title={text.run} size="wide">
+              <RunState scan={data} />
+            </Card>
+            <Card title={text.report} size="wide">
+              <Report scan={data} />
+            </Card>
+            <ScheduleCard scan={data} />
+            <Card title={text.options}>
+              <Asked scan={data} />
+            </Card>
+          </div>
+        )}
+      </QueryState>
+    </>
+  )
+}
+
+export function isUnderWay({ state, runId }: Discovery): boolean {
+  return runId !== undefined && (state === 'created' || state === 'running')
+}
+
+function RunState({ scan }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const gateways = useGatewayNames()
+  const { startedTimestamp: started, endedTimestamp: ended } = scan
+  return (
+    <>
+      {isUnderWay(scan) && <Progress value={scan.progress || undefined} label={text.progress} />}
+      <Facts
+        facts={[
+          { name: text.state, value: <ScanState state={scan.state} /> },
+          { name: text.says, value: scan.message },
+          {
+            name: text.gateway,
+            value: (
+              <Link to={`/discovery/gateways/${scan.gatewayId}`}>{gateways.get(scan.gatewayId) ?? scan.gatewayId}</Link>
+            ),
+          },
+          { name: text.started, value: <Time at={started} /> },
+          started !== undefined &&
+            ended !== undefined && {
+              name: text.took,
+              value: formats.duration(Date.parse(ended) - Date.parse(started)),
+            },
+        ]}
+      />
+      <Figures
+        figures={[
+          { name: text.found, value: formats.number(scan.found) },
+          { name: text.isNew, value: formats.number(scan.created) },
+          { name: text.changed, value: formats.number(scan.updated) },
+          { name: text.unchanged, value: formats.number(scan.unchanged) },
+          { name: text.isGone, value: formats.number(scan.gone) },
+          { name: text.errors, value: formats.number(scan.errors) },
+        ]}
+      />
+      {scan.created > 0 && (
+        <p>
+          <Link to="/inbox">{text.toInbox}</Link>
+        </p>
+      )}
+    </>
+  )
+}
+
+function Asked({ scan: { discoveryFilters, discoveryOptions, createdBy, createdTimestamp } }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  const shown = [...discoveryFilters, ...discoveryOptions].map(({ key, value }) => ({
+    name: key,
+    value: String(value),
+  }))
+  return (
+    <Facts
+      facts={[
+        ...shown,
+        { name: text.by, value: createdBy },
+        { name: text.started, value: <Time at={createdTimestamp} /> },
+      ]}
+    />
+  )
+}
+
+function Actions({ scan }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const mayRun = useMay('glb_discovery_run')
+  const [isRemoving, setRemoving] = useState(false)
+  const [failure, setFailure] = useState<unknown>()
+  if (!mayRun) return null
+  const params = { jobId: scan.jobId }
+  const doing = (work: () => Promise<unknown>) => async () => {
+    try {
+      setFailure(undefined)
+      await work()
+      await queryClient.invalidateQueries({ queryKey: keyOf('discovery') })
+    } catch (error) {
+      setFailure(error)
+    }
+  }
+  const cancel = doing(async () => {
+    await api.discovery.cancelDiscovery({ params })
+    toldDone(text.canceling)
+  })
+  const remove = async () => {
+    await api.discovery.deleteDiscovery({ params })
+    toldDone(text.removed)
+    await navigate({ to: '/discovery' })
+    await queryClient.invalidateQueries({ queryKey: keyOf('discovery', 'listDiscoveries') })
+  }
+  return (
+    <>
+      <IxButton variant="secondary" onClick={() => setRemoving(true)}>
+        {text.remove}
+      </IxButton>
+      {isUnderWay(scan) ? (
+        <IxButton variant="secondary" onClick={cancel}>
+          {text.cancel}
+        </IxButton>
+      ) : (
+        <IxButton onClick={doing(() => api.discovery.runDiscovery({ params }))}>{text.again}</IxButton>
+      )}
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+      {isRemoving && (
+        <ConfirmDialog
+          title={text.removeScanTitle}
+          action={text.remove}
+          isDangerous
+          onConfirm={remove}
+          onClose={() => setRemoving(false)}
+        >
+          <p>{text.removeScanDetail}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,81 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
+import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
+import { useNavigate } from '@tanstack/react-router'
+import { useGatewayNames } from '../../app/gateway-names.ts'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ProblemMessage } from '../../components/problem-message.tsx'
+import { Progress } from '../../components/progress.tsx'
+import { Time } from '../../components/time.tsx'
+import { Waiting } from '../../components/waiting.tsx'
+import { discoveryMessages } from './messages.ts'
+import { ScanState } from './state-chips.tsx'
+
+/** Discoveries with their latest run, as it goes on. */
+export function ScanTable({ gatewayId }: { gatewayId?: string }) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const gateways = useGatewayNames()
+  const paged = usePaged(
+    ['discovery', 'listDiscoveries'],
+    { query: { ...(gatewayId !== undefined && { gatewayId }) } },
+    { live: ['discovery', 'workflows.job'] },
+  )
+  if (paged.error !== null) return <ProblemMessage failure={paged.error} onRetry={paged.retry} />
+  if (paged.isWaiting) return <Waiting />
+  return (
+    <DataTable
+      label={text.scans}
+      columns={columnsOf(text, { gateways, number: formats.number })}
+      rows={paged.rows}
+      idOf={({ jobId }) => jobId}
+      onEnd={paged.next}
+      onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
+      empty={
+        <EmptyState icon={iconNetworkDevicePlay} title={text.noScan}>
+          <p>{text.noScanHint}</p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+type Text = (typeof discoveryMessages)['en']
+type Known = { gateways: ReadonlyMap<string, string>; number: (value: number) => string }
+
+function columnsOf(text: Text, { gateways, number }: Known): Column<Discovery>[] {
+  const count = (name: 'found' | 'created' | 'updated' | 'gone' | 'errors', header: string): Column<Discovery> => ({
+    id: name,
+    header,
+    width: 92,
+    isNumber: true,
+    cell: (row) => number(row[name]),
+  })
+  return [
+    { id: 'link', header: text.link, width: 190, cell: ({ assetLinkId }) => assetLinkId },
+    { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
+    { id: 'state', header: text.state, width: 130, cell: (row) => <StateOrProgress scan={row} /> },
+    count('found', text.found),
+    count('created', text.isNew),
+    count('updated', text.changed),
+    count('gone', text.isGone),
+    count('errors', text.errors),
+    { id: 'started', header: text.started, width: 130, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    {
+      id: 'next',
+      header: text.next,
+      width: 150,
+      cell: ({ schedule }) =>
+        schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} />,
+    },
+  ]
+}
+
+function StateOrProgress({ scan: { state, progress } }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  if (state === 'running' && progress > 0) return <Progress value={progress} label={text.progress} />
+  return <ScanState state={state} />
+}

@@ -1,0 +1,13 @@
+import { iconNotifications } from '@siemens/ix-icons/icons'
+import type { Area } from '../../app/area.ts'
+
+export const area: Area = {
+  id: 'events',
+  title: { en: 'Events', de: 'Ereignisse' },
+  description: { en: 'Every change as it happens', de: 'Jede Änderung, sobald sie geschieht' },
+  icon: iconNotifications,
+  path: '/events',
+  group: 'administration',
+  permissions: [],
+  routes: [{ path: '', load: async () => (await import('./events-page.tsx')).EventsPage }],
+}

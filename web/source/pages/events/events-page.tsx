@@ -1,0 +1,150 @@
+import type { CloudEvent } from '@millwright/api/events.ts'
+import { iconNotifications } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useState } from 'react'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { useLive } from '../../app/live.ts'
+import { eventTypePrefix } from '../../app/live-events.ts'
+import { useSearchState } from '../../app/search.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { TextField } from '../../components/fields.tsx'
+import { JsonView } from '../../components/json-view.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { ProblemMessage } from '../../components/problem-message.tsx'
+import { Time } from '../../components/time.tsx'
+import { Toolbar } from '../../components/toolbar.tsx'
+import { added, begins, noEvents, resumed } from './event-list.ts'
+import { eventMessages } from './messages.ts'
+
+const asked = 200
+
+/** What happens, as it happens. */
+export function EventsPage() {
+  const text = useText(eventMessages)
+  const formats = useFormats()
+  const [search, setSearch] = useSearchState<'type'>()
+  const [list, setList] = useState(noEvents)
+  const [isPaused, setPaused] = useState(false)
+  const [open, setOpen] = useState<CloudEvent>()
+  usePageTitle(text.title)
+  useLive(['*'], (event) => setList((before) => added(before, [event], { isPaused })))
+  const shown = list.shown.filter(({ type }) => begins(shortened(type), search.type ?? ''))
+  const goOn = () => {
+    setPaused(false)
+    setList(resumed)
+  }
+  return (
+    <>
+      <PageHeader
+        title={text.title}
+        subtitle={text.subtitle}
+        actions={
+          <>
+            <IxButton variant="secondary" onClick={() => setList(noEvents)}>
+              {text.clear}
+            </IxButton>
+            <IxButton variant="secondary" onClick={isPaused ? goOn : () => setPaused(true)}>
+              {isPaused ? text.resume : text.pause}
+            </IxButton>
+          </>
+        }
+      />
+      <Toolbar
+        count={
+          isPaused
+            ? text.paused(formats.number(list.waiting.length))
+            : text.count(shown.length, formats.number(shown.length))
+        }
+      >
+        <TextField
+          label={text.typeFilter}
+          isLabelUnseen
+          type="search"
+          placeholder={text.typePlaceholder}
+          value={search.type ?? ''}
+          onChange={(type) => setSearch({ type })}
+        />
+        <Earlier onFound={(events) => setList((before) => added(before, events, { isPaused: false }))} />
+      </Toolbar>
+      <DataTable
+        label={text.title}
+        columns={columnsOf(text)}
+        rows={shown}
+        idOf={({ id }) => id}
+        onOpen={setOpen}
+        isTall
+        empty={
+          <EmptyState icon={iconNotifications} title={text.none}>
+            <p>{text.noneHint}</p>
+          </EmptyState>
+        }
+      />
+      {open !== undefined && <EventDialog event={open} onClose={() => setOpen(undefined)} />}
+    </>
+  )
+}
+
+/** The newest events of before this page was opened; for who may read them all. */
+function Earlier({ onFound }: { onFound: (events: CloudEvent[]) => void }) {
+  const text = useText(eventMessages)
+  const api = useApi()
+  const mayRead = useMay('glb_audit_read')
+  const [failure, setFailure] = useState<unknown>()
+  if (!mayRead) return null
+  const ask = async () => {
+    try {
+      setFailure(undefined)
+      const { meta } = await api.events.listEvents({ query: { limit: 1 } })
+      const after = Math.max(0, meta.newestPosition - asked, (meta.oldestPosition ?? 1) - 1)
+      onFound((await api.events.listEvents({ query: { after, limit: asked } })).data)
+    } catch (error) {
+      setFailure(error)
+    }
+  }
+  return (
+    <>
+      <IxButton variant="tertiary" onClick={ask}>
+        {text.before}
+      </IxButton>
+      {failure !== undefined && <ProblemMessage failure={failure} onRetry={ask} />}
+    </>
+  )
+}
+
+function EventDialog({ event, onClose }: { event: CloudEvent; onClose: () => void }) {
+  const text = useText(eventMessages)
+  return (
+    <Dialog title={shortened(event.type)} onClose={onClose} isWide>
+      <Facts
+        facts={[
+          { name: text.subject, value: <code>{event.subject}</code> },
+          { name: text.time, value: <Time at={event.time} /> },
+          { name: text.who, value: event.source },
+          { name: text.position, value: Number(event.sequence) },
+          { name: 'ID', value: <code>{event.id}</code> },
+          { name: text.data, value: <JsonView value={event.data} /> },
+        ]}
+      />
+    </Dialog>
+  )
+}
+
+type Text = (typeof eventMessages)['en']
+
+function columnsOf(text: Text): Column<CloudEvent>[] {
+  return [
+    { id: 'time', header: text.time, width: 190, cell: ({ time }) => <Time at={time} /> },
+    { id: 'type', header: text.type, width: 300, cell: ({ type }) => shortened(type) },
+    { id: 'subject', header: text.subject, width: 400, cell: ({ subject }) => <code>{subject}</code> },
+    { id: 'position', header: text.position, width: 110, isNumber: true, cell: ({ sequence }) => Number(sequence) },
+  ]
+}
+
+function shortened(type: string): string {
+  return type.startsWith(eventTypePrefix) ? type.slice(eventTypePrefix.length) : type
+}

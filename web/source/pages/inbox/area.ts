@@ -1,0 +1,13 @@
+import { iconDataIngress } from '@siemens/ix-icons/icons'
+import type { Area } from '../../app/area.ts'
+
+export const area: Area = {
+  id: 'inbox',
+  title: { en: 'Inbox', de: 'Eingang' },
+  description: { en: 'Found and not yet decided assets', de: 'Gefundene, noch nicht entschiedene Assets' },
+  icon: iconDataIngress,
+  path: '/inbox',
+  group: 'plant',
+  permissions: ['inventory_read_asset_data'],
+  routes: [{ path: '', load: async () => (await import('./inbox-page.tsx')).InboxPage }],
+}

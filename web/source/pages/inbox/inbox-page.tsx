@@ -1,0 +1,120 @@
+import { iconSuccess } from '@siemens/ix-icons/icons'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useCallback, useMemo } from 'react'
+import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Grid } from '../../components/grid.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { ProblemMessage } from '../../components/problem-message.tsx'
+import { Tabs } from '../../components/tabs.tsx'
+import type { Asset } from '../assets/asset.ts'
+import { gridColumns } from '../assets/asset-cells.tsx'
+import { fieldsFor, useAssetList } from '../assets/asset-list.ts'
+import type { AssetPages } from '../assets/asset-pages.ts'
+import { assetProperties } from '../assets/asset-property.ts'
+import { useAssetSelection } from '../assets/selection.ts'
+import { DecisionBar } from './decision-bar.tsx'
+import { inboxMessages } from './messages.ts'
+import '../assets/assets.css'
+
+const product = 'product_instance_information/manufacturer_product'
+
+/** What helps to decide, in this order. */
+const paths = [
+  'name',
+  'functional_object_type',
+  `${product}/manufacturer/name`,
+  `${product}/product_name`,
+  'product_instance_information/serial_number',
+  'connection_points/any/ipv4_address',
+  'connection_points/any/mac_address',
+  'access_group',
+  'created_timestamp',
+]
+
+const shown = paths.flatMap((path) => assetProperties.find((property) => property.path === path) ?? [])
+const columns = shown.map(({ path, width }) => ({
+  path,
+  width: path === 'name' ? 240 : width,
+  isPinned: path === 'name',
+}))
+const fields = fieldsFor(shown.map(({ field }) => field))
+const idOf = ({ id }: Asset) => id
+
+export type InboxList = 'unknown' | 'ignored'
+
+/** Found and not yet decided assets; rows appear while a scan runs. */
+export function InboxPage() {
+  const text = useText(inboxMessages)
+  usePageTitle(text.title)
+  const navigate = useNavigate()
+  const search: { list?: unknown } = useSearch({ strict: false })
+  const list: InboxList = search.list === 'ignored' ? 'ignored' : 'unknown'
+  return (
+    <>
+      <PageHeader title={text.title} subtitle={text.subtitle} />
+      <Tabs
+        label={text.lists}
+        chosen={list}
+        tabs={[
+          { id: 'unknown', label: text.undecided },
+          { id: 'ignored', label: text.ignored },
+        ]}
+        onChoose={(id) => navigate({ to: '/inbox', search: (id === 'ignored' ? { list: id } : {}) as never })}
+      >
+        <Found key={list} list={list} />
+      </Tabs>
+    </>
+  )
+}
+
+function Found({ list }: { list: InboxList }) {
+  const text = useText(inboxMessages)
+  const language = useLanguage()
+  const navigate = useNavigate()
+  const filter = `management_state/state_value eq '${list}'`
+  const pages = useAssetList({ filter, q: '', sort: '-created_timestamp', fields })
+  const selection = useAssetSelection(pages, { filter, q: '' })
+  const drawn = useMemo(() => gridColumns(columns, assetProperties, language), [language])
+  const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
+  const look = useCallback((first: number, last: number) => pages.look(first, last), [pages])
+  return (
+    <div className="assets-list inbox-list">
+      {selection.ids.size > 0 ? (
+        <DecisionBar list={list} selection={selection} total={pages.total ?? 0} onDone={() => pages.renew()} />
+      ) : (
+        <Count list={list} pages={pages} />
+      )}
+      {pages.failure !== undefined && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
+      {pages.total === 0 ? (
+        <EmptyState icon={iconSuccess} title={list === 'ignored' ? text.emptyIgnored : text.empty}>
+          <p>{list === 'ignored' ? text.emptyIgnoredText : text.emptyText}</p>
+        </EmptyState>
+      ) : (
+        <Grid
+          label={text.table}
+          columns={drawn}
+          count={pages.total ?? 20}
+          rowAt={(index) => pages.rowAt(index)}
+          idOf={idOf}
+          onRange={look}
+          onOpen={open}
+          selection={selection.grid}
+          isTall
+        />
+      )}
+    </div>
+  )
+}
+
+function Count({ list, pages: { total } }: { list: InboxList; pages: AssetPages }) {
+  const text = useText(inboxMessages)
+  const formats = useFormats()
+  const counted = list === 'ignored' ? text.countIgnored : text.count
+  return (
+    <p className="assets-count" role="status">
+      {total === undefined ? text.counting : `${counted(total, formats.number(total))}. ${total > 0 ? text.hint : ''}`}
+    </p>
+  )
+}

@@ -1,0 +1,16 @@
+import { iconTasksAll } from '@siemens/ix-icons/icons'
+import type { Area } from '../../app/area.ts'
+
+export const area: Area = {
+  id: 'jobs',
+  title: { en: 'Jobs', de: 'Aufträge' },
+  description: { en: 'What gateways do and did', de: 'Was Gateways tun und getan haben' },
+  icon: iconTasksAll,
+  path: '/jobs',
+  group: 'work',
+  permissions: ['glb_jobs_read'],
+  routes: [
+    { path: '', load: async () => (await import('./jobs-page.tsx')).JobsPage },
+    { path: '$id', load: async () => (await import('./job-page.tsx')).JobPage },
+  ],
+}

@@ -1,0 +1,17 @@
+import type { JobPhase } from '@millwright/api/jobs.ts'
+import { useText } from '../../app/language-context.tsx'
+import { StatusChip, type Tone } from '../../components/status-chip.tsx'
+import { jobMessages } from './messages.ts'
+
+const tones: Record<JobPhase, Tone> = {
+  waiting: 'info',
+  running: 'info',
+  finished: 'good',
+  failed: 'bad',
+  canceled: 'warning',
+}
+
+export function JobPhaseChip({ phase }: { phase: JobPhase }) {
+  const text = useText(jobMessages)
+  return <StatusChip tone={tones[phase]}>{text[phase]}</StatusChip>
+}

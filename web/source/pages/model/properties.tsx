@@ -1,0 +1,109 @@
+import type { CustomProperty } from '@millwright/api/inventory.ts'
+import { iconDocumentSettings } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { keyOf } from '../../app/queries.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { SelectField, TextField } from '../../components/fields.tsx'
+import { Form } from '../../components/form.tsx'
+import { PagedTable } from '../../components/paged-table.tsx'
+import { Time } from '../../components/time.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { Toolbar } from '../../components/toolbar.tsx'
+import { modelMessages } from './messages.ts'
+
+type DataType = CustomProperty['data_type']
+const dataTypes: readonly DataType[] = ['text', 'number', 'boolean', 'date', 'url']
+
+/** Custom properties of the tenant. */
+export function Properties() {
+  const text = useText(modelMessages)
+  const formats = useFormats()
+  const mayWrite = useMay('glb_schema_write')
+  const [open, setOpen] = useState<CustomProperty | 'new'>()
+  const paged = usePaged(['inventory', 'listCustomProperties'], {}, { live: ['inventory.custom-property'] })
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        {mayWrite && <IxButton onClick={() => setOpen('new')}>{text.addProperty}</IxButton>}
+      </Toolbar>
+      <PagedTable
+        label={text.properties}
+        paged={paged}
+        columns={columnsOf(text)}
+        idOf={({ key }) => key}
+        {...(mayWrite && { onOpen: setOpen })}
+        empty={
+          <EmptyState icon={iconDocumentSettings} title={text.noProperties}>
+            <p>{text.noPropertiesHint}</p>
+          </EmptyState>
+        }
+      />
+      {open !== undefined && (
+        <PropertyDialog property={open === 'new' ? undefined : open} onClose={() => setOpen(undefined)} />
+      )}
+    </>
+  )
+}
+
+type Text = (typeof modelMessages)['en']
+
+function columnsOf(text: Text): Column<CustomProperty>[] {
+  return [
+    { id: 'name', header: text.name, width: 320, cell: ({ name }) => name },
+    { id: 'type', header: text.type, width: 160, cell: ({ data_type: type }) => type },
+    { id: 'created', header: text.created, width: 200, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
+    { id: 'key', header: 'ID', width: 340, cell: ({ key }) => <code>{key}</code> },
+  ]
+}
+
+function PropertyDialog({ property, onClose }: { property: CustomProperty | undefined; onClose: () => void }) {
+  const text = useText(modelMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [name, setName] = useState(property?.name ?? '')
+  const [type, setType] = useState<DataType>(property?.data_type ?? 'text')
+  const [isTold, setTold] = useState(false)
+  const save = async () => {
+    if (property === undefined) {
+      await api.inventory.createCustomProperty({ body: { data: { name: name.trim(), data_type: type } } })
+    } else {
+      await api.inventory.updateCustomProperty({ params: { key: property.key }, body: { data: { name: name.trim() } } })
+    }
+    await queryClient.invalidateQueries({ queryKey: keyOf('inventory', 'listCustomProperties') })
+    toldDone(text.saved)
+    onClose()
+  }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : save()
+  }
+  return (
+    <Dialog title={property === undefined ? text.addProperty : text.rename} onClose={onClose}>
+      <Form action={text.save} onSubmit={submit}>
+        <TextField
+          label={text.name}
+          error={isTold && name.trim() === '' ? text.needed : undefined}
+          isRequired
+          value={name}
+          onChange={setName}
+        />
+        {property === undefined && (
+          <SelectField
+            label={text.type}
+            hint={text.typeHint}
+            value={type}
+            onChange={setType}
+            choices={dataTypes.map((value) => ({ value, label: value }))}
+          />
+        )}
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import type { Failure } from '../../app/failure.ts'
+import { useLive } from '../../app/live.ts'
+import { useOperationQuery } from '../../app/queries.ts'
+import { compared, emptyGraph, type Fate, type GraphData, graphOf } from '../../components/graph/graph-data.ts'
+
+export type Asked = {
+  q: string | undefined
+  predicate: string | undefined
+  /** The time that is shown; now unless given. */
+  at: string | undefined
+  /** Another time to compare it with. */
+  with: string | undefined
+  limit: number
+}
+
+export type Topology = {
+  data: GraphData
+  fates: ReadonlyMap<string, Fate> | undefined
+  isTruncated: boolean
+  isWaiting: boolean
+  error: Failure | null
+  /** Something happened since it was read. */
+  isStale: boolean
+  refresh: () => void
+}
+
+/** The plant as it is asked for. It is read again when somebody wants it: a scan changes it a thousand times. */
+export function useTopology({ q, predicate, at, with: other, limit }: Asked): Topology {
+  const query = useOperationQuery()
+  const [changedAt, setChangedAt] = useState(0)
+  const part = (time: string | undefined) => ({
+    query: { limit, ...(q && { q }), ...(predicate && { predicates: predicate }), ...(time && { at: time }) },
+  })
+  const shown = useQuery({ ...query(['inventory', 'readTopology'], part(at)), staleTime: Number.POSITIVE_INFINITY })
+  const compareAt = useQuery({
+    ...query(['inventory', 'readTopology'], part(other)),
+    enabled: other !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  useLive(['inventory.relation', 'inventory.asset'], () => {
+    if (at === undefined && Date.now() - changedAt > 1_000) setChangedAt(Date.now())
+  })
+  const [read, contrast] = [shown.data?.data, other === undefined ? undefined : compareAt.data?.data]
+  const { data, fates } = useMemo(() => {
+    if (read === undefined) return { data: emptyGraph, fates: undefined }
+    if (contrast === undefined) return { data: graphOf(read), fates: undefined }
+    const isEarlier = at === undefined || (other ?? '') < at
+    const [before, after] = isEarlier ? [contrast, read] : [read, contrast]
+    return compared(graphOf(before), graphOf(after))
+  }, [read, contrast, at, other])
+  return {
+    data,
+    fates,
+    isTruncated: (read?.truncated || contrast?.truncated) ?? false,
+    isWaiting: shown.isPending || (other !== undefined && compareAt.isPending),
+    error: shown.error ?? compareAt.error,
+    isStale: changedAt > shown.dataUpdatedAt,
+    refresh: () => {
+      shown.refetch()
+      if (other !== undefined) compareAt.refetch()
+    },
+  }
+}

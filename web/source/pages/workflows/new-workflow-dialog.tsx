@@ -1,0 +1,56 @@
+import type { Workflow } from '@millwright/api/workflows.ts'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { keyOf } from '../../app/queries.ts'
+import { useApi } from '../../app/visit.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { TextAreaField } from '../../components/fields.tsx'
+import { Form } from '../../components/form.tsx'
+import { objectInJson } from '../../components/json-text.ts'
+import { toldDone } from '../../components/toast.ts'
+import { workflowMessages } from './messages.ts'
+
+const example: Workflow = {
+  name: 'my.workflow',
+  states: [{ name: 'OPEN' }, { name: 'DONE', description: 'It is done' }],
+  transitions: [{ from: 'OPEN', to: 'DONE', eligible: 'CLIENT' }],
+}
+
+type Given = { onClose: () => void; onStored: (name: string) => void }
+
+export function NewWorkflowDialog({ onClose, onStored }: Given) {
+  const text = useText(workflowMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [definition, setDefinition] = useState(() => JSON.stringify(example, null, 2))
+  const [error, setError] = useState<string>()
+  const submit = () => {
+    // The platform says what is wrong with a document; here only whether it is one.
+    const workflow = objectInJson(definition) as Workflow | undefined
+    setError(workflow === undefined ? text.notJson : undefined)
+    return workflow === undefined ? false : store(workflow)
+  }
+  const store = async (workflow: Workflow) => {
+    const { name } = await api.workflows.createWorkflow({ body: workflow })
+    await queryClient.invalidateQueries({ queryKey: keyOf('workflows') })
+    toldDone(text.stored)
+    onStored(name)
+    onClose()
+  }
+  return (
+    <Dialog title={text.add} onClose={onClose} isWide>
+      <Form action={text.store} onSubmit={submit}>
+        <TextAreaField
+          label={text.definition}
+          hint={text.addHint}
+          error={error}
+          value={definition}
+          onChange={setDefinition}
+          rows={14}
+          isCode
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { keyOf } from '../../app/queries.ts'
+import { useVisit } from '../../app/visit.tsx'
+import { QueryState } from '../../components/query-state.tsx'
+
+/** A state machine as the platform draws it. As an image, a drawing cannot run anything. */
+export function WorkflowPicture({ name, label }: { name: string; label: string }) {
+  const { raw } = useVisit()
+  const drawing = useQuery({
+    queryKey: keyOf('workflows', 'drawWorkflow', name),
+    queryFn: async ({ signal }) => (await raw('workflows', 'drawWorkflow', { params: { name }, signal })).blob(),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return <QueryState query={drawing}>{(blob) => <Drawn blob={blob} label={label} />}</QueryState>
+}
+
+function Drawn({ blob, label }: { blob: Blob; label: string }) {
+  const [address, setAddress] = useState<string>()
+  useEffect(() => {
+    const made = URL.createObjectURL(blob)
+    setAddress(made)
+    return () => URL.revokeObjectURL(made)
+  }, [blob])
+  if (address === undefined) return null
+  return (
+    <div className="drawing">
+      <img src={address} alt={label} />
+    </div>
+  )
+}

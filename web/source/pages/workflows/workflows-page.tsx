@@ -1,0 +1,137 @@
+import type { Workflow } from '@millwright/api/workflows.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useSearchState } from '../../app/search.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
+import { Card } from '../../components/card.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { SelectField } from '../../components/fields.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { QueryState } from '../../components/query-state.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { Toolbar } from '../../components/toolbar.tsx'
+import { workflowMessages } from './messages.ts'
+import { NewWorkflowDialog } from './new-workflow-dialog.tsx'
+import { WorkflowPicture } from './workflow-picture.tsx'
+
+/** The state machines, drawn. */
+export function WorkflowsPage() {
+  const text = useText(workflowMessages)
+  const mayManage = useMay('glb_workflow_manage')
+  const query = useOperationQuery()
+  const [isAdding, setAdding] = useState(false)
+  const [search, setSearch] = useSearchState<'name'>()
+  const workflows = useQuery(query(['workflows', 'listWorkflows'], { query: { limit: 1_000 } }))
+  usePageTitle(text.title)
+  return (
+    <>
+      <PageHeader
+        title={text.title}
+        subtitle={text.subtitle}
+        actions={mayManage && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
+      />
+      <QueryState query={workflows}>
+        {({ content }) => {
+          const chosen = content.find(({ name }) => name === search.name) ?? content[0]
+          return (
+            <>
+              <Toolbar>
+                <SelectField
+                  label={text.chosen}
+                  isLabelUnseen
+                  value={chosen?.name ?? ''}
+                  onChange={(name) => setSearch({ name })}
+                  choices={content.map(({ name }) => ({ value: name, label: name }))}
+                />
+              </Toolbar>
+              {chosen !== undefined && <WorkflowCards workflow={chosen} mayManage={mayManage} />}
+            </>
+          )
+        }}
+      </QueryState>
+      {isAdding && <NewWorkflowDialog onClose={() => setAdding(false)} onStored={(name) => setSearch({ name })} />}
+    </>
+  )
+}
+
+function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage: boolean }) {
+  const text = useText(workflowMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [isRemoving, setRemoving] = useState(false)
+  const remove = async () => {
+    await api.workflows.deleteWorkflow({ params: { name: workflow.name } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('workflows') })
+    toldDone(text.removed)
+  }
+  return (
+    <div className="cards cards-two">
+      <Card
+        title={workflow.name}
+        size="wide"
+        actions={
+          mayManage && (
+            <IxButton variant="secondary" onClick={() => setRemoving(true)}>
+              {text.remove}
+            </IxButton>
+          )
+        }
+      >
+        {workflow.description !== undefined && <p className="quiet">{workflow.description}</p>}
+        <WorkflowPicture name={workflow.name} label={text.drawing(workflow.name)} />
+        <p>
+          <Link to="/jobs" search={{ type: workflow.name }}>
+            {text.jobs}
+          </Link>
+        </p>
+      </Card>
+      <Card title={text.states}>
+        <Facts facts={workflow.states.map(({ name, description }) => ({ name, value: description ?? '–' }))} />
+      </Card>
+      <Card title={text.transitions}>
+        <Transitions workflow={workflow} />
+      </Card>
+      {isRemoving && (
+        <ConfirmDialog
+          title={text.removeTitle(workflow.name)}
+          action={text.remove}
+          isDangerous
+          onConfirm={remove}
+          onClose={() => setRemoving(false)}
+        >
+          <p>{text.removeDetail}</p>
+        </ConfirmDialog>
+      )}
+    </div>
+  )
+}
+
+function Transitions({ workflow: { transitions } }: { workflow: Workflow }) {
+  const text = useText(workflowMessages)
+  return (
+    <table className="plain-table">
+      <thead>
+        <tr>
+          <th scope="col">{text.from}</th>
+          <th scope="col">{text.to}</th>
+          <th scope="col">{text.mover}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {transitions.map(({ from, to, eligible }) => (
+          <tr key={`${from} ${to} ${eligible}`}>
+            <td>{from}</td>
+            <td>{to}</td>
+            <td>{eligible === 'CLIENT' ? text.byClient : text.byPlatform}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
