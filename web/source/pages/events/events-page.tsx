@@ -21,7 +21,7 @@ import { Toolbar } from '../../components/toolbar.tsx'
 import { added, begins, noEvents, resumed } from './event-list.ts'
 import { eventMessages } from './messages.ts'
 
-const asked = 200
+const asked = 1_000
 
 /** What happens, as it happens. */
 export function EventsPage() {
@@ -69,7 +69,10 @@ export function EventsPage() {
           value={search.type ?? ''}
           onChange={(type) => setSearch({ type })}
         />
-        <Earlier onFound={(events) => setList((before) => added(before, events, { isPaused: false }))} />
+        <Earlier
+          oldest={list.shown.at(-1)?.sequence}
+          onFound={(events) => setList((before) => added(before, events, { isPaused: false }))}
+        />
       </Toolbar>
       <DataTable
         label={text.title}
@@ -89,8 +92,10 @@ export function EventsPage() {
   )
 }
 
-/** The newest events of before this page was opened; for who may read them all. */
-function Earlier({ onFound }: { onFound: (events: CloudEvent[]) => void }) {
+type EarlierGiven = { oldest: string | undefined; onFound: (events: CloudEvent[]) => void }
+
+/** Events of before those that are shown; for who may read them all. */
+function Earlier({ oldest, onFound }: EarlierGiven) {
   const text = useText(eventMessages)
   const api = useApi()
   const mayRead = useMay('glb_audit_read')
@@ -100,7 +105,8 @@ function Earlier({ onFound }: { onFound: (events: CloudEvent[]) => void }) {
     try {
       setFailure(undefined)
       const { meta } = await api.events.listEvents({ query: { limit: 1 } })
-      const after = Math.max(0, meta.newestPosition - asked, (meta.oldestPosition ?? 1) - 1)
+      const end = oldest === undefined ? meta.newestPosition : Number(oldest) - 1
+      const after = Math.max(0, end - asked, (meta.oldestPosition ?? 1) - 1)
       onFound((await api.events.listEvents({ query: { after, limit: asked } })).data)
     } catch (error) {
       setFailure(error)
