@@ -21,7 +21,8 @@ import { Toolbar } from '../../components/toolbar.tsx'
 import { added, begins, noEvents, resumed } from './event-list.ts'
 import { eventMessages } from './messages.ts'
 
-const asked = 1_000
+const pageEvents = 100
+const askedPages = 10
 
 /** What happens, as it happens. */
 export function EventsPage() {
@@ -106,8 +107,10 @@ function Earlier({ oldest, onFound }: EarlierGiven) {
       setFailure(undefined)
       const { meta } = await api.events.listEvents({ query: { limit: 1 } })
       const end = oldest === undefined ? meta.newestPosition : Number(oldest) - 1
-      const after = Math.max(0, end - asked, (meta.oldestPosition ?? 1) - 1)
-      onFound((await api.events.listEvents({ query: { after, limit: asked } })).data)
+      const first = Math.max(0, end - pageEvents * askedPages, (meta.oldestPosition ?? 1) - 1)
+      for (let after = first; after < end; after += pageEvents) {
+        onFound((await api.events.listEvents({ query: { after, limit: Math.min(pageEvents, end - after) } })).data)
+      }
     } catch (error) {
       setFailure(error)
     }
