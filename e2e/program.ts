@@ -58,10 +58,10 @@ function start(file: string, given: readonly string[], surroundings: Surrounding
   // It may have ended without a look at it.
   child.stdin.on('error', () => {}).end(input ?? '')
   const printed = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     printed.stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     printed.stderr += text
   })
   const ended = new Promise<Ended>((resolve, reject) => {
