@@ -5,7 +5,7 @@ import { giveBackMemory } from '@millwright/gateway/memory.ts'
 import { gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import { SetupError } from '@millwright/gateway/setup-error.ts'
 import type { Command } from 'commander'
-import { addManaging } from './gateways.ts'
+import { addManaging } from './discovery/gateways.ts'
 import { table } from './output/table.ts'
 import type { Terminal } from './terminal.ts'
 

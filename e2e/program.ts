@@ -53,9 +53,10 @@ function start(file: string, given: readonly string[], surroundings: Surrounding
       MILLWRIGHT_LOCAL_GATEWAY: 'off',
       ...environment,
     },
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
-  child.stdin?.end(input)
+  // It may have ended without a look at it.
+  child.stdin.on('error', () => {}).end(input ?? '')
   const printed = { stdout: '', stderr: '' }
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     printed.stdout += text
