@@ -35,6 +35,21 @@ describe('a plant on the screen', () => {
     folder[Symbol.dispose]()
   })
 
+  /** A device with these identifiers. */
+  async function plant(identifiers: readonly string[], fields: Record<string, unknown>): Promise<void> {
+    const asset = {
+      functional_object_type: 'device',
+      functional_object_schema_url: 'https://industrial-assets.io/schemas/iah/base-schema/released/v1/iah-base.json',
+      asset_identifiers: identifiers.map((value) => ({
+        asset_identifier_type: 'CustomIdentifier',
+        name: 'tag',
+        value,
+      })),
+      ...fields,
+    }
+    await caller.inventory.createAsset({ headers: { prefer: 'wait=20' }, body: { data: { asset } } })
+  }
+
   const rows = (page: Page) => page.locator('.grid-body [role=row]')
   const countTold = (page: Page, text: RegExp) => page.locator('.assets-count').filter({ hasText: text }).waitFor()
 
@@ -64,23 +79,12 @@ describe('a plant on the screen', () => {
     await page.getByText('Everything is decided').waitFor()
     const fields = ['name', 'description', 'serial', 'product', 'vendor']
     const [name, description, serial, product, vendor] = fields.map(attack)
-    await caller.inventory.createAsset({
-      headers: { prefer: 'wait=20' },
-      body: {
-        data: {
-          asset: {
-            functional_object_type: 'device',
-            functional_object_schema_url:
-              'https://industrial-assets.io/schemas/iah/base-schema/released/v1/iah-base.json',
-            name,
-            description,
-            asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'planted', value: 'planted' }],
-            product_instance_information: {
-              serial_number: serial,
-              manufacturer_product: { product_name: product, manufacturer: { name: vendor } },
-            },
-          },
-        },
+    await plant(['planted'], {
+      name,
+      description,
+      product_instance_information: {
+        serial_number: serial,
+        manufacturer_product: { product_name: product, manufacturer: { name: vendor } },
       },
     })
     await page.getByText(name ?? '').waitFor()
@@ -92,6 +96,23 @@ describe('a plant on the screen', () => {
     await page.keyboard.type('script')
     await page.getByRole('option').filter({ hasText: '<img' }).waitFor()
     assert.equal(await page.evaluate(() => (globalThis as { planted?: string }).planted), undefined)
+    await context.close()
+  })
+
+  test('two assets that may be one are shown with the evidence, and kept apart or made one', async () => {
+    await plant(['left'], { name: 'Left twin' })
+    await plant(['right'], { name: 'Right twin' })
+    await plant(['left', 'right'], {})
+    const { context, page } = await door.visit()
+    await door.enter(page)
+    await page.getByRole('link', { name: /Look at 1 pair/ }).click()
+    await page.getByText('Came together in one finding: Custom left, Custom right').waitFor()
+    await assertAxeClean(page, 'twins')
+    await page.getByRole('button', { name: 'Merge' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click()
+    await page.getByText('No asset looks like another').waitFor()
+    const found = await caller.inventory.listAssets({ query: { filter: "endswith(name, ' twin')" } })
+    assert.equal(found.meta.totalElements, 1)
     await context.close()
   })
 
