@@ -13,6 +13,8 @@ export type Look = {
   painting: Painting
   legend: readonly LegendEntry[]
   selected: string | undefined
+  /** What the picture is about. */
+  root: string | undefined
   /** What stands out: keys of things and ids of relations; everything does without it. */
   emphasis: ReadonlySet<string> | undefined
 }
@@ -95,7 +97,7 @@ export class GraphPainter {
     const isRecoloured = look.legend !== this.#look.legend
     this.#look = look
     if (isRecoloured) this.#sort()
-    this.#sigma.refresh({ skipIndexation: true, schedule: true })
+    this.#sigma.refresh({ schedule: true })
   }
 
   /** Moves the view to a thing. */
@@ -189,10 +191,11 @@ export class GraphPainter {
   }
 
   #nodeLook(key: string, attributes: NodeAttributes): Partial<NodeDisplayData> {
-    const { selected, emphasis, legend } = this.#look
+    const { selected, root, emphasis, legend } = this.#look
     const colour = legend.find(({ value }) => value === attributes.entry)?.colour
     const base = { ...attributes, color: this.#palette.colour(colour), zIndex: 1 }
     if (key === selected) return { ...base, size: attributes.size + 3, highlighted: true, forceLabel: true, zIndex: 3 }
+    if (key === root) return { ...base, size: attributes.size + 3, forceLabel: true, zIndex: 2 }
     if (emphasis === undefined) return base
     if (emphasis.has(key)) return { ...base, zIndex: 2, forceLabel: emphasis.size < 40 }
     return { ...base, color: this.#palette.faded, label: null, zIndex: 0 }
