@@ -205,9 +205,10 @@ export class GraphPainter {
     const { emphasis } = this.#look
     const { edge, faded, strong } = this.#palette
     const colour = fate === undefined ? edge : this.#palette.colour(fateColours[fate])
-    const base = { label, size: fate === undefined ? 1 : 2, color: colour, zIndex: 0 }
+    const thickness = this.#graph.size > mostArrows ? 1 : 2
+    const base = { label, size: fate === undefined ? thickness : 3, color: colour, zIndex: 0 }
     if (emphasis === undefined) return base
-    if (emphasis.has(id)) return { ...base, color: fate === undefined ? strong : colour, size: 2, zIndex: 1 }
+    if (emphasis.has(id)) return { ...base, color: fate === undefined ? strong : colour, size: 3, zIndex: 1 }
     return { ...base, color: faded, label: '' }
   }
 }

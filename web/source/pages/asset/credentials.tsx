@@ -57,7 +57,7 @@ export function Credentials({ id }: { id: string }) {
           },
           {
             id: 'leave',
-            header: '',
+            header: text.actions,
             width: 130,
             cell: (each) =>
               mayWrite &&

@@ -55,26 +55,24 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
           {differences.length === 0 ? (
             <p className="quiet">{text.noDifference}</p>
           ) : (
-            <div className="differences-frame">
-              <table className="differences">
-                <thead>
-                  <tr>
-                    <th scope="col">{text.field}</th>
-                    <th scope="col">{text.before}</th>
-                    <th scope="col">{text.after}</th>
+            <table className="differences">
+              <thead>
+                <tr>
+                  <th scope="col">{text.field}</th>
+                  <th scope="col">{text.before}</th>
+                  <th scope="col">{text.after}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {differences.map(({ field, before, after }) => (
+                  <tr key={field}>
+                    <th scope="row">{field}</th>
+                    <td className="was">{told(before)}</td>
+                    <td className="is">{told(after)}</td>
                   </tr>
-                </thead>
-                <tbody>
-                  {differences.map(({ field, before, after }) => (
-                    <tr key={field}>
-                      <th scope="row">{field}</th>
-                      <td className="was">{told(before)}</td>
-                      <td className="is">{told(after)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+                ))}
+              </tbody>
+            </table>
           )}
           {entry.change !== 'deleted' && (
             <IxButton variant="tertiary" onClick={() => change({ at: entry.time })}>

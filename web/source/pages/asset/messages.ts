@@ -35,7 +35,6 @@ export const assetMessages = messages({
     reachability: 'Reachability',
     trust: 'Trust',
     mode: 'Operating mode',
-    since: 'since',
     created: 'Created',
     modified: 'Last changed',
     id: 'Id',
@@ -175,6 +174,7 @@ export const assetMessages = messages({
     noJobs: 'No jobs',
     noJobsHint: 'Jobs that ask this device for something appear here.',
     job: 'Job',
+    actions: 'Actions',
     phase: 'State',
   },
   de: {
@@ -211,7 +211,6 @@ export const assetMessages = messages({
     reachability: 'Erreichbarkeit',
     trust: 'Vertrauen',
     mode: 'Betriebsart',
-    since: 'seit',
     created: 'Angelegt',
     modified: 'Zuletzt geändert',
     id: 'Id',
@@ -353,6 +352,7 @@ export const assetMessages = messages({
     noJobs: 'Keine Aufträge',
     noJobsHint: 'Aufträge, die dieses Gerät etwas fragen, erscheinen hier.',
     job: 'Auftrag',
+    actions: 'Aktionen',
     phase: 'Zustand',
   },
 })

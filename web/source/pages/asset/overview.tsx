@@ -126,14 +126,13 @@ function stateFact(name: string, asset: Asset, field: string): Fact | false {
 }
 
 function State({ value, since }: { value: string; since: string }) {
-  const text = useText(assetMessages)
   const language = useLanguage()
   return (
     <span className="state-line">
       <StateChip value={value} language={language} />
       {since !== '' && (
         <span className="quiet">
-          {text.since} <Time at={since} isRelative />
+          <Time at={since} isRelative />
         </span>
       )}
     </span>

@@ -105,8 +105,8 @@ function RelationTable({ rows, onDelete }: TableGiven) {
         },
         {
           id: 'delete',
-          header: '',
-          width: 60,
+          header: text.actions,
+          width: 90,
           cell: (row) =>
             onDelete !== undefined && (
               <IxIconButton

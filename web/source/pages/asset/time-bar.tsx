@@ -3,10 +3,11 @@ import { IxButton, IxIconButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, useId, useState } from 'react'
 import { useFormats, useText } from '../../app/language-context.tsx'
+import { useLive } from '../../app/live.ts'
 import { useOperationQuery } from '../../app/queries.ts'
 import { MomentField } from '../../components/moment-field.tsx'
 import { type Asset, textAt } from '../assets/asset.ts'
-import { useLatestHistory } from './asset-data.ts'
+import { relationEvents, useLatestHistory } from './asset-data.ts'
 import { assetMessages } from './messages.ts'
 
 type Given = { asset: Asset; at: string | undefined; onChange: (at: string | undefined) => void }
@@ -19,7 +20,7 @@ export function TimeBar({ asset, at, onChange }: Given) {
   const text = useText(assetMessages)
   const formats = useFormats()
   const id = useId()
-  const { first, last, changes } = useSpan(asset)
+  const { first, last, changes, goOn } = useSpan(asset)
   const [drawn, setDrawn] = useState<number>()
   const shown = drawn ?? (at === undefined ? last : Date.parse(at))
   const settle = useEffectEvent((time: number) => {
@@ -56,6 +57,8 @@ export function TimeBar({ asset, at, onChange }: Given) {
           step={Math.max(1, Math.floor((last - first) / 5_000))}
           value={shown}
           aria-valuetext={label}
+          onFocus={goOn}
+          onPointerEnter={goOn}
           onChange={({ target }) => setDrawn(Number(target.value))}
         />
         <span className="time-marks" aria-hidden="true">
@@ -87,16 +90,18 @@ export function TimeBar({ asset, at, onChange }: Given) {
   )
 }
 
-/** From when something is known of it, until the page was opened or it was changed last. */
+/** From when something is known of it until now, which goes on when something happens or somebody wants to go back. */
 function useSpan(asset: Asset) {
   const query = useOperationQuery()
-  const [openedAt] = useState(() => Date.now())
+  const [now, setNow] = useState(() => Date.now())
+  const goOn = () => setNow(Date.now())
+  useLive(relationEvents, goOn)
   const settings = useQuery(query(['inventory', 'readSettings'], {}))
   const history = useLatestHistory(asset.id)
   const changes = (history.data?.data ?? []).map(({ time }) => Date.parse(time)).toReversed()
   const created = Date.parse(textAt(asset, 'created_timestamp'))
   const kept = settings.data?.data.historyFrom
-  const first = Math.max(Number.isNaN(created) ? (changes[0] ?? openedAt) : created, kept ? Date.parse(kept) : 0)
-  const last = Math.max(openedAt, changes.at(-1) ?? 0, first + 1)
-  return { first, last, changes: changes.filter((time) => time >= first) }
+  const first = Math.max(Number.isNaN(created) ? (changes[0] ?? now) : created, kept ? Date.parse(kept) : 0)
+  const last = Math.max(now, changes.at(-1) ?? 0, first + 1)
+  return { first, last, changes: changes.filter((time) => time >= first), goOn }
 }
