@@ -86,8 +86,7 @@ export class GraphPainter {
       defaultEdgeType: isLarge ? 'line' : 'arrow',
       defaultNodeType: isLarge ? 'point' : 'circle',
       hideEdgesOnMove: isLarge,
-      labelDensity: order > 200 ? 0.1 : 1,
-      labelGridCellSize: order > 200 ? 180 : 100,
+      ...labelsFor(order),
     })
     this.#sigma.setGraph(this.#graph)
     this.#settle()
@@ -102,11 +101,15 @@ export class GraphPainter {
 
   /** Moves the view to a thing. */
   focusOn(key: string): void {
-    const place = this.#sigma.getNodeDisplayData(key)
-    if (place === undefined) return
-    const camera = this.#sigma.getCamera()
-    const ratio = Math.min(camera.ratio, Math.max(0.08, 12 / Math.sqrt(this.#graph.order + 1)), 1)
-    camera.animate({ x: place.x, y: place.y, ratio }, { duration: motionMs() })
+    // Places are those of the view only once it is drawn.
+    this.#sigma.once('afterRender', () => {
+      const place = this.#sigma.getNodeDisplayData(key)
+      if (place === undefined) return
+      const camera = this.#sigma.getCamera()
+      const ratio = Math.min(camera.ratio, Math.max(0.08, 12 / Math.sqrt(this.#graph.order + 1)), 1)
+      camera.animate({ x: place.x, y: place.y, ratio }, { duration: motionMs() })
+    })
+    this.#sigma.scheduleRender()
   }
 
   zoom(direction: 'in' | 'out' | 'all'): void {
@@ -245,6 +248,12 @@ function drawnFrom(data: GraphData, places: Places, { painting, legend }: Look):
 function sizesFor(things: number): { smallest: number; growth: number } {
   if (things > 1_000) return { smallest: 1.2, growth: 0.6 }
   return things > 200 ? { smallest: 3, growth: 0.8 } : { smallest: 6, growth: 1 }
+}
+
+/** The more things there are, the fewer have their name beside them. */
+function labelsFor(things: number): { labelDensity: number; labelGridCellSize: number } {
+  if (things > 500) return { labelDensity: 0.1, labelGridCellSize: 180 }
+  return things > 60 ? { labelDensity: 0.4, labelGridCellSize: 150 } : { labelDensity: 1, labelGridCellSize: 100 }
 }
 
 function degreesIn({ edges }: GraphData): Map<string, number> {
