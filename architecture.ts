@@ -107,6 +107,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/platform/testing',
       'cloud/services/identity',
       'cloud/services/inventory',
+      'gateway',
     ],
   },
   e2e: { holds: 'The product as a user meets it', mayImport: ['api', 'cloud', 'cloud/platform'] },
@@ -167,4 +168,12 @@ export const emptyNames: readonly string[] = [
 ]
 
 /** Tables that all tenants share, because they are looked at before the tenant of a request is known. */
-export const referenceTables = ['tenants', 'directory', 'access_versions', 'signing_keys'] as const
+export const referenceTables = [
+  'tenants',
+  'master_keys',
+  'platform_keys',
+  'platform_secrets',
+  'directory',
+  'access_versions',
+  'signing_keys',
+] as const

@@ -45,6 +45,20 @@ function heard({ errorWords }: Contract, body: unknown): unknown {
   return errorWords?.hear(body) ?? body
 }
 
+/** A body that was printed before: it is sent as it is. */
+class Printed {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** A body as JSON text, where a call over HTTP wants one: what is at hand as text need not be read to be sent. */
+export function printed<Body>(text: string): Body {
+  return new Printed(text) as Body
+}
+
 export type HttpRequest = { method: string; path: string; headers: Record<string, string>; body?: string }
 
 /** The HTTP request that a call is. */
@@ -62,10 +76,12 @@ export function requestFor(contract: Contract, operation: Operation, input: AnyI
   if (input.body === undefined) return request
   const type = operation.bodyType ?? 'application/json'
   headers['content-type'] = type
-  request.body =
-    type === 'application/json'
-      ? JSON.stringify(input.body)
-      : new URLSearchParams(input.body as Record<string, string>).toString()
+  if (input.body instanceof Printed) request.body = input.body.text
+  else
+    request.body =
+      type === 'application/json'
+        ? JSON.stringify(input.body)
+        : new URLSearchParams(input.body as Record<string, string>).toString()
   return request
 }
 

@@ -30,6 +30,8 @@ export type Operation = {
   errors?: readonly ProblemCode[]
   /** The answer holds a secret that is shown once: a repeat with the same Idempotency-Key is refused, not repeated. */
   answersSecret?: true
+  /** The answer may be held up for a while, until there is something to say. */
+  waits?: true
   /** Writes nothing although its method might (a token request, a check). */
   readOnly?: true
 }

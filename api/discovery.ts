@@ -284,6 +284,7 @@ export const discovery = contract({
       method: 'POST',
       path: '/assets/{id}/properties',
       summary: 'Read properties from the device itself',
+      waits: true,
       access: 'inventory_read_asset_data',
       readOnly: true,
       params: assetId,
@@ -304,6 +305,7 @@ export const discovery = contract({
       method: 'GET',
       path: '/assets/{id}/supported-properties',
       summary: 'Which properties the device can be asked for',
+      waits: true,
       access: 'inventory_read_asset_data',
       params: assetId,
       answers: {

@@ -8,8 +8,12 @@ import { WorkflowJob, workflowLimits } from './workflows.ts'
 
 export const gatekeeperLimits = {
   linksPerGateway: 2_000,
+  /** Bytes of a report of links: what they say about their filters and credentials is theirs to say. */
+  linkReportBytes: 8 * 1024 * 1024,
   foundPerUpload: 500,
   errorsPerUpload: 1_000,
+  /** Well below the time for which a lease lasts. */
+  renewalWaitSeconds: 15,
   usesPerUpload: 1_000,
   /** For how many addresses credentials are asked for at once. */
   addressesPerRequest: 100,
@@ -113,6 +117,7 @@ export const gatekeeper = contract({
       method: 'POST',
       path: '/leases',
       summary: 'Take the next job of this gateway, or wait for one',
+      waits: true,
       access: 'glb_gateway_work',
       body: data(
         closed({
@@ -128,6 +133,9 @@ export const gatekeeper = contract({
       method: 'PUT',
       path: '/leases/{id}',
       summary: 'Keep a job, report its progress, and learn whether it shall be canceled',
+      description:
+        'With `waitSeconds` the answer comes when that time is over, or at once when the job shall be canceled.',
+      waits: true,
       access: 'glb_gateway_work',
       params: closed({ id: Uuid }),
       body: data(
@@ -135,6 +143,7 @@ export const gatekeeper = contract({
           jobId: Uuid,
           progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
           message: Type.Optional(text(workflowLimits.message)),
+          waitSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: gatekeeperLimits.renewalWaitSeconds })),
         }),
       ),
       answers: { 200: data(closed({ lease: Lease, cancelRequested: Type.Boolean() })) },
@@ -203,6 +212,7 @@ export const gatekeeper = contract({
       method: 'PUT',
       path: '/links',
       summary: 'Which links are installed on this gateway, and which of them run',
+      bodyBytes: gatekeeperLimits.linkReportBytes,
       access: 'glb_gateway_work',
       body: data(
         closed({

@@ -307,6 +307,7 @@ export const inventory = contract({
       method: 'GET',
       path: '/status/{id}',
       summary: 'What became of an accepted write',
+      waits: true,
       access: 'signed-in',
       params: byId,
       query: closed({

@@ -28,6 +28,9 @@ import { DcdStatus } from './proto/generated/status_pb.js'
 
 export const ourVendor = 'millwright'
 
+/** Under whose names gateways and links speak unless they are told otherwise: ours, and those of links that exist. */
+export const usualVendors: readonly string[] = [ourVendor, 'siemens']
+
 /** All services of the protocol; the first generation's are the last three. */
 export const linkServices = {
   registry: RegistryApi,

@@ -284,6 +284,7 @@ export const workflows = contract({
       method: 'POST',
       path: '/leases',
       summary: 'Lease the oldest open job of a client, or wait for one',
+      waits: true,
       description: 'Open is a job that is not final and that nobody holds: new, or of an agent whose lease ran out.',
       access: 'peer',
       body: data(
@@ -345,10 +346,13 @@ export const workflows = contract({
       method: 'GET',
       path: '/jobs/{id}/outcome',
       summary: 'A job when it is final, or as it is when the time is over',
+      waits: true,
       access: 'peer',
       params: closed({ id: Uuid }),
       query: closed({
         waitSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: workflowLimits.waitSeconds, default: 0 })),
+        /** Also when it is not in this state any more. */
+        unlike: Type.Optional(stateName),
       }),
       answers: { 200: closed({ job: WorkflowJob, isFinal: Type.Boolean() }) },
       errors: ['not_found'],

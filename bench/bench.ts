@@ -1,8 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { keepChart } from './chart.ts'
 import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
 import { front } from './front.ts'
+import { gateway } from './gateway.ts'
+import { gateways } from './gateways.ts'
 import { inventory } from './inventory.ts'
 import { reads } from './reads.ts'
 import { print, type Report } from './report.ts'
@@ -11,7 +14,8 @@ import { start } from './start.ts'
 
 /**
  * `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for the curious,
- * `npm run bench reads -- --assets 1000000 --relations 5 --home <folder>` for a plant of another size that is kept.
+ * `npm run bench reads -- --assets 1000000 --relations 5 --home <folder>` for a plant of another size that is kept,
+ * `--chart docs/figures/reads` to draw it beside other sizes.
  */
 
 export type Options = {
@@ -35,6 +39,8 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   inventory,
   reads,
   discovery: discover,
+  gateways,
+  gateway,
   credentials,
 }
 
@@ -48,6 +54,7 @@ const { values, positionals } = parseArgs({
     plans: { type: 'boolean', default: false },
     home: { type: 'string' },
     only: { type: 'string', default: '' },
+    chart: { type: 'string' },
   },
 })
 const names = positionals.length === 0 ? Object.keys(benchmarks) : positionals
@@ -72,5 +79,6 @@ for (const name of names) {
   if (report === undefined) continue
   reports[name] = report
   console.log(print(report))
+  if (values.chart !== undefined) keepChart(values.chart, { assets: options.assets, rows: report.rows })
 }
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(reports, undefined, 2)}\n`)

@@ -7,7 +7,8 @@ import { bearer } from './platform-process.ts'
 import type { Sent } from './raw.ts'
 import type { Row } from './report.ts'
 
-const roundMs = 800
+const roundMs = 400
+const rounds = 4
 const pageLimit = 100
 const deepPages = 10_000
 const callersAtOnce = 10
@@ -130,43 +131,48 @@ async function cursorAfter(bench: Bench, limit: number): Promise<string> {
   return nextCursor
 }
 
-/** Alone for how long it takes, with others for how much it takes, and the same statements without the platform. */
+/**
+ * Alone for how long it takes, with others for how much it takes, and the same statements without the platform. The best
+ * of some rounds counts: others who use the machine make some of them slower, and none faster.
+ */
 async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[]> {
   const { platform, token } = bench
   const text = requestText('GET', path, { headers: bearer(token) })
-  const measured = async (url: string, callers: number) => {
+  const once = async (url: string, callers: number) => {
     const before = await loadOf(platform)
-    const round = await measureLoad({
-      url,
-      callers,
-      ms: roundMs,
-      request: () => text,
-      status: 200,
-      serverCpu: () => cpuOf(platform),
-    })
+    const serverCpu = () => cpuOf(platform)
+    const round = await measureLoad({ url, callers, ms: roundMs, request: () => text, status: 200, serverCpu })
     const after = await loadOf(platform)
     bench.megabytes = Math.max(bench.megabytes, after.megabytes)
-    return { round, database: (after.databaseCpuMicros - before.databaseCpuMicros) / round.count }
+    return { ...round, database: (after.databaseCpuMicros - before.databaseCpuMicros) / round.count }
+  }
+  const best = async (url: string, callers: number) => {
+    const measured: Awaited<ReturnType<typeof once>>[] = []
+    for (let round = 0; round < rounds; round++) measured.push(await once(url, callers))
+    const least = (column: 'p50Ms' | 'p99Ms' | 'cpuMicros' | 'database') =>
+      Math.min(...measured.map(({ [column]: found }) => found))
+    const [p50, p99, cpu, database] = [least('p50Ms'), least('p99Ms'), least('cpuMicros'), least('database')]
+    return { rate: Math.max(...measured.map(throughput)), p50, p99, cpu, database }
   }
   const statements = await statementsOf(bench, path)
   if (bench.plans) await printPlans(bench, { name, path }, statements)
   const rows: Row[] = []
   const bareUrl = await platform.ask<string>({ kind: 'serve statements', statements })
   for (const callers of [1, callersAtOnce]) {
-    await measured(platform.url, callers)
-    const { round, database } = await measured(platform.url, callers)
-    const { round: bare, database: bareDatabase } = await measured(bareUrl, callers)
+    const found = await best(platform.url, callers)
+    const bare = await best(bareUrl, callers)
     rows.push({
       workload: name,
       callers,
-      'per second': throughput(round),
-      'p50 ms': round.p50Ms,
-      'p99 ms': round.p99Ms,
-      'CPU µs': round.cpuMicros,
-      'database CPU µs': database,
+      'per second': found.rate,
+      'p50 ms': found.p50,
+      'p99 ms': found.p99,
+      'CPU µs': found.cpu,
+      'database CPU µs': found.database,
       statements: statements.length,
-      'bare CPU µs': bare.cpuMicros + bareDatabase,
-      'of bare': throughput(round) / throughput(bare),
+      'bare per second': bare.rate,
+      'bare CPU µs': bare.cpu + bare.database,
+      'of bare': found.rate / bare.rate,
     })
   }
   return rows

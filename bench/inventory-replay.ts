@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { type Address, openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
 import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
-import type { Sent } from './raw.ts'
+import { type Sent, workedMicros } from './raw.ts'
 
 /** What writes a row of an accepted and applied asset, and where a transaction of the platform begins. */
 const aboutAssets = /\b(operations|audit_entries|assets|asset_\w+|relations|events|event_positions)\b/
@@ -56,11 +55,6 @@ export async function replay({ application, owner, tenantId, transactions }: Opt
   const seconds = (performance.now() - startedAt) / 1000
   await client.end()
   return { seconds, micros: [...micros].toSorted(([, one], [, other]) => other - one) }
-}
-
-function workedMicros(processId: number): number {
-  if (process.platform !== 'linux') return Number.NaN
-  return Number(readFileSync(`/proc/${processId}/schedstat`, 'utf8').split(' ')[0]) / 1000
 }
 
 let tenants = 0

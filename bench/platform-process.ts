@@ -92,6 +92,19 @@ export function ownEnvironment(home: string): Record<string, string | undefined>
   }
 }
 
+/** A platform that is stopped afterwards. */
+export async function withPlatform<Result>(
+  options: Options,
+  work: (platform: PlatformProcess) => Promise<Result>,
+): Promise<Result> {
+  const platform = await startPlatform(options)
+  try {
+    return await work(platform)
+  } finally {
+    await platform.stop()
+  }
+}
+
 /** A home that is gone afterwards. */
 export async function withHome<Result>(work: (home: string) => Promise<Result>): Promise<Result> {
   const home = await mkdtemp(join(tmpdir(), 'millwright-bench-'))

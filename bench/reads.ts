@@ -4,7 +4,7 @@ import { inventory as contract } from '@millwright/api/inventory.ts'
 import type { Options } from './bench.ts'
 import type { Bench } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'
-import { startPlatform, tokenFor, withHome } from './platform-process.ts'
+import { tokenFor, withHome, withPlatform } from './platform-process.ts'
 import type { Goal, Report, Row } from './report.ts'
 
 const seed = 1
@@ -34,19 +34,18 @@ async function readsIn(
   { profile, assets, relations, plans, only }: Omit<Options, 'home'>,
 ): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
-  const platform = await startPlatform({ home, nodeOptions })
-  try {
-    const size = { assets, relations }
+  const size = { assets, relations }
+  // In a process of its own: what growing a plant takes of memory is not what reading takes.
+  await withPlatform({ home }, async (platform) => {
     const isEmpty = (await totalOf(platform.url, await tokenFor(platform))) === 0
     if (isEmpty) await platform.ask({ kind: 'grow a plant', size: { ...size, seed } })
-    // A large plant takes longer than a token lives.
+  })
+  return withPlatform({ home, nodeOptions }, async (platform) => {
     const bench = { platform, token: await tokenFor(platform), size, plans, megabytes: 0 }
     const rows = await measureReads(bench, await idsOf(bench), only)
     const title = `reads: ${assets} assets with ${relations} relations each, most memory ${bench.megabytes.toFixed(0)} MB`
     return { title, rows, goals: [...goalsOf(rows, assets), memoryGoal(bench)] }
-  } finally {
-    await platform.stop()
-  }
+  })
 }
 
 async function totalOf(baseUrl: string, token: string): Promise<number> {

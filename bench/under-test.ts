@@ -1,10 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { findAccessGroup, insertAccessGroup } from '@millwright/cloud/platform/access/store.ts'
 import { openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
-import { masterKey } from '@millwright/cloud/platform/secrets/master-key.ts'
-import { createSecrets } from '@millwright/cloud/platform/secrets/secrets.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, startCloud } from '@millwright/cloud/start.ts'
@@ -121,9 +120,9 @@ async function openQuery(groupId: string): Promise<Query> {
 }
 
 async function applicationAddress() {
-  const { home, masterKey: given } = readCloudConfiguration(process.env)
-  const secrets = createSecrets(await masterKey({ home, given }))
-  return (await prepareDatabase({ owner: ownerAddress(), app: undefined, binding: 'auto', secrets })).app
+  const configuration = readCloudConfiguration(process.env)
+  const masterKeys = await openMasterKeys(configuration, configuration.home)
+  return (await prepareDatabase({ owner: ownerAddress(), app: undefined, binding: 'auto', masterKeys })).app
 }
 
 function ownerAddress() {

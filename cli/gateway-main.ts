@@ -1,6 +1,6 @@
 import { productVersion } from '@millwright/cloud/version.ts'
 import { Command } from 'commander'
-import { addCommands } from './gateway.ts'
+import { addRunning } from './gateway.ts'
 import { exitCodes, reportAndExit } from './report.ts'
 
 /** `millwright gateway` alone: a gateway runs on small machines, where the cloud part is not even loaded. */
@@ -9,6 +9,6 @@ const program = new Command('millwright')
   .showHelpAfterError('(millwright gateway --help shows what there is)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodes.usage))
 
-addCommands(program.command('gateway'))
+addRunning(program.command('gateway'))
 
 await program.parseAsync().catch(reportAndExit)

@@ -1,14 +1,23 @@
 import { styleText } from 'node:util'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import type { RunningGateway } from '@millwright/gateway/gateway.ts'
+import { giveBackMemory } from '@millwright/gateway/memory.ts'
 import { gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import { SetupError } from '@millwright/gateway/setup-error.ts'
 import type { Command } from 'commander'
-import { table } from './table.ts'
+import { addManaging } from './gateways.ts'
+import { table } from './output/table.ts'
+import type { Terminal } from './terminal.ts'
 
 type Options = { config?: string; home?: string; registryPort?: string; proxyPort?: string; settings?: boolean }
 
-export function addCommands(gateway: Command): void {
+/** `millwright gateway` runs one here; with a word behind it, it is about those that the platform knows. */
+export function addCommands(gateway: Command, terminal: Terminal): void {
+  addRunning(gateway)
+  addManaging(gateway, terminal)
+}
+
+export function addRunning(gateway: Command): void {
   gateway
     .description('run the asset gateway of a shop floor: it connects to the cloud, links register with it')
     .option('--config <file>', 'the gateway-config.json that the platform made; needed at the first start only')
@@ -19,14 +28,15 @@ export function addCommands(gateway: Command): void {
     .addHelpText(
       'after',
       `
-The first start: create a gateway on the platform (console, or POST /onboarding/v1/gateways), download its
-gateway-config.json (valid for 30 minutes, and once), and start the gateway with it. It makes its own key pair, which never
+The first start: bring a gateway in on the platform (console, or millwright gateway onboard), take its gateway-config.json
+(valid for 30 minutes, and once), and start the gateway with it. It makes its own key pair, which never
 leaves this machine, and enrols. Later starts need no file.
 
 Links then register at the registry port, under any of the prefixes in MILLWRIGHT_LINK_VENDORS.
 Only the gateway connects to the cloud; the cloud never connects here.
 
 Examples:
+  millwright gateway onboard 'Hall 4'
   millwright gateway --config gateway-config.json
   millwright gateway --home /var/lib/millwright-gateway
   MILLWRIGHT_GATEWAY_REGISTRY_HOST=0.0.0.0 millwright gateway        links on other machines and in containers
@@ -49,6 +59,7 @@ async function run(options: Options): Promise<void> {
   const gateway = await start(options).catch((error: unknown) => {
     throw error instanceof SetupError ? new StartError(error.message, { cause: error }) : error
   })
+  giveBackMemory(() => gateway.status().scans > 0)
   console.log(welcome(gateway))
   await signals
   await gateway.stop()

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import { runOnNode24 } from '../tools/node24.mjs'
 
-const entry = process.argv[2] === 'gateway' ? './gateway-main.ts' : './millwright.ts'
+// A gateway runs on small machines, where the rest is not even loaded; a second word is a command about gateways.
+const [command, next] = process.argv.slice(2)
+const isGateway = command === 'gateway' && (next === undefined || /^-(?!h$|-help$)/.test(next))
 
-await runOnNode24(new URL(entry, import.meta.url))
+await runOnNode24(new URL(isGateway ? './gateway-main.ts' : './millwright.ts', import.meta.url))

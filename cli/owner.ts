@@ -1,17 +1,21 @@
+import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { systemCaller } from '@millwright/cloud/platform/access/system.ts'
 import { type AuditRecord, recordOutside } from '@millwright/cloud/platform/audit/audit.ts'
 import { type Address, openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { Database } from '@millwright/cloud/platform/database/database.ts'
 import { attachPostgres, startPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
-import { masterKey } from '@millwright/cloud/platform/secrets/master-key.ts'
-import { createSecrets, type Secrets } from '@millwright/cloud/platform/secrets/secrets.ts'
+import type { MasterKeys } from '@millwright/cloud/platform/secrets/master-keys.ts'
+import type { Secrets } from '@millwright/cloud/platform/secrets/secrets.ts'
+import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, ensureDatabase, makeHome } from '@millwright/cloud/start.ts'
+import type { Environment } from './terminal.ts'
 
 type Owner = Awaited<ReturnType<typeof openClient>>
 
 export type OwnerParts = {
+  masterKeys: MasterKeys
   secrets: Secrets
   configuration: CloudConfiguration
   appRole: string
@@ -26,7 +30,7 @@ export type OwnerParts = {
 export async function asOwner<Result>(work: (owner: Owner, parts: OwnerParts) => Promise<Result>): Promise<Result> {
   const configuration = readCloudConfiguration(process.env)
   const home = await makeHome(configuration.home)
-  const secrets = createSecrets(await masterKey({ home, given: configuration.masterKey }))
+  const masterKeys = await openMasterKeys(configuration, home)
   const engine = await reachEngine(configuration.databaseUrl, home)
   const app = configuration.databaseAppUrl === undefined ? undefined : { url: configuration.databaseAppUrl }
   try {
@@ -34,12 +38,39 @@ export async function asOwner<Result>(work: (owner: Owner, parts: OwnerParts) =>
       owner: engine.address,
       app,
       binding: configuration.tenantBinding,
-      secrets,
+      masterKeys,
     })
     const owner = await openClient(engine.address)
     const openDatabase = async () => new Database({ address: prepared.app, server: prepared.server, connections: 2 })
     try {
-      return await work(owner, { secrets, configuration, appRole: prepared.appRole, openDatabase })
+      const { secrets, appRole } = prepared
+      return await work(owner, { masterKeys, secrets, configuration, appRole, openDatabase })
+    } finally {
+      await owner.end()
+    }
+  } finally {
+    await engine.stop()
+  }
+}
+
+/**
+ * The same without changing anything first: neither are tables brought forward nor is a key needed, so it also works on
+ * what an older version left.
+ */
+export async function asPlainOwner<Result>(
+  environment: Environment,
+  work: (owner: Owner, configuration: CloudConfiguration) => Promise<Result>,
+): Promise<Result> {
+  const configuration = readCloudConfiguration({ ...environment })
+  const engine = await reachEngine(configuration.databaseUrl, await makeHome(configuration.home))
+  try {
+    const owner = await openClient(engine.address).catch((error: Error) => {
+      throw new StartError(
+        `The database cannot be reached (${error.message}): check DATABASE_URL and that the server runs.`,
+      )
+    })
+    try {
+      return await work(owner, configuration)
     } finally {
       await owner.end()
     }
@@ -60,7 +91,7 @@ export async function recordForTenants(
 
 type Engine = { address: Address; stop(): Promise<void> }
 
-async function reachEngine(url: string | undefined, home: string): Promise<Engine> {
+export async function reachEngine(url: string | undefined, home: string): Promise<Engine> {
   if (url !== undefined) return { address: { url }, stop: async () => {} }
   const running = attachPostgres({ home })
   if (running !== undefined) return { address: embeddedOwner(running), stop: async () => {} }

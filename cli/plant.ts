@@ -1,30 +1,21 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { authorization } from '@millwright/api/authorization.ts'
-import { client, overHttp } from '@millwright/api/client.ts'
 import { inventory } from '@millwright/api/inventory.ts'
-import type { Access } from '@millwright/cloud/first-run.ts'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { findTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import type { PlantSize } from '@millwright/cloud/services/inventory/plant.ts'
 import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
-import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { type Connection, connect, connecting } from './online.ts'
 import { asOwner, recordForTenants } from './owner.ts'
+import { wholeNumber } from './paging.ts'
 import { sendPlant } from './plant-sender.ts'
-import { tokens } from './token.ts'
+import type { Session } from './session/session.ts'
+import type { Terminal } from './terminal.ts'
 
-type Options = PlantSize & {
-  tenant: string
-  fast?: boolean
-  url?: string
-  clientId?: string
-  secretFile?: string
-}
+type Options = PlantSize & { tenant: string; fast?: boolean } & Connection
 
-export function addCommands(plant: Command): void {
-  plant
+export function addCommands(plant: Command, terminal: Terminal): void {
+  const generate = plant
     .command('generate')
     .description('fill a tenant with believable assets; the same seed makes the same plant')
     .option('--assets <count>', 'how many', wholeNumber(1, 100_000_000), 1_000)
@@ -32,29 +23,28 @@ export function addCommands(plant: Command): void {
     .option('--relations <count>', 'relations of each asset, 5 at most', wholeNumber(0, 5), 2)
     .option('--tenant <name>', 'whose inventory, with --fast', 'default')
     .option('--fast', 'write into the database instead of sending to a running platform: no events, no audit of each')
-    .option('--url <url>', 'the platform; without it, the one of first-run.json')
-    .option('--client-id <id>', 'who sends; without it, the client of first-run.json')
-    .option('--secret-file <path>', 'file with the secret of --client-id; - reads it from standard input')
+  connecting(generate)
     .addHelpText(
       'after',
       `
 Examples:
   millwright plant generate --assets 5000                        to the platform that npm start runs here
   millwright plant generate --assets 1000000 --relations 5 --fast
-  millwright plant generate --url https://… --client-id … --secret-file -`,
+  millwright plant generate --profile trial                      to the platform of a profile`,
     )
-    .action(({ fast, ...options }: Options) => (fast ? grow(options) : send(options)))
+    .action(async ({ fast, profile, url, ...size }: Options) => {
+      if (fast) return grow(size)
+      await send(
+        await connect(terminal, {
+          ...(profile === undefined ? {} : { profile }),
+          ...(url === undefined ? {} : { url }),
+        }),
+        size,
+      )
+    })
 }
 
-function wholeNumber(least: number, most: number): (given: string) => number {
-  return (given) => {
-    const value = Number(given)
-    if (Number.isInteger(value) && value >= least && value <= most) return value
-    throw new InvalidArgumentError(`It is a whole number from ${least} to ${most}.`)
-  }
-}
-
-async function grow({ tenant: name, ...size }: Options): Promise<void> {
+async function grow({ tenant: name, ...size }: PlantSize & { tenant: string }): Promise<void> {
   await asOwner(async (owner, parts) => {
     const tenant = await findTenant(owner, name)
     if (tenant === undefined)
@@ -72,35 +62,14 @@ async function grow({ tenant: name, ...size }: Options): Promise<void> {
   })
 }
 
-async function send({ url, clientId, secretFile, ...size }: Options): Promise<void> {
-  const access = await accessFrom({ url, clientId, secretFile })
-  const transport = overHttp({ baseUrl: access.baseUrl, token: tokens(access) })
+async function send(session: Session, size: PlantSize): Promise<void> {
   const progress = progressOf(size.assets)
   await sendPlant(size, {
-    inventory: client(inventory, transport),
-    authorization: client(authorization, transport),
+    inventory: session.api(inventory),
+    authorization: session.api(authorization),
     onProgress: progress.show,
   })
   progress.end()
-}
-
-type Given = { url: string | undefined; clientId: string | undefined; secretFile: string | undefined }
-type Sender = Pick<Access, 'baseUrl' | 'clientId' | 'clientSecret'>
-
-/** A secret is never an argument: arguments are seen by everybody on the machine. */
-async function accessFrom({ url, clientId, secretFile }: Given): Promise<Sender> {
-  if (clientId !== undefined) {
-    if (secretFile === undefined || url === undefined)
-      throw new StartError('--client-id needs --url and --secret-file (- for standard input).')
-    const secret = secretFile === '-' ? await text(process.stdin) : await readFile(secretFile, 'utf8')
-    return { baseUrl: url, clientId, clientSecret: secret.trim() }
-  }
-  const file = join(readCloudConfiguration(process.env).home, 'first-run.json')
-  const found = await readFile(file, 'utf8').catch(() => undefined)
-  if (found === undefined)
-    throw new StartError(`${file} is not there: give --url, --client-id and --secret-file, or write with --fast.`)
-  const access: Access = JSON.parse(found)
-  return { ...access, baseUrl: url ?? access.baseUrl }
 }
 
 /** One line that is written over, where somebody looks; where nobody does, only the end. */

@@ -11,9 +11,9 @@ import {
   withdrawApplication,
 } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { Argument, type Command } from 'commander'
+import { table } from './output/table.ts'
 import { asOwner, recordForTenants } from './owner.ts'
 import { reportAndExit } from './report.ts'
-import { table } from './table.ts'
 
 export function addCommands(tenants: Command): void {
   tenants

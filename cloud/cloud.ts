@@ -23,6 +23,8 @@ import { limits } from './platform/limits.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
 import { peerTokens as createPeerTokens } from './platform/peer-token.ts'
+import type { MasterKeys } from './platform/secrets/master-keys.ts'
+import { Safe } from './platform/secrets/safe.ts'
 import type { Secrets } from './platform/secrets/secrets.ts'
 import type { Context, Service } from './platform/service.ts'
 import { StartError } from './platform/start-error.ts'
@@ -35,6 +37,7 @@ export type CloudOptions = {
   /** The pool's address, for the one connection that listens for changes of access; absent behind a pooler. */
   listenAt: Address | undefined
   secrets: Secrets
+  masterKeys: MasterKeys
   log: Log
   /** Names of the services to run here; empty runs all. */
   local: readonly string[]
@@ -64,23 +67,26 @@ export type Cloud = {
 
 /** The cloud part in one process: the hub of its services behind the front. */
 export async function openCloud(options: CloudOptions): Promise<Cloud> {
-  const { database, secrets, log } = options
+  const { database, secrets, masterKeys, log } = options
+  const keys = secrets.follow({ database, log })
   const settings = { baseUrl: options.baseUrl, tokenLifetimeSeconds: options.tokenLifetimeSeconds }
   const tenants = new TenantDirectory({ database })
   const access = new AccessCache({
     database,
     tenants,
     log,
+    alsoHear: { keys: keys.refresh },
     ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
   })
   const jobs = new Jobs({ database, log })
   jobs.define({ ...auditJobs({ database, secrets }), ...eventJobs({ database }), ...pruningJobs({ database }) })
   const feed = new Feed({ database, log })
+  const safe = new Safe({ database, masterKeys })
   const stopping = new AbortController()
   const peerTokens = createPeerTokens(secrets)
   const here = localServices(options)
   const hub = createHub(
-    { database, access, tenants, secrets, jobs, feed, settings, log, stopping: stopping.signal },
+    { database, access, tenants, secrets, safe, jobs, feed, settings, log, stopping: stopping.signal },
     { services: here, remote: options.remote, peerTokens, strict: options.strict },
   )
   const { context } = hub
@@ -142,6 +148,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       await withinTime(server.close(), limits.drainMs)
       await jobs.stop()
       await access.stop()
+      keys.stop()
       await options.tracing?.stop()
       await database.close()
     },

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { openClient } from './platform/database/connection.ts'
+import { MasterKeys } from './platform/secrets/master-keys.ts'
 import { StartError } from './platform/start-error.ts'
-import { testDatabase, testSecrets } from './platform/testing/server.ts'
+import { testDatabase, testMasterKey } from './platform/testing/server.ts'
 import { prepareDatabase } from './prepare.ts'
 
 const skip = process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'makes roles and databases of its own'
@@ -62,11 +63,12 @@ describe('preparing a database', { skip }, () => {
   })
 })
 
-function prepare(
+async function prepare(
   owner: Parameters<typeof prepareDatabase>[0]['owner'],
   app?: Parameters<typeof prepareDatabase>[0]['app'],
 ) {
-  return prepareDatabase({ owner, app, binding: 'auto', secrets: testSecrets })
+  const masterKeys = await MasterKeys.open({ file: '/nowhere/master.key', given: [testMasterKey], transit: undefined })
+  return prepareDatabase({ owner, app, binding: 'auto', masterKeys })
 }
 
 function oneSentence(pattern: RegExp) {

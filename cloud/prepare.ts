@@ -1,10 +1,18 @@
 import { referenceTables } from '../architecture.ts'
-import { currentUser, ensureApplicationRole, requireHarmless } from './platform/database/application-role.ts'
+import {
+  currentUser,
+  ensureApplicationRole,
+  requireHarmless,
+  setPassword,
+} from './platform/database/application-role.ts'
 import { type Binding, inspectServer, type Server } from './platform/database/binding.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
 import { type Distribution, distribute, isDistributed } from './platform/database/distribute.ts'
 import { migrate, readMigrations } from './platform/database/migrations.ts'
 import { platformMigrations } from './platform/migrations.ts'
+import { ownSealedColumns, retirePlatformKeys } from './platform/secrets/data-rotation.ts'
+import type { MasterKeys } from './platform/secrets/master-keys.ts'
+import { openSecrets, sharedPassword } from './platform/secrets/opening.ts'
 import type { Secrets } from './platform/secrets/secrets.ts'
 import { StartError } from './platform/start-error.ts'
 import { services } from './services/services.ts'
@@ -18,19 +26,30 @@ export const migrationSources = [
   ...services.flatMap(({ migrations }) => (migrations === undefined ? [] : [migrations])),
 ]
 
+/** Everywhere that something sealed is kept. */
+export const sealedColumns = [...ownSealedColumns, ...services.flatMap(({ sealed }) => sealed ?? [])]
+
 type Options = {
   /** As whom the tables are made and changed. */
   owner: Address
   /** As whom requests run; made when it is not given. */
   app: Address | undefined
   binding: Binding | 'auto'
-  secrets: Secrets
+  masterKeys: MasterKeys
+  /** Brings back what was in a backup: into the tables as they were then, before they are brought forward. */
+  filling?: { migrations: ReadonlySet<string>; fill(owner: Owner): Promise<void> }
 }
 
-export type Prepared = { app: Address; appRole: string; server: Server }
+export type Prepared = { app: Address; appRole: string; server: Server; secrets: Secrets }
 
-/** Makes a database ready for this version, as its owner: tables, the application's role, what services start with. */
-export async function prepareDatabase({ owner: address, app, binding, secrets }: Options): Promise<Prepared> {
+/** Makes a database ready for this version, as its owner: tables, keys, the application's role, what services start with. */
+export async function prepareDatabase({
+  owner: address,
+  app,
+  binding,
+  masterKeys,
+  filling,
+}: Options): Promise<Prepared> {
   const owner = await openClient(address).catch((error: Error) => {
     throw new StartError(
       `The database cannot be reached (${error.message}): check DATABASE_URL and that the server runs.`,
@@ -38,12 +57,18 @@ export async function prepareDatabase({ owner: address, app, binding, secrets }:
   })
   try {
     await requireVersion(owner)
-    const user = app ?? (await applicationAddress(owner, address, secrets))
-    const appRole = await roleOf(user)
+    const appRole = app === undefined ? await makeRole(owner) : await roleOf(app)
+    if (filling !== undefined) {
+      await migrate(owner, { sources: migrationSources, appRole, only: filling.migrations })
+      await filling.fill(owner)
+    }
     await migrate(owner, { sources: migrationSources, appRole })
     if (await isDistributed(owner)) await distributeTables(owner, appRole)
+    const secrets = await openSecrets(owner, masterKeys)
+    await retirePlatformKeys(owner, { secrets, columns: sealedColumns })
     for (const service of services) await service.prepare?.(owner, secrets)
-    return { app: user, appRole, server: await inspect(user, binding) }
+    const user = app ?? (await applicationAddress(owner, address, { appRole, secrets }))
+    return { app: user, appRole, server: await inspect(user, binding), secrets }
   } finally {
     await owner.end()
   }
@@ -65,13 +90,26 @@ async function requireVersion(owner: Owner): Promise<void> {
   )
 }
 
-/** The login role of this database: its password follows from the master key, so that every process can work it out. */
-async function applicationAddress(owner: Owner, address: Address, secrets: Secrets): Promise<Address> {
+async function databaseOf(owner: Owner): Promise<string> {
   const { rows } = await owner.query<{ name: string }>('select current_database() as name')
-  const database = rows[0]?.name ?? ''
-  const user = `${database}_app`
-  const password = secrets.derive(`database role ${user}`).toString('base64url')
-  await ensureApplicationRole(owner, { name: user, password })
+  return rows[0]?.name ?? ''
+}
+
+async function makeRole(owner: Owner): Promise<string> {
+  const role = `${await databaseOf(owner)}_app`
+  await ensureApplicationRole(owner, role)
+  return role
+}
+
+/** The login role of this database: its password is sealed in it, so that every process can find it. */
+async function applicationAddress(
+  owner: Owner,
+  address: Address,
+  { appRole: user, secrets }: { appRole: string; secrets: Secrets },
+): Promise<Address> {
+  const database = await databaseOf(owner)
+  const password = await sharedPassword(owner, secrets, `database role ${user}`)
+  await setPassword(owner, { name: user, password })
   if (!('url' in address)) return { ...address, database, user, password }
   // Not by the URL parser: it refuses the form without a host, which names a socket folder in its parameters.
   return {

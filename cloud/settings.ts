@@ -62,7 +62,32 @@ export const cloudSettings = {
   masterKey: text('MILLWRIGHT_MASTER_KEY', {
     default: undefined,
     secret: true,
-    help: '32 bytes in base64 that encrypt all secrets; without it, the file master.key in the home',
+    help: '32 bytes in base64 that wrap all other keys; without it, the file master.key in the home',
+  }),
+  previousMasterKeys: list('MILLWRIGHT_MASTER_KEY_PREVIOUS', {
+    default: [],
+    secret: true,
+    help: 'Master keys of before, separated by commas: until rotate-master is done, and for old backups',
+  }),
+  masterKeyFile: text('MILLWRIGHT_MASTER_KEY_FILE', {
+    default: undefined,
+    help: 'File of the master key, when it is not master.key in the home',
+  }),
+  vaultAddress: origin('MILLWRIGHT_VAULT_ADDRESS', {
+    default: undefined,
+    help: 'A Vault or OpenBao server whose transit key wraps the master key (https, or this machine)',
+  }),
+  vaultKey: text('MILLWRIGHT_VAULT_KEY', { default: 'millwright', help: 'Name of the transit key there' }),
+  vaultMount: text('MILLWRIGHT_VAULT_MOUNT', { default: 'transit', help: 'Where the transit engine is mounted there' }),
+  vaultNamespace: text('MILLWRIGHT_VAULT_NAMESPACE', { default: undefined, help: 'Namespace there, if it has any' }),
+  vaultToken: text('MILLWRIGHT_VAULT_TOKEN', {
+    default: undefined,
+    secret: true,
+    help: 'Token that may encrypt and decrypt with the transit key',
+  }),
+  vaultTokenFile: text('MILLWRIGHT_VAULT_TOKEN_FILE', {
+    default: undefined,
+    help: 'File with that token, read again whenever it is needed: an agent may renew it',
   }),
   localGateway: choice('MILLWRIGHT_LOCAL_GATEWAY', {
     default: 'on',
@@ -115,14 +140,23 @@ export const cloudSettings = {
 export type CloudConfiguration = Configuration<typeof cloudSettings>
 
 export function readCloudConfiguration(environment: Record<string, string | undefined>): CloudConfiguration {
-  return readConfiguration(cloudSettings, environment, testVariables)
+  return readConfiguration(cloudSettings, environment, [...testVariables, ...commandLineVariables])
 }
 
 /** Read by the test kit, so that a mistyped name of ours still shows. */
-const testVariables = [
+export const testVariables = [
   'MILLWRIGHT_TEST_DATABASE_URL',
   'MILLWRIGHT_TEST_BINDING',
   'MILLWRIGHT_TEST_ARRANGEMENT',
   'MILLWRIGHT_TEST_SERVER',
   'MILLWRIGHT_FUZZ',
+]
+
+/** Who works with the command line has them set for that; here they say nothing. */
+export const commandLineVariables = [
+  'MILLWRIGHT_URL',
+  'MILLWRIGHT_PROFILE',
+  'MILLWRIGHT_TOKEN',
+  'MILLWRIGHT_CLIENT_ID',
+  'MILLWRIGHT_CLIENT_SECRET',
 ]

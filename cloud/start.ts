@@ -2,12 +2,11 @@ import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Cloud, openCloud } from './cloud.ts'
 import { type FirstRun, firstRun } from './first-run.ts'
+import { openMasterKeys } from './master-key-places.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
 import { Database } from './platform/database/database.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { startPostgres } from './platform/postgres/postgres.ts'
-import { masterKey } from './platform/secrets/master-key.ts'
-import { createSecrets } from './platform/secrets/secrets.ts'
 import { StartError } from './platform/start-error.ts'
 import { startTracing } from './platform/tracing.ts'
 import { prepareDatabase } from './prepare.ts'
@@ -37,13 +36,18 @@ export async function startCloud(environment: Environment, onProgress: Progress 
   const remote = peersOf(configuration.peers)
   const log = createLog({ level: configuration.logLevel })
   const home = await makeHome(configuration.home)
-  const secrets = createSecrets(await masterKey({ home, given: configuration.masterKey }))
+  const masterKeys = await openMasterKeys(configuration, home)
   const engine = await openEngine(configuration, { home, onProgress })
   try {
     onProgress('Preparing the database')
     const app: Address | undefined =
       configuration.databaseAppUrl === undefined ? undefined : { url: configuration.databaseAppUrl }
-    const prepared = await prepareDatabase({ owner: engine.owner, app, binding: configuration.tenantBinding, secrets })
+    const prepared = await prepareDatabase({
+      owner: engine.owner,
+      app,
+      binding: configuration.tenantBinding,
+      masterKeys,
+    })
     const database = new Database({
       address: prepared.app,
       server: prepared.server,
@@ -53,7 +57,8 @@ export async function startCloud(environment: Environment, onProgress: Progress 
       ...configuration,
       database,
       listenAt: prepared.server.pooled ? undefined : prepared.app,
-      secrets,
+      secrets: prepared.secrets,
+      masterKeys,
       log,
       local: configuration.services,
       remote,

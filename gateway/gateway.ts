@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { AuthProxy } from './auth-proxy/auth-proxy.ts'
 import { Clock } from './clock.ts'
 import { DeviceInfoAgent } from './device-info/device-info-agent.ts'
-import { deliver, type Parcel } from './discovery-agent/delivery.ts'
+import { deliver } from './discovery-agent/delivery.ts'
 import { DiscoveryAgent } from './discovery-agent/discovery-agent.ts'
 import { enrolledIdentity, type Identity } from './identity/enrolment.ts'
 import { ownKey } from './identity/key.ts'
@@ -52,7 +52,7 @@ export async function startGateway(settings: GatewaySettings, given: Given = {})
   const tokens = new TokenSource({ identity, key, clock, log, fetch })
   const outgoing = new Outgoing({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
 
-  const spool = await Spool.open<Parcel>({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes })
+  const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes })
   cleanUp.defer(() => spool.close())
   const registry = await Registry.open({ file: join(settings.home, 'registry.json'), log })
   cleanUp.defer(() => registry.close())
@@ -102,7 +102,7 @@ export async function startGateway(settings: GatewaySettings, given: Given = {})
 type Parts = {
   identity: Identity
   tokens: TokenSource
-  spool: Spool<Parcel>
+  spool: Spool
   monitor: LinkMonitor
   discovery: DiscoveryAgent
 }

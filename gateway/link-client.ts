@@ -62,17 +62,21 @@ export class LinkClient {
     })
   }
 
-  /** Messages as the link sends them; reading slowly makes the link send slowly. The signal ends the call. */
-  stream<Method extends DescMethod>(
+  /**
+   * Messages as the link sends them; reading slowly makes the link send slowly. The signal ends the call. `read` says what
+   * the bytes of a message become, where that is not the message itself.
+   */
+  stream<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
     request: MessageInitShape<Method['input']>,
-    { signal }: { signal: AbortSignal },
-  ): AsyncIterable<MessageShape<Method['output']>> {
+    { signal, read }: { signal: AbortSignal; read?: (bytes: Buffer) => Read },
+  ): AsyncIterable<Read> {
     const wire = wireMethod(method, interfaceOf(this.#registration, method))
+    const deserialize = (read ?? wire.responseDeserialize) as (bytes: Buffer) => Read
     const call = this.#client.makeServerStreamRequest(
       wire.path,
       wire.requestSerialize,
-      wire.responseDeserialize,
+      deserialize,
       request,
       new Metadata(),
       {},

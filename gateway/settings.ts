@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import { SetupError } from './setup-error.ts'
 
@@ -63,7 +64,7 @@ export const gatewaySettings = {
   },
   linkVendors: {
     variable: 'MILLWRIGHT_LINK_VENDORS',
-    fallback: 'millwright,siemens',
+    fallback: usualVendors.join(','),
     help: 'Prefixes of packages under which links speak, separated by commas',
     parse: vendors,
   },

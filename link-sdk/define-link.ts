@@ -5,6 +5,7 @@ import type { LinkError } from './link-error.ts'
 import type { Log } from './log.ts'
 import { faultsOf, type Manifest } from './manifest.ts'
 import type { Filter, Options } from './parameters.ts'
+import type { Updates } from './update.ts'
 
 /** Where a device is, in words of the link: whatever it put into `address` when it found the device. */
 export type Address = { readonly [field: string]: JsonValue }
@@ -52,6 +53,8 @@ export type LinkDefinition = {
   supportedProperties?: (
     call: Omit<PropertiesCall, 'keys'>,
   ) => Promise<readonly SupportedProperty[]> | readonly SupportedProperty[]
+  /** Brings firmware and other artefacts to a device. */
+  update?: Updates
 }
 
 /** A whole link: a manifest and plain functions. `runLink` makes a process of it. */

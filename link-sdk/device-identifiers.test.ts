@@ -1,30 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Asset, type Identifier, identifiersOf } from './device-identifiers.ts'
+import type { DeviceIdentifier } from '@millwright/api/proto/generated/identifiers_pb.js'
+import { type Asset, identifiersOf } from './device-identifiers.ts'
 
 const base = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1'
 const device = (fields: Asset) => identifiersOf({ functional_object_type: 'Device', ...fields }).slice(1)
-const uriOf = ({ classifiers }: Identifier) => {
-  assert.equal(classifiers?.length, 1)
-  assert.equal(classifiers[0]?.type, 'URI')
-  return classifiers[0]?.value
+const uriOf = (identifier: DeviceIdentifier | undefined) => {
+  const [classifier, ...others] = identifier?.classifiers ?? []
+  assert.deepEqual([classifier?.type, others], ['URI', []])
+  return classifier?.value
 }
-const plain = (identifiers: Identifier[]): unknown[] =>
+const plain = (identifiers: DeviceIdentifier[]): unknown[] =>
   identifiers.map((identifier) => [
     uriOf(identifier)?.replace(`${base}/Device#`, ''),
-    identifier.value?.case,
-    identifier.value?.case === 'children'
-      ? plain(identifier.value.value.value as Identifier[])
-      : identifier.value?.value,
+    identifier.value.case,
+    identifier.value.case === 'children' ? plain(identifier.value.value.value) : identifier.value.value,
   ])
 
 test('the class of the URI is the type of the asset, and its folder that of the schema', () => {
-  assert.equal(uriOf(identifiersOf({ name: 'x' })[0] ?? {}), `${base}/Asset#name`)
+  assert.equal(uriOf(identifiersOf({ name: 'x' })[0]), `${base}/Asset#name`)
   const own = {
     functional_object_schema_url: 'https://schema.example/sat/v0.8.2/sat.json',
     functional_object_type: 'Sat',
   }
-  assert.equal(uriOf(identifiersOf(own)[0] ?? {}), 'https://schema.example/sat/v0.8.2/Sat#functional_object_schema_url')
+  assert.equal(uriOf(identifiersOf(own)[0]), 'https://schema.example/sat/v0.8.2/Sat#functional_object_schema_url')
 })
 
 test('objects dissolve into their fields, with a path', () => {

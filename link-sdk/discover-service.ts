@@ -1,16 +1,21 @@
 import { once } from 'node:events'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { ServerWritableStream } from '@grpc/grpc-js'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { linkServices, ticksOf, wireService } from '@millwright/api/link-protocol.ts'
 import type { DestinationSchema } from '@millwright/api/proto/generated/address_pb.js'
-import { type DiscoverRequest, DiscoverResponseSchema } from '@millwright/api/proto/generated/discover_pb.js'
+import {
+  DiscoveredDeviceSchema,
+  type DiscoverRequest,
+  DiscoverResponseSchema,
+} from '@millwright/api/proto/generated/discover_pb.js'
 import type { SupportedFilterSchema } from '@millwright/api/proto/generated/filters_pb.js'
 import { variantOfType, variantTypeOf } from '@millwright/api/variant.ts'
 import { inBatches } from './batches.ts'
 import type { Address, Found, LinkDefinition } from './define-link.ts'
-import { identifiersOf } from './device-identifiers.ts'
+import { writeIdentifiers } from './device-identifiers.ts'
 import { LinkError, linkErrorOf, statusOf } from './link-error.ts'
 import type { Log } from './log.ts'
 import type { Parameter } from './manifest.ts'
@@ -111,18 +116,19 @@ async function send(found: AsyncIterable<Found> | Iterable<Found>, { stream, sig
 }
 
 async function* encoded(found: AsyncIterable<Found> | Iterable<Found>, sent: { devices: number; errors: number }) {
+  const writer = new BinaryWriter()
   for await (const one of found) {
-    const { isDevice, bytes } = responseOf(one)
+    const { isDevice, bytes } = responseOf(one, writer)
     sent[isDevice ? 'devices' : 'errors'] += 1
     yield bytes
   }
 }
 
 /** A device that cannot be sent is an error of that device, and the others go on. */
-function responseOf(found: Found): { isDevice: boolean; bytes: Uint8Array } {
+function responseOf(found: Found, writer: BinaryWriter): { isDevice: boolean; bytes: Uint8Array } {
   if ('error' in found) return { isDevice: false, bytes: errorBytes(found) }
   try {
-    const bytes = deviceBytes(found)
+    const bytes = deviceBytes(found, writer)
     if (bytes.byteLength <= largestMessageBytes) return { isDevice: true, bytes }
     throw new LinkError('OUT_OF_RANGE', `The device has ${bytes.byteLength} bytes, more than a message may have.`)
   } catch (thrown) {
@@ -130,10 +136,16 @@ function responseOf(found: Found): { isDevice: boolean; bytes: Uint8Array } {
   }
 }
 
-function deviceBytes({ asset, address }: Extract<Found, { asset: unknown }>): Uint8Array {
+const devicesTag = (DiscoverResponseSchema.field.devices.number << 3) | WireType.LengthDelimited
+
+function deviceBytes({ asset, address }: Extract<Found, { asset: unknown }>, writer: BinaryWriter): Uint8Array {
   const connection = address === undefined ? {} : { connectionParameterSet: parametersOf(address) }
-  const device = { identifiers: identifiersOf(asset), timestamp: ticksOf(new Date()), ...connection }
-  return toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, { devices: [device] }))
+  const rest = create(DiscoveredDeviceSchema, { timestamp: ticksOf(new Date()), ...connection })
+  // What a device that could not be written left behind must not be in this one.
+  writer.finish()
+  // Encoded messages one after the other are one message.
+  writeIdentifiers(writer.uint32(devicesTag).fork(), asset).raw(toBinary(DiscoveredDeviceSchema, rest))
+  return writer.join().finish()
 }
 
 function errorBytes({ error, address }: Extract<Found, { error: unknown }>): Uint8Array {

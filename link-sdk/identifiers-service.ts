@@ -1,6 +1,10 @@
 import { linkServices, wireService } from '@millwright/api/link-protocol.ts'
-import type { GetIdentifiersRequest, IdentifierRequest } from '@millwright/api/proto/generated/identifiers_pb.js'
-import { type Asset, type Identifier, identifiersOf } from './device-identifiers.ts'
+import type {
+  DeviceIdentifier,
+  GetIdentifiersRequest,
+  IdentifierRequest,
+} from '@millwright/api/proto/generated/identifiers_pb.js'
+import { type Asset, identifiersOf } from './device-identifiers.ts'
 import type { PropertiesLink } from './device-info-service.ts'
 import { LinkError } from './link-error.ts'
 import type { Log } from './log.ts'
@@ -29,7 +33,7 @@ export function identifiersService(link: PropertiesLink, log: Log): ServedServic
 }
 
 /** By its whole classifier, or by the name of the asset's field that it belongs to. Nothing asked for means all. */
-function isWanted({ classifiers = [] }: Identifier, requests: readonly IdentifierRequest[]): boolean {
+function isWanted({ classifiers }: DeviceIdentifier, requests: readonly IdentifierRequest[]): boolean {
   if (requests.length === 0) return true
   const uri = classifiers[0]?.value ?? ''
   const [field] = uri.slice(uri.indexOf('#') + 1).split('/')

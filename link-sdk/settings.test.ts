@@ -11,7 +11,7 @@ test('settings are arguments, then the environment, then defaults', () => {
     {
       host: '127.0.0.1',
       port: 8081,
-      vendors: ['millwright'],
+      vendors: ['millwright', 'siemens'],
       logLevel: 'info',
       registry: 'gw:50051',
     },

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
+import { usualVendors } from '@millwright/api/link-protocol.ts'
 import { type LogLevel, logLevels } from './log.ts'
 import type { LinkSettings } from './start-link.ts'
 
@@ -15,7 +16,7 @@ const known = {
     default: '127.0.0.1:50051',
     about: 'host:port of the registry of the gateway; "none" for no registration',
   },
-  vendors: { default: 'millwright', about: 'vendor prefixes of the protocol to serve, separated by commas' },
+  vendors: { default: usualVendors.join(','), about: 'vendor prefixes of the protocol to serve, separated by commas' },
   instance: { default: '', about: 'id of this instance, where several of the same link run at one gateway' },
   'log-level': { default: 'info', about: `the least that is logged: ${logLevels.join(', ')}` },
 } as const

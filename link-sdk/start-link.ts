@@ -1,5 +1,5 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import { interfaceName, ourVendor } from '@millwright/api/link-protocol.ts'
+import { interfaceName, usualVendors } from '@millwright/api/link-protocol.ts'
 import { HealthImplementation } from 'grpc-health-check'
 import type { LinkDefinition } from './define-link.ts'
 import { deviceInfoService, type PropertiesLink } from './device-info-service.ts'
@@ -9,6 +9,7 @@ import { identifiersService } from './identifiers-service.ts'
 import { type Log, type LogLevel, openLog } from './log.ts'
 import { addressInfo, keepRegistered, type Registration } from './registration.ts'
 import type { ServedService } from './unary.ts'
+import { type UpdateLink, updateService } from './update-service.ts'
 
 export type LinkSettings = {
   /** Where the link listens. */
@@ -39,7 +40,7 @@ export type RunningLink = AsyncDisposable & {
 
 /** Serves a link and keeps it registered, until it is stopped. */
 export async function startLink(link: LinkDefinition, settings: LinkSettings = {}): Promise<RunningLink> {
-  const { host = '127.0.0.1', port: wanted = 0, vendors = [ourVendor], graceMs = 5_000 } = settings
+  const { host = '127.0.0.1', port: wanted = 0, vendors = usualVendors, graceMs = 5_000 } = settings
   const log = openLog(link.manifest.id, settings.logLevel ?? 'info')
   const stopping = new AbortController()
   const services = servicesOf(link, { log, stopping: stopping.signal })
@@ -73,12 +74,20 @@ export async function startLink(link: LinkDefinition, settings: LinkSettings = {
 
 function servicesOf(link: LinkDefinition, context: { log: Log; stopping: AbortSignal }): ServedService[] {
   const { log } = context
-  const always = [driverInfoService(link.manifest, log), discoverService(link, context)]
-  return hasProperties(link) ? [...always, deviceInfoService(link, log), identifiersService(link, log)] : always
+  return [
+    driverInfoService(link.manifest, log),
+    discoverService(link, context),
+    ...(hasProperties(link) ? [deviceInfoService(link, log), identifiersService(link, log)] : []),
+    ...(hasUpdate(link) ? [updateService(link, log)] : []),
+  ]
 }
 
 function hasProperties(link: LinkDefinition): link is PropertiesLink {
   return link.properties !== undefined
+}
+
+function hasUpdate(link: LinkDefinition): link is UpdateLink {
+  return link.update !== undefined
 }
 
 function healthOf(server: Server, names: readonly string[]): HealthImplementation {
@@ -96,7 +105,7 @@ function registrationOf({ manifest }: LinkDefinition, place: Place): Registratio
   const interfaces = [...place.interfaces]
   return {
     registry: settings.registry,
-    vendor: settings.vendors?.[0] ?? ourVendor,
+    vendor: (settings.vendors ?? usualVendors)[0] ?? '',
     log,
     info: {
       ...addressInfo(settings.advertisedHost ?? host),

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { DescService } from '@bufbuild/protobuf'
 import type { ServerUnaryCall, ServiceDefinition, sendUnaryData, UntypedServiceImplementation } from '@grpc/grpc-js'
 import { LinkError, statusOf } from './link-error.ts'
@@ -10,7 +11,7 @@ export type ServedService = {
   implementation: UntypedServiceImplementation
 }
 
-type Cancellable = Pick<ServerUnaryCall<unknown, unknown>, 'cancelled' | 'once'>
+type Cancellable = EventEmitter & { cancelled: boolean }
 
 /** Aborted when the caller does not want the answer any more. */
 export function signalOf(call: Cancellable): AbortSignal {

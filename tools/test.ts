@@ -46,6 +46,7 @@ const crossing = [
   'cloud/services/authorization/access-groups.test.ts',
   'cloud/services/credentials/deliveries.test.ts',
   'cloud/services/events/stream.test.ts',
+  'cloud/services/gatekeeper/waiting.test.ts',
   'cloud/services/identity/sign-in.test.ts',
   'cloud/services/inventory/assets.test.ts',
   'cloud/services/inventory-v1/service.test.ts',

@@ -1,8 +1,9 @@
 import type { Arrival } from '../platform/http/arrival.ts'
-import { type Secrets, sameBytes } from '../platform/secrets/secrets.ts'
+import type { Secrets } from '../platform/secrets/secrets.ts'
 
 const addressHeader = 'x-millwright-client'
 const proofHeader = 'x-millwright-client-proof'
+const purpose = 'forwarded client'
 
 /**
  * When one of our processes forwards a request to another, the audit trail there must still show where the client is.
@@ -14,15 +15,16 @@ export type ClientVoucher = {
 }
 
 export function clientVoucher(secrets: Secrets): ClientVoucher {
-  const proof = (id: string, address: string) =>
-    secrets.mac('forwarded client', `${id} ${address}`).toString('base64url')
   return {
-    vouch: ({ id, address }) => ({ [addressHeader]: address, [proofHeader]: proof(id, address) }),
+    vouch: ({ id, address }) => ({
+      [addressHeader]: address,
+      [proofHeader]: secrets.mac(purpose, `${id} ${address}`).toString('base64url'),
+    }),
     addressOf({ id, headers, address }) {
       const claimed = headers[addressHeader]
       const given = headers[proofHeader]
       if (typeof claimed !== 'string' || typeof given !== 'string') return address
-      return sameBytes(Buffer.from(given), Buffer.from(proof(id, claimed))) ? claimed : address
+      return secrets.isMac(purpose, `${id} ${claimed}`, Buffer.from(given, 'base64url')) ? claimed : address
     },
   }
 }

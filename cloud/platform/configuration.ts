@@ -168,7 +168,8 @@ function masked(text: string): string {
   return text.replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
 }
 
-function closest(name: string, known: readonly string[]): string {
+/** The name that was probably meant. */
+export function closest(name: string, known: readonly string[]): string {
   return known.toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? ''
 }
 

@@ -1,4 +1,4 @@
-import { client, overHttp, type Transport } from '@millwright/api/client.ts'
+import { type AnyInput, client, overHttp, type Transport } from '@millwright/api/client.ts'
 import type { Contract } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
@@ -7,6 +7,7 @@ import { authorize, type LocalOperation, localOperation } from './operation.ts'
 import { type PeerTokens, peerScheme } from './peer-token.ts'
 import { idempotent } from './requests/idempotency.ts'
 import { type Context, type Peers, plainBody, type Service } from './service.ts'
+import { copiedFor, type RawInput } from './validation.ts'
 
 type Options = {
   /** The services that run in this process. */
@@ -23,7 +24,7 @@ export type Hub = { context: Context; operations: LocalOperation[] }
 /** Brings services together: each gets what it stands on and a way to its peers, wherever they run. */
 export function createHub(parts: Omit<Context, 'peers'>, { services, remote, peerTokens, strict }: Options): Hub {
   const local = new Map<string, Map<string, LocalOperation>>()
-  const context: Context = { ...parts, peers: peers({ local, remote, peerTokens }) }
+  const context: Context = { ...parts, peers: peers({ local, remote, peerTokens, strict }) }
   for (const service of services) {
     const handlers = service.handlers(context) as Record<string, never>
     const operations = Object.keys(service.contract.operations).map((name) => {
@@ -40,12 +41,13 @@ type Reach = {
   local: ReadonlyMap<string, ReadonlyMap<string, LocalOperation>>
   remote: ReadonlyMap<string, string>
   peerTokens: PeerTokens
+  strict: boolean
 }
 
-function peers({ local, remote, peerTokens }: Reach): Peers {
+function peers({ local, remote, peerTokens, strict }: Reach): Peers {
   return (contract, caller) => {
     const here = local.get(contract.name)
-    if (here !== undefined) return client(contract, inProcess(here, caller))
+    if (here !== undefined) return client(contract, inProcess(here, caller, { strict }))
     const url = remote.get(contract.name)
     if (url === undefined) return client(contract, unreachable)
     return client(contract, overPeer(url, caller, peerTokens))
@@ -53,7 +55,11 @@ function peers({ local, remote, peerTokens }: Reach): Peers {
 }
 
 /** The same checks as over HTTP, without the wire. */
-function inProcess(operations: ReadonlyMap<string, LocalOperation>, caller: Caller): Transport {
+function inProcess(
+  operations: ReadonlyMap<string, LocalOperation>,
+  caller: Caller,
+  { strict }: { strict: boolean },
+): Transport {
   return async (contract: Contract, name, input) => {
     const operation = operations.get(name)
     if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
@@ -62,13 +68,31 @@ function inProcess(operations: ReadonlyMap<string, LocalOperation>, caller: Call
       const { transaction: _, ...own } = caller
       const plain = { ...own, byPeer: true } as const
       authorize(operation.operation, plain)
-      const answer = await operation.invoke(structuredClone(input), plain)
+      const answer = await operation.invoke(handedOver(operation, input, { strict }), plain)
       return { status: answer.status, headers: new Headers(plainHeaders(answer.headers)), body: plainBody(answer.body) }
     } catch (error) {
       if (error instanceof Problem) throw error
       throw problemOf(error)
     }
   }
+}
+
+/**
+ * What a peer gets: a copy as far as checking it may change it. The rest is the very thing, which may be large, and which
+ * neither side changes any more; where answers are checked against their contracts, this is held to as well.
+ */
+function handedOver({ operation }: LocalOperation, input: AnyInput, { strict }: { strict: boolean }): RawInput {
+  const { body, ...rest } = input
+  const own = structuredClone(rest)
+  if (body === undefined || operation.body === undefined) return { ...own, body }
+  return { ...own, body: copiedFor(operation.body, strict ? frozen(body) : body) }
+}
+
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const member of Object.values(value)) frozen(member)
+  return value
 }
 
 function plainHeaders(headers: Readonly<Record<string, string | string[]>>): [string, string][] {

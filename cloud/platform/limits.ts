@@ -18,6 +18,8 @@ export const limits = {
   /** Event streams that one principal, and all of them together, may have open in a process. */
   streamsPerPrincipal: 20,
   streams: 1_000,
+  /** Requests that wait at the same time for an answer of another process of ours, in each process. */
+  waiting: 10_000,
   /** Bytes of a streamed answer that wait for a slow reader; more is not asked for. */
   streamBytes: 64 * 1024,
   /** How long readers of streams have, once a shutdown has ended these, to fetch what was sent. */

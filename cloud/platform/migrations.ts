@@ -4,11 +4,13 @@ import type { MigrationSource } from './database/migrations.ts'
 import { eventsMigrations } from './events/events.ts'
 import { jobsMigrations } from './jobs/jobs.ts'
 import { requestsMigrations } from './requests/idempotency.ts'
+import { secretsMigrations } from './secrets/opening.ts'
 import { tenantsMigrations } from './tenants/tenants.ts'
 
 /** The tables of the platform, in the order in which they refer to each other. Services come after them. */
 export const platformMigrations: readonly MigrationSource[] = [
   tenantsMigrations,
+  secretsMigrations,
   accessMigrations,
   auditMigrations,
   jobsMigrations,

@@ -4,12 +4,13 @@ import type { Caller } from './access/caller.ts'
 import type { Secrets } from './secrets/secrets.ts'
 
 /**
- * How one of our processes speaks to another in the name of a caller: a short-lived token under a key that is derived
- * from the master key, so only processes of this installation can make one. It is no access token: another scheme,
+ * How one of our processes speaks to another in the name of a caller: a short-lived token under a key that follows
+ * from the platform's, so only processes of this installation can make one. It is no access token: another scheme,
  * another type, another algorithm, checked by another function.
  */
 export const peerScheme = 'Peer'
 
+const purpose = 'peer calls'
 const type = 'peer+jwt'
 const lifetimeSeconds = 30
 
@@ -31,9 +32,9 @@ export type PeerTokens = {
 }
 
 export function peerTokens(secrets: Secrets): PeerTokens {
-  const key = secrets.derive('peer calls')
   return {
     sign(caller) {
+      const { version, key } = secrets.keyFor(purpose)
       const claims: Claims = {
         tenant: caller.tenantId,
         tenantName: caller.tenantName,
@@ -45,13 +46,14 @@ export function peerTokens(secrets: Secrets): PeerTokens {
         ...(caller.token === undefined ? {} : { token: caller.token }),
       }
       return new SignJWT(claims)
-        .setProtectedHeader({ alg: 'HS256', typ: type })
+        .setProtectedHeader({ alg: 'HS256', typ: type, kid: String(version) })
         .setIssuedAt()
         .setExpirationTime(`${lifetimeSeconds}s`)
         .sign(key)
     },
     async verify(token) {
-      const { payload } = await jwtVerify<Claims>(token, key, { algorithms: ['HS256'], typ: type, clockTolerance: 5 })
+      const keyOf = async ({ kid }: { kid?: string }) => secrets.keyOfVersion(purpose, Number(kid))
+      const { payload } = await jwtVerify<Claims>(token, keyOf, { algorithms: ['HS256'], typ: type, clockTolerance: 5 })
       return {
         tenantId: payload.tenant,
         tenantName: payload.tenantName,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { authorization } from '@millwright/api/authorization.ts'
 import { SignJWT } from 'jose'
@@ -8,9 +9,9 @@ import { systemCaller } from './access/system.ts'
 import { peerTokens } from './peer-token.ts'
 import { createSecrets } from './secrets/secrets.ts'
 import { type TestHub, testHub } from './testing/hub.ts'
-import { testSecrets } from './testing/server.ts'
 
-const tokens = peerTokens(testSecrets)
+const secrets = createSecrets(randomBytes(32))
+const tokens = peerTokens(secrets)
 
 describe('a token between our processes', () => {
   const caller: Caller = {
@@ -27,10 +28,10 @@ describe('a token between our processes', () => {
   test('of another installation, with another type or expired is refused', async () => {
     const stranger = peerTokens(createSecrets(Buffer.alloc(32, 7)))
     await assert.rejects(tokens.verify(await stranger.sign(caller)))
-    const key = testSecrets.derive('peer calls')
+    const { key } = secrets.keyFor('peer calls')
     const sign = (typ: string, expires: string) =>
       new SignJWT({ tenant: caller.tenantId })
-        .setProtectedHeader({ alg: 'HS256', typ })
+        .setProtectedHeader({ alg: 'HS256', typ, kid: '1' })
         .setExpirationTime(expires)
         .sign(key)
     await assert.rejects(tokens.verify(await sign('at+jwt', '1m')))

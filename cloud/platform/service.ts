@@ -8,6 +8,8 @@ import type { MigrationSource } from './database/migrations.ts'
 import type { Feed } from './events/feed.ts'
 import type { JobKinds, Jobs } from './jobs/jobs.ts'
 import type { Log } from './log.ts'
+import type { Safe } from './secrets/safe.ts'
+import type { SealedColumn } from './secrets/sealed-column.ts'
 import type { Secrets } from './secrets/secrets.ts'
 import type { TenantDirectory } from './tenants/tenants.ts'
 
@@ -16,7 +18,10 @@ export type Context = {
   readonly database: Database
   readonly access: AccessCache
   readonly tenants: TenantDirectory
+  /** Seals and authenticates what belongs to the platform itself. */
   readonly secrets: Secrets
+  /** Seals what belongs to a tenant. */
+  readonly safe: Safe
   readonly jobs: Jobs
   /** What streams of events read from. */
   readonly feed: Feed
@@ -92,6 +97,8 @@ export type Service<C extends Contract = Contract> = {
   readonly jobs?: (context: Context) => JobKinds
   /** What must be there before the service starts, made by the owner of the database. Runs at every start. */
   readonly prepare?: (owner: Owner, secrets: Secrets) => Promise<void>
+  /** Where it keeps what was sealed, so that rotating keys reaches all of it. */
+  readonly sealed?: readonly SealedColumn[]
 }
 
 export function service<C extends Contract>(description: Service<C>): Service<C> {

@@ -4,6 +4,7 @@ import { type FieldError, Problem, type ProblemCode } from '@millwright/api/prob
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { TSchema } from 'typebox'
+import { mapMembers, type PlainObject } from './plain-object.ts'
 
 /** How many faults of one request are told at once. */
 const errorsTold = 50
@@ -79,6 +80,33 @@ function onFirstUse(ajv: Ajv2020, schema: TSchema): () => ValidateFunction {
     compiled ??= ajv.compile(schema)
     return compiled
   }
+}
+
+const changing = new WeakMap<object, boolean>()
+
+/** Whether a value may be another after it was checked: defaults are filled in, and some texts are lowercased. */
+function changesValues(schema: TSchema): boolean {
+  const known = changing.get(schema)
+  if (known !== undefined) return known
+  let isFound = false
+  JSON.stringify(schema, (name, value) => {
+    if (name === 'default' || name === 'lowercased') isFound = true
+    return isFound ? undefined : value
+  })
+  changing.set(schema, isFound)
+  return isFound
+}
+
+/** A copy of a value as far as checking it may change it; the rest is the value's own. */
+export function copiedFor(schema: TSchema, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !changesValues(schema)) return value
+  const { properties, items } = schema as { properties?: Record<string, TSchema>; items?: TSchema }
+  if (Array.isArray(value) && items !== undefined) return value.map((entry) => copiedFor(items, entry))
+  if (Array.isArray(value) || properties === undefined) return structuredClone(value)
+  return mapMembers(value as PlainObject, (member, name) => {
+    const described = Object.hasOwn(properties, name) ? properties[name] : undefined
+    return described === undefined ? member : copiedFor(described, member)
+  })
 }
 
 function refuseQuery(query: unknown): void {

@@ -12,7 +12,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { Spool } from '../spool/spool.ts'
 import { Turns } from '../turns.ts'
 import { type Wanted, wantedOf } from './definition.ts'
-import type { Parcel } from './delivery.ts'
+import { endParcel, foundParcel } from './delivery.ts'
 import { Findings } from './findings.ts'
 import { type Locked, lockedOf } from './locked.ts'
 import { scan } from './scan.ts'
@@ -22,7 +22,7 @@ type Options = {
   outgoing: Outgoing
   registry: Registry
   monitor: LinkMonitor
-  spool: Spool<Parcel>
+  spool: Spool
   log: Log
   renewEveryMs?: number | undefined
 }
@@ -96,7 +96,7 @@ export class DiscoveryAgent {
     const { spool } = this.#options
     let sequence = 0
     const findings = new Findings((batch) => {
-      const parcel: Parcel = { kind: 'found', jobId: held.job.id, lease: held.lease, sequence: sequence++, ...batch }
+      const parcel = foundParcel({ jobId: held.job.id, lease: held.lease, sequence: sequence++, batch })
       return spool.append(parcel, this.#stopping.signal)
     })
     held.note('Scanning')
@@ -120,7 +120,8 @@ export class DiscoveryAgent {
     const locked = new Map<string, Locked>()
     const onWaiting = (why: string) => held.note(why)
     try {
-      for await (const { devices, errors } of scan({ registration, wanted, signal: held.signal, onWaiting })) {
+      const lookUp = () => this.#options.registry.find(registration.appInstanceId)
+      for await (const { devices, errors } of scan({ registration, lookUp, wanted, signal: held.signal, onWaiting })) {
         const told = errors.filter((error) => {
           const one = locked.size < mostLocked ? lockedOf(error) : undefined
           if (one !== undefined) locked.set(one.place.key, one)
@@ -152,7 +153,7 @@ export class DiscoveryAgent {
   /** Behind its findings, so that they are there when the cloud hears of the end. */
   async #end(held: HeldJob, { state, message }: Ending): Promise<void> {
     const said = message === undefined ? {} : { message: message.slice(0, workflowLimits.message) }
-    const parcel: Parcel = { kind: 'end', jobId: held.job.id, lease: held.lease, state, ...said }
+    const parcel = endParcel(held.lease, { jobId: held.job.id, state, ...said })
     await this.#options.spool.append(parcel, this.#stopping.signal)
   }
 }

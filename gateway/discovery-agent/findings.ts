@@ -13,7 +13,8 @@ export const batchLimits = {
   ageMs: 1_000,
 } as const
 
-export type Batch = { assets: Document[]; errors: DeviceError[]; uses: CredentialUse[] }
+/** What is handed in at once, printed: it goes to the disk and to the cloud as it is. */
+export type Batch = { assets: string[]; errors: string[]; uses: string[] }
 
 /** Which credentials were tried at an address, and whether they were right. */
 export type Use = Omit<CredentialUse, 'asset'>
@@ -43,12 +44,14 @@ export class Findings {
   async add({ devices = [], errors = [], uses = [] }: Finding): Promise<void> {
     for (const { mapped, use } of devices) {
       const fault = errorOfMapping(mapped)
-      const asset = mapped.asset === undefined ? undefined : await this.#addAsset(mapped.asset)
-      if (use !== undefined) await this.#addUse(use, asset)
-      if (fault !== undefined) await this.#addError(fault)
+      const piece = mapped.asset === undefined ? undefined : pieceOfAsset(mapped.asset)
+      if (piece !== undefined) await this.#put(piece)
+      if (use !== undefined && piece?.kind === 'assets') this.#putBeside(use)
+      else if (use !== undefined) await this.#put(pieceOf('uses', use))
+      if (fault !== undefined) await this.#put(pieceOf('errors', fault))
     }
-    for (const error of errors) await this.#addError(error)
-    for (const use of uses) await this.#addUse(use)
+    for (const error of errors) await this.#put(pieceOf('errors', error))
+    for (const use of uses) await this.#put(pieceOf('uses', use))
   }
 
   /** Hands in what is there; back when all of it is safe. Throws when something could not be kept. */
@@ -76,40 +79,44 @@ export class Findings {
     else this.flush().catch(() => undefined)
   }
 
-  /** Its place in the batch; undefined when it is too large for any. */
-  async #addAsset(asset: Document): Promise<number | undefined> {
-    const bytes = Buffer.byteLength(JSON.stringify(asset))
-    if (bytes > batchLimits.bytes) {
-      const description = `A device tells ${bytes} bytes about itself, more than the ${batchLimits.bytes} that can be taken over`
-      await this.#addError({ code: Code.OUT_OF_RANGE, description })
-      return undefined
-    }
-    if (this.#batch.assets.length >= batchLimits.assets) await this.flush()
-    await this.#makeRoom(bytes)
-    this.#batch.assets.push(asset)
-    this.counts.found += 1
-    return this.#batch.assets.length - 1
+  /** A promise only where there is no room: most of what is found has some. */
+  #put(piece: Piece): Promise<void> | undefined {
+    if (!this.#hasRoomFor(piece)) return this.flush().then(() => this.#keep(piece))
+    this.#keep(piece)
+    return undefined
   }
 
-  /** Beside the asset that it is about, however full the batch is: a use is small. */
-  async #addUse(use: Use, asset?: number): Promise<void> {
-    if (asset === undefined && this.#batch.uses.length >= batchLimits.uses - batchLimits.assets) await this.flush()
-    this.#batch.uses.push({ ...use, ...(asset === undefined ? {} : { asset }) })
-    this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
-  }
-
-  async #addError(error: DeviceError): Promise<void> {
-    if (this.#batch.errors.length >= batchLimits.errors) await this.flush()
-    await this.#makeRoom(Buffer.byteLength(JSON.stringify(error)))
-    this.#batch.errors.push(error)
-    this.counts.errors += 1
-  }
-
-  async #makeRoom(bytes: number): Promise<void> {
-    if (this.#bytes + bytes > batchLimits.bytes) await this.flush()
+  #keep({ kind, text, bytes }: Piece): void {
+    this.#batch[kind].push(text)
     this.#bytes += bytes
+    if (kind !== 'uses') this.counts[kind === 'assets' ? 'found' : 'errors'] += 1
     this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
   }
+
+  /** Beside the last asset, which it is about, however full the batch is: a use is small. */
+  #putBeside(use: Use): void {
+    this.#keep(pieceOf('uses', { ...use, asset: this.#batch.assets.length - 1 }))
+  }
+
+  #hasRoomFor({ kind, bytes }: Piece): boolean {
+    // Some room for uses is left to those that stand beside an asset.
+    const most = kind === 'uses' ? batchLimits.uses - batchLimits.assets : batchLimits[kind]
+    return this.#batch[kind].length < most && this.#bytes + bytes <= batchLimits.bytes
+  }
+}
+
+type Piece = { kind: keyof Batch; text: string; bytes: number }
+
+function pieceOf(kind: Piece['kind'], value: Document | DeviceError | CredentialUse): Piece {
+  const text = JSON.stringify(value)
+  return { kind, text, bytes: Buffer.byteLength(text) }
+}
+
+function pieceOfAsset(asset: Document): Piece {
+  const piece = pieceOf('assets', asset)
+  if (piece.bytes <= batchLimits.bytes) return piece
+  const description = `A device tells ${piece.bytes} bytes about itself, more than the ${batchLimits.bytes} that can be taken over`
+  return pieceOf('errors', { code: Code.OUT_OF_RANGE, description })
 }
 
 function emptyBatch(): Batch {

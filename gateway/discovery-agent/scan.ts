@@ -2,11 +2,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
 import { linkServices } from '@millwright/api/link-protocol.ts'
 import type { ConnectionParameterSet, DestinationSchema } from '@millwright/api/proto/generated/address_pb.js'
-import type { DiscoveredDevice } from '@millwright/api/proto/generated/discover_pb.js'
 import { BackOff, pause } from '../back-off.ts'
 import { isServiceError, LinkClient, offers } from '../link-client.ts'
 import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'
 import { documentOf } from '../mapping/document.ts'
+import { type DeviceReadings, readDiscovered } from '../mapping/reading.ts'
 import type { Registration } from '../registry/registration.ts'
 import type { Wanted } from './definition.ts'
 import { errorOfLink, type FoundError } from './device-error.ts'
@@ -24,6 +24,8 @@ const patienceMs = { busy: 15 * 60_000, away: 10_000 } as const
 
 type Scan = {
   registration: Registration
+  /** Where the link is by now. */
+  lookUp?: () => Registration | undefined
   wanted: Wanted
   /** None: look everywhere. */
   targets?: Target[]
@@ -34,14 +36,16 @@ type Scan = {
 
 /** Has a link discover devices, by whichever interface it has. Ends early, without an error, when the signal says so. */
 export async function* scan(options: Scan): AsyncGenerator<Found> {
-  const { registration, signal, onWaiting } = options
+  const { signal, onWaiting } = options
   const backOff = new BackOff({ firstMs: 500, longestMs: 15_000 })
   const beganAtMs = performance.now()
   for (;;) {
     let hasBegun = false
+    // A link that was started again may be at another address.
+    const registration = options.lookUp?.() ?? options.registration
     using link = new LinkClient(registration)
     try {
-      for await (const found of discover(link, options)) {
+      for await (const found of discover(link, { ...options, registration })) {
         hasBegun = true
         yield found
       }
@@ -76,14 +80,14 @@ async function* discoverNow(link: LinkClient, { wanted, targets = [], signal }: 
     options: wanted.options.map(parameter),
     target: targets,
   }
-  const stream = link.stream(linkServices.discover.method.discoverDevices, request, { signal })
+  const stream = link.stream(linkServices.discover.method.discoverDevices, request, { signal, read: readDiscovered })
   for await (const { devices, errors } of stream) {
     yield { devices: devices.map(foundDevice), errors: errors.map(errorOfLink) }
   }
 }
 
-function foundDevice({ identifiers, connectionParameterSet: connection }: DiscoveredDevice): FoundDevice {
-  return { mapped: assetOfDevice(identifiers), ...(connection === undefined ? {} : { connection }) }
+function foundDevice({ readings, connectionParameterSet: connection }: DeviceReadings): FoundDevice {
+  return { mapped: assetOfDevice(readings), ...(connection === undefined ? {} : { connection }) }
 }
 
 /** The first generation began a discovery, subscribed to what it found, and stopped it. */

@@ -1,3 +1,4 @@
+import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
 import { pause } from '../back-off.ts'
@@ -82,20 +83,23 @@ export class HeldJob {
 
   async #keep(): Promise<void> {
     const signal = AbortSignal.any([this.#done.signal, this.#stopping.signal])
-    for (;;) {
-      await pause(this.#renewEveryMs, signal)
-      if (signal.aborted) return
-      if (this.#lostAtMs === undefined) await this.#renew()
-      else if (performance.now() - this.#lostAtMs > adoptWithinMs) this.stop('abandoned')
+    const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    while (!signal.aborted) {
+      const askedAtMs = performance.now()
+      if (this.#lostAtMs === undefined) await Promise.race([this.#renew(), over])
+      else if (askedAtMs - this.#lostAtMs > adoptWithinMs) this.stop('abandoned')
+      await pause(Math.max(0, this.#renewEveryMs - (performance.now() - askedAtMs)), signal)
     }
   }
 
+  /** The cloud answers when it is time for the next one, or as soon as the job is canceled. */
   async #renew(): Promise<void> {
     const lease = this.#lease
+    const waitSeconds = Math.min(Math.floor(this.#renewEveryMs / 1_000), gatekeeperLimits.renewalWaitSeconds)
     try {
       const { data } = await this.#outgoing.gatekeeper.renewLease({
         params: { id: lease },
-        body: { data: { jobId: this.job.id, ...this.#note } },
+        body: { data: { jobId: this.job.id, waitSeconds, ...this.#note } },
       })
       if (data.cancelRequested) this.stop('canceled')
     } catch (error) {

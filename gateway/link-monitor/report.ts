@@ -2,8 +2,8 @@ import { gatekeeperLimits, type LinkReport } from '@millwright/api/gatekeeper.ts
 import { endpointOf, type Registration } from '../registry/registration.ts'
 import type { Inspection } from './inspection.ts'
 
-/** A body of the cloud holds a mebibyte; a report stays well below. */
-export const reportBytes = 900 * 1024
+/** The cloud takes so much in one request; its envelope needs a little. */
+export const reportBytes = gatekeeperLimits.linkReportBytes - 64 * 1024
 
 /** One link, as the cloud is told about it. */
 export function reportOf(registration: Registration, inspection: Inspection): LinkReport {

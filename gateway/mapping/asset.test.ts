@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { assetSchema, baseSchemaUrl } from '@millwright/api/asset-schema.ts'
-import { DiscoveredDeviceSchema } from '@millwright/api/proto/generated/discover_pb.js'
-import { DeviceIdentifierSchema } from '@millwright/api/proto/generated/identifiers_pb.js'
+import {
+  type DiscoveredDevice,
+  DiscoveredDeviceSchema,
+  DiscoverResponseSchema,
+} from '@millwright/api/proto/generated/discover_pb.js'
+import type { DeviceIdentifierSchema } from '@millwright/api/proto/generated/identifiers_pb.js'
 import { identifiersOf } from '@millwright/link-sdk/device-identifiers.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { assetOfDevice, assetOfDocument } from './asset.ts'
+import { type Reading, readDiscovered } from './reading.ts'
 
 const now = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1/Device#'
 const former = 'https://schema.industrial-assets.io/base/v0.12.0/Asset#'
@@ -19,7 +24,13 @@ const container = (uri: string, ...value: Init[]): Init => ({
   classifiers: at(uri),
   value: { case: 'children', value: { value } },
 })
-const mapped = (...identifiers: Init[]) => assetOfDevice(identifiers.map((one) => create(DeviceIdentifierSchema, one)))
+const mapped = (...identifiers: Init[]) => assetOfDevice(readingsOf(create(DiscoveredDeviceSchema, { identifiers })))
+
+/** As they come from the wire. */
+function readingsOf(device: DiscoveredDevice): Reading[] {
+  const bytes = toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, { devices: [device] }))
+  return readDiscovered(Buffer.from(bytes)).devices[0]?.readings ?? []
+}
 
 const mac = container(
   `${now}asset_identifiers`,
@@ -320,7 +331,7 @@ test('reads the bytes of a device as they are on the wire', () => {
     DiscoveredDeviceSchema,
     Buffer.concat([field(1, identifier), Buffer.from([0x19]), Buffer.alloc(8)]),
   )
-  assert.deepEqual(assetOfDevice(device.identifiers).faults, [{ pointer: '/asset_identifiers', detail: 'is missing' }])
+  assert.deepEqual(assetOfDevice(readingsOf(device)).faults, [{ pointer: '/asset_identifiers', detail: 'is missing' }])
   assert.equal(device.identifiers[0]?.value.value, 'Pump')
 })
 

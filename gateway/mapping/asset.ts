@@ -1,31 +1,30 @@
 import { assetLimits, baseSchemaUrl } from '@millwright/api/asset-schema.ts'
-import type { DeviceIdentifier } from '@millwright/api/proto/generated/identifiers_pb.js'
 import { decodeDevice } from './decode.ts'
 import { type Document, documentOf, documentsOf, textOf } from './document.ts'
 import { type Fault, fitMembers, hasMember } from './fit.ts'
 import { modernised } from './modernise.ts'
-import { respelled } from './spelling.ts'
+import type { Reading } from './reading.ts'
+import { respell } from './spelling.ts'
 
 /** What a device became: an asset, or nothing when nothing says which device it is. */
 export type Mapped = { asset?: Document; faults: Fault[] }
 
 /** The asset that a device of the current interface describes. */
-export function assetOfDevice(identifiers: readonly Pick<DeviceIdentifier, 'value' | 'classifiers'>[]): Mapped {
-  const { document, className } = decodeDevice(identifiers)
+export function assetOfDevice(readings: readonly Reading[]): Mapped {
+  const { document, className } = decodeDevice(readings)
   return assetOfDocument(document, className)
 }
 
 /** The asset that a document of either generation describes. */
 export function assetOfDocument(document: Document, className?: string): Mapped {
-  const modern = documentOf(respelled(modernised(document, className)))
+  const modern = modernised(document, className)
+  respell(modern)
   const type = String(modern.functional_object_type)
   const { known, others } = divided(modern, type)
   const faults: Fault[] = []
   const annotations = [...documentsOf(known.instance_annotations), ...annotationsFrom(others, faults)]
-  const fitted = fitMembers(annotations.length === 0 ? known : { ...known, instance_annotations: annotations }, type, {
-    pointer: '',
-    faults,
-  })
+  const whole = annotations.length === 0 ? known : { ...known, instance_annotations: annotations }
+  const fitted = fitMembers(whole, type, faults)
   const identifiers = documentsOf(fitted.asset_identifiers)
   const derived = identifiers.length === 0 ? derivedIdentifiers(fitted) : []
   const all = distinct([...identifiers, ...derived])
@@ -37,12 +36,11 @@ export function assetOfDocument(document: Document, className?: string): Mapped 
 }
 
 function divided(document: Document, type: string): { known: Document; others: Document } {
-  const entries = Object.entries(document)
-  const ofClass = ([name]: [string, unknown]) => hasMember(type, name)
-  return {
-    known: Object.fromEntries(entries.filter(ofClass)),
-    others: Object.fromEntries(entries.filter((entry) => !ofClass(entry))),
-  }
+  const names = Object.keys(document)
+  if (names.every((name) => hasMember(type, name))) return { known: document, others: {} }
+  const members = (isOfClass: boolean) =>
+    Object.entries(document).filter(([name]) => hasMember(type, name) === isOfClass)
+  return { known: Object.fromEntries(members(true)), others: Object.fromEntries(members(false)) }
 }
 
 /** Fields of a schema that builds on the base are kept as annotations: the base schema has no other place for them. */
@@ -84,9 +82,7 @@ function derivedIdentifiers(asset: Document): Document[] {
     if (mac !== undefined) candidates.push({ asset_identifier_type: 'MacIdentifier', mac_address: mac })
   }
   // What was derived is no field that the device sent: when it does not fit, nobody has to hear of it.
-  return documentsOf(
-    fitMembers({ asset_identifiers: candidates }, 'RelatedAsset', { pointer: '', faults: [] }).asset_identifiers,
-  )
+  return documentsOf(fitMembers({ asset_identifiers: candidates }, 'RelatedAsset', []).asset_identifiers)
 }
 
 function decodedText(link: unknown): string {
@@ -99,5 +95,6 @@ function decodedText(link: unknown): string {
 }
 
 function distinct(identifiers: readonly Document[]): Document[] {
+  if (identifiers.length < 2) return [...identifiers]
   return [...new Map(identifiers.map((one) => [JSON.stringify(one), one])).values()].slice(0, assetLimits.identifiers)
 }

@@ -8,11 +8,12 @@ export function isDocument(value: unknown): value is Document {
 
 /** The documents in a list, or the one that stands where a list should. */
 export function documentsOf(value: unknown): Document[] {
-  return [value].flat().filter(isDocument)
+  return Array.isArray(value) ? value.filter(isDocument) : isDocument(value) ? [value] : []
 }
 
 /** The one document that is meant; several that stand for one are laid over each other. */
 export function documentOf(value: unknown): Document {
+  if (isDocument(value)) return value
   // Made anew rather than assigned: a member may have any name.
   return Object.fromEntries(documentsOf(value).flatMap((one) => Object.entries(one)))
 }
@@ -25,5 +26,13 @@ export function textOf(value: unknown): string | undefined {
 
 /** Without the members that say nothing. */
 export function compact(document: Document): Document {
-  return Object.fromEntries(Object.entries(document).filter(([, value]) => value !== undefined))
+  const kept: Document = {}
+  for (const name in document) if (document[name] !== undefined) setMember(kept, name, document[name])
+  return kept
+}
+
+/** A member may have any name, also the one that stands for what an object inherits. */
+export function setMember(document: Document, name: string, value: unknown): void {
+  if (name !== '__proto__') document[name] = value
+  else Object.defineProperty(document, name, { value, enumerable: true, configurable: true, writable: true })
 }

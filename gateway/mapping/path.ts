@@ -37,7 +37,7 @@ const knownHosts = /^https?:\/\/(schema\.)?industrial-assets\.io\//i
 export function placeOf(classifiers: readonly SemanticClassifier[]): Place | undefined {
   const addresses = classifiers.filter(({ type, value }) => type.toUpperCase() === 'URI' && value.includes('#'))
   const address = addresses.find(({ value }) => knownHosts.test(value)) ?? addresses[0]
-  if (address !== undefined) return placeFromAddress(address.value)
+  if (address !== undefined) return placeAt(address.value)
   for (const { type, value } of classifiers) {
     const path = type.toUpperCase() === 'IRDI' ? irdis[value.trim().replace(/#\d+$/, '')] : undefined
     if (path !== undefined) return { path: path.map((name) => ({ name })) }
@@ -45,20 +45,7 @@ export function placeOf(classifiers: readonly SemanticClassifier[]): Place | und
   return undefined
 }
 
-/** The devices of one scan have the same addresses again and again. */
-const known = new Map<string, Place | undefined>()
-const remembered = 5_000
-
-function placeFromAddress(address: string): Place | undefined {
-  const before = known.get(address)
-  if (before !== undefined) return before
-  const place = readAddress(address)
-  if (known.size >= remembered) known.clear()
-  known.set(address, place)
-  return place
-}
-
-function readAddress(address: string): Place | undefined {
+function placeAt(address: string): Place | undefined {
   const [base = '', ...fragment] = address.split('#')
   const path = pathOf(fragment.join('#'))
   const className = base.replace(/\/$/, '').split('/').at(-1)
@@ -87,8 +74,17 @@ function stepOf(part: string): Step {
   return name === undefined || name === '' ? { name: part } : { name, index: Number(index) }
 }
 
+const belows = new WeakMap<readonly Step[], WeakMap<readonly Step[], readonly Step[]>>()
+
 /** What is left of a path below another; one that does not lie below it counts from there. */
-export function below(path: readonly Step[], parent: readonly Step[]): Step[] {
+export function below(path: readonly Step[], parent: readonly Step[]): readonly Step[] {
+  if (parent.length === 0) return path
+  const ofParent = belows.get(parent) ?? new WeakMap<readonly Step[], readonly Step[]>()
+  belows.set(parent, ofParent)
+  const known = ofParent.get(path)
+  if (known !== undefined) return known
   const isBelow = parent.every(({ name }, depth) => path[depth]?.name === name)
-  return isBelow ? path.slice(parent.length) : [...path]
+  const left = isBelow ? path.slice(parent.length) : path
+  ofParent.set(path, left)
+  return left
 }

@@ -39,29 +39,36 @@ export function ipv6Address(text: string): string {
   return [...head, ...Array<string>(gap).fill('0'), ...tail].join(':')
 }
 
-const spellings: Readonly<Record<string, (text: string) => string>> = {
-  mac_address: macAddress,
-  ipv6_address: ipv6Address,
-  operation_name: operationName,
-  mode_name: (name) => name.trim().toLowerCase(),
+const spellings: ReadonlyMap<string, (text: string) => string> = new Map([
+  ['mac_address', macAddress],
+  ['ipv6_address', ipv6Address],
+  ['operation_name', operationName],
+  ['mode_name', (name: string) => name.trim().toLowerCase()],
+])
+
+/** Writes everything in a document the one way. The document is changed: it is whoever's own who has it respelled. */
+export function respell(document: Document): void {
+  for (const name of Object.keys(document)) {
+    const value = document[name]
+    if (typeof value === 'string') document[name] = spellings.get(name)?.(value) ?? value
+    else if (Array.isArray(value)) respellEach(value, spellings.get(name))
+    else if (isDocument(value)) respell(value)
+  }
+  nameFirmware(document)
 }
 
-/** A document with everything in it written the one way. */
-export function respelled(value: unknown, name = ''): unknown {
-  if (Array.isArray(value)) return value.map((entry) => respelled(entry, name))
-  if (isDocument(value)) return respelledMembers(value)
-  const spelling = Object.hasOwn(spellings, name) ? spellings[name] : undefined
-  return typeof value === 'string' && spelling !== undefined ? spelling(value) : value
-}
-
-function respelledMembers(document: Document): Document {
-  const members = Object.entries(document).map(([name, value]) => [name, respelled(value, name)])
-  return firmwareNamed(Object.fromEntries(members))
+function respellEach(values: unknown[], spelling: ((text: string) => string) | undefined): void {
+  for (const [index, value] of values.entries()) {
+    if (isDocument(value)) respell(value)
+    else if (Array.isArray(value)) respellEach(value, spelling)
+    else if (typeof value === 'string' && spelling !== undefined) values[index] = spelling(value)
+  }
 }
 
 /** Some links write the name of the firmware in small letters: it is the same firmware. */
-function firmwareNamed(document: Document): Document {
-  const isSoftware = document.asset_identifier_type === 'SoftwareIdentifier'
-  const isFirmware = isSoftware && typeof document.name === 'string' && /^firmware$/i.test(document.name.trim())
-  return isFirmware ? { ...document, name: 'Firmware' } : document
+function nameFirmware(document: Document): void {
+  const { asset_identifier_type: type, name } = document
+  if (type === 'SoftwareIdentifier' && typeof name === 'string' && /^firmware$/i.test(name.trim())) {
+    document.name = 'Firmware'
+  }
 }

@@ -1,19 +1,19 @@
 import { crc32 } from 'node:zlib'
 
-/** How an entry lies in a file: its length, a checksum, its JSON. */
+/** How an entry lies in a file: its length, a checksum, its text. */
 
 const headerBytes = 8
 
 /** No entry is larger: what says so is not one of ours. */
 export const largestEntryBytes = 16 * 1024 * 1024
 
-export function recordOf(entry: unknown): Buffer {
-  const payload = Buffer.from(JSON.stringify(entry))
-  if (payload.length > largestEntryBytes) throw new RangeError(`An entry of ${payload.length} bytes is too large`)
-  const record = Buffer.allocUnsafe(headerBytes + payload.length)
-  record.writeUInt32LE(payload.length, 0)
-  record.writeUInt32LE(crc32(payload), 4)
-  payload.copy(record, headerBytes)
+export function recordOf(entry: string): Buffer {
+  const length = Buffer.byteLength(entry)
+  if (length > largestEntryBytes) throw new RangeError(`An entry of ${length} bytes is too large`)
+  const record = Buffer.allocUnsafe(headerBytes + length)
+  record.write(entry, headerBytes)
+  record.writeUInt32LE(length, 0)
+  record.writeUInt32LE(crc32(record.subarray(headerBytes)), 4)
   return record
 }
 
@@ -23,12 +23,12 @@ export type Read = (position: number, length: number) => Promise<Buffer>
  * The entry at a position and where the next one begins; undefined when there is none: at the end, and where a crash
  * tore the last one.
  */
-export async function entryAt(read: Read, position: number): Promise<{ entry: unknown; next: number } | undefined> {
+export async function entryAt(read: Read, position: number): Promise<{ entry: string; next: number } | undefined> {
   const header = await read(position, headerBytes)
   if (header.length < headerBytes) return undefined
   const length = header.readUInt32LE(0)
   if (length === 0 || length > largestEntryBytes) return undefined
   const payload = await read(position + headerBytes, length)
   if (payload.length < length || crc32(payload) !== header.readUInt32LE(4)) return undefined
-  return { entry: JSON.parse(payload.toString('utf8')), next: position + headerBytes + length }
+  return { entry: payload.toString('utf8'), next: position + headerBytes + length }
 }

@@ -63,7 +63,7 @@ export class Segment {
     this.#size += record.length
   }
 
-  entryAt(position: number): Promise<{ entry: unknown; next: number } | undefined> {
+  entryAt(position: number): Promise<{ entry: string; next: number } | undefined> {
     return entryAt((from, length) => this.#read(from, length), position)
   }
 

@@ -9,18 +9,20 @@ import { temporaryFolder, until } from '../testing.ts'
 import { Spool } from './spool.ts'
 
 type Entry = { number: number; text?: string }
+const printed = (entry: Entry) => JSON.stringify(entry)
+const entryIn = (text: string): Entry => JSON.parse(text)
 
-async function drain(spool: Spool<Entry>): Promise<number[]> {
+async function drain(spool: Spool): Promise<number[]> {
   const numbers: number[] = []
   const stopping = new AbortController()
-  const delivering = spool.deliver(async ({ number }) => void numbers.push(number), stopping.signal)
+  const delivering = spool.deliver(async (text) => void numbers.push(entryIn(text).number), stopping.signal)
   await spool.settled(stopping.signal)
   stopping.abort()
   await delivering
   return numbers
 }
 
-const opened = (folder: string, limitBytes = 1_000_000) => Spool.open<Entry>({ folder, limitBytes })
+const opened = (folder: string, limitBytes = 1_000_000) => Spool.open({ folder, limitBytes })
 
 function segmentsIn(folder: string): string[] {
   return readdirSync(folder)
@@ -32,11 +34,11 @@ describe('the spool', () => {
   test('delivers in order, also what another start appended', async () => {
     const folder = temporaryFolder()
     const first = await opened(folder)
-    await Promise.all([1, 2, 3].map((number) => first.append({ number })))
+    await Promise.all([1, 2, 3].map((number) => first.append(printed({ number }))))
     await first.close()
     const second = await opened(folder)
     assert.equal(second.waiting, 3)
-    await second.append({ number: 4 })
+    await second.append(printed({ number: 4 }))
     assert.deepEqual(await drain(second), [1, 2, 3, 4])
     assert.equal(second.waitingBytes, 0)
     await second.close()
@@ -49,12 +51,12 @@ describe('the spool', () => {
     const spool = await opened(temporaryFolder())
     const tried: number[] = []
     const stopping = new AbortController()
-    const delivering = spool.deliver(async ({ number }) => {
-      tried.push(number)
+    const delivering = spool.deliver(async (text) => {
+      tried.push(entryIn(text).number)
       if (tried.length < 3) throw new Error('the line is down')
     }, stopping.signal)
-    await spool.append({ number: 1 })
-    await spool.append({ number: 2 })
+    await spool.append(printed({ number: 1 }))
+    await spool.append(printed({ number: 2 }))
     await spool.settled(stopping.signal)
     stopping.abort()
     await delivering
@@ -66,10 +68,10 @@ describe('the spool', () => {
     const folder = temporaryFolder()
     const spool = await opened(folder, 2_500_000)
     const text = 'x'.repeat(1_000_000)
-    await spool.append({ number: 1, text })
-    await spool.append({ number: 2, text })
+    await spool.append(printed({ number: 1, text }))
+    await spool.append(printed({ number: 2, text }))
     let isAppended = false
-    const third = spool.append({ number: 3, text }).then(() => {
+    const third = spool.append(printed({ number: 3, text })).then(() => {
       isAppended = true
     })
     await new Promise((resolve) => setImmediate(resolve))
@@ -77,7 +79,7 @@ describe('the spool', () => {
     assert.ok(spool.waitingBytes <= 2_500_000)
     const numbers: number[] = []
     const stopping = new AbortController()
-    const delivering = spool.deliver(async ({ number }) => void numbers.push(number), stopping.signal)
+    const delivering = spool.deliver(async (text) => void numbers.push(entryIn(text).number), stopping.signal)
     await third
     await until(() => numbers.length === 3)
     await spool.settled(stopping.signal)
@@ -89,9 +91,12 @@ describe('the spool', () => {
 
   test('ends the wait of whoever must not wait any longer', async () => {
     const spool = await opened(temporaryFolder(), 2_000)
-    await spool.append({ number: 1, text: 'x'.repeat(1_900) })
+    await spool.append(printed({ number: 1, text: 'x'.repeat(1_900) }))
     const stopping = new AbortController()
-    const refused = assert.rejects(spool.append({ number: 2, text: 'x'.repeat(1_900) }, stopping.signal), /full/)
+    const refused = assert.rejects(
+      spool.append(printed({ number: 2, text: 'x'.repeat(1_900) }), stopping.signal),
+      /full/,
+    )
     stopping.abort()
     await refused
     assert.equal(spool.waiting, 1)
@@ -101,7 +106,7 @@ describe('the spool', () => {
   test('goes on over many files', async () => {
     const folder = temporaryFolder()
     const spool = await opened(folder, 100_000_000)
-    for (let number = 0; number < 12; number++) await spool.append({ number, text: 'x'.repeat(1_500_000) })
+    for (let number = 0; number < 12; number++) await spool.append(printed({ number, text: 'x'.repeat(1_500_000) }))
     assert.ok(segmentsIn(folder).length > 2)
     await spool.close()
     const again = await opened(folder, 100_000_000)
@@ -123,7 +128,7 @@ describe('the spool', () => {
           const spool = await opened(folder)
           const ends: number[] = []
           for (const [number, text] of texts.entries()) {
-            await spool.append({ number, text })
+            await spool.append(printed({ number, text }))
             ends.push(spool.waitingBytes)
           }
           await spool.close()
@@ -133,7 +138,7 @@ describe('the spool', () => {
           appendFileSync(join(folder, file), cut === 0 ? rubbish : '')
           const again = await opened(folder)
           const whole = ends.filter((end) => end <= kept).length
-          await again.append({ number: 99 })
+          await again.append(printed({ number: 99 }))
           assert.deepEqual(await drain(again), [...Array.from({ length: whole }, (_, index) => index), 99])
           await again.close()
           rmSync(folder, { recursive: true })
@@ -146,9 +151,9 @@ describe('the spool', () => {
   test('a cursor that was lost means delivering again, never forgetting', async () => {
     const folder = temporaryFolder()
     const spool = await opened(folder)
-    await spool.append({ number: 1 })
+    await spool.append(printed({ number: 1 }))
     assert.deepEqual(await drain(spool), [1])
-    await spool.append({ number: 2 })
+    await spool.append(printed({ number: 2 }))
     await spool.close()
     writeFileSync(join(folder, 'delivered.json'), '{"seg')
     const again = await opened(folder)
@@ -162,7 +167,7 @@ describe('the spool', () => {
       import { Spool } from ${JSON.stringify(import.meta.resolve('./spool.ts'))}
       const spool = await Spool.open({ folder: ${JSON.stringify(folder)}, limitBytes: 1e9 })
       for (let number = 0; ; number++) {
-        await spool.append({ number })
+        await spool.append(JSON.stringify({ number }))
         process.stdout.write(number + '\\n')
       }`
     const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {

@@ -16,10 +16,10 @@ const keptWhenEmptyBytes = 256 * 1024
 type Waiter = { until: () => boolean; resolve: () => void }
 
 /**
- * What waits for the cloud: on disk, in order, bounded. An entry that was appended survives a crash; it may be delivered
+ * What waits for the cloud: on disk, in order, bounded. An entry is any text; one that was appended survives a crash; it may be delivered
  * a second time after one, so whoever takes it must not mind.
  */
-export class Spool<Entry> {
+export class Spool {
   readonly #options: Options
   /** The oldest first; the last one is written to. */
   readonly #segments: Segment[]
@@ -37,7 +37,7 @@ export class Spool<Entry> {
     this.#cursor = found.cursor
   }
 
-  static async open<Entry>(options: Options): Promise<Spool<Entry>> {
+  static async open(options: Options): Promise<Spool> {
     await mkdir(options.folder, { recursive: true, mode: 0o700 })
     const numbers = (await readdir(options.folder))
       .flatMap((name) => segmentNumber(name) ?? [])
@@ -47,7 +47,7 @@ export class Spool<Entry> {
     const segments: Segment[] = []
     for (const number of numbers) segments.push(await Segment.open(options.folder, number))
     if (segments.length === 0) segments.push(await Segment.create(options.folder, cursor.segment + 1))
-    const spool = new Spool<Entry>(options, { segments, cursor })
+    const spool = new Spool(options, { segments, cursor })
     await spool.#takeUp()
     return spool
   }
@@ -66,7 +66,7 @@ export class Spool<Entry> {
    * Back when the entry is on the disk; waits while the spool is full, so whoever fills it is held up. The signal ends
    * that wait, with an error.
    */
-  append(entry: Entry, signal?: AbortSignal): Promise<void> {
+  append(entry: string, signal?: AbortSignal): Promise<void> {
     const record = recordOf(entry)
     const appended = this.#writing.then(async () => {
       await this.#when(() => this.#hasRoomFor(record.length), signal)
@@ -88,7 +88,7 @@ export class Spool<Entry> {
    * Hands entries over, one after the other, until the signal ends it. An entry for which `deliver` throws is tried
    * again, with growing pauses and the number of the attempt; the others wait behind it.
    */
-  async deliver(deliver: (entry: Entry, attempt: number) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async deliver(deliver: (entry: string, attempt: number) => Promise<void>, signal: AbortSignal): Promise<void> {
     let attempt = 1
     const backOff = new BackOff({ longestMs: 30_000 })
     while (!signal.aborted) {
@@ -145,12 +145,12 @@ export class Spool<Entry> {
   }
 
   /** The entry at the cursor, moving to the next file where one has ended. */
-  async #next(): Promise<{ entry: Entry; next: number } | undefined> {
+  async #next(): Promise<{ entry: string; next: number } | undefined> {
     for (;;) {
       const [segment, after] = this.#segments
       if (segment === undefined) return undefined
       const found = await segment.entryAt(this.#cursor.offset)
-      if (found !== undefined) return found as { entry: Entry; next: number }
+      if (found !== undefined) return found
       if (after === undefined) return undefined
       this.#segments.shift()
       await segment.remove()

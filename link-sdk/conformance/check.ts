@@ -1,6 +1,7 @@
 import type { DescMethod, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js'
-import { interfaceName, wireMethod } from '@millwright/api/link-protocol.ts'
+import { interfaceName, type linkServices, wireMethod } from '@millwright/api/link-protocol.ts'
+import type { ArtefactChunkSchema } from '@millwright/api/proto/generated/artefact-update_pb.js'
 import type { DiscoverRequestSchema } from '@millwright/api/proto/generated/discover_pb.js'
 import { callStream, callUnary } from '../call.ts'
 
@@ -60,6 +61,21 @@ export class Subject implements Disposable {
 
   stream<Method extends DescMethod>(method: Method, request: MessageInitShape<Method['input']>) {
     return callStream(this.#client, { method: this.#wire(method), request, withinMs: this.withinMs })
+  }
+
+  /** Says all that is given, and ends; what comes back is for the caller to read. */
+  converse(
+    method:
+      | typeof linkServices.artefactUpdate.method.prepareUpdate
+      | typeof linkServices.artefactUpdate.method.activateUpdate,
+    said: readonly MessageInitShape<typeof ArtefactChunkSchema>[],
+  ) {
+    const { path, requestSerialize, responseDeserialize } = this.#wire(method)
+    const deadline = Date.now() + this.withinMs
+    const stream = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, { deadline })
+    for (const message of said) stream.write(message)
+    stream.end()
+    return stream
   }
 
   /** The status that a question ends with. */

@@ -1,14 +1,12 @@
 import { Client, credentials, status } from '@grpc/grpc-js'
-import { interfaceName, linkServices, ourVendor, wireMethod } from '@millwright/api/link-protocol.ts'
+import { interfaceName, linkServices, ourVendor, usualVendors, wireMethod } from '@millwright/api/link-protocol.ts'
 import { callUnary } from '../call.ts'
 import { type Check, type CheckResult, expect, NotApplicable, runCheck, Subject, type SuiteSettings } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
 import { discoverChecks, type Findings, runDiscovery } from './discover-checks.ts'
 import { infoChecks } from './info-checks.ts'
 import { propertyChecks } from './property-checks.ts'
-
-/** Vendors that are tried where none is given. */
-const knownVendors = [ourVendor, 'siemens'] as const
+import { updateChecks } from './update-checks.ts'
 
 /** Runs all checks against a link in whatever language it is written, and tells of each as soon as it is done. */
 export async function* checkLink(settings: SuiteSettings): AsyncGenerator<CheckResult> {
@@ -22,7 +20,14 @@ export async function* checkLink(settings: SuiteSettings): AsyncGenerator<CheckR
     discovery ??= runDiscovery(of)
     return discovery
   }
-  const checks = [infoChecks, discoverChecks(found), credentialChecks(found), propertyChecks(found), registered]
+  const checks = [
+    infoChecks,
+    discoverChecks(found),
+    credentialChecks(found),
+    propertyChecks(found),
+    updateChecks,
+    registered,
+  ]
   for (const check of checks.flat()) {
     yield await runCheck(check, subject)
   }
@@ -32,7 +37,7 @@ const reach: Check = {
   sentence: 'It answers, under the names of a known vendor',
   hint: 'Is the address right, does the link listen on it, and does it serve <vendor>.connectivitysuite.drvinfo.v1?',
   async run(subject) {
-    for (const vendor of subject.settings.vendor === undefined ? knownVendors : [subject.settings.vendor]) {
+    for (const vendor of subject.settings.vendor === undefined ? usualVendors : [subject.settings.vendor]) {
       subject.vendor = vendor
       const code = await subject.statusOf(linkServices.driverInfo.method.getVersionInfo, {})
       if (code === status.OK) return

@@ -9,7 +9,13 @@ type Client = Awaited<ReturnType<typeof openClient>>
 /** The version is missing when it is the tenant itself that changed. */
 export type Announcement = { tenantId: string; version: number | undefined }
 
-type Options = { address: Address; log: Log; hear: (announcement: Announcement) => void }
+type Options = {
+  address: Address
+  log: Log
+  hear: (announcement: Announcement) => void
+  /** What else is announced in this database, by channel. */
+  alsoHear?: Readonly<Record<string, () => void>>
+}
 
 const firstDelayMs = 250
 const longestDelayMs = 15_000
@@ -78,8 +84,12 @@ export class Announcements {
     ;(client as Client & { unref(): void }).unref()
     try {
       const ended = once(client, 'end')
-      client.on('notification', ({ payload = '' }) => this.#options.hear(announcementOf(payload)))
-      await client.query('listen access')
+      const { hear, alsoHear = {} } = this.#options
+      client.on('notification', ({ channel, payload = '' }) => {
+        if (channel === 'access') hear(announcementOf(payload))
+        else alsoHear[channel]?.()
+      })
+      await client.query(['access', ...Object.keys(alsoHear)].map((channel) => `listen ${channel}`).join('; '))
       if (this.#stopping.signal.aborted) return
       this.#client = client
       connected()

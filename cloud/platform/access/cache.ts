@@ -21,6 +21,8 @@ type Options = {
   tenants?: TenantDirectory
   /** Where to listen for what other processes change; without it changes are only polled for. */
   address?: Address | undefined
+  /** What else is announced on the connection that listens, by channel. */
+  alsoHear?: Readonly<Record<string, () => void>>
   log: Log
   pollMs?: number
   entryLimit?: number
@@ -64,14 +66,19 @@ export class AccessCache {
   #timer: NodeJS.Timeout | undefined
   #polling: { startedAtMs: number; done: Promise<void> } | undefined
 
-  constructor({ database, tenants, address, log, ...options }: Options) {
+  constructor({ database, tenants, address, alsoHear = {}, log, ...options }: Options) {
     this.tenants = tenants ?? new TenantDirectory({ database })
     this.#database = database
     this.#log = log
     this.#pollMs = options.pollMs ?? usualPollMs
     this.#entryLimit = options.entryLimit ?? usualEntryLimit
     if (address !== undefined && !database.server.pooled) {
-      this.#announcements = new Announcements({ address, log, hear: (announcement) => this.#hear(announcement) })
+      this.#announcements = new Announcements({
+        address,
+        log,
+        hear: (announcement) => this.#hear(announcement),
+        alsoHear,
+      })
     }
     database.onCommit(({ tenantId, topics }) => {
       if (topics.has('access')) this.forget(tenantId)

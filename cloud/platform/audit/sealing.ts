@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../database/database.ts'
 import type { JobKinds } from '../jobs/job.ts'
-import { type Secrets, sameBytes } from '../secrets/secrets.ts'
+import type { Secrets } from '../secrets/secrets.ts'
 import { beginning, extend, type Head, headMessage } from './chain.ts'
 import * as store from './store.ts'
 
@@ -53,5 +53,12 @@ function signed(secrets: Secrets, tenantId: string, { sequence, hash }: Head) {
 }
 
 export function isGenuine(secrets: Secrets, tenantId: string, head: Head & { mac: Uint8Array }): boolean {
-  return sameBytes(head.mac, signed(secrets, tenantId, head).mac)
+  return secrets.isMac('audit', headMessage(tenantId, head), head.mac)
+}
+
+/** Signs the end of the chain with the key of the day, so that the one before can go. What is not genuine stays as it is. */
+export async function signHeadAgain(tx: Transaction, secrets: Secrets): Promise<void> {
+  if ((await store.findHead(tx)) === undefined) return
+  const head = await store.lockHead(tx, signed(secrets, tx.tenantId, beginning))
+  if (isGenuine(secrets, tx.tenantId, head)) await store.moveHead(tx, signed(secrets, tx.tenantId, head))
 }

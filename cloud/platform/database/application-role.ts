@@ -8,25 +8,34 @@ const roleLock = 0x726f6c65
  * mistake in our code still cannot reach another tenant. It is made per database: two installations on one server
  * do not share it.
  */
-export async function ensureApplicationRole(owner: Client, role: { name: string; password: string }): Promise<void> {
-  const name = owner.escapeIdentifier(role.name)
-  const password = `password ${owner.escapeLiteral(role.password)}`
+export async function ensureApplicationRole(owner: Client, role: string): Promise<void> {
+  await changeRole(owner, role, async () => {
+    const { rows } = await owner.query('select from pg_roles where rolname = $1', [role])
+    // A role that is there is looked at when it is used: only a superuser could say the rest again.
+    if (rows.length > 0) return
+    const attributes = 'login nosuperuser nobypassrls nocreatedb nocreaterole noinherit'
+    await owner.query(`create role ${owner.escapeIdentifier(role)} with ${attributes}`)
+  })
+}
+
+export async function setPassword(owner: Client, role: { name: string; password: string }): Promise<void> {
+  const password = owner.escapeLiteral(role.password)
+  await changeRole(owner, role.name, async () => {
+    await owner.query(`alter role ${owner.escapeIdentifier(role.name)} with password ${password}`)
+  })
+}
+
+async function changeRole(owner: Client, role: string, change: () => Promise<void>): Promise<void> {
   await owner.query('begin')
   try {
     // Roles belong to the whole server, which refuses two changes of one at the same time.
     await owner.query('select pg_advisory_xact_lock($1)', [roleLock])
-    const { rows } = await owner.query('select from pg_roles where rolname = $1', [role.name])
-    // Of a role that is there only the password is set: the rest is looked at, and only a superuser could say it again.
-    if (rows.length > 0) await owner.query(`alter role ${name} with ${password}`)
-    else
-      await owner.query(
-        `create role ${name} with login nosuperuser nobypassrls nocreatedb nocreaterole noinherit ${password}`,
-      )
+    await change()
     await owner.query('commit')
   } catch (error) {
     await owner.query('rollback')
     throw new StartError(
-      `The database user of DATABASE_URL may not make or change the role ${role.name} (${(error as Error).message}): ` +
+      `The database user of DATABASE_URL may not make or change the role ${role} (${(error as Error).message}): ` +
         'create a login role yourself and give its URL as MILLWRIGHT_DATABASE_APP_URL.',
     )
   }

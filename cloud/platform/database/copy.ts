@@ -1,6 +1,13 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import pg, { type Client } from 'pg'
 
-type Wire = { sendCopyFromChunk(chunk: Buffer): void; endCopyFrom(): void }
+type Wire = {
+  stream: Socket
+  sendCopyFromChunk(chunk: Buffer): void
+  endCopyFrom(): void
+  sendCopyFail(reason: string): void
+}
 
 type Value = string | number | null
 
@@ -40,4 +47,90 @@ function printed(value: Value): string {
   if (value === null) return '\\N'
   const text = String(value)
   return special.test(text) ? text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? '') : text
+}
+
+/** How much may have come that nobody has taken yet. */
+const waitingBytes = 4 * 1024 * 1024
+
+/** The protocol of `copy … to stdout`: what comes is handed on, and the server waits while it is not taken. */
+class CopyOut extends pg.Query {
+  readonly #rows: Buffer[] = []
+  #bytes = 0
+  #wire: Wire | undefined
+  #end: { error: Error | undefined } | undefined
+  #wake: () => void = () => {}
+
+  constructor(statement: string) {
+    super(statement, [], (error: Error | undefined) => {
+      this.#end = { error }
+      this.#wake()
+    })
+  }
+
+  handleCopyData({ chunk }: { chunk: Buffer }, wire: Wire): void {
+    // The driver reads the next message into the same memory.
+    this.#rows.push(Buffer.from(chunk))
+    this.#bytes += chunk.length
+    this.#wire = wire
+    if (this.#bytes > waitingBytes) wire.stream.pause()
+    this.#wake()
+  }
+
+  async *taken(): AsyncGenerator<Buffer[]> {
+    for (;;) {
+      if (this.#rows.length > 0) {
+        const some = this.#rows.splice(0)
+        this.#bytes = 0
+        this.#wire?.stream.resume()
+        yield some
+      } else if (this.#end !== undefined) {
+        if (this.#end.error) throw this.#end.error
+        return
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    }
+  }
+}
+
+/** The rows of a `copy … to stdout`, each as the server wrote it, some at a time. */
+export function copyOut(owner: Client, statement: string): AsyncGenerator<Buffer[]> {
+  const copy = new CopyOut(statement)
+  owner.query(copy)
+  return copy.taken()
+}
+
+class CopyIn extends pg.Query {
+  readonly #source: AsyncIterable<Buffer>
+  failure: unknown
+
+  constructor(statement: string, source: AsyncIterable<Buffer>, done: (error: Error | undefined) => void) {
+    super(statement, [], done)
+    this.#source = source
+  }
+
+  handleCopyInResponse(wire: Wire): void {
+    this.#send(wire).catch((error: unknown) => {
+      this.failure = error
+      wire.sendCopyFail('The source failed')
+    })
+  }
+
+  async #send(wire: Wire): Promise<void> {
+    for await (const chunk of this.#source) {
+      wire.sendCopyFromChunk(chunk)
+      if (wire.stream.writableNeedDrain) await once(wire.stream, 'drain')
+    }
+    wire.endCopyFrom()
+  }
+}
+
+/** Sends what a `copyOut` wrote to a `copy … from stdin`, no faster than the server takes it. */
+export function copyIn(owner: Client, statement: string, source: AsyncIterable<Buffer>): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const copy = new CopyIn(statement, source, (error) => (error ? reject(copy.failure ?? error) : resolve()))
+  owner.query(copy)
+  return promise
 }

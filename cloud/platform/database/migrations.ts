@@ -27,8 +27,15 @@ export async function readMigrations(sources: readonly MigrationSource[]): Promi
   return (await Promise.all(folders)).flat()
 }
 
+type Migrating = {
+  sources: readonly MigrationSource[]
+  appRole: string
+  /** Only these, by `module/name`: as far as an older version had come. */
+  only?: ReadonlySet<string>
+}
+
 /** Brings the database forward, one process at a time; the others wait and find nothing to do. */
-export async function migrate(owner: Client, options: { sources: readonly MigrationSource[]; appRole: string }) {
+export async function migrate(owner: Client, options: Migrating) {
   const migrations = await readMigrations(options.sources)
   await owner.query('select pg_advisory_lock($1)', [migrationLock])
   try {
@@ -42,10 +49,11 @@ export async function migrate(owner: Client, options: { sources: readonly Migrat
     )
     const applied = new Map(rows.map((row) => [`${row.module}/${row.name}`, row.checksum]))
     refuseChanged(migrations, applied)
-    const pending = migrations.filter((migration) => !applied.has(`${migration.module}/${migration.name}`))
+    const isWanted = (id: string) => !applied.has(id) && (options.only?.has(id) ?? true)
+    const pending = migrations.filter(({ module, name }) => isWanted(`${module}/${name}`))
     await markLeakproof(owner)
     for (const migration of pending) await apply(owner, migration, options.appRole)
-    await grantAgain(owner, migrations, options.appRole)
+    if (options.only === undefined) await grantAgain(owner, migrations, options.appRole)
     return pending.map((migration) => `${migration.module}/${migration.name}`)
   } finally {
     await owner.query('select pg_advisory_unlock($1)', [migrationLock])

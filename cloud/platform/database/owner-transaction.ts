@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import type { Transaction } from './database.ts'
+import type { ReferenceHandle, Transaction } from './database.ts'
 import type { Statement } from './statement.ts'
 
 /** A connection of the owner of the database. */
@@ -26,13 +26,19 @@ export async function ownerTransaction<Result>(
 }
 
 function handleOf(owner: Owner, tenantId: string): Transaction {
-  const using = (first: readonly unknown[]) => {
-    const query = ({ text }: Statement, values: unknown[]) => owner.query(text, [...first, ...values])
-    return {
-      rows: async (statement: Statement, ...values: unknown[]) => (await query(statement, values)).rows,
-      row: async (statement: Statement, ...values: unknown[]) => (await query(statement, values)).rows[0],
-      run: async (statement: Statement, ...values: unknown[]) => (await query(statement, values)).rowCount ?? 0,
-    }
+  return { tenantId, ...using(owner, [tenantId]), reference: ownerReference(owner), signal: () => {} } as Transaction
+}
+
+/** The owner of the database, for stores of what all tenants share. */
+export function ownerReference(owner: Owner): ReferenceHandle {
+  return using(owner, []) as ReferenceHandle
+}
+
+function using(owner: Owner, first: readonly unknown[]) {
+  const query = ({ text }: Statement, values: unknown[]) => owner.query(text, [...first, ...values])
+  return {
+    rows: async (statement: Statement, ...values: unknown[]) => (await query(statement, values)).rows,
+    row: async (statement: Statement, ...values: unknown[]) => (await query(statement, values)).rows[0],
+    run: async (statement: Statement, ...values: unknown[]) => (await query(statement, values)).rowCount ?? 0,
   }
-  return { tenantId, ...using([tenantId]), reference: using([]), signal: () => {} } as Transaction
 }

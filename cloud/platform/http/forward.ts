@@ -34,8 +34,8 @@ export async function forwardRoutes(
     new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 0 })
   for (const forward of options.forwards) {
     const pool = openPool(forward.url, 64)
-    // What lasts keeps its connection: it must not take those of what does not.
-    const lastingPool = openPool(forward.url, limits.streams)
+    // What lasts or waits keeps its connection: it must not take those of what does not.
+    const lastingPool = openPool(forward.url, limits.streams + limits.waiting)
     app.addHook('onClose', async () => {
       await Promise.all([pool.close(), lastingPool.destroy()])
     })
@@ -54,7 +54,8 @@ export async function forwardRoutes(
           },
           handler: async (request: FastifyRequest, reply: FastifyReply) => {
             const lasts = Object.values(operation.answers).some(isLasting)
-            const body = await pass(lasts ? lastingPool : pool, forward, { request, reply })
+            const keepsConnection = lasts || operation.waits === true
+            const body = await pass(keepsConnection ? lastingPool : pool, forward, { request, reply })
             return lasts && reply.statusCode < 300 ? options.lasting.send(reply, body) : reply.send(body)
           },
         }

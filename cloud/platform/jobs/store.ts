@@ -275,7 +275,10 @@ export const pruneable = statement(
      (select 1 from idempotent_requests
       where tenant_id = $1 and created_at < now() - interval '1 day' order by created_at limit 1)
      union all
-     (select 1 from jobs where tenant_id = $1 and state = 'failed' order by id limit 1)) as found limit 1`,
+     (select 1 from jobs where tenant_id = $1 and state = 'failed' order by id limit 1)
+     union all
+     (select 1 from data_keys
+      where tenant_id = $1 and retired_at < now() - interval '1 hour' order by version limit 1)) as found limit 1`,
 )
 
 const scheduleColumns = `id, kind, key, payload, cron, timezone, paused, next_run_at as "nextRunAt",

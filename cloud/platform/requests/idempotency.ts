@@ -3,7 +3,6 @@ import type { Caller } from '../access/caller.ts'
 import type { MigrationSource } from '../database/migrations.ts'
 import { limits } from '../limits.ts'
 import type { LocalOperation } from '../operation.ts'
-import { sameBytes } from '../secrets/secrets.ts'
 import { Answer, type Context, JsonText, type Visitor } from '../service.ts'
 import type { RawInput } from '../validation.ts'
 import { findRequest, type KeptRequest, keepRequest } from './store.ts'
@@ -12,6 +11,8 @@ export const requestsMigrations: MigrationSource = {
   module: 'requests',
   folder: new URL('./migrations/', import.meta.url),
 }
+
+const purpose = 'idempotent requests'
 
 /**
  * `Idempotency-Key` on every POST: the effect and the remembered answer are one transaction, so that a request that is
@@ -29,9 +30,10 @@ export function idempotent(
       if (key === undefined || !isCaller(caller)) return local.invoke(input, caller)
       requireKey(key)
       const place = { principalId: caller.principal.id, key, hours: limits.idempotencyHours }
-      const fingerprint = secrets.mac('idempotent requests', describe(local, input))
+      const content = describe(local, input)
       const before = await database.read(caller, (handle) => findRequest(handle, place))
-      if (before !== undefined) return repeated(before, fingerprint)
+      if (before !== undefined) return repeated(before, secrets.isMac(purpose, content, before.fingerprint))
+      const fingerprint = secrets.mac(purpose, content)
       return database.transaction(caller, async (tx) => {
         const answer = await local.invoke(input, { ...caller, transaction: tx })
         if (await keepRequest(tx, place, kept(local, answer, fingerprint))) return answer
@@ -75,8 +77,8 @@ function textOf(body: unknown): string {
   return body instanceof JsonText ? body.text : JSON.stringify(body)
 }
 
-function repeated(before: KeptRequest, fingerprint: Buffer): Answer {
-  if (!sameBytes(before.fingerprint, fingerprint)) {
+function repeated(before: KeptRequest, isSame: boolean): Answer {
+  if (!isSame) {
     throw new Problem(
       'idempotency_key_reused',
       'Another request was made with this key: use a new key for a new request',

@@ -1,62 +1,80 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { masterKey } from './master-key.ts'
-import { createSecrets } from './secrets.ts'
+import { newKey } from './cipher.ts'
+import { createSecrets, Secrets } from './secrets.ts'
 
-describe('sealed values', () => {
+describe('values that the platform sealed', () => {
   const secrets = createSecrets(randomBytes(32))
 
-  test('open to what was sealed, and look different each time', () => {
-    fc.assert(
-      fc.property(fc.uint8Array(), fc.string(), (plain, belongsTo) => {
+  test('open to what was sealed, and look different each time', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array(), fc.string(), async (plain, belongsTo) => {
         const sealed = secrets.seal(plain, belongsTo)
-        assert.deepEqual(new Uint8Array(secrets.open(sealed, belongsTo)), plain)
+        assert.deepEqual(new Uint8Array(await secrets.open(sealed, belongsTo)), plain)
         assert.notDeepEqual(secrets.seal(plain, belongsTo), sealed)
       }),
     )
   })
 
-  test('do not open for another owner, with another key, or after any change', () => {
+  test('do not open for another owner, with another key, or after any change', async () => {
     const sealed = secrets.seal('the secret', 'row/1')
-    assert.throws(() => secrets.open(sealed, 'row/2'))
-    assert.throws(() => createSecrets(randomBytes(32)).open(sealed, 'row/1'))
+    await assert.rejects(secrets.open(sealed, 'row/2'))
+    await assert.rejects(createSecrets(randomBytes(32)).open(sealed, 'row/1'))
     for (let i = 0; i < sealed.length; i++) {
       const changed = Buffer.from(sealed)
       changed[i] = (changed[i] ?? 0) ^ 1
-      assert.throws(() => secrets.open(changed, 'row/1'), `byte ${i}`)
+      await assert.rejects(secrets.open(changed, 'row/1'), `byte ${i}`)
     }
-    assert.throws(() => secrets.open(sealed.subarray(0, 10), 'row/1'))
-  })
-
-  test('keys of different purposes have nothing in common', () => {
-    assert.notDeepEqual(secrets.derive('one'), secrets.derive('two'))
-    assert.notDeepEqual(secrets.mac('one', 'x'), secrets.mac('two', 'x'))
-    assert.deepEqual(secrets.mac('one', 'x'), secrets.mac('one', 'x'))
+    await assert.rejects(secrets.open(sealed.subarray(0, 10), 'row/1'))
   })
 })
 
-describe('the master key', () => {
-  test('is made once, also when several start at the same time, and is readable by its owner alone', async () => {
-    const home = await mkdtemp(join(tmpdir(), 'millwright-key-'))
-    const keys = await Promise.all(Array.from({ length: 8 }, () => masterKey({ home, given: undefined })))
-    assert.equal(new Set(keys.map((key) => key.toString('hex'))).size, 1)
-    assert.equal((await stat(join(home, 'master.key'))).mode & 0o777, 0o600)
-    assert.deepEqual(await readdir(home), ['master.key'])
-    await rm(home, { recursive: true })
+describe('keys of the platform', () => {
+  const secrets = createSecrets(randomBytes(32))
+
+  test('of different purposes have nothing in common', () => {
+    assert.ok(!secrets.keyFor('one').key.equals(secrets.keyFor('two').key))
+    assert.notDeepEqual(secrets.mac('one', 'x'), secrets.mac('two', 'x'))
+    assert.deepEqual(secrets.mac('one', 'x'), secrets.mac('one', 'x'))
   })
 
-  test('from the environment wins, and a malformed one ends the start', async () => {
-    const home = await mkdtemp(join(tmpdir(), 'millwright-key-'))
-    const given = randomBytes(32).toString('base64')
-    assert.equal((await masterKey({ home, given })).toString('base64'), given)
-    await assert.rejects(masterKey({ home, given: 'short' }), /MILLWRIGHT_MASTER_KEY is not 32 bytes/)
-    await writeFile(join(home, 'master.key'), 'damaged')
-    await assert.rejects(masterKey({ home, given: undefined }), /put the right key back/)
-    await rm(home, { recursive: true })
+  test('a code is what it was made of, and its beginning will do when it is long enough', () => {
+    const mac = secrets.mac('one', 'x')
+    assert.ok(secrets.isMac('one', 'x', mac))
+    assert.ok(secrets.isMac('one', 'x', mac.subarray(0, 16)))
+    assert.ok(!secrets.isMac('one', 'x', mac.subarray(0, 15)))
+    assert.ok(!secrets.isMac('one', 'y', mac))
+    assert.ok(!secrets.isMac('two', 'x', mac))
+    assert.ok(!secrets.isMac('one', 'x', Buffer.concat([mac, Buffer.of(0)])))
+  })
+
+  test('a new one seals at once, authenticates when its time has come, and what an old one made stays good', async () => {
+    const [first, second] = [newKey(), newKey()]
+    const at = (ms: number) => new Date(Date.now() + ms)
+    const before = new Secrets([{ version: 1, activeFrom: at(-1000), key: first }])
+    const during = new Secrets([
+      { version: 1, activeFrom: at(-1000), key: first },
+      { version: 2, activeFrom: at(60_000), key: second },
+    ])
+    const after = new Secrets([
+      { version: 1, activeFrom: at(-1000), key: first },
+      { version: 2, activeFrom: at(-1), key: second },
+    ])
+    assert.ok(before.isMac('p', 'x', during.mac('p', 'x')), 'one that has not heard of it yet understands the others')
+    assert.ok(during.isMac('p', 'x', after.mac('p', 'x')))
+    assert.ok(after.isMac('p', 'x', before.mac('p', 'x')))
+    assert.ok(!before.isMac('p', 'x', after.mac('p', 'x')))
+    assert.equal((await after.open(before.seal('s', 'b'), 'b')).toString(), 's')
+    assert.equal((await after.open(during.seal('s', 'b'), 'b')).toString(), 's')
+    await assert.rejects(before.open(during.seal('s', 'b'), 'b'), /no platform key of version 2/)
+  })
+
+  test('show in no print of the object that holds them', () => {
+    const key = randomBytes(32)
+    const { inspect } = process.getBuiltinModule('node:util')
+    const printed = inspect(createSecrets(key), { depth: 10, showHidden: true })
+    for (const form of ['hex', 'base64', 'latin1'] as const) assert.ok(!printed.includes(key.toString(form)))
   })
 })

@@ -1,59 +1,170 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { StartError } from '../start-error.ts'
+import { createHmac, type KeyObject } from 'node:crypto'
+import type { Database } from '../database/database.ts'
+import type { Log } from '../log.ts'
+import { decrypt, decryptPlainly, derive, encrypt, keyOf, sameBytes } from './cipher.ts'
+import { listMasterKeys, listPlatformKeys, type PlatformKeyRow } from './key-store.ts'
+import type { MasterKeys } from './master-keys.ts'
+
+export { sameBytes } from './cipher.ts'
+
+const firstFormat = 1
+const format = 2
+const headerBytes = 5
+const pollMs = 5_000
+/** Of a shorter one somebody could guess too much. */
+const shortestMac = 16
+
+type Version = { version: number; activeFromMs: number; key: KeyObject; purposes: Map<string, KeyObject> }
 
 /**
- * Everything that must not be readable in a stolen database goes through here: AES-256-GCM under keys derived from
- * the master key, bound to what it belongs to, so that a sealed value cannot be moved to another row.
+ * The secrets of the platform itself, which belong to no tenant: signing keys are sealed with it, calls between
+ * processes and the end of the audit chain are authenticated with it. Its keys have versions. All processes know a new
+ * one for a while before the first of them uses it, and each understands what was made with an older one.
  */
-export type Secrets = {
-  seal(plain: Uint8Array | string, belongsTo: string): Buffer
-  open(sealed: Uint8Array, belongsTo: string): Buffer
-  /** A key for one purpose; the same in every process that has the same master key. */
-  derive(purpose: string, bytes?: number): Buffer
+export class Secrets {
+  readonly #masterKeys: MasterKeys | undefined
+  #database: Database | undefined
+  /** The oldest first. */
+  #versions: Version[]
+
+  constructor(versions: readonly { version: number; activeFrom: Date; key: KeyObject }[], masterKeys?: MasterKeys) {
+    this.#versions = versions.map(({ version, activeFrom, key }) => versionOf({ version, activeFrom, key }))
+    this.#masterKeys = masterKeys
+  }
+
+  /** With the newest key: whoever does not know it yet looks for it. */
+  seal(plain: Uint8Array | string, belongsTo: string): Buffer {
+    const { version, purposes, key } = this.#newest()
+    const header = headerOf(version)
+    return Buffer.concat([header, encrypt(keyFor({ purposes, key }, 'seal'), plain, associated(header, belongsTo))])
+  }
+
+  async open(sealed: Uint8Array, belongsTo: string): Promise<Buffer> {
+    const bytes = Buffer.from(sealed)
+    if (bytes[0] === firstFormat) {
+      return decryptPlainly(keyFor(await this.#find(1), 'seal'), bytes.subarray(1), Buffer.from(belongsTo))
+    }
+    const version = versionOfSealed(bytes)
+    if (version === undefined) throw new Error('Not a sealed value')
+    const key = keyFor(await this.#find(version), 'seal')
+    return decrypt(key, bytes.subarray(headerBytes), associated(bytes.subarray(0, headerBytes), belongsTo))
+  }
+
   /** A message authentication code under the key of a purpose. */
-  mac(purpose: string, message: Uint8Array | string): Buffer
-}
+  mac(purpose: string, message: Uint8Array | string): Buffer {
+    return macOf(this.#current(), purpose, message)
+  }
 
-export const masterKeyBytes = 32
+  /** Whether a code, or its beginning, was made by any process of this installation with a key that is still good. */
+  isMac(purpose: string, message: Uint8Array | string, given: Uint8Array): boolean {
+    if (given.length < shortestMac) return false
+    return this.#versions.some((version) => {
+      return sameBytes(macOf(version, purpose, message).subarray(0, given.length), given)
+    })
+  }
 
-const version = 1
-const nonceBytes = 12
-const tagBytes = 16
+  /** The key of a purpose, and of which version it is. */
+  keyFor(purpose: string): { version: number; key: KeyObject } {
+    const current = this.#current()
+    return { version: current.version, key: keyFor(current, purpose) }
+  }
 
-export function createSecrets(masterKey: Uint8Array): Secrets {
-  if (masterKey.length !== masterKeyBytes) throw new StartError(`The master key must have ${masterKeyBytes} bytes.`)
-  const derive = (purpose: string, bytes = 32) =>
-    Buffer.from(hkdfSync('sha256', masterKey, 'millwright', purpose, bytes))
-  const sealing = derive('seal')
-  const purposes = new Map<string, Buffer>()
+  /** Of what is known: who makes numbers up does not make us look for them. */
+  keyOfVersion(purpose: string, version: number): KeyObject {
+    const known = this.#versions.find((other) => other.version === version)
+    if (known === undefined) throw new Error('There is no such platform key')
+    return keyFor(known, purpose)
+  }
 
-  return {
-    derive,
-    seal(plain, belongsTo) {
-      const nonce = randomBytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', sealing, nonce).setAAD(Buffer.from(belongsTo))
-      return Buffer.concat([Buffer.of(version), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
-    },
-    open(sealed, belongsTo) {
-      const bytes = Buffer.from(sealed)
-      if (bytes[0] !== version || bytes.length < 1 + nonceBytes + tagBytes) throw new Error('Not a sealed value')
-      const decipher = createDecipheriv('aes-256-gcm', sealing, bytes.subarray(1, 1 + nonceBytes))
-        .setAAD(Buffer.from(belongsTo))
-        .setAuthTag(bytes.subarray(-tagBytes))
-      return Buffer.concat([decipher.update(bytes.subarray(1 + nonceBytes, -tagBytes)), decipher.final()])
-    },
-    mac(purpose, message) {
-      let key = purposes.get(purpose)
-      if (key === undefined) {
-        key = derive(purpose)
-        purposes.set(purpose, key)
-      }
-      return createHmac('sha256', key).update(message).digest()
-    },
+  /** Keeps up with the keys of the database; answers how to stop. */
+  follow({ database, log }: { database: Database; log: Log }): { stop(): void; refresh(): void } {
+    this.#database = database
+    const refresh = () => {
+      this.refresh().catch((error: unknown) => log.warn({ error }, 'Whether there are new keys could not be seen'))
+    }
+    const timer = setInterval(refresh, pollMs).unref()
+    return { refresh, stop: () => clearInterval(timer) }
+  }
+
+  async refresh(): Promise<void> {
+    const rows = await this.#database?.reference(listPlatformKeys)
+    if (rows === undefined || rows.length === 0) return
+    const known = new Map(this.#versions.map((version) => [version.version, version]))
+    const versions: Version[] = []
+    for (const row of rows) versions.push(known.get(row.version) ?? (await this.#unwrapped(row)))
+    this.#versions = versions
+  }
+
+  async #unwrapped({ version, masterKeyId, wrapped, activeFrom }: PlatformKeyRow): Promise<Version> {
+    if (this.#masterKeys === undefined) throw new Error('There is no master key to unwrap with')
+    await this.#masterKeys.find(masterKeyId, async () => (await this.#database?.reference(listMasterKeys)) ?? [])
+    const key = this.#masterKeys.unwrap(masterKeyId, wrapped, wrappedFor(version))
+    return versionOf({ version, activeFrom: new Date(activeFrom), key })
+  }
+
+  async #find(version: number): Promise<Version> {
+    const isIt = (known: Version) => known.version === version
+    const known = this.#versions.find(isIt)
+    if (known !== undefined) return known
+    await this.refresh()
+    const found = this.#versions.find(isIt)
+    if (found === undefined) throw new Error(`There is no platform key of version ${version}`)
+    return found
+  }
+
+  /** The newest whose time has come, by our clock; the oldest when ours is slow. */
+  #current(): Version {
+    const now = Date.now()
+    return this.#versions.findLast(({ activeFromMs }) => activeFromMs <= now) ?? this.#newest(0)
+  }
+
+  #newest(index = -1): Version {
+    const version = this.#versions.at(index)
+    if (version === undefined) throw new Error('There is no platform key')
+    return version
   }
 }
 
-/** Compares without telling by its duration where the difference is. */
-export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && timingSafeEqual(a, b)
+/** Of one key that never changes. */
+export function createSecrets(key: Buffer): Secrets {
+  return new Secrets([{ version: 1, activeFrom: new Date(0), key: keyOf(Buffer.from(key)) }])
+}
+
+/** What a wrapped platform key is bound to. */
+export function wrappedFor(version: number): string {
+  return `platform key ${version}`
+}
+
+/** Which platform key a value was sealed with. */
+export function versionOfSealed(sealed: Uint8Array): number | undefined {
+  if (sealed[0] === firstFormat) return 1
+  if (sealed[0] !== format || sealed.length < headerBytes) return undefined
+  return Buffer.from(sealed.subarray(1, headerBytes)).readUInt32BE()
+}
+
+function headerOf(version: number): Buffer {
+  const header = Buffer.alloc(headerBytes)
+  header[0] = format
+  header.writeUInt32BE(version, 1)
+  return header
+}
+
+function associated(header: Uint8Array, belongsTo: string): Buffer {
+  return Buffer.concat([header, Buffer.from(belongsTo)])
+}
+
+function versionOf({ version, activeFrom, key }: { version: number; activeFrom: Date; key: KeyObject }): Version {
+  return { version, activeFromMs: activeFrom.getTime(), key, purposes: new Map() }
+}
+
+function macOf(version: Version, purpose: string, message: Uint8Array | string): Buffer {
+  return createHmac('sha256', keyFor(version, purpose)).update(message).digest()
+}
+
+function keyFor({ key, purposes }: Pick<Version, 'key' | 'purposes'>, purpose: string): KeyObject {
+  const known = purposes.get(purpose)
+  if (known !== undefined) return known
+  const made = keyOf(derive(key, purpose))
+  purposes.set(purpose, made)
+  return made
 }

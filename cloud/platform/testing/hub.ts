@@ -21,7 +21,7 @@ import { createLog } from '../log.ts'
 import type { Context } from '../service.ts'
 import { createTenant } from '../tenants/tenants.ts'
 import { secretIn } from './secrets-shown.ts'
-import { type TestDatabase, testDatabase, testSecrets } from './server.ts'
+import { keysFor, type TestDatabase, testDatabase } from './server.ts'
 import { faultOf, tenantTables } from './statements.ts'
 
 export type Arrangement = 'one process' | 'split'
@@ -35,6 +35,8 @@ type Overrides = Partial<
   >
 > & {
   arrangement?: Arrangement
+  /** A file with the master key of the test kit, for what changes it. */
+  masterKeyFile?: string
   /** On a database that nobody else uses: for what reaches beyond a tenant. */
   own?: boolean
 }
@@ -118,7 +120,7 @@ export class TestHub {
     this.#printed = parts.printed
     this.#faults = parts.faults
     this.#tenants = [parts.tenant.name]
-    this.#keys = new KeyRing({ database: front.context.database, secrets: testSecrets })
+    this.#keys = new KeyRing({ database: front.context.database, secrets: front.context.secrets })
   }
 
   static async open(database: TestDatabase, tenant: TestTenant, overrides: Overrides): Promise<TestHub> {
@@ -145,6 +147,7 @@ export class TestHub {
       const cloud = await openCloud({
         ...defaults,
         ...overrides,
+        ...(await keysFor(database.owner, overrides.masterKeyFile)),
         database: pool,
         listenAt: database.app,
         log,
@@ -323,7 +326,6 @@ export class TestHub {
 }
 
 const defaults = {
-  secrets: testSecrets,
   baseUrl,
   tokenLifetimeSeconds: 3600,
   externalIssuers: [],

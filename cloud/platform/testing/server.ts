@@ -4,16 +4,36 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { migrationSources, prepareDatabase } from '../../prepare.ts'
-import { ensureApplicationRole } from '../database/application-role.ts'
+import { ensureApplicationRole, setPassword } from '../database/application-role.ts'
 import type { Binding, Server } from '../database/binding.ts'
 import { type Address, openClient } from '../database/connection.ts'
 import { readMigrations } from '../database/migrations.ts'
 import { startPostgres } from '../postgres/postgres.ts'
-import { createSecrets } from '../secrets/secrets.ts'
+import { MasterKeys } from '../secrets/master-keys.ts'
+import { openSecrets } from '../secrets/opening.ts'
+import type { Secrets } from '../secrets/secrets.ts'
 import { deleteTenant, findTenant } from '../tenants/tenants.ts'
 
 /** The same in all tests, so that databases cloned from one template can be opened. */
-export const testSecrets = createSecrets(createHash('sha256').update('master key of the test kit').digest())
+export const testMasterKey = createHash('sha256').update('master key of the test kit').digest('base64')
+
+const testMasterKeys = await MasterKeys.open({
+  file: '/nowhere/master.key',
+  given: [testMasterKey],
+  transit: undefined,
+})
+
+/** What a process of an installation has, with its master key in a file if one is named. */
+export async function keysFor(owner: Address, file?: string): Promise<{ masterKeys: MasterKeys; secrets: Secrets }> {
+  const masterKeys =
+    file === undefined ? testMasterKeys : await MasterKeys.open({ file, given: [], transit: undefined })
+  const client = await openClient(owner)
+  try {
+    return { masterKeys, secrets: await openSecrets(client, masterKeys) }
+  } finally {
+    await client.end()
+  }
+}
 
 /** A server for tests: it forgets everything anyway, so it need not wait for the disk. */
 const quick = {
@@ -105,7 +125,7 @@ async function cloneTemplate(): Promise<TestDatabase> {
 let givenPreparation: ReturnType<typeof prepareDatabase> | undefined
 
 async function givenDatabase(owner: Address): Promise<TestDatabase> {
-  givenPreparation ??= prepareDatabase({ owner, app: undefined, binding: wantedBinding, secrets: testSecrets })
+  givenPreparation ??= prepareDatabase({ owner, app: undefined, binding: wantedBinding, masterKeys: testMasterKeys })
   const { app, server } = await givenPreparation
   const leave = async (tenants: string[]) => {
     const client = await openClient(owner)
@@ -136,10 +156,11 @@ async function makeTemplate(server: Parts): Promise<Template> {
     await postgres.query('select pg_advisory_lock(1)')
     const { rows } = await postgres.query('select from pg_database where datname = $1 and datistemplate', [name])
     if (rows.length === 0) {
-      await ensureApplicationRole(postgres, appRole)
+      await ensureApplicationRole(postgres, appRole.name)
+      await setPassword(postgres, appRole)
       await postgres.query(`drop database if exists ${name}`)
       await postgres.query(`create database ${name}`)
-      await prepareDatabase({ owner: address, app, binding: wantedBinding, secrets: testSecrets })
+      await prepareDatabase({ owner: address, app, binding: wantedBinding, masterKeys: testMasterKeys })
       await postgres.query(`alter database ${name} is_template true allow_connections false`)
     }
     const binding = wantedBinding === 'auto' ? 'session' : wantedBinding

@@ -38,6 +38,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
       body: { data: { principal: user.id, role: 'operator', accessGroup: group.id } },
     })
   ).data
+  await admin.identity.putPreference({ params: { name: 'theme' }, body: { data: { value: 'dark' } } })
   await signedIn(hub, `jane@${hub.tenant.name}`)
   await hub.context.database.transaction(hub.tenant, (tx) =>
     hub.context.jobs.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),

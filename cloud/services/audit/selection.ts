@@ -2,7 +2,7 @@ import type { AuditEntry } from '@millwright/api/audit.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { canonical } from '../../platform/audit/chain.ts'
 import { highestId, lowestId, lowestIdAt } from '../../platform/database/id.ts'
-import { type Secrets, sameBytes } from '../../platform/secrets/secrets.ts'
+import type { Secrets } from '../../platform/secrets/secrets.ts'
 
 export type Filters = {
   action?: string
@@ -44,6 +44,7 @@ function millisecondsOf(time: string, parameter: string): number {
   throw new Problem('invalid_query', detail, { errors: [{ pointer: `/${parameter}`, code: 'invalid', detail }] })
 }
 
+const purpose = 'audit cursor'
 const macBytes = 16
 const idBytes = 16
 
@@ -52,17 +53,17 @@ type Cursors = { next(lastId: string): string; read(cursor: string): string }
 /** Cursors of one query of one tenant: those of another do not fit, and nobody can make one up. */
 export function cursorsFor(secrets: Secrets, query: { tenantId: string; filters: Filters }): Cursors {
   const context = canonical({ tenantId: query.tenantId, ...query.filters })
-  const macOf = (id: Buffer) =>
-    secrets.mac('audit cursor', Buffer.concat([id, Buffer.from(context)])).subarray(0, macBytes)
+  const message = (id: Buffer) => Buffer.concat([id, Buffer.from(context)])
   return {
     next(lastId) {
       const id = Buffer.from(lastId.replaceAll('-', ''), 'hex')
-      return Buffer.concat([id, macOf(id)]).toString('base64url')
+      return Buffer.concat([id, secrets.mac(purpose, message(id)).subarray(0, macBytes)]).toString('base64url')
     },
     read(cursor) {
       const bytes = Buffer.from(cursor, 'base64url')
       const id = bytes.subarray(0, idBytes)
-      if (bytes.length !== idBytes + macBytes || !sameBytes(bytes.subarray(idBytes), macOf(id))) {
+      const given = bytes.subarray(idBytes)
+      if (given.length !== macBytes || !secrets.isMac(purpose, message(id), given)) {
         throw new Problem('invalid_cursor', 'Take the cursor from meta.nextCursor of the same query')
       }
       return id.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')

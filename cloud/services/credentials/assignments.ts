@@ -72,11 +72,11 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
     caller: Caller,
     { original, assetId }: { original: SealedRow; assetId: string },
   ): Promise<InstanceRow> {
-    const { tenantId } = tx
+    const place = { safe: context.safe, tx }
     const { schemaId, name, shown, purpose } = original
     const id = newId()
-    const text = await openValues(context.secrets, { tenantId, instanceId: original.id, schemaId }, original.sealed)
-    const sealed = await sealValues(context.secrets, { tenantId, instanceId: id, schemaId }, JSON.parse(text))
+    const text = await openValues(place, { instanceId: original.id, schemaId }, original.sealed)
+    const sealed = await sealValues(place, { instanceId: id, schemaId }, JSON.parse(text))
     const ranges = storedRanges(original.ipRanges)
     return addInstance(tx, caller, {
       id,

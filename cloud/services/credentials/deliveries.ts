@@ -68,8 +68,8 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
   }
 
   async function opened(tx: Transaction, row: SealedRow): Promise<SelectedCredential> {
-    const belonging = { tenantId: tx.tenantId, instanceId: row.id, schemaId: row.schemaId }
-    const text = await openValues(context.secrets, belonging, row.sealed)
+    const belonging = { instanceId: row.id, schemaId: row.schemaId }
+    const text = await openValues({ safe: context.safe, tx }, belonging, row.sealed)
     return { instanceId: row.id, name: row.name, schemaUri: row.schemaUri, credentials: text }
   }
 }

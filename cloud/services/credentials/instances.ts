@@ -30,7 +30,7 @@ type Names =
   | 'readInstanceUsage'
 
 export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<Handlers<typeof credentials>, Names> {
-  const { database, secrets } = context
+  const { database, safe } = context
   return {
     async createInstance({ body: { data } }, caller) {
       const ranges = parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
@@ -39,13 +39,13 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
         const schema = await holdSchema(tx, data.schemaId)
         if (schema === undefined) throw schemaMissing(data.schemaId)
         const { values, shown } = checks.accept(schema, data.values)
-        const belonging = { tenantId: tx.tenantId, instanceId: id, schemaId: schema.id }
+        const belonging = { instanceId: id, schemaId: schema.id }
         const row = await addInstance(tx, caller, {
           id,
           schemaId: schema.id,
           name: data.name,
           shown,
-          sealed: await sealValues(secrets, belonging, values),
+          sealed: await sealValues({ safe, tx }, belonging, values),
           ranges,
           purpose: data.metadata.purpose ?? null,
           assetId: null,
@@ -122,13 +122,13 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
     change: CredentialInstanceChange['values'],
   ): Promise<{ row: store.SealedRow; fields: string[] }> {
     if (change === undefined) return { row: before, fields: [] }
-    const belonging = { tenantId: tx.tenantId, instanceId: before.id, schemaId: before.schemaId }
+    const belonging = { instanceId: before.id, schemaId: before.schemaId }
     const schema = await findSchema(tx, before.schemaId)
     if (schema === undefined) throw missingInstance(before.id)
-    const values = JSON.parse(await openValues(secrets, belonging, before.sealed)) as Known['values']
+    const values = JSON.parse(await openValues({ safe, tx }, belonging, before.sealed)) as Known['values']
     const known = { values, shown: before.shown }
     const after = checks.accept(schema, mergedValues(known, change))
-    const sealed = await sealValues(secrets, belonging, after.values)
+    const sealed = await sealValues({ safe, tx }, belonging, after.values)
     return { row: { ...before, shown: after.shown, sealed }, fields: changedFields(change, known, after) }
   }
 }

@@ -5,6 +5,7 @@ import { deliveryHandlers } from './deliveries.ts'
 import { instanceHandlers } from './instances.ts'
 import { SchemaChecks } from './schema-checks.ts'
 import { schemaHandlers } from './schemas.ts'
+import { sealedValues } from './sealed-values.ts'
 import { templateHandlers } from './templates.ts'
 
 export const credentialsService = service({
@@ -17,4 +18,5 @@ export const credentialsService = service({
     ...assignmentHandlers(context),
     ...deliveryHandlers(context),
   }),
+  sealed: [sealedValues],
 })

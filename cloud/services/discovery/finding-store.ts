@@ -2,6 +2,7 @@ import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
+import { rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { Tried } from './credential-uses.ts'
 
@@ -20,20 +21,39 @@ const insertUploadStatement = statement(
    on conflict (tenant_id, run_id, lease, sequence) do nothing`,
 )
 
-/** False when it was handed in before. */
-export async function insertUpload(tx: Transaction, place: Place, upload: Upload): Promise<boolean> {
-  const { runId, lease, sequence } = place
-  return (await tx.run(insertUploadStatement, runId, lease, sequence, newId(), jsonText(upload))) > 0
+/** Takes it as it was printed. False when it was handed in before. */
+export async function insertUpload(
+  tx: Transaction,
+  { runId, lease, sequence }: Place,
+  printed: string,
+): Promise<boolean> {
+  return (await tx.run(insertUploadStatement, runId, lease, sequence, newId(), printed)) > 0
 }
 
-export const nextUploadStatement = statement<{ lease: string; sequence: number; payload: Upload }>(
-  `select lease, sequence, payload from discovery_uploads
-   where tenant_id = $1 and run_id = $2 and payload is not null order by id limit 1`,
+export const nextUploadStatement = statement<{ id: string; lease: string; sequence: number }>(
+  `select id, lease, sequence from discovery_uploads
+   where tenant_id = $1 and run_id = $2 and payload is not null and id > $3 order by id limit 1`,
+)
+const everything = '00000000-0000-0000-0000-000000000000'
+
+/** The next one that waits, behind another one or from the beginning. */
+export async function nextUpload(
+  handle: Handle,
+  runId: string,
+  after: string = everything,
+): Promise<(Place & { id: string }) | undefined> {
+  const row = await handle.row(nextUploadStatement, runId, after)
+  return row === undefined ? undefined : { runId, ...row }
+}
+
+const payloadStatement = statement<{ payload: string }>(
+  `select payload from discovery_uploads
+   where tenant_id = $1 and run_id = $2 and lease = $3 and sequence = $4 and payload is not null`,
 )
 
-export async function nextUpload(handle: Handle, runId: string): Promise<(Place & { upload: Upload }) | undefined> {
-  const row = await handle.row(nextUploadStatement, runId)
-  return row === undefined ? undefined : { runId, lease: row.lease, sequence: row.sequence, upload: row.payload }
+export async function findUpload(handle: Handle, { runId, lease, sequence }: Place): Promise<Upload | undefined> {
+  const row = await handle.row(payloadStatement, runId, lease, sequence)
+  return row === undefined ? undefined : (JSON.parse(row.payload) as Upload)
 }
 
 const ingestedStatement = statement(
@@ -46,23 +66,34 @@ export async function markIngested(tx: Transaction, { runId, lease, sequence }: 
   return (await tx.run(ingestedStatement, runId, lease, sequence)) > 0
 }
 
-const putFindingsStatement = statement<{ outcome: Outcome; before: Outcome | null }>(
-  `with given as (
-     select distinct on ("assetId") "assetId" as asset_id, name, outcome
-     from json_to_recordset($3::json) as r ("assetId" uuid, name text, outcome text)
-     order by "assetId", array_position(array['new', 'changed', 'unchanged'], outcome)
-   )
-   insert into discovery_findings (tenant_id, run_id, asset_id, name, outcome)
-   select $1, $2, asset_id, name, outcome from given
+const found = rowset<Finding & { runId: string }>({ runId: 'uuid', assetId: 'uuid', name: 'text', outcome: 'text' })
+const putFindingsStatement = statement<{ outcome: Outcome }>(
+  `insert into discovery_findings (tenant_id, run_id, asset_id, name, outcome)
+   select $1, "runId", "assetId", name, outcome from ${found.rows}
    on conflict (tenant_id, run_id, asset_id) do nothing
-   returning outcome, null as before`,
+   returning outcome`,
 )
 
 /** Each asset counts once in a run, however often it is found; how many were new to it, by outcome. */
 export async function putFindings(tx: Transaction, runId: string, findings: readonly Finding[]) {
-  const rows = findings.length === 0 ? [] : await tx.rows(putFindingsStatement, runId, jsonText(findings))
+  const given = onceEach(findings).map((finding) => ({ ...finding, runId }))
+  const rows = given.length === 0 ? [] : await tx.rows(putFindingsStatement, ...found.values(given))
   const count = (outcome: Outcome) => rows.filter((row) => row.outcome === outcome).length
   return { created: count('new'), updated: count('changed'), unchanged: count('unchanged') }
+}
+
+const telling: readonly Outcome[] = ['new', 'changed', 'unchanged', 'gone']
+
+/** Of several findings of one asset, the one that tells most. */
+function onceEach(findings: readonly Finding[]): Finding[] {
+  const best = new Map<string, Finding>()
+  for (const finding of findings) {
+    const before = best.get(finding.assetId)
+    if (before === undefined || telling.indexOf(finding.outcome) < telling.indexOf(before.outcome)) {
+      best.set(finding.assetId, finding)
+    }
+  }
+  return [...best.values()]
 }
 
 const insertErrorsStatement = statement(

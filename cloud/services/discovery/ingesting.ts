@@ -3,11 +3,13 @@ import { inventory } from '@millwright/api/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { jsonText } from '../../platform/database/json.ts'
 import type { Job, JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
 import { tellUses } from './credential-uses.ts'
 import {
   type Finding,
+  findUpload,
   insertErrors,
   insertUpload,
   markIngested,
@@ -31,6 +33,7 @@ import {
   lockRun,
   setEnding,
 } from './store.ts'
+import { uploadsAtHand } from './uploads-at-hand.ts'
 
 const ingestKind = 'discovery.ingest'
 /** Of the status codes of asset links: what was found does not fit. */
@@ -42,11 +45,15 @@ export async function keepUpload(
   caller: Caller,
   { place, upload }: { place: Place; upload: Upload },
 ) {
-  return context.database.transaction(caller, async (tx) => {
-    const isNew = await insertUpload(tx, place, upload)
-    if (isNew) await enqueue(context, tx, place.runId)
-    return isNew
+  const printed = jsonText(upload)
+  const isNew = await context.database.transaction(caller, async (tx) => {
+    const isInserted = await insertUpload(tx, place, printed)
+    if (isInserted) await enqueue(context, tx, place.runId)
+    return isInserted
   })
+  // Just as it is stored: what may have been replaced to be storable is read again.
+  if (isNew && !printed.includes('\ufffd')) uploadsAtHand(context).keep(place, upload)
+  return isNew
 }
 
 /** The gateway is done: once everything it handed in is ingested, so is the run. */
@@ -74,14 +81,40 @@ export function ingestingJobs(context: Context): JobKinds {
         const caller = await systemOf(context, job.tenantId)
         const discovery = await discoveryOf(context, caller, runId)
         if (discovery === undefined) return
-        while (!job.signal.aborted) {
-          const next = await context.database.read(caller, (handle) => nextUpload(handle, runId))
-          if (next === undefined) break
-          await ingest(context, caller, { discovery, place: next, upload: next.upload })
-        }
+        await ingestAll(context, caller, { runId, discovery, signal: job.signal })
         if (!job.signal.aborted) await finish(context, caller, { runId, job })
       },
     },
+  }
+}
+
+type Waiting = { runId: string; discovery: DiscoveryRow; signal: AbortSignal }
+
+/** Everything that waits, in order. While one is noted, the inventory writes the next. */
+async function ingestAll(context: Context, caller: Caller, { runId, discovery, signal }: Waiting): Promise<void> {
+  let after: string | undefined
+  let noting: Promise<void> = Promise.resolve()
+  try {
+    while (!signal.aborted) {
+      const next = await context.database.read(caller, (handle) => nextUpload(handle, runId, after))
+      if (next === undefined && after === undefined) return
+      if (next === undefined) {
+        // What another process kept a moment ago may stand before the last one.
+        await noting
+        after = undefined
+        continue
+      }
+      after = next.id
+      const upload =
+        uploadsAtHand(context).take(next) ?? (await context.database.read(caller, (handle) => findUpload(handle, next)))
+      if (upload === undefined) continue
+      const written = await write(context, caller, { discovery, place: next, upload })
+      await noting
+      noting = note(context, caller, written)
+      noting.catch(() => undefined)
+    }
+  } finally {
+    await noting
   }
 }
 
@@ -94,10 +127,15 @@ async function discoveryOf({ database }: Context, caller: Caller, runId: string)
 
 type Ingesting = { discovery: DiscoveryRow; place: Place; upload: Upload }
 
+/** What was handed in and written, and in whose name. */
+type Ingested = Ingesting & { actor: Caller; written: Written[] }
+
 /** Every step may come again after a crash and changes nothing then: the last one is a transaction that says it is done. */
-async function ingest(context: Context, caller: Caller, { discovery, place, upload }: Ingesting): Promise<void> {
-  const { gatewayId, assetLinkId } = discovery
-  const { data: gateway } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })
+async function write(context: Context, caller: Caller, ingesting: Ingesting): Promise<Ingested> {
+  const { discovery, place, upload } = ingesting
+  const { data: gateway } = await context
+    .peers(onboarding, caller)
+    .resolveGateway({ params: { id: discovery.gatewayId } })
   const actor = onBehalfOf(gateway, caller)
   const assets = upload.assets.map((asset) => ({ ...asset, access_group: gateway.access_group }))
   const written =
@@ -105,12 +143,18 @@ async function ingest(context: Context, caller: Caller, { discovery, place, uplo
       ? []
       : await writeAssets(context, actor, {
           assets,
-          source: { type: 'discovery', value: discovery.deviceClass ?? assetLinkId },
+          source: { type: 'discovery', value: discovery.deviceClass ?? discovery.assetLinkId },
           key: `found.${place.runId}.${place.lease}.${place.sequence}`,
         })
+  return { ...ingesting, actor, written }
+}
+
+async function note(context: Context, caller: Caller, ingested: Ingested): Promise<void> {
+  const { discovery, place, upload, actor, written } = ingested
   const ids = [...new Set(written.flatMap((one) => ('assetId' in one ? [one.assetId] : [])))]
   if (ids.length > 0) await stateFound(context, actor, { discovery, ids })
-  if (upload.tried !== undefined) await tellUses(context, actor, { gatewayId, tried: upload.tried, written })
+  if (upload.tried !== undefined)
+    await tellUses(context, actor, { gatewayId: discovery.gatewayId, tried: upload.tried, written })
   const failed = written.flatMap((one, index) =>
     'problem' in one ? [deviceError(one.problem, upload.assets[index])] : [],
   )

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
 import { Problem, type ProblemDocument } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -14,6 +15,7 @@ type Writing = {
 }
 
 const statusWaitSeconds = 30
+const pauseMs = 100
 
 /**
  * Writes assets and waits until they are applied. One that the inventory does not take fails alone: it is left out, and
@@ -65,6 +67,9 @@ async function apply(context: Context, caller: Caller, { assets, source, key }: 
       query: { wait: statusWaitSeconds },
     })
     if (status.state !== 'queued') return resultsOf(status.detail.result, assets.length)
+    // Whoever stops answers before the time is over.
+    if (context.stopping.aborted) throw new Problem('unavailable', 'The platform stops: it goes on at the next start')
+    await setTimeout(pauseMs)
   }
 }
 

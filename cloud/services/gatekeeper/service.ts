@@ -55,7 +55,7 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
     async renewLease({ params: { id }, body: { data } }, caller) {
       requireGateway(caller)
       await attendance.note(caller)
-      const { jobId, ...note } = data
+      const { jobId, waitSeconds = 0, ...note } = data
       const renewed = await engine(caller).renewLease({
         params: { id },
         body: { data: { jobId, clientId: caller.principal.id, ...note } },
@@ -65,7 +65,9 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
         if (runId !== undefined) await discoveries(caller).noteRun({ params: { id: runId }, body: { data: note } })
       }
       const { lease, state } = renewed.data
-      return { data: { lease, cancelRequested: state === 'CANCELING' || state === 'CANCELED' } }
+      if (waitSeconds === 0 || isCanceled(state)) return { data: { lease, cancelRequested: isCanceled(state) } }
+      const { job } = await engine(caller).awaitJob({ params: { id: jobId }, query: { waitSeconds, unlike: state } })
+      return { data: { lease, cancelRequested: isCanceled(job.status.state) } }
     },
 
     /** The lease decides; if the discovery does not hear of it then, the gateway says it again. */
@@ -114,6 +116,10 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       return discoveries(caller).recordLinks({ params: { gatewayId: caller.principal.id }, body: { data } })
     },
   }
+}
+
+function isCanceled(state: string): boolean {
+  return state === 'CANCELING' || state === 'CANCELED'
 }
 
 /** The run of a discovery that a job is for. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Secrets, sameBytes } from '../../platform/secrets/secrets.ts'
+import type { Secrets } from '../../platform/secrets/secrets.ts'
 
 /**
  * Shows that a sign-in form was filled in on our own page, in the same browser, for the same request: otherwise a page
@@ -12,6 +12,7 @@ export type FormProof = {
   proof: string
 }
 
+const purpose = 'sign-in form'
 /** How long somebody may look at the form. */
 const validSeconds = 3_600
 const browserValue = /^[A-Za-z0-9_-]{43}$/
@@ -20,7 +21,7 @@ const browserValue = /^[A-Za-z0-9_-]{43}$/
 export function createFormProof(secrets: Secrets, query: string, known: string | undefined): FormProof {
   const browser = browserValue.test(known ?? '') ? String(known) : randomBytes(32).toString('base64url')
   const time = Math.floor(Date.now() / 1000)
-  return { browser, proof: `${time}.${mac(secrets, { browser, query, time }).toString('base64url')}` }
+  return { browser, proof: `${time}.${secrets.mac(purpose, message({ browser, query, time })).toString('base64url')}` }
 }
 
 type Given = { browser: string | undefined; proof: string | undefined; query: string }
@@ -31,9 +32,9 @@ export function isFormProof(secrets: Secrets, { browser, proof, query }: Given, 
   const time = Number(found[1])
   const age = now / 1000 - time
   if (age > validSeconds || age < -validSeconds) return false
-  return sameBytes(Buffer.from(String(found[2]), 'base64url'), mac(secrets, { browser, query, time }))
+  return secrets.isMac(purpose, message({ browser, query, time }), Buffer.from(String(found[2]), 'base64url'))
 }
 
-function mac(secrets: Secrets, parts: { browser: string; query: string; time: number }): Buffer {
-  return secrets.mac('sign-in form', `${parts.time} ${parts.browser} ${parts.query}`)
+function message({ browser, query, time }: { browser: string; query: string; time: number }): string {
+  return `${time} ${browser} ${query}`
 }

@@ -9,7 +9,7 @@ import { pruningJobs } from './pruning.ts'
 import { serverUserHandlers } from './server-users.ts'
 import { signInHandlers } from './sign-in.ts'
 import { signOutHandlers } from './sign-out.ts'
-import { ensureSigningKey, KeyRing } from './signing-keys.ts'
+import { ensureSigningKey, KeyRing, sealedSigningKeys } from './signing-keys.ts'
 import { tokenHandlers } from './tokens.ts'
 import { userHandlers } from './users.ts'
 
@@ -35,4 +35,5 @@ export const identityService = service({
   },
   jobs: pruningJobs,
   prepare: ensureSigningKey,
+  sealed: [sealedSigningKeys],
 })

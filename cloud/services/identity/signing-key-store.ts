@@ -27,14 +27,10 @@ export async function locked(owner: Owner, work: () => Promise<void>): Promise<v
   })
 }
 
-export type SealedKey = Pick<StoredKey, 'kid' | 'sealedPrivateJwk'>
-
-/** Those that have not been replaced. */
-export async function listSealed(owner: Owner): Promise<SealedKey[]> {
-  const { rows } = await owner.query<SealedKey>(
-    'select kid, sealed_private_jwk as "sealedPrivateJwk" from signing_keys where expires_at is null',
-  )
-  return rows
+/** One that has not been replaced. */
+export async function hasKey(owner: Owner): Promise<boolean> {
+  const { rows } = await owner.query('select from signing_keys where expires_at is null limit 1')
+  return rows.length > 0
 }
 
 export async function pruneKeys(owner: Owner): Promise<void> {

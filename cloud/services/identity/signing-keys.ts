@@ -1,8 +1,8 @@
 import { tokenAlgorithm } from '@millwright/api/token.ts'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { Database } from '../../platform/database/database.ts'
+import type { SealedColumn } from '../../platform/secrets/sealed-column.ts'
 import type { Secrets } from '../../platform/secrets/secrets.ts'
-import { StartError } from '../../platform/start-error.ts'
 import type { Owner } from '../../platform/tenants/tenants.ts'
 import * as store from './signing-key-store.ts'
 
@@ -18,22 +18,8 @@ export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<
   const key = await createKey(secrets)
   await store.locked(owner, async () => {
     await store.pruneKeys(owner)
-    const sealed = await store.listSealed(owner)
-    for (const existing of sealed) requireOpens(secrets, existing)
-    if (sealed.length === 0) await store.insertKey(owner, { ...key, activeInSeconds: 0 })
+    if (!(await store.hasKey(owner))) await store.insertKey(owner, { ...key, activeInSeconds: 0 })
   })
-}
-
-/** With another master key everything would start, and nobody could be let in. */
-function requireOpens(secrets: Secrets, { kid, sealedPrivateJwk }: store.SealedKey): void {
-  try {
-    secrets.open(sealedPrivateJwk, sealedFor(kid))
-  } catch (error) {
-    throw new StartError(
-      'The master key is not the one that this database was used with: put master.key back into the home, or set MILLWRIGHT_MASTER_KEY to it.',
-      { cause: error },
-    )
-  }
 }
 
 /**
@@ -67,6 +53,14 @@ async function createKey(secrets: Secrets): Promise<{ kid: string; publicJwk: JW
 
 function sealedFor(kid: string): string {
   return `signing-key/${kid}`
+}
+
+export const sealedSigningKeys: SealedColumn = {
+  of: 'platform',
+  table: 'signing_keys',
+  column: 'sealed_private_jwk',
+  key: ['kid'],
+  belongsTo: ({ kid = '' }) => sealedFor(kid),
 }
 
 export type SigningKey = { kid: string; privateKey: CryptoKey }
@@ -123,7 +117,9 @@ export class KeyRing {
   async #privateKey({ kid, sealedPrivateJwk }: store.StoredKey): Promise<CryptoKey> {
     const known = this.#privateKeys.get(kid)
     if (known !== undefined) return known
-    const jwk = JSON.parse(this.#secrets.open(sealedPrivateJwk, sealedFor(kid)).toString()) as JWK
+    const bytes = await this.#secrets.open(sealedPrivateJwk, sealedFor(kid))
+    const jwk = JSON.parse(bytes.toString()) as JWK
+    bytes.fill(0)
     const key = (await importJWK(jwk, tokenAlgorithm)) as CryptoKey
     this.#privateKeys.set(kid, key)
     return key

@@ -39,6 +39,8 @@ export class Acceptance {
     const stored = { ...wanted, id, caller, printed: jsonText(wanted.payload) }
     if (caller.transaction !== undefined) {
       await store(caller.transaction, [stored])
+      // If it is rolled back, nobody ever asks for it.
+      this.#handOver(stored)
       return id
     }
     const line = this.#line(caller.tenantId)

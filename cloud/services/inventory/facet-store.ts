@@ -1,5 +1,5 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
-import { jsonText } from '../../platform/database/json.ts'
+import { arrayOf, rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { AssetColumns } from './asset-store.ts'
 
@@ -26,30 +26,28 @@ type FacetCount = { facet: string; value: string | null; group: string; assets: 
 
 /** How many of these have which value. */
 export function facetsOf(assets: Iterable<Counted>): FacetCount[] {
-  const counts = new Map<string, FacetCount>()
-  for (const asset of assets) {
+  const found: FacetCount[] = []
+  for (const [group, members] of Map.groupBy(assets, ({ access_group_id }) => access_group_id)) {
     for (const facet of facetColumns) {
-      const [value, group] = [asset[facet], asset.access_group_id]
-      const key = `${facet} ${group} ${value === null ? '' : `=${value}`}`
-      const known = counts.get(key)
-      if (known === undefined) counts.set(key, { facet, value, group, assets: 1 })
-      else known.assets++
+      const counts = new Map<string | null, number>()
+      for (const { [facet]: value } of members) counts.set(value, (counts.get(value) ?? 0) + 1)
+      for (const [value, count] of counts) found.push({ facet, value, group, assets: count })
     }
   }
-  return [...counts.values()]
+  return found
 }
 
 const named = facetColumns.map((name) => `('${name}', a.${name})`).join(', ')
 
+const coming = rowset<FacetCount>({ facet: 'text', value: 'text', group: 'uuid', assets: 'bigint' })
 const recountStatement = statement(
   `insert into asset_facets as f (tenant_id, facet, value, access_group_id, assets)
    select $1, c.facet, c.value, c."group", sum(c.assets) from (
      select n.facet, n.value, a.access_group_id as "group", -1 as assets
      from assets a, lateral (values ${named}) as n (facet, value)
-     where a.tenant_id = $1 and a.id = any($2::uuid[])
+     where a.tenant_id = $1 and a.id = any($6::uuid[])
      union all
-     select facet, value, "group", assets
-     from json_to_recordset($3::json) as r (facet text, value text, "group" uuid, assets bigint)
+     select facet, value, "group", assets from ${coming.rows}
    ) as c
    group by c.facet, c.value, c."group" having sum(c.assets) <> 0
    on conflict (tenant_id, facet, value, access_group_id) do update set assets = f.assets + excluded.assets`,
@@ -58,9 +56,10 @@ const recountStatement = statement(
 /** Counts assets that are about to be written or deleted: as they are kept until now, and as they come. */
 export async function recountFacets(
   tx: Transaction,
-  { kept, coming }: { kept: readonly string[]; coming: readonly Counted[] },
+  assets: { kept: readonly string[]; coming: readonly Counted[] },
 ): Promise<void> {
-  if (kept.length + coming.length > 0) await tx.run(recountStatement, kept, jsonText(facetsOf(coming)))
+  if (assets.kept.length + assets.coming.length === 0) return
+  await tx.run(recountStatement, ...coming.values(facetsOf(assets.coming)), arrayOf('uuid', assets.kept))
 }
 
 const where = `tenant_id = $1 and facet = $2 and ($3::uuid[] is null or access_group_id = any($3))`

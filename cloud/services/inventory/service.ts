@@ -46,7 +46,7 @@ function deskOf(context: Context): Desk {
     handover,
     acceptance: new Acceptance({ database, handover }),
     schemas: new SchemaRegistry({ load: findSchema }),
-    waiters: new StatusWaiters(),
+    waiters: new StatusWaiters(context.stopping),
     defaultGroups: new Map<string, string>(),
   }
   desks.set(context, desk)

@@ -12,6 +12,17 @@ const lookAgainMs = { first: 20, longest: 250 } as const
 /** Those who wait for writes to be applied. What is applied in this process is told at once. */
 export class StatusWaiters {
   readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #stopping: AbortSignal
+
+  constructor(stopping: AbortSignal) {
+    this.#stopping = stopping
+    stopping.addEventListener('abort', () => this.tell([...this.#waiting.keys()]), { once: true })
+  }
+
+  /** Nobody shall wait any longer. */
+  get isStopping(): boolean {
+    return this.#stopping.aborted
+  }
 
   /** Tells everybody who waits for one of these. */
   tell(ids: readonly string[]): void {
@@ -46,7 +57,7 @@ export async function awaitStatus(
   for (let pause: number = lookAgainMs.first; ; pause = Math.min(pause * 2, lookAgainMs.longest)) {
     const row = await read(desk.database, scope, id)
     const left = deadline - performance.now()
-    if (row === undefined || row.state !== 'queued' || left <= 0) return row
+    if (row === undefined || row.state !== 'queued' || left <= 0 || desk.waiters.isStopping) return row
     await desk.waiters.wait(id, Math.min(pause, left))
   }
 }

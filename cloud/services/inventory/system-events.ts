@@ -4,7 +4,7 @@ import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { emitAll } from '../../platform/events/events.ts'
+import { emitAll, emitLast } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 import { relationEvents, type StatedRelation } from './relation.ts'
@@ -119,7 +119,7 @@ async function stateAll(tx: Transaction, caller: Caller, { stated, operation, ta
     created: created.length,
     refreshed: new Set(put.map(({ relation: { id } }) => id)).size - created.length,
   }
-  await emitAll(tx, relationEvents('created', created))
   await record(tx, caller, { action: `inventory.${operation}`, target: `asset/${target}`, detail: counts })
+  await emitLast(tx, relationEvents('created', created))
   return { data: counts }
 }

@@ -17,15 +17,15 @@ export type JobEventData = {
   status: Omit<JobStatus, 'context'>
 }
 
-/** Signalled when a client may have something to take, and when a job is over. */
+/** Signalled when a client may have something to take, and when a job is in another state, or gone. */
 const offeredTopic = 'workflows.offered:'
-const endedTopic = 'workflows.ended:'
+const movedTopic = 'workflows.moved:'
 
-export type Wake = { kind: 'offered'; clientId: string; workflow: string } | { kind: 'ended'; jobId: string }
+export type Wake = { kind: 'offered'; clientId: string; workflow: string } | { kind: 'moved'; jobId: string }
 
 /** Whom a topic is for, if it is one of these. */
 export function wakeOf(topic: string): Wake | undefined {
-  if (topic.startsWith(endedTopic)) return { kind: 'ended', jobId: topic.slice(endedTopic.length) }
+  if (topic.startsWith(movedTopic)) return { kind: 'moved', jobId: topic.slice(movedTopic.length) }
   if (!topic.startsWith(offeredTopic)) return undefined
   // A workflow has no colon in its name, a client may.
   const rest = topic.slice(offeredTopic.length)
@@ -49,6 +49,7 @@ export async function changeStatus(tx: Transaction, { row, workflow, state, repo
   const remembered = isRemembered(row, state, report)
   if (remembered) await store.remember(tx, row, { status: statusOf(row), limit: workflowLimits.history })
   await store.setStatus(tx, row.id, { workflow, state, report, remembered })
+  if (state !== row.state) tx.signal(movedTopic + row.id)
   return changed(tx, row.id, 'UPDATE_STATUS')
 }
 
@@ -75,15 +76,15 @@ export async function changeTags(
 export async function deleteJob(tx: Transaction, row: JobRow): Promise<void> {
   await store.deleteJob(tx, row.id)
   await tell(tx, 'DELETE', row)
-  tx.signal(endedTopic + row.id)
+  tx.signal(movedTopic + row.id)
 }
 
 async function changed(tx: Transaction, id: string, action: JobAction): Promise<JobRow> {
   const row = await store.findJob(tx, id)
   if (row === undefined) throw new Error(`The job ${id} went away while it was changed`)
   await tell(tx, action, row)
-  if (row.isFinal) tx.signal(endedTopic + id)
-  else if (row.awaitsClient && row.leaseUntil === null) tx.signal(`${offeredTopic}${row.workflow}:${row.clientId}`)
+  if (!row.isFinal && row.awaitsClient && row.leaseUntil === null)
+    tx.signal(`${offeredTopic}${row.workflow}:${row.clientId}`)
   return row
 }
 

@@ -63,11 +63,11 @@ export function findOffered(handle: Handle, clientIds: readonly string[]) {
   return handle.rows(offeredStatement, clientIds)
 }
 
-const endedStatement = statement<{ id: string }>(
-  `select id from workflow_jobs where tenant_id = $1 and id = any($2::uuid[]) and is_final`,
+const statesStatement = statement<{ id: string; state: string; isFinal: boolean }>(
+  `select id, state, is_final as "isFinal" from workflow_jobs where tenant_id = $1 and id = any($2::uuid[])`,
 )
 
-/** Which of these jobs are over. */
-export async function findEnded(handle: Handle, ids: readonly string[]): Promise<string[]> {
-  return (await handle.rows(endedStatement, ids)).map(({ id }) => id)
+/** In which states these jobs are. */
+export function findStates(handle: Handle, ids: readonly string[]) {
+  return handle.rows(statesStatement, ids)
 }

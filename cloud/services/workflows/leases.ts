@@ -28,8 +28,10 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
         const place = waiters.join(caller.tenantId, { clientId, workflows }, until)
         try {
           const taken = await database.transaction(caller, (tx) => take(tx, caller, wish))
-          if (taken !== undefined || performance.now() >= until || waiters.isStopping) return { data: taken ?? null }
-          await place.woken
+          if (taken !== undefined) return { data: taken }
+          if (!waiters.isStopping && performance.now() < until) await place.woken
+          // When the time is over nobody offered anything: what is offered now is for whoever asks next.
+          if (waiters.isStopping || performance.now() >= until) return { data: null }
         } finally {
           place.leave()
         }
@@ -75,16 +77,17 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
       })
     },
 
-    async awaitJob({ params: { id }, query: { waitSeconds = 0 } }, caller) {
+    async awaitJob({ params: { id }, query: { waitSeconds = 0, unlike } }, caller) {
       const until = performance.now() + waitMs(waitSeconds, caller)
       for (;;) {
-        const place = waiters.join(caller.tenantId, { jobId: id }, until)
+        const place = waiters.join(caller.tenantId, { jobId: id, unlike }, until)
         try {
           const found = await database.read(caller, async (handle) => {
             const row = reached(id, await findJob(handle, id), { clientId: undefined })
             return { job: showJob(row, await workflowOf(handle, row)), isFinal: row.isFinal }
           })
-          if (found.isFinal || performance.now() >= until || waiters.isStopping) return found
+          const isThere = found.isFinal || (unlike !== undefined && found.job.status.state !== unlike)
+          if (isThere || performance.now() >= until || waiters.isStopping) return found
           await place.woken
         } finally {
           place.leave()

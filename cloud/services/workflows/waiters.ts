@@ -1,15 +1,15 @@
 import type { Database } from '../../platform/database/database.ts'
 import type { Log } from '../../platform/log.ts'
 import { type Wake, wakeOf } from './job-change.ts'
-import { findEnded, findOffered } from './lease-store.ts'
+import { findOffered, findStates } from './lease-store.ts'
 
 /** How exact the end of a wait is. */
 const tickMs = 250
 /** How often to look for what another process did, and for leases that have run out: every so many ticks. */
 const ticksPerLook = 4
 
-/** For a job that somebody may take, or for the end of one. */
-type Wish = { clientId: string; workflows: readonly string[] } | { jobId: string }
+/** For a job that somebody may take, or for the end of one; also for its leaving a state. */
+type Wish = { clientId: string; workflows: readonly string[] } | { jobId: string; unlike?: string | undefined }
 
 type Waiter = { wish: Wish; until: number; wake: () => void }
 
@@ -94,16 +94,19 @@ export class Waiters {
   }
 
   async #news(tenantId: string, room: Room): Promise<Wake[]> {
-    const wishes = [...room.lines.values()].flatMap(([first]) => (first === undefined ? [] : [first.wish]))
-    const clientIds = wishes.flatMap((wish) => ('clientId' in wish ? [wish.clientId] : []))
-    const jobIds = wishes.flatMap((wish) => ('jobId' in wish ? [wish.jobId] : []))
+    const wishes = [...room.lines.values()].flat().map(({ wish }) => wish)
+    const clientIds = [...new Set(wishes.flatMap((wish) => ('clientId' in wish ? [wish.clientId] : [])))]
+    const left = new Map<string, string | undefined>()
+    for (const wish of wishes) if ('jobId' in wish) left.set(wish.jobId, wish.unlike ?? left.get(wish.jobId))
     const { database } = this.#options
     const offered =
       clientIds.length === 0 ? [] : await database.read({ tenantId }, (handle) => findOffered(handle, clientIds))
-    const ended = jobIds.length === 0 ? [] : await database.read({ tenantId }, (handle) => findEnded(handle, jobIds))
+    const states =
+      left.size === 0 ? [] : await database.read({ tenantId }, (handle) => findStates(handle, [...left.keys()]))
+    const moved = states.filter(({ id, state, isFinal }) => isFinal || (left.get(id) ?? state) !== state)
     return [
       ...offered.map((offer): Wake => ({ kind: 'offered', ...offer })),
-      ...ended.map((jobId): Wake => ({ kind: 'ended', jobId })),
+      ...moved.map(({ id }): Wake => ({ kind: 'moved', jobId: id })),
     ]
   }
 }
@@ -113,7 +116,7 @@ export class Waiters {
  * nobody listens to any more must not get the job.
  */
 function notify(room: Room, wake: Wake): void {
-  if (wake.kind === 'ended') {
+  if (wake.kind === 'moved') {
     for (const waiter of room.lines.get(lineOf(wake)) ?? []) waiter.wake()
     return
   }

@@ -5,7 +5,7 @@ import { StatusChip, type Tone } from '../../components/status-chip.tsx'
 import { Time } from '../../components/time.tsx'
 import { type Asset, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from './asset.ts'
 import type { AssetProperty } from './asset-property.ts'
-import { stateNames } from './state-names.ts'
+import { stateName } from './state-names.ts'
 import type { TableColumn } from './table-columns.ts'
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -18,8 +18,10 @@ const tones: Readonly<Record<string, Tone>> = {
   unknown: 'info',
 }
 
-export function StateChip({ value, language }: { value: string; language: Language }) {
-  return <StatusChip tone={tones[value] ?? 'neutral'}>{stateNames[language][value] ?? value}</StatusChip>
+type ChipGiven = { path: string; value: string; language: Language }
+
+export function StateChip({ path, value, language }: ChipGiven) {
+  return <StatusChip tone={tones[value] ?? 'neutral'}>{stateName(path, value, language)}</StatusChip>
 }
 
 /** The columns of a table of assets, as the grid draws them. */
@@ -57,7 +59,7 @@ function cellOf({ path, kind }: AssetProperty, language: Language): (asset: Asse
   if (kind === 'state') {
     return (asset) => {
       const value = textAt(asset, path)
-      return value === '' ? null : <StateChip value={value} language={language} />
+      return value === '' ? null : <StateChip path={path} value={value} language={language} />
     }
   }
   return (asset) => textAt(asset, path)

@@ -6,25 +6,26 @@ import { useOperationQuery } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
+import { Progress } from '../../components/progress.tsx'
 import { toldDone } from '../../components/toast.ts'
 import { type Accepted, inBulk, type Outcome } from './bulk.ts'
 import { assetsMessages } from './messages.ts'
-import { stateNames } from './state-names.ts'
+import { stateName } from './state-names.ts'
 
 /** Long enough for a hundred writes to be applied. */
 const headers = { prefer: 'wait=30' }
 
-type Progress = { done: number; outcome?: Outcome }
+type Advance = { done: number; outcome?: Outcome }
 type Given = { ids: readonly string[]; onClose: () => void; onDone?: () => void }
 
 /** How far many writes are, and what of them failed. */
-function BulkProgress({ progress, all }: { progress: Progress; all: number }) {
+function BulkProgress({ progress, all }: { progress: Advance; all: number }) {
   const text = useText(assetsMessages)
   const formats = useFormats()
   const failures = progress.outcome?.failures ?? []
   return (
     <div role="status">
-      <progress className="progress" max={all} value={progress.done} aria-label={text.change} />
+      <Progress value={(100 * progress.done) / Math.max(1, all)} label={text.change} />
       <p>{text.progress(formats.number(progress.done), formats.number(all))}</p>
       {failures.length > 0 && (
         <>
@@ -79,7 +80,7 @@ export function BulkEditDialog({ ids, onClose, onDone }: Given) {
   const api = useApi()
   const [field, setField] = useState<Field>('management_state')
   const [value, setValue] = useState('regarded')
-  const [progress, setProgress] = useState<Progress>()
+  const [progress, setProgress] = useState<Advance>()
   const confirm = async () => {
     if (progress?.outcome !== undefined || value === '') return
     setProgress({ done: 0 })
@@ -109,12 +110,15 @@ type FieldsGiven = { field: Field; value: string; onField: (field: Field) => voi
 
 function ChangeFields({ field, value, onField, onValue }: FieldsGiven) {
   const text = useText(assetsMessages)
-  const names = stateNames[useLanguage()]
+  const language = useLanguage()
   const query = useOperationQuery()
   const groups = useQuery(query(['authorization', 'listAccessGroups'], { query: { limit: 100 } })).data?.data ?? []
   const properties = useQuery(query(['inventory', 'listCustomProperties'], { query: { limit: 100 } })).data?.data ?? []
   const values: Record<string, { value: string; label: string }[]> = {
-    management_state: ['regarded', 'unknown', 'ignored'].map((each) => ({ value: each, label: names[each] ?? each })),
+    management_state: ['regarded', 'unknown', 'ignored'].map((each) => ({
+      value: each,
+      label: stateName('management_state', each, language),
+    })),
     access_group: groups.map(({ id, name }) => ({ value: id, label: name })),
   }
   const choices = values[field]
@@ -147,7 +151,7 @@ export function BulkDeleteDialog({ ids, onClose, onDone }: Given) {
   const text = useText(assetsMessages)
   const formats = useFormats()
   const api = useApi()
-  const [progress, setProgress] = useState<Progress>()
+  const [progress, setProgress] = useState<Advance>()
   const confirm = async () => {
     setProgress({ done: 0 })
     const outcome = await inBulk({

@@ -6,7 +6,7 @@ import { SelectField, TextAreaField, TextField } from '../../components/fields.t
 import type { AssetProperty } from './asset-property.ts'
 import { type Condition, type ConditionList, conditionsOf, filterOf, type Operator } from './filter-conditions.ts'
 import { assetsMessages } from './messages.ts'
-import { stateNames } from './state-names.ts'
+import { stateName } from './state-names.ts'
 
 type Given = { filter: string; properties: readonly AssetProperty[]; onApply: (filter: string) => void }
 
@@ -143,10 +143,13 @@ type ValueGiven = {
 
 function ValueField({ condition, property, onChange }: ValueGiven) {
   const text = useText(assetsMessages)
-  const names = stateNames[useLanguage()]
+  const language = useLanguage()
   const set = (value: string) => onChange({ ...condition, value })
   if (property?.values !== undefined) {
-    const choices = ['', ...property.values].map((value) => ({ value, label: names[value] ?? value }))
+    const choices = ['', ...property.values].map((value) => ({
+      value,
+      label: stateName(condition.path, value, language),
+    }))
     return <SelectField label={text.value} isLabelUnseen value={condition.value} onChange={set} choices={choices} />
   }
   const type = property?.kind === 'time' ? 'date' : 'text'

@@ -1,11 +1,11 @@
 import type { Language } from '../../app/language.ts'
 
-/** Values of states as people say them. */
-export const stateNames: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
+const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
     regarded: 'onboarded',
     ignored: 'ignored',
-    unknown: 'undecided',
+    undecided: 'undecided',
+    unknown: 'unknown',
     reached: 'reached',
     failed: 'failed',
     trusted: 'trusted',
@@ -14,10 +14,17 @@ export const stateNames: Readonly<Record<Language, Readonly<Record<string, strin
   de: {
     regarded: 'aufgenommen',
     ignored: 'ignoriert',
-    unknown: 'offen',
+    undecided: 'offen',
+    unknown: 'unbekannt',
     reached: 'erreicht',
     failed: 'fehlgeschlagen',
     trusted: 'vertraut',
     pending: 'wartet',
   },
+}
+
+/** The value of a state as people say it. Nobody has decided on what is `unknown` to the management of the plant. */
+export function stateName(path: string, value: string, language: Language): string {
+  const isUndecided = value === 'unknown' && path.startsWith('management_state')
+  return names[language][isUndecided ? 'undecided' : value] ?? value
 }

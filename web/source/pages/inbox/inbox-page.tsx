@@ -7,7 +7,7 @@ import { Grid } from '../../components/grid.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { usePageTitle } from '../../components/page-title.ts'
 import { ProblemMessage } from '../../components/problem-message.tsx'
-import { TabList } from '../../components/tab-list.tsx'
+import { Tabs } from '../../components/tabs.tsx'
 import type { Asset } from '../assets/asset.ts'
 import { gridColumns } from '../assets/asset-cells.tsx'
 import { fieldsFor, useAssetList } from '../assets/asset-list.ts'
@@ -54,7 +54,7 @@ export function InboxPage() {
   return (
     <>
       <PageHeader title={text.title} subtitle={text.subtitle} />
-      <TabList
+      <Tabs
         label={text.lists}
         chosen={list}
         tabs={[
@@ -62,8 +62,9 @@ export function InboxPage() {
           { id: 'ignored', label: text.ignored },
         ]}
         onChoose={(id) => navigate({ to: '/inbox', search: (id === 'ignored' ? { list: id } : {}) as never })}
-      />
-      <Found key={list} list={list} />
+      >
+        <Found key={list} list={list} />
+      </Tabs>
     </>
   )
 }

@@ -1,5 +1,79 @@
+import { iconLock } from '@siemens/ix-icons/icons'
+import { useQuery } from '@tanstack/react-query'
+import { useText } from '../../app/language-context.tsx'
+import { useRights, useVisit } from '../../app/visit.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { QueryState } from '../../components/query-state.tsx'
+import { ChangedCard, GatewaysCard, JobsCard } from './activity-cards.tsx'
+import { FacetCard, StatesCard } from './facet-cards.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { startMessages } from './messages.ts'
+import { NextCard } from './next-card.tsx'
+import { useTotalQuery } from './plant.ts'
+import { PlantFigures } from './plant-figures.tsx'
+import './start.css'
 
+/** What is there, what changed, what runs, and what to do next; for an empty plant the way to the first assets. */
 export function StartPage() {
-  return <PageHeader title="Start" />
+  const text = useText(startMessages)
+  const rights = useRights()
+  const { person } = useVisit()
+  usePageTitle(text.title)
+  const mayReadAssets = rights.may('inventory_read_asset_data')
+  const mayReadJobs = rights.may('glb_jobs_read')
+  return (
+    <>
+      <PageHeader title={text.title} subtitle={text.tenant(person.tenant_name)} />
+      {mayReadAssets ? (
+        <Plant mayReadJobs={mayReadJobs} />
+      ) : mayReadJobs ? (
+        <div className="start-cards">
+          <JobsCard />
+          <GatewaysCard />
+        </div>
+      ) : (
+        <EmptyState icon={iconLock} title={text.nothingForYou}>
+          <p>{text.nothingForYouText}</p>
+        </EmptyState>
+      )}
+    </>
+  )
+}
+
+/** Gateways and links are assets too: a plant with devices has more than those. */
+const devices = "functional_object_type eq 'Device'"
+
+function Plant({ mayReadJobs }: { mayReadJobs: boolean }) {
+  const text = useText(startMessages)
+  const found = useQuery(useTotalQuery(devices))
+  const mayDiscover = useRights().may('glb_discovery_run')
+  return (
+    <QueryState query={found}>
+      {({ meta }) =>
+        meta.totalElements === 0 && mayDiscover && mayReadJobs ? (
+          <FirstSteps />
+        ) : (
+          <>
+            <PlantFigures />
+            <div className="start-cards">
+              <NextCard />
+              {mayReadJobs && <JobsCard />}
+              {mayReadJobs && <GatewaysCard />}
+              <ChangedCard />
+              <FacetCard title={text.types} by="functional_object_type" />
+              <FacetCard
+                title={text.manufacturers}
+                by="product_instance_information/manufacturer_product/manufacturer/name"
+              />
+              <StatesCard />
+              <FacetCard title={text.firmware} by="firmware_version" filter={devices} />
+              <FacetCard title={text.groups} by="access_group" />
+            </div>
+          </>
+        )
+      }
+    </QueryState>
+  )
 }

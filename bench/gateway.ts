@@ -1,0 +1,108 @@
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { askRegistry, TestCloud } from '@millwright/gateway/testing.ts'
+import { ownEnvironment, stop, withHome } from './platform-process.ts'
+import type { Report, Row } from './report.ts'
+import { memoryOf, spawnProgram } from './shop-floor.ts'
+
+const links = 1_000
+const registeringAtOnce = 50
+const devices = 100_000
+const goals = { restMebibytes: 150, scanMebibytes: 400 } as const
+/** What a burst took is given back within a quarter of a minute. */
+const restMs = 30_000
+
+/** What a gateway takes of the memory of a small machine: with a thousand links, and while it scans a large plant. */
+export async function gateway(): Promise<Report> {
+  return withHome(async (home) => {
+    await using cloud = await TestCloud.start()
+    // Nobody looks at what was handed in: it must not fill the memory of this process.
+    cloud.answering = () => void cloud.calls.splice(0, Math.max(0, cloud.calls.length - 10))
+    cloud.configure(home)
+    const given = ['gateway', '--home', home, '--registry-port', '0', '--proxy-port', '0']
+    const env = { ...ownEnvironment(join(home, 'cloud')), MILLWRIGHT_GATEWAY_LOG_LEVEL: 'error' }
+    const program = spawnProgram({ file: 'cli/millwright.mjs', given, env, profile: undefined })
+    try {
+      const port = Number((await program.said(/Registry\s+port (\d+)/))[1])
+      const rows: Row[] = []
+      const note = (moment: string) => {
+        const { now, peak } = memoryOf(program.child.pid ?? 0)
+        rows.push({ moment, 'MiB now': now, 'MiB at most': peak })
+        return { now, peak }
+      }
+      await setTimeout(2_000)
+      note('at the start')
+      const scanned = await scanLargePlant({ cloud, env, port, note })
+      await registerMany(port)
+      note(`${links.toLocaleString('en')} links have registered`)
+      await setTimeout(restMs)
+      const rest = note('they have been there for a while')
+      return {
+        title: `gateway: the memory of its process, with ${links.toLocaleString('en')} links and ${devices.toLocaleString('en')} devices`,
+        rows,
+        goals: [
+          {
+            goal: `less than ${goals.scanMebibytes} MiB while it scans ${devices.toLocaleString('en')} devices`,
+            found: `${Math.round(scanned)} MiB`,
+            reached: scanned < goals.scanMebibytes,
+          },
+          {
+            goal: `less than ${goals.restMebibytes} MiB at rest with ${links.toLocaleString('en')} links`,
+            found: `${Math.round(rest.now)} MiB`,
+            reached: rest.now < goals.restMebibytes,
+          },
+        ],
+      }
+    } finally {
+      await stop(program.child)
+    }
+  })
+}
+
+type Floor = {
+  cloud: TestCloud
+  env: NodeJS.ProcessEnv
+  port: number
+  note: (moment: string) => { now: number; peak: number }
+}
+
+/** Answers how much memory it took at most. */
+async function scanLargePlant({ cloud, env, port, note }: Floor): Promise<number> {
+  const given = ['link', 'run', 'plant', '--log-level', 'error', '--registry', `127.0.0.1:${port}`]
+  const link = spawnProgram({ file: 'cli/millwright.mjs', given, env, profile: undefined })
+  try {
+    const query = askRegistry(port, 'millwright')
+    while ((await query('QueryRegisteredServices', {})).infos.length === 0) await setTimeout(100)
+    const options = { size: devices, seed: 1, protected_percent: 0 }
+    const jobId = cloud.offer('discovery', {
+      assetLinkId: 'millwright.links.plant',
+      filters: [],
+      options: Object.entries(options).map(([key, value]) => ({ key, value })),
+    })
+    let ending: { state: string; message?: string } | undefined
+    while (ending === undefined) {
+      await setTimeout(50)
+      ending = cloud.endOf(jobId)
+    }
+    if (ending.state !== 'FINISHED') throw new Error(`It ${ending.state}: ${ending.message}`)
+    return note(`${devices.toLocaleString('en')} devices were found`).peak
+  } finally {
+    await stop(link.child)
+  }
+}
+
+/** Each over a connection of its own, as links do it; none of them answers where it says it is. */
+async function registerMany(port: number): Promise<void> {
+  const ask = askRegistry(port, 'siemens')
+  for (let done = 0; done < links; done += registeringAtOnce) {
+    const some = Array.from({ length: registeringAtOnce }, (_, index) => ({
+      app_instance_id: `cdm-device-class-driver-link-${done + index}`,
+      ipv4_address: '127.0.0.1',
+      grpc_ip_port_number: 1 + ((done + index) % 1_000),
+      app_types: ['siemens.industrialassethub.discover.v1'],
+      interfaces: ['siemens.connectivitysuite.drvinfo.v1', 'siemens.industrialassethub.discover.v1'],
+      driver_schema_uris: [`link-${done + index}`],
+    }))
+    await Promise.all(some.map((info) => ask('RegisterService', { info })))
+  }
+}

@@ -1,0 +1,145 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { client, overHttp } from '@millwright/api/client.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import { Clock } from '@millwright/gateway/clock.ts'
+import { enrolledIdentity } from '@millwright/gateway/identity/enrolment.ts'
+import { ownKey } from '@millwright/gateway/identity/key.ts'
+import { TokenSource } from '@millwright/gateway/identity/token.ts'
+import { createLog } from '@millwright/gateway/log.ts'
+import { fetchOver, networkTo, Outgoing } from '@millwright/gateway/outgoing.ts'
+import { median } from './measuring.ts'
+import { type PlatformProcess, type ProcessLoad, startPlatform, tokenFor, withHome } from './platform-process.ts'
+import type { Report, Row } from './report.ts'
+
+const gatewayCount = 1_000
+const enrolledAtOnce = 16
+const jobs = 20
+const goals = { pickUpMs: 1_000, growthMebibytes: 50 } as const
+
+/** A gateway that does nothing but ask for work, over a connection of its own. */
+type Waiting = { id: string; asked: number; taken: Map<string, number>; stop(): Promise<void> }
+
+/** A thousand gateways that wait for work at once: what they cost the cloud, and how soon one of them has a job. */
+export async function gateways(): Promise<Report> {
+  return withHome(async (home) => {
+    const platform = await startPlatform({ home })
+    const waiting: Waiting[] = []
+    try {
+      const rows: Row[] = []
+      const note = async (moment: string) => {
+        const { megabytes } = await platform.ask<ProcessLoad>({ kind: 'load' })
+        rows.push({ moment, 'cloud MiB': megabytes, waiting: waiting.length })
+        return megabytes
+      }
+      await note('before the first one')
+      await enrolAll(platform, home, waiting)
+      await until(() => waiting.every(({ asked }) => asked > 0))
+      const first = await note('all wait')
+      const pickUps = await offerJobs(platform, waiting)
+      await until(() => waiting.every(({ asked }) => asked > 3))
+      const last = await note('all have asked three times more')
+      const slowest = Math.max(...pickUps)
+      return {
+        title: `gateways: ${gatewayCount} wait for work at once, each over a connection of its own`,
+        rows: [
+          ...rows,
+          { moment: `${jobs} jobs, each for one of them`, 'median ms': median(pickUps), 'slowest ms': slowest },
+        ],
+        goals: [
+          {
+            goal: `a job is picked up within ${goals.pickUpMs} ms`,
+            found: `${Math.round(slowest)} ms`,
+            reached: slowest < goals.pickUpMs,
+          },
+          {
+            goal: 'waiting takes no more memory the longer it lasts',
+            found: `${Math.round(last - first)} MiB more`,
+            reached: last - first < goals.growthMebibytes,
+          },
+        ],
+      }
+    } finally {
+      await Promise.all(waiting.map((one) => one.stop()))
+      await platform.stop()
+    }
+  })
+}
+
+async function enrolAll(platform: PlatformProcess, home: string, waiting: Waiting[]): Promise<void> {
+  const caller = client(onboarding, overHttp({ baseUrl: platform.url, token: await tokenSource(platform) }))
+  let begun = 0
+  const enrolSome = async () => {
+    while (begun < gatewayCount) {
+      const folder = join(home, `gateway-${begun++}`)
+      await mkdir(folder)
+      const { data } = await caller.createGateway({ body: { data: { name: `Gateway ${begun}` } } })
+      const config = await caller.createGatewayConfig({ params: { id: data.id } })
+      await writeFile(join(folder, 'gateway-config.json'), JSON.stringify(config))
+      waiting.push(await startWaiting(folder))
+    }
+  }
+  await Promise.all(Array.from({ length: enrolledAtOnce }, enrolSome))
+}
+
+async function tokenSource(platform: PlatformProcess): Promise<() => string> {
+  const token = await tokenFor(platform)
+  return () => token
+}
+
+async function startWaiting(home: string): Promise<Waiting> {
+  const dispatcher = networkTo(undefined)
+  const fetch = fetchOver(dispatcher)
+  const clock = new Clock()
+  const key = await ownKey(join(home, 'gateway-key.pem'))
+  const identity = await enrolledIdentity({ home, configFile: join(home, 'gateway-config.json'), key, clock, fetch })
+  const tokens = new TokenSource({ identity, key, clock, log: createLog({ level: 'silent' }), fetch })
+  const outgoing = new Outgoing({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
+  const one: Waiting = {
+    id: identity.gatewayId,
+    asked: 0,
+    taken: new Map(),
+    async stop() {
+      outgoing.close()
+      await dispatcher.destroy()
+    },
+  }
+  void wait(one, outgoing)
+  return one
+}
+
+/** Short waits, so that every one of them asks several times while it is looked at. */
+const waitSeconds = 10
+
+async function wait(one: Waiting, { gatekeeper }: Outgoing): Promise<void> {
+  try {
+    for (;;) {
+      one.asked += 1
+      const taken = await gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds } } })
+      if (taken !== undefined) one.taken.set(taken.data.job.id, performance.now())
+    }
+  } catch {
+    // The end of the benchmark ends it.
+  }
+}
+
+/** How long it takes from the request for a job until its gateway has it, in milliseconds. */
+async function offerJobs(platform: PlatformProcess, waiting: readonly Waiting[]): Promise<number[]> {
+  const engine = client(workflows, overHttp({ baseUrl: platform.url, token: await tokenSource(platform) }))
+  const pickUps: number[] = []
+  for (let number = 0; number < jobs; number++) {
+    const one = waiting[Math.floor((number * waiting.length) / jobs)]
+    if (one === undefined) continue
+    const askedAt = performance.now()
+    const { id } = await engine.createJob({ body: { clientId: one.id, workflow: 'discovery', definition: {} } })
+    await until(() => one.taken.has(id))
+    pickUps.push((one.taken.get(id) ?? 0) - askedAt)
+  }
+  return pickUps
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await setTimeout(5)
+}

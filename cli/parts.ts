@@ -1,0 +1,116 @@
+import type { Command } from 'commander'
+import type { Terminal } from './terminal.ts'
+
+type Part = {
+  group: string
+  description: string
+  load(): Promise<{ addCommands(command: Command, terminal: Terminal): void }>
+}
+
+const work = 'The plant:'
+const people = 'People and programs:'
+const signingIn = 'Signing in:'
+const floor = 'The shop floor:'
+const operation = 'Operating the platform, on its machine:'
+
+/** What there is, in the order of the help. Each is loaded when it is asked for: what it stands on is large. */
+export const parts: Readonly<Record<string, Part>> = {
+  login: { group: signingIn, description: 'sign in to a platform', load: () => import('./login.ts') },
+  logout: { group: signingIn, description: 'sign out', load: () => import('./logout.ts') },
+  whoami: {
+    group: signingIn,
+    description: 'who you are, where, and what you may do',
+    load: () => import('./whoami.ts'),
+  },
+  profiles: {
+    group: signingIn,
+    description: 'the platforms you are signed in to',
+    load: () => import('./profiles.ts'),
+  },
+  token: { group: signingIn, description: 'an access token, for other programs', load: () => import('./token.ts') },
+
+  assets: {
+    group: work,
+    description: 'devices, gateways, software: everything with an identity',
+    load: () => import('./assets.ts'),
+  },
+  relations: { group: work, description: 'how assets hang together', load: () => import('./relations.ts') },
+  graph: {
+    group: work,
+    description: 'what hangs on an asset: as a tree, for Graphviz or Mermaid',
+    load: () => import('./graph.ts'),
+  },
+  path: { group: work, description: 'the way from one asset to another', load: () => import('./path.ts') },
+  discover: { group: work, description: 'find devices with a link of a gateway', load: () => import('./discover.ts') },
+  discoveries: {
+    group: work,
+    description: 'discoveries, their schedules and reports',
+    load: () => import('./discoveries.ts'),
+  },
+  credentials: {
+    group: work,
+    description: 'what gateways need to get into devices; secrets go in and never come out',
+    load: () => import('./credentials.ts'),
+  },
+  jobs: { group: work, description: 'jobs of every kind', load: () => import('./jobs.ts') },
+  events: { group: work, description: 'what changes, as it happens', load: () => import('./events.ts') },
+  properties: { group: work, description: 'properties of your own for assets', load: () => import('./properties.ts') },
+  schemas: { group: work, description: 'what an asset may look like', load: () => import('./schemas.ts') },
+  plant: {
+    group: work,
+    description: 'made-up plants, for trying things out and for measuring',
+    load: () => import('./plant.ts'),
+  },
+
+  access: {
+    group: people,
+    description: 'users, server users, roles, access groups, grants, and why',
+    load: () => import('./access.ts'),
+  },
+  audit: { group: people, description: 'who did what', load: () => import('./audit.ts') },
+  api: { group: people, description: 'every operation of the API, as it is', load: () => import('./api.ts') },
+
+  gateway: { group: floor, description: 'the asset gateway: bring it in, run it', load: () => import('./gateway.ts') },
+  link: { group: floor, description: 'asset links: write, test and run them', load: () => import('./link.ts') },
+
+  doctor: {
+    group: operation,
+    description: 'look for what is wrong, and say what to do',
+    load: () => import('./doctor.ts'),
+  },
+  backup: {
+    group: operation,
+    description: 'everything in the database, in one file',
+    load: () => import('./backup.ts'),
+  },
+  restore: {
+    group: operation,
+    description: 'bring a backup back, into an empty home',
+    load: () => import('./restore.ts'),
+  },
+  config: {
+    group: operation,
+    description: 'the settings in effect, secrets masked',
+    load: () => import('./config.ts'),
+  },
+  tenants: {
+    group: operation,
+    description: 'the tenants of this installation, kept apart in the database itself',
+    load: () => import('./tenants.ts'),
+  },
+  users: {
+    group: operation,
+    description: 'people, when nobody can sign in to manage them',
+    load: () => import('./users.ts'),
+  },
+  keys: { group: operation, description: 'the keys of this installation', load: () => import('./keys.ts') },
+  database: { group: operation, description: 'the database server', load: () => import('./database.ts') },
+
+  completion: {
+    group: 'Other:',
+    description: 'completion for bash, zsh and fish',
+    load: () => import('./completion.ts'),
+  },
+}
+
+export const startGroup = 'Start:'

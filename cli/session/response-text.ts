@@ -1,0 +1,24 @@
+/** The text of an answer as it comes. */
+export async function* textOf({ body }: Response): AsyncGenerator<string> {
+  if (body === null) return
+  const decoder = new TextDecoder()
+  const reader = body.getReader()
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      yield decoder.decode(next.value, { stream: true })
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
+/** The same in pieces that end with a separator; the last may lack it. */
+export async function* piecesOf(response: Response, separator: string): AsyncGenerator<string> {
+  let rest = ''
+  for await (const text of textOf(response)) {
+    const pieces = (rest + text).split(separator)
+    rest = pieces.pop() ?? ''
+    yield* pieces
+  }
+  if (rest !== '') yield rest
+}

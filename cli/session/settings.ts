@@ -1,0 +1,48 @@
+import { type Configuration, readConfiguration, text } from '@millwright/cloud/platform/configuration.ts'
+import type { Environment } from '../terminal.ts'
+
+/** What can be set for commands that speak to a platform; `millwright config` prints it after the platform's own. */
+export const clientSettings = {
+  url: text('MILLWRIGHT_URL', { default: undefined, help: 'The platform that commands speak to' }),
+  profile: text('MILLWRIGHT_PROFILE', { default: undefined, help: 'The profile that commands use' }),
+  token: text('MILLWRIGHT_TOKEN', {
+    default: undefined,
+    secret: true,
+    help: 'An access token to use instead of signing in; with MILLWRIGHT_URL',
+  }),
+  clientId: text('MILLWRIGHT_CLIENT_ID', {
+    default: undefined,
+    help: 'A server user to sign in as, instead of a profile; with MILLWRIGHT_URL',
+  }),
+  clientSecret: text('MILLWRIGHT_CLIENT_SECRET', {
+    default: undefined,
+    secret: true,
+    help: 'The secret of MILLWRIGHT_CLIENT_ID',
+  }),
+}
+
+/** What they share with the platform on the same machine, and what the desktop says. */
+const surroundings = {
+  home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Where first-run.json may lie' }),
+  configFolder: text('XDG_CONFIG_HOME', { default: undefined, help: 'Where profiles are kept' }),
+  userFolder: text('HOME', { default: '/', help: 'Where they are kept otherwise' }),
+}
+
+export type ClientConfiguration = Configuration<typeof clientSettings & typeof surroundings>
+
+export async function readClientConfiguration(environment: Environment): Promise<ClientConfiguration> {
+  const schema = { ...clientSettings, ...surroundings }
+  const own = Object.values(schema).map(({ variable }) => variable)
+  const others = Object.keys(environment).filter((name) => name.startsWith('MILLWRIGHT_') && !own.includes(name))
+  return readConfiguration(schema, environment, others.length === 0 ? [] : await namesOfOthers())
+}
+
+/** What the other programs understand is no typing mistake. To know it costs more than most commands. */
+async function namesOfOthers(): Promise<string[]> {
+  const [{ cloudSettings, testVariables }, { gatewaySettings }] = await Promise.all([
+    import('@millwright/cloud/settings.ts'),
+    import('@millwright/gateway/settings.ts'),
+  ])
+  const settings = [...Object.values(cloudSettings), ...Object.values(gatewaySettings)]
+  return [...settings.map(({ variable }) => variable), ...testVariables]
+}

@@ -1,0 +1,10 @@
+import type { Owner } from '../database/owner-transaction.ts'
+import type { Head } from './chain.ts'
+
+/** The end of some tenant's chain, if anything was ever recorded: as the owner of the database. */
+export async function findAnyHead(owner: Owner): Promise<(Head & { mac: Buffer; tenantId: string }) | undefined> {
+  const { rows } = await owner.query<Head & { mac: Buffer; tenantId: string }>(
+    `select tenant_id as "tenantId", sequence, encode(hash, 'hex') as hash, mac from audit_heads limit 1`,
+  )
+  return rows[0]
+}

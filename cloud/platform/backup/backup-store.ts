@@ -1,0 +1,97 @@
+import { copyIn, copyOut } from '../database/copy.ts'
+import { inOrderOfNeed } from '../database/distribute.ts'
+import type { Owner } from '../tenants/tenants.ts'
+
+/** What a backup knows of a table: what is in it comes from the catalogue, so that none can be forgotten. */
+export type BackupTable = { name: string; columns: string[] }
+
+export type AppliedMigration = { module: string; name: string; checksum: string }
+
+/** Written anew by whoever restores. */
+const madeByMigrating = 'migrations'
+
+/** Runs something on one snapshot of the whole database, while others go on writing. */
+export async function onSnapshot<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
+  await owner.query('begin transaction isolation level repeatable read, read only')
+  try {
+    return await work()
+  } finally {
+    await owner.query('rollback').catch(() => {})
+  }
+}
+
+/** All tables with the columns that are written, in the order in which they can be filled. */
+export async function listTables(owner: Owner): Promise<BackupTable[]> {
+  const { rows } = await owner.query<BackupTable & { needs: string[] }>(
+    `select c.relname as name,
+            array(select a.attname::text from pg_attribute a
+                  where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+                  order by a.attnum) as columns,
+            array(select r.relname::text from pg_constraint k join pg_class r on r.oid = k.confrelid
+                  where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as needs
+     from pg_class c
+     where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = current_schema()::regnamespace
+       and c.relname <> $1
+     order by c.relname`,
+    [madeByMigrating],
+  )
+  return inOrderOfNeed(rows).map(({ name, columns }) => ({ name, columns }))
+}
+
+export async function listApplied(owner: Owner): Promise<AppliedMigration[]> {
+  const { rows: found } = await owner.query<{ there: boolean }>(`select to_regclass('migrations') is not null as there`)
+  if (found[0]?.there !== true) return []
+  const { rows } = await owner.query<AppliedMigration>(
+    'select module, name, checksum from migrations order by module, name',
+  )
+  return rows
+}
+
+export async function versionOf(owner: Owner): Promise<string> {
+  const { rows } = await owner.query<{ version: string }>(`select current_setting('server_version') as version`)
+  return rows[0]?.version ?? ''
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+function columnsOf({ columns }: BackupTable): string {
+  return columns.map(quoted).join(', ')
+}
+
+export function readRows(owner: Owner, table: BackupTable): AsyncGenerator<Buffer[]> {
+  return copyOut(owner, `copy (select ${columnsOf(table)} from ${quoted(table.name)}) to stdout`)
+}
+
+export function writeRows(owner: Owner, table: BackupTable, rows: AsyncIterable<Buffer>): Promise<void> {
+  return copyIn(owner, `copy ${quoted(table.name)} (${columnsOf(table)}) from stdin`, rows)
+}
+
+/** The first table that has something in it. */
+export async function findFilled(owner: Owner): Promise<string | undefined> {
+  for (const { name } of await listTables(owner)) {
+    const { rows } = await owner.query(`select from ${quoted(name)} limit 1`)
+    if (rows.length > 0) return name
+  }
+  return undefined
+}
+
+export async function emptyTables(owner: Owner): Promise<void> {
+  const tables = await listTables(owner)
+  if (tables.length > 0) await owner.query(`truncate ${tables.map(({ name }) => quoted(name)).join(', ')}`)
+}
+
+/** All or nothing: a file that turns out to be broken leaves no row behind. */
+export async function allOrNothing(owner: Owner, work: () => Promise<void>): Promise<void> {
+  await owner.query('begin')
+  try {
+    await emptyTables(owner)
+    await work()
+    await owner.query('commit')
+  } catch (error) {
+    await owner.query('rollback')
+    throw error
+  }
+  await owner.query('analyze')
+}

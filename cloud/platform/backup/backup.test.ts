@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { migrationSources, prepareDatabase } from '../../prepare.ts'
+import { type Address, openClient } from '../database/connection.ts'
+import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
+import { keysFor } from '../testing/server.ts'
+import { type Entry, readArchive, writeArchive } from './archive.ts'
+import { type BackupHead, takeBackup } from './backup.ts'
+import { listTables } from './backup-store.ts'
+import { fillFrom, openBackup, requireEmpty, requireKnown } from './restore.ts'
+
+type Owner = Awaited<ReturnType<typeof openClient>>
+
+let hub: TestHub
+let admin: TestCaller
+const made: string[] = []
+
+before(async () => {
+  hub = await testHub({ own: true })
+  admin = await hub.as('administrator')
+  for (let from = 0; from < 300; from += 100) await createAssets(from, 100)
+})
+
+after(async () => {
+  await hub.asOwner(async (owner) => {
+    for (const name of made) {
+      await owner.query(`drop database if exists ${name} with (force)`)
+      await owner.query(`drop role if exists ${name}_app`)
+    }
+  })
+  await hub[Symbol.asyncDispose]()
+})
+
+async function createAssets(from: number, count: number): Promise<void> {
+  const assets = Array.from({ length: count }, (_, index) => ({
+    functional_object_type: 'Device',
+    name: `Device ${from + index}\ttab, \\ and\nline`,
+    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'number', value: String(from + index) }],
+  }))
+  await admin.inventory.createAssets({ body: { data: { assets } }, query: {}, headers: { prefer: 'wait=30' } })
+}
+
+/** A database on the same server that nothing is in. */
+async function emptyDatabase(): Promise<Address> {
+  const name = `restored_${randomBytes(6).toString('hex')}`
+  made.push(name)
+  await hub.asOwner((owner) => owner.query(`create database ${name}`))
+  const { owner } = hub.database
+  if ('url' in owner) return { url: owner.url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`) }
+  return { ...owner, database: name }
+}
+
+async function asOwnerOf<Result>(address: Address, work: (owner: Owner) => Promise<Result>): Promise<Result> {
+  const owner = await openClient(address)
+  try {
+    return await work(owner)
+  } finally {
+    await owner.end()
+  }
+}
+
+const backedUp = () =>
+  hub.asOwner(async (owner) => Buffer.concat(await Array.fromAsync(takeBackup(owner, { product: '0.0.0' }))))
+
+async function* source(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let from = 0; from < bytes.length; from += 50_000) yield bytes.subarray(from, from + 50_000)
+}
+
+async function restore(bytes: Buffer, address: Address): Promise<void> {
+  const backup = await openBackup(source(bytes))
+  const migrations = await requireKnown(backup, migrationSources)
+  await asOwnerOf(address, (owner) => requireEmpty(owner, migrations))
+  await prepareDatabase({
+    owner: address,
+    app: undefined,
+    binding: 'auto',
+    masterKeys: (await keysFor(hub.database.owner)).masterKeys,
+    filling: { migrations, fill: async (owner) => void (await fillFrom(backup, owner)) },
+  })
+}
+
+/** What is in each table, as one number. */
+async function contentOf(address: Address): Promise<Record<string, string>> {
+  return asOwnerOf(address, async (owner) => {
+    const found: Record<string, string> = {}
+    for (const { name, columns } of await listTables(owner)) {
+      // The application has a login of its own in every database.
+      if (name === 'platform_secrets') continue
+      const list = columns.map((column) => `"${column}"`).join(', ')
+      const { rows } = await owner.query<{ hash: string }>(
+        `select count(*) || ' ' || coalesce(md5(string_agg(r::text, '|' order by r::text collate "C")), '') as hash
+         from (select ${list} from ${name}) as r`,
+      )
+      found[name] = rows[0]?.hash ?? ''
+    }
+    return found
+  })
+}
+
+async function changed(bytes: Buffer, change: (entry: Entry) => Entry | undefined): Promise<Buffer> {
+  const entries = await Array.fromAsync(readArchive(source(bytes)))
+  const kept = entries.flatMap((entry) => change(entry) ?? [])
+  return Buffer.concat(
+    await Array.fromAsync(
+      writeArchive(
+        (async function* () {
+          yield* kept
+        })(),
+      ),
+    ),
+  )
+}
+
+/** A migration after which every row is as it was before. */
+const dropsNothing = 'events/0002-fast-writes'
+
+describe('a backup', () => {
+  test('brings every row of every table back, policies and rights of the application too', async () => {
+    await hub.settle()
+    const bytes = await backedUp()
+    const address = await emptyDatabase()
+    await restore(bytes, address)
+    const restored = await contentOf(address)
+    assert.deepEqual(restored, await contentOf(hub.database.owner))
+    assert.ok(Object.keys(restored).length > 30)
+    await asOwnerOf(address, async (owner) => {
+      const { rows } = await owner.query(
+        `select from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'
+         where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace and not c.relrowsecurity`,
+      )
+      assert.deepEqual(rows, [])
+    })
+    await assert.rejects(restore(bytes, address), /The database is not empty \(\w+ has rows\)/)
+  })
+
+  test('is of one moment, while others go on writing', async () => {
+    let goesOn = true
+    const writing = (async () => {
+      for (let from = 1_000; goesOn; from += 20) await createAssets(from, 20)
+    })()
+    const bytes = await backedUp()
+    goesOn = false
+    await writing
+    const address = await emptyDatabase()
+    await restore(bytes, address)
+    await asOwnerOf(address, async (owner) => {
+      const { rows } = await owner.query<Record<string, number>>(
+        `select (select count(*)::integer from assets) as assets,
+                (select coalesce(sum(assets), 0)::integer from asset_counts) as counted,
+                (select count(distinct asset_id)::integer from asset_history) as told,
+                (select count(*)::integer from assets a
+                 where not exists (select from asset_identifiers i where i.tenant_id = a.tenant_id and i.asset_id = a.id)) as unknown`,
+      )
+      const [found] = rows
+      assert.ok((found?.assets ?? 0) >= 300)
+      assert.deepEqual([found?.counted, found?.told, found?.unknown], [found?.assets, found?.assets, 0])
+    })
+  })
+
+  test('that was changed, cut off or made by a newer version leaves nothing behind', async () => {
+    const bytes = await backedUp()
+    const address = await emptyDatabase()
+    const tampered = await changed(bytes, (entry) =>
+      entry.name.startsWith('tenants/')
+        ? { ...entry, content: Buffer.from(entry.content.toString().replace('default', 'defautl')) }
+        : entry,
+    )
+    await assert.rejects(restore(tampered, address), /damaged or incomplete/)
+    const missing = await changed(bytes, (entry) => (entry.name.startsWith('assets/') ? undefined : entry))
+    await assert.rejects(restore(missing, address), /damaged or incomplete|violates foreign key/)
+    await assert.rejects(restore(bytes.subarray(0, bytes.length / 2), address), /damaged or incomplete/)
+    await assert.rejects(restore(Buffer.from('nothing of ours'), address), /not a backup of Millwright/)
+    const newer = await changed(bytes, (entry) => {
+      if (entry.name !== 'head.json') return entry
+      const head: BackupHead = JSON.parse(entry.content.toString())
+      head.migrations.push({ module: 'inventory', name: '9999-later', checksum: '' })
+      return { ...entry, content: Buffer.from(JSON.stringify(head)) }
+    })
+    await assert.rejects(restore(newer, address), /newer than this one \(inventory\/9999-later\)/)
+    await restore(bytes, address)
+    assert.ok(Number((await contentOf(address)).assets?.split(' ')[0]) >= 300)
+  })
+
+  test('of an older version is brought forward', async () => {
+    const bytes = await backedUp()
+    const older = await changed(bytes, (entry) => {
+      if (entry.name !== 'head.json') return entry
+      const head: BackupHead = JSON.parse(entry.content.toString())
+      head.migrations = head.migrations.filter(({ module, name }) => `${module}/${name}` !== dropsNothing)
+      return { ...entry, content: Buffer.from(JSON.stringify(head)) }
+    })
+    const address = await emptyDatabase()
+    await restore(older, address)
+    const applied = await asOwnerOf(address, async (owner) => {
+      const { rows } = await owner.query('select from migrations')
+      return rows.length
+    })
+    const here = await hub.asOwner(async (owner) => (await owner.query('select from migrations')).rows.length)
+    assert.equal(applied, here)
+  })
+})

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import type { Owner } from '../tenants/tenants.ts'
+import { type Entry, writeArchive } from './archive.ts'
+import {
+  type AppliedMigration,
+  type BackupTable,
+  listApplied,
+  listTables,
+  onSnapshot,
+  readRows,
+  versionOf,
+} from './backup-store.ts'
+
+export const backupFormat = 'millwright-backup-1'
+
+/** What stands at the beginning: enough to decide whether it can be restored here. */
+export type BackupHead = {
+  format: typeof backupFormat
+  product: string
+  createdTimestamp: string
+  postgres: string
+  migrations: AppliedMigration[]
+  tables: BackupTable[]
+}
+
+/** What stands at the end: enough to know that everything came through. */
+export type BackupEnd = { tables: Record<string, { rows: number; bytes: number; sha256: string }> }
+
+export const headName = 'head.json'
+export const endName = 'end.json'
+
+/** Rows are put together to parts of about this size. */
+const partBytes = 1024 * 1024
+
+type Options = { product: string; onProgress?: (done: { table: string; rows: number; bytes: number }) => void }
+
+/** Everything in the database as a stream of bytes, of one moment, while others go on writing. */
+export async function* takeBackup(owner: Owner, options: Options): AsyncGenerator<Buffer> {
+  // A generator cannot wait inside a callback: the snapshot is held open by a promise that its end resolves.
+  const over = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const snapshot = onSnapshot(owner, async () => {
+    begun.resolve()
+    await over.promise
+  })
+  snapshot.catch(begun.reject)
+  await begun.promise
+  try {
+    yield* writeArchive(entries(owner, options))
+  } finally {
+    over.resolve()
+    await snapshot
+  }
+}
+
+async function* entries(owner: Owner, { product, onProgress = () => {} }: Options): AsyncGenerator<Entry> {
+  const head: BackupHead = {
+    format: backupFormat,
+    product,
+    createdTimestamp: new Date().toISOString(),
+    postgres: await versionOf(owner),
+    migrations: await listApplied(owner),
+    tables: await listTables(owner),
+  }
+  yield entry(headName, head)
+  const end: BackupEnd = { tables: {} }
+  for (const table of head.tables) {
+    const counted = { rows: 0, bytes: 0, hash: createHash('sha256') }
+    let number = 0
+    for await (const { rows, content } of parts(readRows(owner, table))) {
+      counted.rows += rows
+      counted.bytes += content.length
+      counted.hash.update(content)
+      number += 1
+      yield { name: `${table.name}/${String(number).padStart(7, '0')}.copy`, content }
+      onProgress({ table: table.name, rows: counted.rows, bytes: counted.bytes })
+    }
+    end.tables[table.name] = { rows: counted.rows, bytes: counted.bytes, sha256: counted.hash.digest('hex') }
+  }
+  yield entry(endName, end)
+}
+
+function entry(name: string, value: object): Entry {
+  return { name, content: Buffer.from(`${JSON.stringify(value, undefined, 1)}\n`) }
+}
+
+async function* parts(source: AsyncIterable<Buffer[]>): AsyncGenerator<{ rows: number; content: Buffer }> {
+  let held: Buffer[] = []
+  let bytes = 0
+  for await (const rows of source) {
+    for (const row of rows) {
+      held.push(row)
+      bytes += row.length
+      if (bytes < partBytes) continue
+      yield { rows: held.length, content: Buffer.concat(held) }
+      held = []
+      bytes = 0
+    }
+  }
+  if (held.length > 0) yield { rows: held.length, content: Buffer.concat(held) }
+}

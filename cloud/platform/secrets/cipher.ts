@@ -1,0 +1,88 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
+
+export const keyBytes = 32
+const saltBytes = 12
+const nonceBytes = 12
+const tagBytes = 16
+const algorithm = 'aes-256-gcm'
+
+export const cipherOverhead = saltBytes + nonceBytes + tagBytes
+
+/**
+ * AES-256-GCM under a key of its own for every value: it follows from ours and a random salt. A key of GCM is good for
+ * 2^32 random nonces; with salt and nonce there are 192 random bits, and no count has to be kept.
+ */
+export function encrypt(key: KeyObject, plain: Uint8Array | string, associated: Uint8Array): Buffer {
+  const random = randomBytes(saltBytes + nonceBytes)
+  const own = keyOfValue(key, random)
+  const cipher = createCipheriv(algorithm, own, random.subarray(saltBytes), { authTagLength: tagBytes })
+  wipe(own)
+  cipher.setAAD(associated)
+  return Buffer.concat([random, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+}
+
+/** Throws when it was encrypted with another key, for something else, or was changed since. */
+export function decrypt(key: KeyObject, encrypted: Uint8Array, associated: Uint8Array): Buffer {
+  const bytes = Buffer.from(encrypted.buffer, encrypted.byteOffset, encrypted.length)
+  if (bytes.length < cipherOverhead) throw new Error('Too short to be encrypted')
+  const own = keyOfValue(key, bytes)
+  const nonce = bytes.subarray(saltBytes, saltBytes + nonceBytes)
+  const decipher = createDecipheriv(algorithm, own, nonce, { authTagLength: tagBytes })
+  wipe(own)
+  decipher.setAAD(associated).setAuthTag(bytes.subarray(-tagBytes))
+  const plain = decipher.update(bytes.subarray(saltBytes + nonceBytes, -tagBytes))
+  try {
+    decipher.final()
+    return plain
+  } catch (error) {
+    wipe(plain)
+    throw error
+  }
+}
+
+function keyOfValue(key: KeyObject, random: Buffer): Buffer {
+  return createHmac('sha256', key).update('key of one value').update(random.subarray(0, saltBytes)).digest()
+}
+
+/** What was sealed before there were several keys: one key for all values. */
+export function decryptPlainly(key: KeyObject, encrypted: Buffer, associated: Uint8Array): Buffer {
+  const decipher = createDecipheriv(algorithm, key, encrypted.subarray(0, nonceBytes), { authTagLength: tagBytes })
+  decipher.setAAD(associated).setAuthTag(encrypted.subarray(-tagBytes))
+  return Buffer.concat([decipher.update(encrypted.subarray(nonceBytes, -tagBytes)), decipher.final()])
+}
+
+/** A key for one purpose. */
+export function derive(key: KeyObject, purpose: string, bytes = keyBytes): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, 'millwright', purpose, bytes))
+}
+
+/** Keys live outside of what JavaScript prints, copies and collects; the bytes that were given are overwritten. */
+export function keyOf(bytes: Buffer): KeyObject {
+  if (bytes.length !== keyBytes) throw new TypeError(`A key has ${keyBytes} bytes`)
+  const key = createSecretKey(bytes)
+  wipe(bytes)
+  return key
+}
+
+export function newKey(): KeyObject {
+  return keyOf(randomBytes(keyBytes))
+}
+
+/** As far as Node allows: what it copied on the way is gone when it is collected. */
+export function wipe(bytes: Uint8Array): void {
+  bytes.fill(0)
+}
+
+/** Compares without telling by its duration where the difference is. */
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b)
+}

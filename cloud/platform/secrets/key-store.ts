@@ -1,0 +1,71 @@
+import type { Handle, ReferenceHandle, Transaction } from '../database/database.ts'
+import { statement } from '../database/statement.ts'
+import type { MasterKeyRow } from './master-keys.ts'
+
+export type PlatformKeyRow = { version: number; masterKeyId: string; wrapped: Buffer; activeFrom: string }
+
+export type DataKeyRow = { id: string; version: number; masterKeyId: string; wrapped: Buffer }
+
+const masterKeys = statement<MasterKeyRow>('select id, transit_text as "transitText" from master_keys')
+const holdMasterKey = statement<{ id: string }>(
+  'select id from master_keys order by current_since desc, id limit 1 for key share',
+)
+const platformKeys = statement<PlatformKeyRow>(
+  `select version, master_key_id as "masterKeyId", wrapped, active_from as "activeFrom"
+   from platform_keys order by version`,
+)
+
+export function listMasterKeys(handle: ReferenceHandle): Promise<MasterKeyRow[]> {
+  return handle.rows(masterKeys)
+}
+
+/** The master key that wraps what is new; it is not retired before the transaction ends. */
+export async function holdCurrentMasterKey(tx: Transaction): Promise<string> {
+  const row = await tx.reference.row(holdMasterKey)
+  if (row === undefined) throw new Error('There is no master key')
+  return row.id
+}
+
+export function listPlatformKeys(handle: ReferenceHandle): Promise<PlatformKeyRow[]> {
+  return handle.rows(platformKeys)
+}
+
+const dataKeyColumns = 'id, version, master_key_id as "masterKeyId", wrapped'
+
+const holdNewest = statement<DataKeyRow>(
+  `select ${dataKeyColumns} from data_keys where tenant_id = $1 and retired_at is null
+   order by version desc limit 1 for key share`,
+)
+const byId = statement<DataKeyRow>(`select ${dataKeyColumns} from data_keys where tenant_id = $1 and id = $2`)
+const nextVersion = statement<{ version: number }>(
+  'select coalesce(max(version), 0) + 1 as version from data_keys where tenant_id = $1',
+)
+const insert = statement(
+  `insert into data_keys (tenant_id, id, version, master_key_id, wrapped) values ($1, $2, $3, $4, $5)
+   on conflict (tenant_id, version) do nothing`,
+)
+const forgetRetired = statement(
+  `delete from data_keys where tenant_id = $1 and retired_at < now() - make_interval(secs => $2)`,
+)
+
+/** The key that seals. Nobody can retire it before the transaction ends, so nothing is ever sealed with one that is. */
+export function holdNewestDataKey(tx: Transaction): Promise<DataKeyRow | undefined> {
+  return tx.row(holdNewest)
+}
+
+export function findDataKey(handle: Handle, id: string): Promise<DataKeyRow | undefined> {
+  return handle.row(byId, id)
+}
+
+export async function nextDataKeyVersion(tx: Transaction): Promise<number> {
+  return (await tx.row(nextVersion))?.version ?? 1
+}
+
+/** Nothing happens when somebody else made that version; waits for them to commit. */
+export async function insertDataKey(tx: Transaction, key: DataKeyRow): Promise<void> {
+  await tx.run(insert, key.id, key.version, key.masterKeyId, key.wrapped)
+}
+
+export function forgetRetiredDataKeys(tx: Transaction, afterSeconds: number): Promise<number> {
+  return tx.run(forgetRetired, afterSeconds)
+}

@@ -1,0 +1,132 @@
+import type { KeyObject } from 'node:crypto'
+import { Problem } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import type { Database, Handle, Scope, Transaction } from '../database/database.ts'
+import { StartError } from '../start-error.ts'
+import { decrypt, encrypt, newKey, wipe } from './cipher.ts'
+import * as store from './key-store.ts'
+import type { MasterKeyRow, MasterKeys } from './master-keys.ts'
+
+const format = 3
+const idBytes = 16
+const cachedKeys = 10_000
+
+type Parts = { database: Database; masterKeys: MasterKeys }
+
+/**
+ * Where services put what must not be readable in a stolen database: AES-256-GCM under a data key of the tenant, which
+ * is kept wrapped by the master key. A value is bound to its tenant and to what it belongs to, so that it cannot be
+ * moved; and it says which key sealed it, so that keys can be renewed while everything goes on.
+ */
+export class Safe {
+  readonly #database: Database
+  readonly #masterKeys: MasterKeys
+  /** By id, least recently used first. An id is never given to another key, also not when its transaction rolls back. */
+  readonly #keys = new Map<string, KeyObject>()
+
+  constructor({ database, masterKeys }: Parts) {
+    this.#database = database
+    this.#masterKeys = masterKeys
+  }
+
+  /** Seals in the transaction that writes the value down: until it ends the key cannot be retired. */
+  async seal(tx: Transaction, plain: Uint8Array | string, belongsTo: string): Promise<Buffer> {
+    const row = (await store.holdNewestDataKey(tx)) ?? (await this.#make(tx, 1))
+    const header = headerOf(row.id)
+    return Buffer.concat([header, encrypt(await this.#unwrapped(tx, row), plain, associated(header, tx, belongsTo))])
+  }
+
+  /** Overwrite the answer when you are done with it. Inside a transaction, give that transaction. */
+  async open(where: Scope | Handle, sealed: Uint8Array, belongsTo: string): Promise<Buffer> {
+    const keyId = keyIdOf(sealed)
+    if (keyId === undefined) throw new Error('Not a value that was sealed for a tenant')
+    const header = sealed.subarray(0, 1 + idBytes)
+    const key = this.#recall(keyId) ?? (await this.#look(where, keyId))
+    return decrypt(key, sealed.subarray(1 + idBytes), associated(header, where, belongsTo))
+  }
+
+  /** The same value under the newest key; undefined when it is that already. */
+  async sealAgain(tx: Transaction, sealed: Uint8Array, belongsTo: string): Promise<Buffer | undefined> {
+    const newest = await store.holdNewestDataKey(tx)
+    if (newest === undefined || newest.id === keyIdOf(sealed)) return undefined
+    const plain = await this.open(tx, sealed, belongsTo)
+    try {
+      return await this.seal(tx, plain, belongsTo)
+    } finally {
+      wipe(plain)
+    }
+  }
+
+  /** A new data key, which seals from now on. */
+  async renew(tx: Transaction): Promise<store.DataKeyRow> {
+    return this.#make(tx, await store.nextDataKeyVersion(tx))
+  }
+
+  /** Of two who make the same version at the same time one does, and both use that one. */
+  async #make(tx: Transaction, version: number): Promise<store.DataKeyRow> {
+    const masterKeyId = await store.holdCurrentMasterKey(tx)
+    await this.#masterKeys.find(masterKeyId, () => store.listMasterKeys(tx.reference))
+    const id = v7()
+    const wrapped = this.#masterKeys.wrap(masterKeyId, newKey(), wrappedFor(tx.tenantId, id))
+    await store.insertDataKey(tx, { id, version, masterKeyId, wrapped })
+    const newest = await store.holdNewestDataKey(tx)
+    if (newest === undefined) throw new Error('A data key that was made is not there')
+    return newest
+  }
+
+  async #look(where: Scope | Handle, keyId: string): Promise<KeyObject> {
+    const find = (handle: Handle) => store.findDataKey(handle, keyId)
+    const row = await ('row' in where ? find(where) : this.#database.read(where, find))
+    if (row === undefined) throw new Error('The key that a value was sealed with is not there')
+    return this.#unwrapped(where, row)
+  }
+
+  async #unwrapped(where: Scope | Handle, row: store.DataKeyRow): Promise<KeyObject> {
+    const known = this.#recall(row.id)
+    if (known !== undefined) return known
+    await this.#masterKeys.find(row.masterKeyId, () => this.#masterKeyRows(where)).catch(notNow)
+    const key = this.#masterKeys.unwrap(row.masterKeyId, row.wrapped, wrappedFor(where.tenantId, row.id))
+    if (this.#keys.size >= cachedKeys) this.#keys.delete(this.#keys.keys().next().value ?? '')
+    this.#keys.set(row.id, key)
+    return key
+  }
+
+  #masterKeyRows(where: Scope | Handle): Promise<MasterKeyRow[]> {
+    const { reference } = ('row' in where ? where : (where.transaction ?? {})) as Partial<Transaction>
+    return reference === undefined ? this.#database.reference(store.listMasterKeys) : store.listMasterKeys(reference)
+  }
+
+  #recall(id: string): KeyObject | undefined {
+    const key = this.#keys.get(id)
+    if (key === undefined) return undefined
+    this.#keys.delete(id)
+    this.#keys.set(id, key)
+    return key
+  }
+}
+
+/** What a wrapped data key is bound to. */
+export function wrappedFor(tenantId: string, keyId: string): string {
+  return `data key ${tenantId} ${keyId}`
+}
+
+/** Which data key a value was sealed with; undefined when it is no such value. */
+export function keyIdOf(sealed: Uint8Array): string | undefined {
+  if (sealed[0] !== format || sealed.length < 1 + idBytes) return undefined
+  const hex = Buffer.from(sealed.subarray(1, 1 + idBytes)).toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+/** How every value begins that was sealed with this key. */
+export function headerOf(keyId: string): Buffer {
+  return Buffer.concat([Buffer.of(format), Buffer.from(keyId.replaceAll('-', ''), 'hex')])
+}
+
+function associated(header: Uint8Array, { tenantId }: { tenantId: string }, belongsTo: string): Buffer {
+  return Buffer.concat([header, Buffer.from(`${tenantId} ${belongsTo}`)])
+}
+
+function notNow(error: unknown): never {
+  if (!(error instanceof StartError)) throw error
+  throw new Problem('unavailable', 'The keys of this tenant cannot be opened here now', { retryAfter: 5, cause: error })
+}

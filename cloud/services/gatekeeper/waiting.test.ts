@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
+import { testHub } from '../../platform/testing/hub.ts'
+
+/** More than the connections between two processes of ours. */
+const waiting = 80
+
+test('however many wait for work, everybody else is answered at once', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const gateway = await enrolledGateway(hub, admin)
+  const asked = Array.from({ length: waiting }, () =>
+    gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['device-info'], waitSeconds: 4 } } }),
+  )
+  let isOver = false
+  const all = Promise.all(asked).finally(() => {
+    isOver = true
+  })
+  const report = { gatewayVersion: '1.0.0', links: [linkReport()] }
+  await gateway.gatekeeper.reportLinks({ body: { data: report } })
+  assert.equal(isOver, false, 'they still wait')
+  await admin.workflows.createJob({ body: { clientId: gateway.id, workflow: 'device-info', definition: {} } })
+  const taken = (await all).filter((one) => one?.data !== undefined)
+  assert.equal(taken.length, 1, 'one of them has the job')
+})
+
+test('a renewed lease hears of a cancel when it comes, and of nothing when its time is over', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const gateway = await enrolledGateway(hub, admin)
+  await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport()] } } })
+  const { jobId } = await admin.discovery.createDiscovery({
+    params: { gatewayId: gateway.id },
+    body: { data: { assetLinkId: linkReport().appInstanceId, discoveryOptions: [{ key: 'size', value: '3' }] } },
+  })
+  const held = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 10 } } })
+  assert.ok(held !== undefined)
+  const { job, lease } = held.data
+  const renew = (waitSeconds: number) =>
+    gateway.gatekeeper.renewLease({ params: { id: lease.id }, body: { data: { jobId: job.id, waitSeconds } } })
+  assert.equal((await renew(1)).data.cancelRequested, false)
+  const renewal = renew(15)
+  const canceledAt = performance.now()
+  await admin.discovery.cancelDiscovery({ params: { jobId } })
+  assert.equal((await renewal).data.cancelRequested, true)
+  assert.ok(performance.now() - canceledAt < 10_000, 'long before its time was over')
+})

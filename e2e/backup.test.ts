@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { type Contract, isInternal, isLasting, isMedia, type Operation, pathOf } from '@millwright/api/contract.ts'
+import { contracts } from '@millwright/api/contracts.ts'
+import { bearer, callerOf, type Platform, signIn, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
+import { millwright } from './program.ts'
+
+const [first, second, third] = [temporaryFolder(), temporaryFolder('restored'), temporaryFolder('wrong')]
+after(() => {
+  for (const folder of [first, second, third]) folder[Symbol.dispose]()
+})
+
+/** Tells what happened meanwhile: the trail and the events have the sign-ins of this test at their end. */
+const moving = ['listEntries', 'listEvents', 'verify']
+
+/** Every list of the public API that needs nothing to be asked for. */
+const lists = Object.values(contracts as Record<string, Contract>).flatMap((contract) =>
+  Object.entries(contract.operations)
+    .filter(([name, operation]) => isList(operation) && !moving.includes(name))
+    .map(([, operation]) => pathOf(contract, operation)),
+)
+
+function isList(operation: Operation): boolean {
+  const { method, params, access, answers } = operation
+  const answer = answers[200]
+  if (method !== 'GET' || params !== undefined || access === 'public' || isInternal(operation)) return false
+  return answer !== undefined && !isMedia(answer) && !isLasting(answer) && operation.query?.required === undefined
+}
+
+async function everything({ baseUrl }: Platform, token: string): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for (const path of lists) {
+    const response = await fetch(`${baseUrl}${path}`, { headers: bearer(token) })
+    found[path] = [response.status, await response.json()]
+  }
+  return found
+}
+
+test('a platform is backed up while it runs, and comes back in an empty home with everything it had', async () => {
+  const file = join(first.path, 'backup.tar.gz')
+  let access: Platform['access']
+  let told: Record<string, unknown>
+  let trail: { id: string }[]
+  {
+    await using platform = await startPlatform({ home: first.path })
+    access = platform.access
+    const caller = await callerOf(platform)
+    await fillIn(caller)
+    const made = await millwright(['plant', 'generate', '--assets', '120'], { home: first.path }).ended
+    assert.equal(made.code, 0, made.stderr)
+    trail = (await caller.audit.listEntries({ query: { limit: 20 } })).data
+    const taken = await millwright(['backup', file], { home: first.path }).ended
+    assert.equal(taken.code, 0, taken.stderr)
+    assert.match(taken.stdout, /The master key is not in it: keep it too, elsewhere\.\n$/)
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    told = await everything(platform, caller.token)
+  }
+  assert.ok(lists.length > 12)
+
+  const without = await millwright(['restore', file], { home: second.path }).ended
+  assert.equal(without.code, 1)
+  assert.match(without.stderr, /^The master key that the backup was made under is not here\.\nNext: put it into /)
+
+  const environment = { MILLWRIGHT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }
+  const wrong = await millwright(['restore', file], { home: third.path, environment }).ended
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stderr, /^The master key is not the one that this database was used with/)
+
+  copyFileSync(join(first.path, 'master.key'), join(second.path, 'master.key'))
+  const back = await millwright(['restore', file], { home: second.path }).ended
+  assert.equal(back.code, 0, back.stderr)
+  assert.match(back.stdout, /^\d+ rows in \d+ tables are back as they were at /)
+  const again = await millwright(['restore', file], { home: second.path }).ended
+  assert.match(again.stderr, /^The database is not empty /)
+
+  await using restored = await startPlatform({ home: second.path })
+  const token = await tokenOf(restored.baseUrl, access)
+  assert.deepEqual(await everything(restored, token), told)
+  const caller = await callerOf({ baseUrl: restored.baseUrl, access }, token)
+  const { data } = await caller.audit.listEntries({ query: { limit: 100 } })
+  const here = new Set(data.map(({ id }) => id))
+  assert.ok(trail.length > 5 && trail.every(({ id }) => here.has(id)), 'the trail goes on where it was')
+  assert.equal((await caller.audit.verify({})).data.intact, true)
+  assert.ok('token' in (await signIn(restored.baseUrl, { name: 'admin', password: access.adminPassword })))
+})
+
+async function fillIn(caller: Awaited<ReturnType<typeof callerOf>>): Promise<void> {
+  const { data: user } = await caller.identity.createServerUser({ body: { data: { name: 'historian' } } })
+  await caller.authorization.createGrant({ body: { data: { principal: user.id, role: 'viewer' } } })
+  await caller.onboarding.createGateway({ body: { data: { name: 'Hall 4' } } })
+  await caller.inventory.createCustomProperty({ body: { data: { name: 'Cost centre' } } })
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import type { Program } from './program.ts'
+import { discover, discovered, type Gateway, killed, newGateway, over, startGateway, startPlant } from './shop-floor.ts'
+
+/** Cloud, gateway and link in processes of their own, of which one after the other dies in the middle of a scan. */
+describe('a discovery of which something dies', () => {
+  const home = temporaryFolder()
+  /** The lease of a gateway that died runs out first. */
+  const patienceMs = 120_000
+  let platform: Platform
+  let caller: Caller
+  let gateway: Gateway
+  let plant: Program
+
+  before(async () => {
+    platform = await startPlatform({ home: home.path })
+    caller = await callerOf(platform)
+    const id = await newGateway(caller, { home: home.path, name: 'hall' })
+    gateway = await startGateway('hall', { home: home.path, id })
+    plant = startPlant(gateway, { home: home.path })
+    await linkAt(undefined)
+  })
+  after(async () => {
+    await plant[Symbol.asyncDispose]()
+    await gateway.program[Symbol.asyncDispose]()
+    await platform[Symbol.asyncDispose]()
+    home[Symbol.dispose]()
+  })
+
+  /** The link answers, and elsewhere than it did. */
+  const linkAt = async (former: string | undefined) => {
+    const isThere = async () => {
+      const [link] = (await gateway.status()).links
+      return link?.state === 'running' && link.endpoint !== former
+    }
+    await until('the link answers', isThere, patienceMs)
+    // The cloud hears of it right after.
+    await until('the cloud knows the link', async () => {
+      const { data } = await caller.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+      return data.some(({ reachable }) => reachable)
+    })
+  }
+  const assets = async () => (await caller.inventory.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
+  const someFound = (jobId: string) =>
+    until('some were found', async () => (await discovered(caller, jobId)).found > 0, patienceMs)
+
+  test('the cloud is away: the scan goes on, and everything is delivered once when it is back', async () => {
+    const total = await assets()
+    const jobId = await discover(caller, gateway.id, { size: '500', seed: '1', rate: '50' })
+    await someFound(jobId)
+    await killed(platform.program)
+    await until(
+      'the scan is over, and waits',
+      async () => {
+        const { scans, spool } = await gateway.status()
+        return scans === 0 && spool.entries > 0
+      },
+      patienceMs,
+    )
+    platform = await startPlatform({
+      home: home.path,
+      environment: { MILLWRIGHT_PORT: new URL(platform.baseUrl).port },
+    })
+    caller = await callerOf(platform)
+    const found = await over(caller, jobId, patienceMs)
+    assert.deepEqual([found.state, found.found, found.created], ['finished', 500, 500], found.message)
+    assert.equal((await assets()) - total, 500, 'each device is one asset')
+    assert.equal((await gateway.status()).spool.entries, 0)
+  })
+
+  test('the link dies: what it found is there, and the discovery says why it failed', async () => {
+    const jobId = await discover(caller, gateway.id, { size: '5000', seed: '2', rate: '100' })
+    await someFound(jobId)
+    await killed(plant)
+    const found = await over(caller, jobId, patienceMs)
+    assert.equal(found.state, 'failed')
+    assert.ok(found.found > 0 && found.found < 5000, `${found.found} found`)
+    assert.match(found.message ?? '', /The link broke off after \d+ devices/)
+    const former = (await gateway.status()).links[0]?.endpoint
+    plant = startPlant(gateway, { home: home.path })
+    await linkAt(former)
+  })
+
+  test('the gateway is killed: its job is offered to the next start, and each device is there once', async () => {
+    const total = await assets()
+    const jobId = await discover(caller, gateway.id, { size: '400', seed: '3', rate: '50' })
+    await someFound(jobId)
+    await killed(gateway.program)
+    await plant[Symbol.asyncDispose]()
+    gateway = await startGateway('hall', { home: home.path, id: gateway.id })
+    plant = startPlant(gateway, { home: home.path })
+    const found = await over(caller, jobId, patienceMs)
+    assert.deepEqual([found.state, found.found], ['finished', 400], found.message)
+    assert.equal((await assets()) - total, 400, 'each device is one asset')
+  })
+
+  test('a cancel reaches the gateway at once', async () => {
+    const jobId = await discover(caller, gateway.id, { size: '5000', seed: '4', rate: '50' })
+    await until('it runs', async () => (await discovered(caller, jobId)).state === 'running', patienceMs)
+    const canceledAt = performance.now()
+    await caller.discovery.cancelDiscovery({ params: { jobId } })
+    await until('the gateway stopped', async () => (await gateway.status()).scans === 0)
+    const ms = performance.now() - canceledAt
+    assert.ok(ms < 5_000, `${ms} ms, where nothing but the machine should hold it up`)
+    assert.equal((await over(caller, jobId, patienceMs)).state, 'canceled')
+  })
+
+  test('a gateway whose clock is hours wrong comes in and asks for work', async () => {
+    const clock = fileURLToPath(new URL('./skewed-clock.mjs', import.meta.url))
+    for (const hours of ['7', '-7']) {
+      const name = `skewed${hours}`
+      const id = await newGateway(caller, { home: home.path, name })
+      const environment = { NODE_OPTIONS: `--import=${clock}`, SKEWED_HOURS: hours }
+      const skewed = await startGateway(name, { home: home.path, id, environment })
+      const isOnline = async () => {
+        const { data: gateways } = await caller.onboarding.listGateways({})
+        return gateways.some((one) => one.id === id && one.state === 'online')
+      }
+      await until('it is online', isOnline, patienceMs).finally(() => skewed.program[Symbol.asyncDispose]())
+    }
+  })
+})

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Caller, until } from './platform.ts'
+import { millwright, type Program } from './program.ts'
+
+/** Programs of a shop floor, each in a process of its own, as a person starts them. */
+
+export type Gateway = { id: string; program: Program; registryPort: string; status(): Promise<GatewayStatus> }
+export type GatewayStatus = { scans: number; spool: { entries: number }; links: { state: string; endpoint: string }[] }
+
+type Starting = { home: string; id: string; environment?: Record<string, string> }
+
+/** A new gateway of the platform, with the file that brings it in at its first start. */
+export async function newGateway(caller: Caller, { home, name }: { home: string; name: string }): Promise<string> {
+  const { data: made } = await caller.onboarding.createGateway({ body: { data: { name } } })
+  const config = await caller.onboarding.createGatewayConfig({ params: { id: made.id } })
+  writeFileSync(join(home, `${name}.json`), JSON.stringify(config))
+  return made.id
+}
+
+export async function startGateway(name: string, { home, id, environment = {} }: Starting): Promise<Gateway> {
+  const program = millwright(
+    ['gateway', '--config', join(home, `${name}.json`), '--home', join(home, name)].concat(
+      ['--registry-port', '0'],
+      ['--proxy-port', '0'],
+    ),
+    { home, environment: { MILLWRIGHT_GATEWAY_LOG_LEVEL: 'warn', ...environment } },
+  )
+  await until('the gateway is ready', () => program.stdout().includes('Ctrl-C stops it.') || program.stderr() !== '')
+  const registryPort = /Registry\s+port (\d+)/.exec(program.stdout())?.[1] ?? assert.fail(program.stderr())
+  const agents = /Agents\s+(http\S+)/.exec(program.stdout())?.[1] ?? assert.fail(program.stdout())
+  const status = async () => (await (await fetch(`${agents}/gateway/status`)).json()) as GatewayStatus
+  return { id, program, registryPort, status }
+}
+
+export function startPlant({ registryPort }: Gateway, { home }: { home: string }): Program {
+  return millwright(['link', 'run', 'plant', '--log-level', 'error', '--registry', `127.0.0.1:${registryPort}`], {
+    home,
+  })
+}
+
+export async function killed({ child, ended }: Program): Promise<void> {
+  child.kill('SIGKILL')
+  await ended
+}
+
+const plant = 'millwright.links.plant'
+
+/** Asks for a discovery of a simulated plant, once its link is there; answers the id. */
+export async function discover(caller: Caller, gatewayId: string, options: Record<string, string>): Promise<string> {
+  await until('the link is there', async () => {
+    const { data: links } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
+    return links.some(({ assetLinkId, reachable }) => assetLinkId === plant && reachable)
+  })
+  const given = { protected_percent: '0', ...options }
+  const discoveryOptions = Object.entries(given).map(([key, value]) => ({ key, value }))
+  const { jobId } = await caller.discovery.createDiscovery({
+    params: { gatewayId },
+    body: { data: { assetLinkId: plant, discoveryOptions } },
+  })
+  return jobId
+}
+
+export async function discovered(caller: Caller, jobId: string) {
+  return (await caller.discovery.getDiscovery({ params: { jobId } })).data
+}
+
+export async function over(caller: Caller, jobId: string, patienceMs: number) {
+  const isOver = async () => ['finished', 'failed', 'canceled'].includes((await discovered(caller, jobId)).state)
+  await until('the discovery ends', isOver, patienceMs)
+  return discovered(caller, jobId)
+}

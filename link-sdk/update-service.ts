@@ -1,0 +1,153 @@
+import { type EventEmitter, once } from 'node:events'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js'
+import { linkServices, wireService } from '@millwright/api/link-protocol.ts'
+import {
+  type ArtefactChunk,
+  type ArtefactMessage,
+  type ArtefactMessageSchema,
+  type ArtefactMetaData,
+  ArtefactOperationPhase,
+  ArtefactOperationRequestType,
+  ArtefactOperationState,
+  type ArtefactOperationStatus,
+  type ArtefactOperationStatusSchema,
+  ArtefactType,
+} from '@millwright/api/proto/generated/artefact-update_pb.js'
+import type { LinkDefinition } from './define-link.ts'
+import { LinkError, statusOf } from './link-error.ts'
+import type { Log } from './log.ts'
+import { type ServedService, signalOf } from './unary.ts'
+import type { ArtefactKind, UpdateCall, UpdateCredential, UpdateSteps, UpdateTarget } from './update.ts'
+
+type Stream = ServerDuplexStream<ArtefactChunk, MessageInitShape<typeof ArtefactMessageSchema>>
+type Cancelling = ServerWritableStream<ArtefactMetaData, MessageInitShape<typeof ArtefactOperationStatusSchema>>
+type Writable = EventEmitter & { write(message: unknown): boolean; end(): unknown; cancelled: boolean }
+
+export type UpdateLink = LinkDefinition & Required<Pick<LinkDefinition, 'update'>>
+
+/** Bringing artefacts to a device. The artefact travels when the link asks for it, no faster than it is taken. */
+export function updateService({ update }: UpdateLink, log: Log): ServedService {
+  const step = (work: (call: UpdateCall) => UpdateSteps) => (stream: Stream) => {
+    ended(stream, { log, working: carryOut(stream, { work, log }) })
+  }
+  return {
+    service: linkServices.artefactUpdate,
+    definition: (name) => wireService(linkServices.artefactUpdate, name),
+    implementation: {
+      prepareUpdate: step((call) => update.prepare(call)),
+      activateUpdate: step((call) => update.activate(call)),
+      cancelUpdate: (stream: Cancelling) => {
+        const cancel = async () => {
+          const call = { ...targetOf(stream.request), signal: signalOf(stream), log }
+          for await (const status of update.cancel(call)) await write(stream, statusMessage(status))
+        }
+        ended(stream, { log, working: cancel() })
+      },
+    },
+  }
+}
+
+type Work = { work: (call: UpdateCall) => UpdateSteps; log: Log }
+
+async function carryOut(stream: Stream, { work, log }: Work): Promise<void> {
+  const chunks: AsyncIterator<ArtefactChunk> = stream[Symbol.asyncIterator]()
+  const { value: first } = await chunks.next()
+  if (first?.data.case !== 'metadata') {
+    throw new LinkError('INVALID_ARGUMENT', 'The first chunk has to be the metadata of the artefact.')
+  }
+  let isAskedFor = false
+  async function* content(): AsyncGenerator<Uint8Array> {
+    if (isAskedFor) throw new LinkError('INTERNAL', 'The artefact can be asked for once only.')
+    isAskedFor = true
+    const type = ArtefactOperationRequestType.AORT_ARTEFACT_TRANSMISSION
+    await write(stream, { message: { case: 'request', value: { type } } })
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
+      const { data } = next.value
+      if (data.case !== 'fileContent') throw new LinkError('INVALID_ARGUMENT', 'A chunk is no content of the artefact.')
+      yield data.value
+    }
+  }
+  const call = { ...targetOf(first.data.value), content, signal: signalOf(stream), log }
+  for await (const status of work(call)) {
+    await write(stream, { message: { case: 'status', value: statusMessage(status) } })
+  }
+}
+
+function ended(stream: Writable, { working, log }: { working: Promise<void>; log: Log }): void {
+  working.then(
+    () => stream.end(),
+    (error: unknown) => {
+      if (stream.cancelled) return
+      if (!(error instanceof LinkError)) log.error('An update failed.', { error })
+      stream.emit('error', statusOf(error))
+    },
+  )
+}
+
+async function write(stream: Writable, message: ArtefactMessageInit | StatusInit): Promise<void> {
+  if (!stream.write(message)) await once(stream, 'drain')
+}
+
+type ArtefactMessageInit = MessageInitShape<typeof ArtefactMessageSchema> | ArtefactMessage
+type StatusInit = MessageInitShape<typeof ArtefactOperationStatusSchema> | ArtefactOperationStatus
+
+const phases = {
+  prepare: ArtefactOperationPhase.AOP_PREPARE,
+  download: ArtefactOperationPhase.AOP_DOWNLOAD,
+  installation: ArtefactOperationPhase.AOP_INSTALLATION,
+  activation: ArtefactOperationPhase.AOP_ACTIVATION,
+  cancellation: ArtefactOperationPhase.AOP_CANCELLATION,
+} as const
+
+const states = {
+  ok: ArtefactOperationState.AOS_OK,
+  failed: ArtefactOperationState.AOS_ERROR_FAIL,
+  'another device': ArtefactOperationState.AOS_ERROR_IDENTITY_CHECK_FAIL,
+  incompatible: ArtefactOperationState.AOS_ERROR_INCOMPATIBLE,
+  'not supported': ArtefactOperationState.AOS_ERROR_NOT_SUPPORTED,
+} as const
+
+type Told = UpdateSteps extends AsyncIterable<infer Status> | Iterable<infer Status> ? Status : never
+
+function statusMessage({ phase, state = 'ok', message = '', progress = 0 }: Told): StatusInit {
+  return {
+    phase: phases[phase],
+    state: states[state],
+    message,
+    progress: Math.max(0, Math.min(100, Math.round(progress))),
+  }
+}
+
+const kinds: Readonly<Record<ArtefactType, ArtefactKind>> = {
+  [ArtefactType.AT_FIRMWARE]: 'firmware',
+  [ArtefactType.AT_SOFTWARE]: 'software',
+  [ArtefactType.AT_BACKUP]: 'backup',
+  [ArtefactType.AT_CONFIGURATION]: 'configuration',
+  [ArtefactType.AT_LOGFILE]: 'logfile',
+}
+
+function targetOf(metadata: ArtefactMetaData): UpdateTarget {
+  const { jobIdentifier, artefactIdentifier, deviceIdentifier, deviceCredentials, artefactCredentials } = metadata
+  if (jobIdentifier === undefined || jobIdentifier.jobId === '') {
+    throw new LinkError('INVALID_ARGUMENT', 'The metadata has no job.')
+  }
+  if (deviceIdentifier === undefined) throw new LinkError('INVALID_ARGUMENT', 'The metadata names no device.')
+  return {
+    jobId: jobIdentifier.jobId,
+    kind: kinds[artefactIdentifier?.type ?? ArtefactType.AT_FIRMWARE] ?? 'firmware',
+    // On the wire it is the text that was found with the device: base64 of what the link wrote.
+    device: Buffer.from(Buffer.from(deviceIdentifier.blob).toString('latin1'), 'base64'),
+    ...credentialOf('deviceCredential', deviceCredentials),
+    ...credentialOf('artefactCredential', artefactCredentials),
+  }
+}
+
+function credentialOf<Name extends string>(
+  name: Name,
+  given: ArtefactMetaData['deviceCredentials'] | ArtefactMetaData['artefactCredentials'],
+): { [Key in Name]?: UpdateCredential } {
+  if (given === undefined) return {}
+  const { credentialType: type, credentials: bytes, username, password } = given
+  return { [name]: { type, bytes, username, password } } as { [Key in Name]?: UpdateCredential }
+}

@@ -1,0 +1,77 @@
+import { Link } from '@tanstack/react-router'
+import { useLanguage, useText } from '../../app/language-context.tsx'
+import { type Bar, BarChart } from '../../components/bar-chart.tsx'
+import { Card } from '../../components/card.tsx'
+import { QueryState } from '../../components/query-state.tsx'
+import { bothOf, quoted } from '../assets/filter-conditions.ts'
+import { stateName } from '../assets/state-names.ts'
+import { startMessages } from './messages.ts'
+import { useFacet } from './plant.ts'
+
+type Given = { title: string; by: string; filter?: string }
+type Count = { value: string | null; count: number }
+
+/** How assets spread over the values of a property; each leads to those assets. */
+export function FacetCard({ title, by, filter }: Given) {
+  return (
+    <Card title={title}>
+      <FacetBars title={title} by={by} {...(filter !== undefined && { filter })} />
+    </Card>
+  )
+}
+
+function FacetBars({ title, by, filter }: Given) {
+  const text = useText(startMessages)
+  const facet = useFacet(by, { filter })
+  const language = useLanguage()
+  const nameOf = (value: string | null) =>
+    value === null ? text.withoutValue : by.endsWith('state_value') ? stateName(by, value, language) : value
+  return (
+    <QueryState query={facet}>
+      {({ data }) =>
+        data.length === 0 ? (
+          <p className="quiet">–</p>
+        ) : (
+          <BarChart label={title} bars={data.map((each) => barOf(each, { by, filter, name: nameOf(each.value) }))} />
+        )
+      }
+    </QueryState>
+  )
+}
+
+function barOf({ value, count }: Count, about: { by: string; filter: string | undefined; name: string }): Bar {
+  const { by, filter, name } = about
+  const own = value === null ? `${by} eq null` : `${by} eq ${quoted(value)}`
+  const search = { filter: filter === undefined ? own : bothOf(filter, own) }
+  return {
+    key: String(value),
+    count,
+    label: (
+      <Link to="/assets" className="plain-link" search={search as never} title={name}>
+        {name}
+      </Link>
+    ),
+  }
+}
+
+/** Decided, reached, trusted: the three states of an asset in one place. */
+export function StatesCard() {
+  const text = useText(startMessages)
+  const kinds = [
+    [text.management, 'management_state/state_value'],
+    [text.reachability, 'reachability_state/state_value'],
+    [text.trust, 'trust_state/state_value'],
+  ] as const
+  return (
+    <Card title={text.states}>
+      <div className="start-states">
+        {kinds.map(([title, by]) => (
+          <div key={by}>
+            <h3>{title}</h3>
+            <FacetBars title={title} by={by} />
+          </div>
+        ))}
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,113 @@
+import { iconDataIngress, iconDuplicate, iconError, iconNetworkDevice, iconSearch } from '@siemens/ix-icons/icons'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { useOperationQuery } from '../../app/queries.ts'
+import { useRights } from '../../app/visit.tsx'
+import { Card } from '../../components/card.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { startMessages } from './messages.ts'
+import { useTotalQuery } from './plant.ts'
+
+const dayMs = 86_400_000
+
+type Step = { id: string; icon: string; title: string; detail: string; to: string; search?: Record<string, string> }
+
+/** What waits for somebody: only what this person may do. */
+export function NextCard() {
+  const text = useText(startMessages)
+  const steps = useNextSteps()
+  return (
+    <Card title={text.next}>
+      {steps.length === 0 && <p className="quiet">{text.nothingNext}</p>}
+      <ul className="start-next">
+        {steps.map(({ id, icon, title, detail, to, search }) => (
+          <li key={id}>
+            <Link to={to} {...(search && { search: search as never })} className="start-step">
+              <Icon name={icon} />
+              <span>
+                <strong>{title}</strong>
+                <span className="start-detail">{detail}</span>
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+function useNextSteps(): Step[] {
+  const text = useText(startMessages)
+  const rights = useRights()
+  const { undecided, twins, failed, offline } = useCounts()
+  const formats = useFormats()
+  const shown = (count: number) => formats.number(count)
+  const mayWrite = rights.may('inventory_write_asset_data')
+  const steps: (Step | false)[] = [
+    mayWrite &&
+      undecided > 0 && {
+        id: 'decide',
+        icon: iconDataIngress,
+        title: text.decide(undecided, shown(undecided)),
+        detail: text.decideText,
+        to: '/inbox',
+      },
+    offline > 0 && {
+      id: 'offline',
+      icon: iconNetworkDevice,
+      title: text.offline(offline, shown(offline)),
+      detail: text.offlineText,
+      to: '/discovery',
+    },
+    failed > 0 && {
+      id: 'failed',
+      icon: iconError,
+      title: text.failed(failed, shown(failed)),
+      detail: text.failedText,
+      to: '/jobs',
+      search: { phase: 'failed' },
+    },
+    mayWrite &&
+      twins > 0 && {
+        id: 'twins',
+        icon: iconDuplicate,
+        title: text.twins(twins, shown(twins)),
+        detail: text.twinsText,
+        to: '/assets/twins',
+      },
+    rights.may('glb_discovery_run') && {
+      id: 'discover',
+      icon: iconSearch,
+      title: text.discover,
+      detail: text.discoverText,
+      to: '/discovery',
+      search: { scan: 'any' },
+    },
+  ]
+  return steps.filter((step) => step !== false)
+}
+
+/** What is not known, or not for this person, counts nothing. */
+function useCounts() {
+  const query = useOperationQuery()
+  const mayReadJobs = useRights().may('glb_jobs_read')
+  const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
+  const undecided = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
+  const twins = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }))
+  const failed = useQuery({
+    ...query(['jobs', 'listJobs'], { query: { phase: 'failed', since, limit: 1 } }, { live: ['workflows.job'] }),
+    enabled: mayReadJobs,
+  })
+  const gateways = useQuery({
+    ...query(['onboarding', 'listGateways'], { query: { limit: 100 } }, { live: ['onboarding.gateway'] }),
+    enabled: mayReadJobs,
+  })
+  return {
+    undecided: undecided.data?.meta.totalElements ?? 0,
+    twins: twins.data?.meta.totalElements ?? 0,
+    failed: failed.data?.meta.totalElements ?? 0,
+    offline: gateways.data?.data.filter(({ state }) => state === 'offline').length ?? 0,
+  }
+}

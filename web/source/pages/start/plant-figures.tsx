@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { useMay } from '../../app/visit.tsx'
+import { startMessages } from './messages.ts'
+import { useGateways, useJobs, useTotalQuery } from './plant.ts'
+
+/** The numbers that one looks for first; each leads to what it counts. */
+export function PlantFigures() {
+  const text = useText(startMessages)
+  const formats = useFormats()
+  const mayReadJobs = useMay('glb_jobs_read')
+  const all = useQuery(useTotalQuery())
+  const undecided = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
+  const total = (answer: typeof all) => {
+    const count = answer.data?.meta.totalElements
+    return count === undefined ? '–' : formats.number(count)
+  }
+  return (
+    <ul className="start-figures">
+      <Tile to="/assets" name={text.assets}>
+        {total(all)}
+      </Tile>
+      <Tile to="/inbox" name={text.undecided}>
+        {total(undecided)}
+      </Tile>
+      {mayReadJobs && <WorkFigures />}
+    </ul>
+  )
+}
+
+function WorkFigures() {
+  const text = useText(startMessages)
+  const formats = useFormats()
+  const gateways = useGateways().data?.data
+  const running = useJobs('running').data?.meta.totalElements
+  const online = gateways?.filter(({ state }) => state === 'online').length ?? 0
+  return (
+    <>
+      <Tile to="/discovery" name={text.gatewaysOnline}>
+        {gateways === undefined ? '–' : text.of(formats.number(online), formats.number(gateways.length))}
+      </Tile>
+      <Tile to="/jobs" name={text.runningJobs}>
+        {running === undefined ? '–' : formats.number(running)}
+      </Tile>
+    </>
+  )
+}
+
+function Tile({ to, name, children }: { to: string; name: string; children: ReactNode }) {
+  return (
+    <li>
+      <Link to={to} className="start-figure">
+        <span className="start-figure-name">{name}</span>
+        <span className="start-figure-value">{children}</span>
+      </Link>
+    </li>
+  )
+}

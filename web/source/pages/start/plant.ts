@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query'
+import { useOperationQuery } from '../../app/queries.ts'
+
+/** Questions about the plant that several cards ask: each is asked once. */
+
+const assetEvents = { live: ['inventory.asset'] }
+
+/** How many assets fit; the rows themselves are not read. */
+export function useTotalQuery(filter?: string) {
+  const query = useOperationQuery()
+  return query(
+    ['inventory', 'listAssets'],
+    { query: { limit: 1, fields: 'id', ...(filter !== undefined && { filter }) } },
+    assetEvents,
+  )
+}
+
+export function useFacet(by: string, { filter, limit = 7 }: { filter?: string | undefined; limit?: number } = {}) {
+  const query = useOperationQuery()
+  return useQuery(
+    query(['inventory', 'readFacets'], { query: { by, limit, ...(filter !== undefined && { filter }) } }, assetEvents),
+  )
+}
+
+export function useGateways() {
+  const query = useOperationQuery()
+  return useQuery({
+    ...query(['onboarding', 'listGateways'], { query: { limit: 100 } }, { live: ['onboarding.gateway'] }),
+    refetchInterval: 30_000,
+  })
+}
+
+export function useJobs(phase: 'running' | 'waiting' | 'failed', since?: string) {
+  const query = useOperationQuery()
+  return useQuery(
+    query(
+      ['jobs', 'listJobs'],
+      { query: { phase, limit: 5, ...(since !== undefined && { since }) } },
+      { live: ['workflows.job', 'discovery'] },
+    ),
+  )
+}
