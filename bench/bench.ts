@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { keepChart } from './chart.ts'
+import { consoleTable } from './console.ts'
 import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
 import { front } from './front.ts'
@@ -11,6 +12,7 @@ import { reads } from './reads.ts'
 import { print, type Report } from './report.ts'
 import { revocation } from './revocation.ts'
 import { start } from './start.ts'
+import { topology } from './topology.ts'
 
 /**
  * `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for the curious,
@@ -39,6 +41,8 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   inventory,
   reads,
   discovery: discover,
+  console: consoleTable,
+  topology,
   gateways,
   gateway,
   credentials,

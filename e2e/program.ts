@@ -57,10 +57,10 @@ function start(file: string, given: readonly string[], surroundings: Surrounding
   })
   child.stdin?.end(input)
   const printed = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     printed.stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     printed.stderr += text
   })
   const ended = new Promise<Ended>((resolve, reject) => {
