@@ -2,6 +2,7 @@ import { iconCheck, iconClose, iconPen, iconTrashcan } from '@siemens/ix-icons/i
 import { IxIconButton } from '@siemens/ix-react'
 import { type FormEvent, type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useText } from '../app/language-context.tsx'
+import { ConfirmDialog } from './confirm-dialog.tsx'
 import { SelectField, TextField } from './fields.tsx'
 import { componentMessages } from './messages.ts'
 import { ProblemMessage } from './problem-message.tsx'
@@ -28,6 +29,7 @@ export function EditableValue({ name, value, onSave, onClear, type = 'text', cho
   const [draft, setDraft] = useState<string>()
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
+  const [isClearing, setClearing] = useState(false)
   const run = async (act: () => Promise<unknown>) => {
     setBusy(true)
     setFailure(undefined)
@@ -57,7 +59,16 @@ export function EditableValue({ name, value, onSave, onClear, type = 'text', cho
         <span>{value === '' ? <span className="quiet">{text.unset}</span> : (shown ?? value)}</span>
         <Tool icon={iconPen} label={text.change(name)} onClick={() => setDraft(value)} />
         {onClear !== undefined && value !== '' && (
-          <Tool icon={iconTrashcan} label={text.clear(name)} onClick={() => run(onClear)} />
+          <Tool icon={iconTrashcan} label={text.clear(name)} onClick={() => setClearing(true)} />
+        )}
+        {isClearing && onClear !== undefined && (
+          <ConfirmDialog
+            title={text.clearTitle(name)}
+            action={text.remove}
+            isDangerous
+            onConfirm={onClear}
+            onClose={() => setClearing(false)}
+          />
         )}
         {failure !== undefined && <ProblemMessage failure={failure} />}
       </span>

@@ -96,8 +96,9 @@ function Shown({ asset, at, isPending }: Given) {
         subtitle={
           <span className="asset-line">
             {product.join(' · ')}
-            <StateChip value={textAt(asset, 'management_state/state_value')} language={language} />
-            <StateChip value={textAt(asset, 'reachability_state/state_value')} language={language} />
+            {['management_state/state_value', 'reachability_state/state_value'].map((path) => (
+              <StateChip key={path} path={path} value={textAt(asset, path)} language={language} />
+            ))}
           </span>
         }
         actions={mayWrite && <AssetActions asset={asset} />}

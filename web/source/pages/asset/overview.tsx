@@ -122,14 +122,16 @@ function States({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
 function stateFact(name: string, asset: Asset, field: string): Fact | false {
   const value = textAt(asset, `${field}/state_value`)
   if (value === '') return false
-  return { name, value: <State value={value} since={textAt(asset, `${field}/state_timestamp`)} /> }
+  return { name, value: <State asset={asset} field={field} /> }
 }
 
-function State({ value, since }: { value: string; since: string }) {
+function State({ asset, field }: { asset: Asset; field: string }) {
   const language = useLanguage()
+  const path = `${field}/state_value`
+  const since = textAt(asset, `${field}/state_timestamp`)
   return (
     <span className="state-line">
-      <StateChip value={value} language={language} />
+      <StateChip path={path} value={textAt(asset, path)} language={language} />
       {since !== '' && (
         <span className="quiet">
           <Time at={since} isRelative />
