@@ -9,6 +9,7 @@ import { useApi, useMay } from '../../app/visit.tsx'
 import { Card } from '../../components/card.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { JsonView } from '../../components/json-view.tsx'
 import { ProblemMessage } from '../../components/problem-message.tsx'
 import { Waiting } from '../../components/waiting.tsx'
 import { told } from './differences.ts'
@@ -68,10 +69,15 @@ export function Device({ id }: { id: string }) {
                 {each.error.name}: {each.error.description}
               </span>
             ) : (
-              told(each.value)
+              <LiveValue value={each.value} />
             ),
         }))}
       />
     </Card>
   )
+}
+
+/** Only what is structured needs to be opened. */
+function LiveValue({ value }: { value: unknown }) {
+  return typeof value === 'object' && value !== null ? <JsonView value={value} depth={1} /> : told(value)
 }
