@@ -32,6 +32,8 @@ type Drawn = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
 const mostEdgeLabels = 80
 /** Arrows of many relations are specks. */
 const mostArrows = 1_500
+/** So many are seen at once: nobody has to be led to one of them. */
+const mostAtOnce = 150
 
 /** Draws a graph into an element, and keeps it while things come and go. */
 export class GraphPainter {
@@ -101,6 +103,7 @@ export class GraphPainter {
 
   /** Moves the view to a thing. */
   focusOn(key: string): void {
+    if (this.#graph.order <= mostAtOnce) return
     // Places are those of the view only once it is drawn.
     this.#sigma.once('afterRender', () => {
       const place = this.#sigma.getNodeDisplayData(key)
@@ -163,6 +166,8 @@ export class GraphPainter {
     this.#worker?.terminate()
     this.#worker = undefined
     this.#events.onSettled(true)
+    if (this.#graph.order <= mostAtOnce) this.zoom('all')
+    else if (this.#look.selected !== undefined) this.focusOn(this.#look.selected)
   }
 
   #recolour(): void {

@@ -52,28 +52,30 @@ export function Device({ id }: { id: string }) {
   if (supported.data?.data.length === 0) return <EmptyState title={text.noProperties} />
   if (values.data === undefined) return <Waiting label={text.asking} />
   return (
-    <Card
-      title={text.readAt(formats.dateTime(new Date(values.dataUpdatedAt).toISOString()))}
-      actions={
-        <IxButton variant="secondary" icon={iconRefresh} loading={values.isFetching} onClick={again}>
-          {text.askDevice}
-        </IxButton>
-      }
-    >
-      <Facts
-        facts={values.data.data.map((each) => ({
-          name: each.key,
-          value:
-            'error' in each ? (
-              <span className="field-error">
-                {each.error.name}: {each.error.description}
-              </span>
-            ) : (
-              <LiveValue value={each.value} />
-            ),
-        }))}
-      />
-    </Card>
+    <div className="live">
+      <Card
+        title={text.readAt(formats.dateTime(new Date(values.dataUpdatedAt).toISOString()))}
+        actions={
+          <IxButton variant="secondary" icon={iconRefresh} loading={values.isFetching} onClick={again}>
+            {text.askDevice}
+          </IxButton>
+        }
+      >
+        <Facts
+          facts={values.data.data.map((each) => ({
+            name: each.key,
+            value:
+              'error' in each ? (
+                <span className="field-error">
+                  {each.error.name}: {each.error.description}
+                </span>
+              ) : (
+                <LiveValue value={each.value} />
+              ),
+          }))}
+        />
+      </Card>
+    </div>
   )
 }
 
