@@ -106,6 +106,31 @@ describe('an asset and the plant around it, in a browser', () => {
     await context.close()
   })
 
+  test('is made one with its twin, and two again', async () => {
+    const macs = ['02:00:00:00:04:01', '02:00:00:00:04:02']
+    const id = await named('Press', macs[0] ?? '')
+    await named('Press again', macs[1] ?? '')
+    const asset_identifiers = macs.map((mac_address) => ({ asset_identifier_type: 'MacIdentifier', mac_address }))
+    await given({ asset_identifiers })
+    const { data } = await admin.inventory.listDuplicates({ query: { asset: id } })
+    const other = data[0]?.asset.id === id ? data[0]?.other : data[0]?.asset
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: `/assets/${id}?tab=identity` })
+    await page.getByRole('link', { name: other?.name ?? '' }).waitFor()
+    await page.getByRole('button', { name: 'Merge…', exact: true }).click()
+    await page.getByRole('button', { name: 'Merge', exact: true }).click()
+    await page.getByText('Merged into this asset').waitFor()
+    await page.getByText('Nothing suggests that this asset is there twice.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('undone', { exact: true }).waitFor()
+    assert.equal(
+      (await admin.inventory.readAsset({ params: { id: other?.id ?? '' }, query: {} })).data.name,
+      other?.name,
+    )
+    await context.close()
+  })
+
   test('hangs together with others in the topology: path, impact, and as it was', async () => {
     const [a, b, c] = await Promise.all([
       named('Rack', '02:00:00:00:01:01'),
