@@ -15,11 +15,16 @@ test('the first load stays below 500 kB of compressed JavaScript', async () => {
   const entries = ['index.html', 'source/app/router.tsx', 'source/pages/start/start-page.tsx']
   for (const entry of entries) assert.ok(manifest[entry] !== undefined, `the build has no ${entry}`)
   const files = new Set(entries.flatMap((entry) => withImports(manifest, entry)))
-  const sizes = [...files].map((file) => statSync(join(folder, `${file}.gz`)).size)
+  const sizes = [...files].map((file) => sizeOf(join(folder, file)))
   const total = sizes.reduce((sum, size) => sum + size, 0)
   process.stdout.write(`# ${files.size} files, ${Math.round(total / 1000)} kB\n`)
   assert.ok(total > 50_000 && total < firstLoadLimit, `it is ${total} bytes`)
 })
+
+/** A file that compression makes no smaller is sent as it is. */
+function sizeOf(file: string): number {
+  return statSync(`${file}.gz`, { throwIfNoEntry: false })?.size ?? statSync(file).size
+}
 
 function withImports(manifest: Record<string, Chunk>, name: string): string[] {
   const chunk = manifest[name]

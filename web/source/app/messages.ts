@@ -39,6 +39,7 @@ export const appMessages = messages({
     goToStart: 'Go to the start page',
     tenant: 'Tenant',
     more: 'More',
+    queued: 'Accepted. It is applied in a moment.',
   },
   de: {
     skip: 'Zum Inhalt springen',
@@ -77,5 +78,6 @@ export const appMessages = messages({
     goToStart: 'Zur Startseite',
     tenant: 'Mandant',
     more: 'Mehr',
+    queued: 'Angenommen. Es wird gleich angewendet.',
   },
 })
