@@ -164,10 +164,12 @@ describe('every hot statement uses an index', () => {
       await engine.moveJob({ params: { id }, body: { data: { state: 'FINISHED', as: 'CLIENT', lease } } })
       await engine.takeJob({ body: { data: { ...wish, clientId: 'nobody' } } })
     },
-    'choosing credentials for an address': () =>
-      platform(hub).selectCredentials({
-        body: { data: { jobId: v7(), gatewayId: ids.gateway, product, address: '10.7.7.7', assetIds: [ids.asset] } },
-      }),
+    'choosing credentials for addresses': () => {
+      const devices = [{ address: '10.7.7.7', assetIds: [ids.asset] }, { address: '10.7.7.8' }]
+      return platform(hub).selectCredentials({
+        body: { data: { jobId: v7(), gatewayId: ids.gateway, product, devices } },
+      })
+    },
     'remembering which credentials worked': () =>
       platform(hub).recordUse({
         body: {
