@@ -219,6 +219,17 @@ describe('credentials', () => {
       assert.ok(history.data.every(({ changedBy }) => changedBy.startsWith('credential_manager')))
     })
 
+    test('stays as it is when what is left of its values would not fit, or is nested without end', async () => {
+      const { id } = await givenInstance(manager, schemaId)
+      const params = { instanceId: id }
+      const deep = JSON.parse(`${'{"snmp":'.repeat(5_000)}1${'}'.repeat(5_000)}`)
+      for (const values of [{ password: null }, { snmp: { community: '***' } }, deep]) {
+        const refused = await call('updateInstance', { params, body: { data: { values } } })
+        assert.deepEqual(codeOf(refused), [400, 'invalid_values'])
+      }
+      assert.equal((await manager.credentials.getInstance({ params })).data.version, 1)
+    })
+
     test('is changed only as it was read, when If-Match says so', async () => {
       const { id } = await givenInstance(manager, schemaId)
       const params = { instanceId: id }
@@ -307,6 +318,19 @@ describe('credentials', () => {
         'credentials.instance.mapped',
         'credentials.instance.unmapped',
       ])
+    })
+
+    test('is mapped to or is not there, when it is deleted at the same time', async () => {
+      const { id: instanceId } = await givenInstance(manager, schemaId)
+      for (let round = 0; round < 5; round++) {
+        const { id: instancesTemplateId } = await given('short-lived')
+        const [mapped, deleted] = await Promise.all([
+          call('mapInstance', { params: { instancesTemplateId, instanceId } }),
+          call('deleteInstancesTemplate', { params: { instancesTemplateId } }),
+        ])
+        assert.ok([201, 404].includes(mapped.status), `${mapped.status}`)
+        assert.equal(deleted.status, 204)
+      }
     })
 
     test('makes what is mapped to it a monitoring instance, and takes nothing away', async () => {
