@@ -463,6 +463,21 @@ describe('credentials', () => {
     assert.equal((await givenInstance(manager, taken.id)).resourceVersion, '9.0.0')
   })
 
+  test('who may not and tries is on the audit trail', async (context) => {
+    const viewer = await hub.as('viewer')
+    const { id } = await givenInstance(manager, await givenSchema(admin))
+    const params = { instanceId: id }
+    assert.equal((await call('updateInstance', { params, body: { data: { name: 'mine' } } }, viewer)).status, 403)
+    assert.equal((await call('deleteInstance', { params }, viewer)).status, 403)
+    const denied = async () => {
+      const query = { principal: viewer.principalId, outcome: 'denied' as const }
+      return (await admin.audit.listEntries({ query })).data.map(({ action }) => action).toSorted()
+    }
+    await context.waitFor(async () =>
+      assert.deepEqual(await denied(), ['credentials.deleteInstance', 'credentials.updateInstance']),
+    )
+  })
+
   test('a link that brings no schema, and an asset that is no link, are told apart', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const bare = linkReport({ product: { vendor: 'Example', name: 'Bare', version: '8.0.0' } })
