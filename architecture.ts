@@ -107,6 +107,8 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/platform/testing',
       'cloud/services/identity',
       'cloud/services/inventory',
+      'e2e',
+      'web',
       'gateway',
     ],
   },

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { keepChart } from './chart.ts'
+import { consoleTable } from './console.ts'
 import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
 import { front } from './front.ts'
@@ -39,6 +40,7 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   inventory,
   reads,
   discovery: discover,
+  console: consoleTable,
   gateways,
   gateway,
   credentials,

@@ -5,8 +5,9 @@ import { chart } from './chart.ts'
 
 const kept = (name: string) => readFileSync(new URL(`../docs/figures/${name}`, import.meta.url), 'utf8')
 
-test('the chart in the documentation is drawn from the figures beside it', () => {
+test('the chart in the documentation is drawn from the figures beside it, which are of each size', () => {
   const costs = JSON.parse(kept('reads.json'))
+  assert.deepEqual(Object.keys(costs), ['10000', '100000', '1000000'])
   assert.equal(kept('reads.svg'), chart(costs))
 })
 

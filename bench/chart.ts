@@ -42,7 +42,7 @@ function costsOf(rows: readonly Row[]): Record<string, number> {
   )
 }
 
-const size = { width: 760, height: 420, left: 64, right: 250, top: 56, bottom: 44 } as const
+const size = { width: 800, height: 420, left: 64, right: 290, top: 56, bottom: 44 } as const
 const decades = [0.1, 1, 10, 100]
 const labelHeight = 17
 

@@ -5,14 +5,14 @@ import { type Sent, workedMicros } from './raw.ts'
 /** What writes a row of an accepted and applied asset, and where a transaction of the platform begins. */
 const aboutAssets = /\b(operations|audit_entries|assets|asset_\w+|relations|events|event_positions)\b/
 const begins = /^\s*insert into operations\b|\bfrom operations\b.*\bfor update\s*$/s
-/** Given its place in the chain by work in the background, which waits for nobody. */
-const later = /^\s*update audit_entries\b/
+/** Work in the background, which waits for nobody, and looks whether there is any: ours and that of the platform. */
+const aside = /^\s*update audit_entries\b|^\s*select id from \w+ where [^$]*\$1 and [^$]* limit 1\s*$/
 
 /** The transactions in which the platform sent these statements. Two that were open at once are told apart. */
 export function transactionsOf(sent: readonly Sent[]): Sent[][] {
   const accepting: Sent[][] = []
   const applying: Sent[][] = []
-  for (const one of sent.filter(({ text }) => aboutAssets.test(text) && !later.test(text))) {
+  for (const one of sent.filter(({ text }) => aboutAssets.test(text) && !aside.test(text))) {
     const isAccepting = /^\s*insert into (operations|audit_entries)\b/.test(one.text)
     const lane = isAccepting ? accepting : applying
     if (begins.test(one.text)) lane.push([])

@@ -64,49 +64,52 @@ async function measure(bench: Bench, only: string): Promise<Report> {
   }
 }
 
+/** Of what was measured. */
 function goalsOf(rows: readonly Row[]): Goal[] {
-  const rate = (workload: string) =>
-    Math.max(...rows.filter((row) => row.workload === workload).map((row) => Number(row['per second'])))
-  const atLeast = (goal: string, least: number, found: number): Goal => ({
-    goal: `${goal}, at least ${least} a second`,
-    found: found.toFixed(0),
-    reached: found >= least,
-  })
+  const measured = (workload: string) => rows.filter((row) => row.workload === workload)
+  const rates = (workload: string) => measured(workload).map((row) => Number(row['per second']))
+  const atLeast = (goal: string, least: number, found: readonly number[]): Goal[] => {
+    const best = Math.max(...found)
+    const told = { goal: `${goal}, at least ${least} a second`, found: best.toFixed(0), reached: best >= least }
+    return found.length === 0 ? [] : [told]
+  }
+  const relations = rates(batchWorkload(3)).map((assets) => 3 * assets)
   const lists = rows.filter(({ workload, callers }) => String(workload).startsWith('list') && callers === 1)
-  const slowest = lists.toSorted((one, other) => Number(other['p99 ms']) - Number(one['p99 ms']))[0]
+  const [slowest] = lists.toSorted((one, other) => Number(other['p99 ms']) - Number(one['p99 ms']))
   return [
-    atLeast('assets posted one by one, accepted and applied', goals.single, rate(singleWorkload)),
-    atLeast('assets posted in batches, accepted and applied', goals.batch, rate(batchWorkload(0))),
-    atLeast('relations stated with assets', goals.relations, rate(batchWorkload(3)) * 3),
-    shareOf(rows, singleWorkload),
-    shareOf(rows, batchWorkload(0)),
+    ...atLeast('assets posted one by one, accepted and applied', goals.single, rates(singleWorkload)),
+    ...atLeast('assets posted in batches, accepted and applied', goals.batch, rates(batchWorkload(0))),
+    ...atLeast('relations stated with assets', goals.relations, relations),
+    ...shareOf(measured(singleWorkload)),
+    ...shareOf(measured(batchWorkload(0))),
     {
       goal: `the platform holds less than ${goals.megabytes} MB`,
       found: most(rows, 'MB').toFixed(0),
       reached: most(rows, 'MB') < goals.megabytes,
     },
-    {
-      goal: `the slowest list answers within ${goals.listMs} ms, 99 of 100 times`,
-      found: `${slowest?.workload}: ${Number(slowest?.['p99 ms']).toFixed(1)} ms`,
-      reached: Number(slowest?.['p99 ms']) < goals.listMs,
-    },
+    ...(slowest === undefined ? [] : [withinMs(slowest)]),
   ]
+}
+
+function withinMs(slowest: Row): Goal {
+  const found = Number(slowest['p99 ms'])
+  return {
+    goal: `the slowest list answers within ${goals.listMs} ms, 99 of 100 times`,
+    found: `${slowest.workload}: ${found.toFixed(1)} ms`,
+    reached: found < goals.listMs,
+  }
 }
 
 function most(rows: readonly Row[], column: string): number {
   return Math.max(...rows.map((row) => Number(row[column] ?? 0)))
 }
 
-function shareOf(rows: readonly Row[], workload: string): Goal {
-  const [fastest] = rows
-    .filter((row) => row.workload === workload)
-    .toSorted((one, other) => Number(other['per second']) - Number(one['per second']))
-  const share = Number(fastest?.['of the driver'])
-  return {
-    goal: `${workload}: at least ${goals.share} of what the same statements reach without the platform`,
-    found: share.toFixed(2),
-    reached: share >= goals.share,
-  }
+function shareOf(rows: readonly Row[]): Goal[] {
+  const [fastest] = rows.toSorted((one, other) => Number(other['per second']) - Number(one['per second']))
+  if (fastest === undefined) return []
+  const share = Number(fastest['of the driver'])
+  const goal = `${fastest.workload}: at least ${goals.share} of what the same statements reach without the platform`
+  return [{ goal, found: share.toFixed(2), reached: share >= goals.share }]
 }
 
 const singleWorkload = 'POST one asset'

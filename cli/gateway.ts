@@ -1,10 +1,11 @@
 import { styleText } from 'node:util'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import type { RunningGateway } from '@millwright/gateway/gateway.ts'
+import { giveBackMemory } from '@millwright/gateway/memory.ts'
 import { gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import { SetupError } from '@millwright/gateway/setup-error.ts'
 import type { Command } from 'commander'
-import { addManaging } from './gateways.ts'
+import { addManaging } from './discovery/gateways.ts'
 import { table } from './output/table.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -58,6 +59,7 @@ async function run(options: Options): Promise<void> {
   const gateway = await start(options).catch((error: unknown) => {
     throw error instanceof SetupError ? new StartError(error.message, { cause: error }) : error
   })
+  giveBackMemory(() => gateway.status().scans > 0)
   console.log(welcome(gateway))
   await signals
   await gateway.stop()

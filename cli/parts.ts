@@ -15,47 +15,59 @@ const operation = 'Operating the platform, on its machine:'
 
 /** What there is, in the order of the help. Each is loaded when it is asked for: what it stands on is large. */
 export const parts: Readonly<Record<string, Part>> = {
-  login: { group: signingIn, description: 'sign in to a platform', load: () => import('./login.ts') },
-  logout: { group: signingIn, description: 'sign out', load: () => import('./logout.ts') },
+  login: { group: signingIn, description: 'sign in to a platform', load: () => import('./session/login.ts') },
+  logout: { group: signingIn, description: 'sign out', load: () => import('./session/logout.ts') },
   whoami: {
     group: signingIn,
     description: 'who you are, where, and what you may do',
-    load: () => import('./whoami.ts'),
+    load: () => import('./session/whoami.ts'),
   },
   profiles: {
     group: signingIn,
     description: 'the platforms you are signed in to',
-    load: () => import('./profiles.ts'),
+    load: () => import('./session/profile-commands.ts'),
   },
-  token: { group: signingIn, description: 'an access token, for other programs', load: () => import('./token.ts') },
+  token: {
+    group: signingIn,
+    description: 'an access token, for other programs',
+    load: () => import('./session/token.ts'),
+  },
 
   assets: {
     group: work,
     description: 'devices, gateways, software: everything with an identity',
-    load: () => import('./assets.ts'),
+    load: () => import('./inventory/assets.ts'),
   },
-  relations: { group: work, description: 'how assets hang together', load: () => import('./relations.ts') },
+  relations: { group: work, description: 'how assets hang together', load: () => import('./inventory/relations.ts') },
   graph: {
     group: work,
     description: 'what hangs on an asset: as a tree, for Graphviz or Mermaid',
-    load: () => import('./graph.ts'),
+    load: () => import('./inventory/graph.ts'),
   },
-  path: { group: work, description: 'the way from one asset to another', load: () => import('./path.ts') },
-  discover: { group: work, description: 'find devices with a link of a gateway', load: () => import('./discover.ts') },
+  path: { group: work, description: 'the way from one asset to another', load: () => import('./inventory/path.ts') },
+  discover: {
+    group: work,
+    description: 'find devices with a link of a gateway',
+    load: () => import('./discovery/discover.ts'),
+  },
   discoveries: {
     group: work,
     description: 'discoveries, their schedules and reports',
-    load: () => import('./discoveries.ts'),
+    load: () => import('./discovery/discoveries.ts'),
   },
   credentials: {
     group: work,
     description: 'what gateways need to get into devices; secrets go in and never come out',
-    load: () => import('./credentials.ts'),
+    load: () => import('./credentials/credentials.ts'),
   },
-  jobs: { group: work, description: 'jobs of every kind', load: () => import('./jobs.ts') },
+  jobs: { group: work, description: 'jobs of every kind', load: () => import('./discovery/jobs.ts') },
   events: { group: work, description: 'what changes, as it happens', load: () => import('./events.ts') },
-  properties: { group: work, description: 'properties of your own for assets', load: () => import('./properties.ts') },
-  schemas: { group: work, description: 'what an asset may look like', load: () => import('./schemas.ts') },
+  properties: {
+    group: work,
+    description: 'properties of your own for assets',
+    load: () => import('./inventory/properties.ts'),
+  },
+  schemas: { group: work, description: 'what an asset may look like', load: () => import('./inventory/schemas.ts') },
   plant: {
     group: work,
     description: 'made-up plants, for trying things out and for measuring',
@@ -65,10 +77,10 @@ export const parts: Readonly<Record<string, Part>> = {
   access: {
     group: people,
     description: 'users, server users, roles, access groups, grants, and why',
-    load: () => import('./access.ts'),
+    load: () => import('./access/access.ts'),
   },
-  audit: { group: people, description: 'who did what', load: () => import('./audit.ts') },
-  api: { group: people, description: 'every operation of the API, as it is', load: () => import('./api.ts') },
+  audit: { group: people, description: 'who did what', load: () => import('./access/audit.ts') },
+  api: { group: people, description: 'every operation of the API, as it is', load: () => import('./api/api.ts') },
 
   gateway: { group: floor, description: 'the asset gateway: bring it in, run it', load: () => import('./gateway.ts') },
   link: { group: floor, description: 'asset links: write, test and run them', load: () => import('./link.ts') },
@@ -76,7 +88,7 @@ export const parts: Readonly<Record<string, Part>> = {
   doctor: {
     group: operation,
     description: 'look for what is wrong, and say what to do',
-    load: () => import('./doctor.ts'),
+    load: () => import('./doctor/doctor.ts'),
   },
   backup: {
     group: operation,
@@ -109,7 +121,7 @@ export const parts: Readonly<Record<string, Part>> = {
   completion: {
     group: 'Other:',
     description: 'completion for bash, zsh and fish',
-    load: () => import('./completion.ts'),
+    load: () => import('./completion/completion.ts'),
   },
 }
 

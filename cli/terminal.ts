@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { createInterface as createQuestions } from 'node:readline/promises'
+import { createInterface as createQuestions, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { exitCodes } from './report.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -59,11 +60,14 @@ export function processTerminal(): Terminal {
     columns: stdout.isTTY ? stdout.columns : undefined,
     hasColour: stdout.isTTY === true && (process.env.NO_COLOR ?? '') === '' && process.env.TERM !== 'dumb',
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
-    ask: (question) => asked(question, stderr),
+    ask: (question) => asked(stderr, (questions) => questions.question(question)),
     async askSecret(question) {
-      stderr.write(question)
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-      const answer = await asked('', silent)
+      const answer = await asked(silent, (questions) => {
+        // From here on the terminal shows nothing by itself: somebody may type before they read.
+        stderr.write(question)
+        return questions.question('')
+      })
       stderr.write('\n')
       return answer
     },
@@ -76,11 +80,11 @@ export function processTerminal(): Terminal {
   }
 }
 
-async function asked(question: string, output: NodeJS.WritableStream): Promise<string> {
+async function asked(output: NodeJS.WritableStream, ask: (questions: Interface) => Promise<string>): Promise<string> {
   const questions = createQuestions({ input: process.stdin, output, terminal: true })
-  questions.once('SIGINT', () => process.exit(130))
+  questions.once('SIGINT', () => process.exit(exitCodes.interrupted))
   try {
-    return await questions.question(question)
+    return await ask(questions)
   } finally {
     questions.close()
   }

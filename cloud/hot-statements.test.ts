@@ -50,6 +50,7 @@ describe('every hot statement uses an index', () => {
     'reading one access group': () => admin.authorization.readAccessGroup({ params: { id: ids.group } }),
     'listing access groups by name': () => admin.authorization.listAccessGroups({ query: { name: 'group-7' } }),
     'reading one user': () => admin.identity.readUser({ params: { id: ids.user } }),
+    'reading what one set up': () => admin.identity.readPreferences({}),
     'finding a user by name': () => admin.identity.listUsers({ query: { name: 'user-7' } }),
     'reading one grant': () => admin.authorization.readGrant({ params: { id: ids.grant } }),
     'listing the grants of a principal': () => admin.authorization.listGrants({ query: { principal: ids.user } }),

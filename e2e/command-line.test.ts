@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -19,7 +19,7 @@ import {
   tokenOf,
   until,
 } from './platform.ts'
-import { type Ended, millwright, postgresOf } from './program.ts'
+import { cpuMsOf, type Ended, millwright, postgresOf } from './program.ts'
 
 const folder = temporaryFolder()
 const home = folder.path
@@ -204,6 +204,70 @@ describe('beside a running platform', () => {
     assert.ok(use.calls() > 10)
     assert.deepEqual(use.failures, [])
   })
+
+  test('a program signs in with a secret from a pipe, which nobody sees in the list of processes', async () => {
+    const { clientId, clientSecret } = platform.access
+    const config = temporaryFolder('config')
+    const environment = { XDG_CONFIG_HOME: config.path, MILLWRIGHT_CLIENT_SECRET: '' }
+    const signing = millwright(['login', platform.baseUrl, '--profile', 'ci', '--client-id', clientId], {
+      home: folder.path,
+      environment,
+      input: clientSecret,
+    })
+    const seen = seenProcesses(signing.child.pid ?? 0)
+    const { code, stdout, stderr } = await signing.ended
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^Signed in at /)
+    assert.ok(seen.includes(clientId) && !seen.includes(clientSecret), 'arguments hold no secret')
+    assert.equal(statSync(join(config.path, 'millwright/profiles/ci.json')).mode & 0o777, 0o600)
+
+    const given = ['assets', 'list', '--profile', 'ci']
+    const listed = await millwright(given, { home: folder.path, environment }).ended
+    assert.equal(listed.code, 0)
+    assert.ok(!`${listed.stdout}${listed.stderr}`.includes('\u001b'), 'no colour in a pipe')
+    const forced = await millwright([...given, '--filter', 'nonsense'], { home: folder.path, environment }).ended
+    assert.equal(forced.code, 2, 'the exit code goes through to the shell')
+    config[Symbol.dispose]()
+  })
+
+  test('the doctor finds everything in order, and what is not', async () => {
+    const well = await millwright(['doctor', '--json'], { home }).ended
+    const { data } = JSON.parse(well.stdout)
+    const failed = data.filter(({ outcome }: { outcome: string }) => outcome === 'fail')
+    assert.deepEqual([failed, well.code], [[], 0])
+    for (const name of [
+      'Node',
+      'Home',
+      'Disk',
+      'Database',
+      'Clock',
+      'Tables',
+      'Tenants',
+      'Role',
+      'Master key',
+      'Platform',
+    ]) {
+      assert.ok(
+        data.some((check: { name: string; outcome: string }) => check.name === name && check.outcome === 'ok'),
+        name,
+      )
+    }
+    chmodSync(join(home, 'first-run.json'), 0o644)
+    const ill = await run('doctor')
+    chmodSync(join(home, 'first-run.json'), 0o600)
+    assert.equal(ill.code, 1)
+    assert.match(ill.stdout, /^✗ first-run\.json +others can read it \(644\)\n +→ chmod 600 /m)
+  })
+})
+
+test('--help loads next to nothing', async () => {
+  const { child, ended } = millwright(['--help'], { home, environment: { NODE_COMPILE_CACHE: '' } })
+  let cpuMs = 0
+  child.stdout?.once('data', () => {
+    cpuMs = cpuMsOf(child.pid ?? 0)
+  })
+  assert.equal((await ended).code, 0)
+  assert.ok(cpuMs < 600, `${cpuMs} ms of processor time`)
 })
 
 test('without a running platform the same commands start the database themselves', async () => {
@@ -213,6 +277,11 @@ test('without a running platform the same commands start the database themselves
   assert.match(await succeed('keys', 'rotate'), /^A new key is published/)
   assert.deepEqual(postgresOf(home), [], 'and end it')
 })
+
+/** What anybody on this machine can read about a process. */
+function seenProcesses(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+}
 
 /** A new key signs only after everybody has seen it. */
 async function letHalfAMinutePass(): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { postgresOf } from './program.ts'
+import { millwright, postgresOf } from './program.ts'
 
 /** Everything on one machine as `npm start` runs it: the cloud, a gateway that came in by itself, a simulated plant. */
 const home = temporaryFolder()
@@ -105,6 +105,28 @@ test('everything killed in the middle of a scan: the job is offered again, and e
 async function assetsOf(caller: Caller): Promise<number> {
   return (await caller.inventory.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
 }
+
+test('the command line chooses the only gateway and link, shows devices as they come, and stops the scan at Ctrl-C', async () => {
+  await using platform = await start()
+  const caller = await callerOf(platform)
+  const { gatewayId } = await plantOf(caller)
+  await until('the link has said what it offers', async () => {
+    const { data } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
+    return data.some(({ options }) => options.length > 0)
+  })
+  const given = ['discover', '--option', 'seed=11', '--option', 'protected_percent=0']
+  const whole = await millwright([...given, '--option', 'size=12'], { home: home.path }).ended
+  assert.equal(whole.code, 0, whole.stderr)
+  assert.match(whole.stdout, /^(\+ [0-9a-f-]{36} {2}\S+\n){12,}\d+ devices: \d+ new, 0 changed, .*\n$/)
+
+  const long = millwright([...given, '--option', 'size=5000', '--option', 'rate=50', '--ndjson'], { home: home.path })
+  await until('devices come', () => long.stdout().includes('"outcome":"new"'))
+  long.child.kill('SIGINT')
+  const { code, stderr } = await long.ended
+  assert.equal(code, 130)
+  const [, jobId = ''] = /Discovery (\S+) is canceled; what was found stays\./.exec(stderr) ?? []
+  assert.equal((await ended(caller, jobId)).state, 'canceled')
+})
 
 test('a canceled scan keeps what it found until then', async () => {
   await using platform: Platform = await start()

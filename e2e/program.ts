@@ -21,6 +21,8 @@ export type Program = {
 export type Surroundings = {
   home: string
   environment?: Record<string, string>
+  /** What stands in its standard input; nothing unless given. */
+  input?: string
   /** Which Node; the one that runs the tests unless said otherwise. */
   node?: string
   /** Whose process it is; root only. */
@@ -39,7 +41,7 @@ export function millwright(given: readonly string[], surroundings: Surroundings)
 }
 
 function start(file: string, given: readonly string[], surroundings: Surroundings): Program {
-  const { home, environment = {}, node = process.execPath, owner, checkout = root } = surroundings
+  const { home, environment = {}, node = process.execPath, owner, checkout = root, input } = surroundings
   const startedAt = performance.now()
   const child = spawn(node, [join(checkout, file), ...given], {
     ...owner,
@@ -51,13 +53,15 @@ function start(file: string, given: readonly string[], surroundings: Surrounding
       MILLWRIGHT_LOCAL_GATEWAY: 'off',
       ...environment,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  // It may have ended without a look at it.
+  child.stdin.on('error', () => {}).end(input ?? '')
   const printed = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     printed.stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     printed.stderr += text
   })
   const ended = new Promise<Ended>((resolve, reject) => {

@@ -201,6 +201,25 @@ describe('a gateway', () => {
     assert.equal(attempts, 3)
   })
 
+  test('finds a link that was started again, wherever it is then', async () => {
+    const first = await TestLink.start(discovering((call) => call.end()))
+    await running(first)
+    first.stop()
+    const job = discover({ filters: [], options: [] })
+    await until(() =>
+      cloud.callsOf('renewLease').some(({ body }) => /does not answer yet/.test(body.data.message ?? '')),
+    )
+    using second = await TestLink.start(
+      discovering((call) => {
+        call.write({ devices: [device(1)] })
+        call.end()
+      }),
+    )
+    await register(second)
+    await until(() => cloud.endOf(job))
+    assert.deepEqual([cloud.endOf(job).state, cloud.found(job).length], ['FINISHED', 1])
+  })
+
   test('has a link do one scan at a time, however many jobs there are', async () => {
     let atOnce = 0
     let most = 0

@@ -28,6 +28,15 @@ describe('a table', () => {
     ])
   })
 
+  test('leaves columns out where the screen is too narrow for all: empty ones first, then the last', () => {
+    const lines = new Table({ id: 'id', name: 'name', nothing: 'none', number: 'deep.er', fine: 'ok' }, { columns: 50 })
+    assert.deepEqual(lines.lines(rows), [
+      'ID                                    NAME',
+      '01a1e034-5f63-73fc-b27d-cb0ddfafbfb5  Gateway in …',
+      '01a1e035-11d5-7101-94c6-07a0599d3103  Drive',
+    ])
+  })
+
   test('goes on with the widths of its first rows', () => {
     const going = new Table({ name: 'name' })
     going.lines([{ name: 'four' }])

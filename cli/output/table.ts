@@ -16,7 +16,8 @@ const least = 8
 export class Table {
   readonly #columns: Columns
   readonly #screen: Screen
-  #widths: readonly number[] | undefined
+  /** Which columns are shown, and how wide each is. */
+  #layout: readonly { index: number; width: number }[] | undefined
 
   constructor(columns: Columns, screen: Screen = {}) {
     this.#columns = columns
@@ -26,10 +27,9 @@ export class Table {
   /** The next lines, with the headings above the first. */
   lines(rows: readonly Row[]): string[] {
     const cells = rows.map((row) => Object.values(this.#columns).map((column) => shown(cellOf(row, column))))
-    if (this.#widths !== undefined) return cells.map((line) => this.#line(line))
+    if (this.#layout !== undefined) return cells.map((line) => this.#line(line))
     const headings = Object.keys(this.#columns).map((name) => name.toUpperCase())
-    const isWhole = headings.map((_, index) => cells.every((line) => isIdOrNothing.test(line[index] ?? '')))
-    this.#widths = fitted(widest([headings, ...cells]), isWhole, this.#screen.columns)
+    this.#layout = layoutOf(headings, cells, this.#screen.columns)
     const head = this.#line(headings)
     return [
       this.#screen.hasColour ? styleText('bold', head, { validateStream: false }) : head,
@@ -38,31 +38,50 @@ export class Table {
   }
 
   #line(cells: readonly string[]): string {
-    const widths = this.#widths ?? []
-    return cells
-      .map((cell, index) => padded(cut(cell, widths[index] ?? 0), widths[index] ?? 0))
+    return (this.#layout ?? [])
+      .map(({ index, width }) => padded(cut(cells[index] ?? '', width), width))
       .join(' '.repeat(gap))
       .trimEnd()
   }
 }
 
-function widest(lines: readonly (readonly string[])[]): number[] {
-  const first = lines[0] ?? []
-  return first.map((_, index) => Math.max(...lines.map((line) => widthOf(line[index] ?? ''))))
+type Wanted = { index: number; width: number; isWhole: boolean; isEmpty: boolean }
+
+function layoutOf(headings: readonly string[], cells: readonly string[][], screen: number | undefined) {
+  const all = headings.map((heading, index): Wanted => {
+    const own = cells.map((line) => line[index] ?? '')
+    return {
+      index,
+      width: Math.max(widthOf(heading), ...own.map(widthOf)),
+      isWhole: own.every((cell) => isIdOrNothing.test(cell)) && own.some((cell) => cell !== ''),
+      isEmpty: own.every((cell) => cell === ''),
+    }
+  })
+  return screen === undefined ? all : fitted(withRoom(all, screen), screen)
+}
+
+/** Where not even the least of each fits, columns without anything in them go first, then those at the end. */
+function withRoom(all: readonly Wanted[], screen: number): Wanted[] {
+  const kept = [...all]
+  const needed = () =>
+    sum(kept.map(({ width, isWhole }) => (isWhole ? width : Math.min(width, least)))) + gap * (kept.length - 1)
+  while (needed() > screen && kept.length > 2) {
+    const empty = kept.findLastIndex(({ isEmpty }) => isEmpty)
+    kept.splice(empty > 0 ? empty : kept.length - 1, 1)
+  }
+  return kept
 }
 
 const isIdOrNothing = /^([0-9a-f]{8}-[0-9a-f-]{27})?$/
 
 /** The widest column gives first; ids are worth nothing when they are cut, so they stay. */
-function fitted(widths: readonly number[], isWhole: readonly boolean[], screen: number | undefined): number[] {
-  const fit = [...widths]
-  if (screen === undefined) return fit
+function fitted(columns: readonly Wanted[], screen: number): Wanted[] {
+  const fit = columns.map((column) => ({ ...column }))
   const room = screen - gap * (fit.length - 1)
-  for (let over = sum(fit) - room; over > 0; over--) {
-    const given = fit.map((width, index) => (isWhole[index] ? 0 : width))
-    const largest = Math.max(...given)
-    if (largest <= least) break
-    fit[given.indexOf(largest)] = largest - 1
+  for (let over = sum(fit.map(({ width }) => width)) - room; over > 0; over--) {
+    const widest = fit.filter(({ isWhole }) => !isWhole).toSorted((a, b) => b.width - a.width)[0]
+    if (widest === undefined || widest.width <= least) break
+    widest.width -= 1
   }
   return fit
 }

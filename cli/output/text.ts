@@ -52,3 +52,8 @@ export function sized(bytes: number): string {
   const value = bytes / 1024 ** power
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`
 }
+
+/** `1 asset`, `2 assets`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -10,14 +10,13 @@ export type AppliedMigration = { module: string; name: string; checksum: string 
 /** Written anew by whoever restores. */
 const madeByMigrating = 'migrations'
 
-/** Runs something on one snapshot of the whole database, while others go on writing. */
-export async function onSnapshot<Result>(owner: Owner, work: () => Promise<Result>): Promise<Result> {
+/** From here on everything is read as it is now, while others go on writing. */
+export async function beginSnapshot(owner: Owner): Promise<void> {
   await owner.query('begin transaction isolation level repeatable read, read only')
-  try {
-    return await work()
-  } finally {
-    await owner.query('rollback').catch(() => {})
-  }
+}
+
+export async function endSnapshot(owner: Owner): Promise<void> {
+  await owner.query('rollback').catch(() => {})
 }
 
 /** All tables with the columns that are written, in the order in which they can be filled. */

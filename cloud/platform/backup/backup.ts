@@ -4,9 +4,10 @@ import { type Entry, writeArchive } from './archive.ts'
 import {
   type AppliedMigration,
   type BackupTable,
+  beginSnapshot,
+  endSnapshot,
   listApplied,
   listTables,
-  onSnapshot,
   readRows,
   versionOf,
 } from './backup-store.ts'
@@ -36,20 +37,11 @@ type Options = { product: string; onProgress?: (done: { table: string; rows: num
 
 /** Everything in the database as a stream of bytes, of one moment, while others go on writing. */
 export async function* takeBackup(owner: Owner, options: Options): AsyncGenerator<Buffer> {
-  // A generator cannot wait inside a callback: the snapshot is held open by a promise that its end resolves.
-  const over = Promise.withResolvers<void>()
-  const begun = Promise.withResolvers<void>()
-  const snapshot = onSnapshot(owner, async () => {
-    begun.resolve()
-    await over.promise
-  })
-  snapshot.catch(begun.reject)
-  await begun.promise
+  await beginSnapshot(owner)
   try {
     yield* writeArchive(entries(owner, options))
   } finally {
-    over.resolve()
-    await snapshot
+    await endSnapshot(owner)
   }
 }
 

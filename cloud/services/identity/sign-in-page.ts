@@ -99,29 +99,28 @@ function escaped(text: string): string {
 const mark = `<svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true" fill="currentColor"><path d="M10.8 1h2.4l.5 2.9 1.9.8 2.4-1.7 1.7 1.7L18 7.1l.8 1.9 2.9.5v2.4l-2.9.5-.8 1.9 1.7 2.4-1.7 1.7-2.4-1.7-1.9.8-.5 2.9h-2.4l-.5-2.9-1.9-.8L6 18.4l-1.7-1.7L6 14.3l-.8-1.9-2.9-.5V9.5L5.2 9 6 7.1 4.3 4.7 6 3l2.4 1.7 1.9-.8zM12 7.2a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7z"/></svg>`
 
 const style = `
-:root { color-scheme: light dark; --paper: #f3f5f7; --card: #fff; --ink: #14202b; --quiet: #51606e; --line: #8593a0;
-  --accent: #00646e; --accent-ink: #fff; --alert: #a3152a; --alert-paper: #fdecee; }
+:root { color-scheme: light dark; --paper: #eff0f1; --card: #fff; --ink: #1a2229; --quiet: #5b646b; --line: #7d868c;
+  --accent: #006e93; --accent-ink: #fff; --alert: #b81e3f; --alert-paper: #fdecee; }
 @media (prefers-color-scheme: dark) {
-  :root { --paper: #0e151b; --card: #18222b; --ink: #eef3f7; --quiet: #a9b6c2; --line: #6d7c8a;
-    --accent: #4fd1c5; --accent-ink: #06201f; --alert: #ffb3bd; --alert-paper: #43161d; }
+  :root { --paper: #283236; --card: #0f1619; --ink: #e6eef1; --quiet: #a9b8bf; --line: #7f9098;
+    --accent: #00bde3; --accent-ink: #000; --alert: #ff9db2; --alert-paper: #43161d; }
 }
 * { box-sizing: border-box; }
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1.5rem; background: var(--paper);
   color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-main { width: 100%; max-width: 25rem; padding: 2.25rem 2rem; background: var(--card); border-radius: 1rem;
+main { width: 100%; max-width: 25rem; padding: 2.25rem 2rem; background: var(--card); border-radius: .5rem;
   box-shadow: 0 1px 2px rgb(0 0 0 / .12), 0 12px 32px rgb(0 0 0 / .1); }
-.brand { display: flex; align-items: center; gap: .6rem; margin: 0 0 1.75rem; color: var(--accent); font-weight: 650;
-  letter-spacing: .01em; }
-h1 { margin: 0; font-size: 1.6rem; line-height: 1.2; font-weight: 650; }
+.brand { display: flex; align-items: center; gap: .6rem; margin: 0 0 1.75rem; font-weight: 600; }
+h1 { margin: 0; font-size: 1.6rem; line-height: 1.2; font-weight: 600; }
 .lead { margin: .35rem 0 1.5rem; color: var(--quiet); }
 label { display: block; margin: 1.1rem 0 .35rem; font-weight: 600; }
-input { width: 100%; padding: .7rem .8rem; border: 1px solid var(--line); border-radius: .5rem; background: transparent;
+input { width: 100%; padding: .55rem .7rem; border: 1px solid var(--line); border-radius: 2px; background: transparent;
   color: inherit; font: inherit; }
 input[aria-invalid="true"] { border-color: var(--alert); }
-input:focus-visible, button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+input:focus-visible, button:focus-visible { outline: 2px solid #199fff; outline-offset: 2px; }
 .hint { margin: .3rem 0 0; font-size: .875rem; color: var(--quiet); }
-button { width: 100%; margin-top: 1.75rem; padding: .8rem; border: 0; border-radius: .5rem; background: var(--accent);
-  color: var(--accent-ink); font: inherit; font-weight: 650; cursor: pointer; }
+button { width: 100%; margin-top: 1.75rem; padding: .65rem; border: 0; border-radius: 2px; background: var(--accent);
+  color: var(--accent-ink); font: inherit; font-weight: 600; cursor: pointer; }
 button:hover { filter: brightness(1.08); }
 .error { margin: 1.25rem 0 0; padding: .75rem .9rem; border-radius: .5rem; background: var(--alert-paper);
   color: var(--alert); font-weight: 550; }

@@ -36,7 +36,8 @@ export function Form({ children, action, others, onSubmit }: Given) {
       {children}
       {failure !== undefined && <ProblemMessage failure={failure} />}
       <div className="form-actions">
-        <IxButton type="submit" loading={isBusy}>
+        {/* The button keeps what submits beside its text: another text in its place would throw that away. */}
+        <IxButton key={action} type="submit" loading={isBusy}>
           {action}
         </IxButton>
         {others}

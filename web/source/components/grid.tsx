@@ -31,15 +31,24 @@ export function Grid<Row>(given: GridGiven<Row>) {
     observer.observe(watched)
     return () => observer.disconnect()
   }, [])
+  // Where the bar is, without asking: a question would make the browser lay everything out at once.
+  const seenTop = useRef(0)
   useLayoutEffect(() => {
-    if (scroller.current !== null && scroller.current.scrollTop !== position.scrollTop) {
-      scroller.current.scrollTop = position.scrollTop
-    }
+    if (scroller.current === null || seenTop.current === position.scrollTop) return
+    seenTop.current = position.scrollTop
+    scroller.current.scrollTop = position.scrollTop
   }, [position])
   useEffect(() => {
     if (count > 0) onRange?.(first, last)
   }, [first, last, count, onRange])
 
+  const latest = useRef(given)
+  latest.current = given
+  // The same functions as long as the table is there: rows that did not change are not drawn again.
+  const [{ toggleRow, openRow }] = useState(() => ({
+    toggleRow: (index: number, isRange: boolean) => latest.current.selection?.onToggle(index, isRange),
+    openRow: (row: unknown) => latest.current.onOpen?.(row as Row),
+  }))
   const focusOn = (index: number) => {
     setCurrent(index)
     setPosition(positionFor(extent, position, index))
@@ -62,9 +71,9 @@ export function Grid<Row>(given: GridGiven<Row>) {
       className={isTall ? 'grid grid-tall' : 'grid'}
       ref={scroller}
       onScroll={({ currentTarget }) => {
-        if (currentTarget.scrollTop !== position.scrollTop) {
-          setPosition(scrolled(extent, position, currentTarget.scrollTop))
-        }
+        const { scrollTop } = currentTarget
+        seenTop.current = scrollTop
+        if (scrollTop !== position.scrollTop) setPosition(scrolled(extent, position, scrollTop))
       }}
     >
       <div
@@ -95,8 +104,8 @@ export function Grid<Row>(given: GridGiven<Row>) {
                 columns={columns as readonly GridColumn<unknown>[]}
                 isCurrent={index === Math.min(current, count - 1)}
                 isSelected={row !== undefined && selection?.isSelected(idOf(row))}
-                onToggle={selection?.onToggle}
-                onOpen={onOpen as ((row: unknown) => void) | undefined}
+                onToggle={selection && toggleRow}
+                onOpen={onOpen && openRow}
                 onFocus={setCurrent}
               />
             )
@@ -135,9 +144,10 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }:
       tabIndex={isCurrent ? 0 : -1}
       style={{ transform: `translateY(${y}px)` }}
       onFocus={() => onFocus(index)}
-      onClick={({ target }) => {
-        const isOwn = (target as HTMLElement).closest('a, button, input, select, label') !== null
-        if (!isOwn && row !== undefined) onOpen?.(row)
+      onClick={(event) => {
+        if (row === undefined || onOpen === undefined || !meansRow(event)) return
+        event.preventDefault()
+        onOpen(row)
       }}
     >
       {onToggle !== undefined && (
@@ -166,6 +176,13 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }:
     </div>
   )
 })
+
+/** A click on the row itself or on its link; not one that wants a window of its own, or is for a control. */
+function meansRow({ target, ctrlKey, metaKey, shiftKey, button }: React.MouseEvent): boolean {
+  const control = (target as HTMLElement).closest<HTMLElement>('a, button, input, select, label')
+  if (control === null) return true
+  return control.dataset.opensRow !== undefined && button === 0 && !ctrlKey && !metaKey && !shiftKey
+}
 
 function movedTo(key: string, from: number, extent: { count: number; viewportHeight: number }): number | undefined {
   const end = extent.count - 1

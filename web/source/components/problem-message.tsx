@@ -1,9 +1,11 @@
 import { iconError } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { type Failure, failureOf, ownCodes } from '../app/failure.ts'
-import { useFormats, useText } from '../app/language-context.tsx'
+import type { Language } from '../app/language.ts'
+import { useFormats, useLanguage, useText } from '../app/language-context.tsx'
 import { Icon } from './icon.tsx'
 import { componentMessages } from './messages.ts'
+import { problemTitle } from './problem-titles.ts'
 
 type Given = { failure: unknown; onRetry?: (() => void) | undefined }
 
@@ -11,7 +13,7 @@ type Given = { failure: unknown; onRetry?: (() => void) | undefined }
 export function ProblemMessage({ failure, onRetry }: Given) {
   const text = useText(componentMessages)
   const formats = useFormats()
-  const { title, message, code, errors, traceId, retryAfterSeconds } = inWords(failureOf(failure), text)
+  const { title, message, code, errors, traceId, retryAfterSeconds } = inWords(failureOf(failure), text, useLanguage())
   return (
     <div className="problem" role="alert">
       <Icon name={iconError} />
@@ -57,9 +59,9 @@ function ProblemCode({ code }: { code: string }) {
 
 type Text = (typeof componentMessages)['en']
 
-function inWords(failure: Failure, text: Text) {
+function inWords(failure: Failure, text: Text, language: Language) {
   const { title, message, code, errors, traceId, retryAfterSeconds } = failure
-  const told = { title, message, code, errors, traceId, retryAfterSeconds }
+  const told = { title: problemTitle(code, title, language), message, code, errors, traceId, retryAfterSeconds }
   if (code === ownCodes.noAnswer) return { ...told, title: text.noAnswerTitle, message: text.noAnswerDetail }
   return told
 }

@@ -4,5 +4,5 @@ import { announce } from './announce.ts'
 /** Tells that something was done, without asking for anything. */
 export function toldDone(message: string): void {
   announce(message)
-  showToast({ message, type: 'success', autoCloseDelay: 4_000 })
+  showToast({ message, type: 'success', hideIcon: true, autoCloseDelay: 4_000 })
 }

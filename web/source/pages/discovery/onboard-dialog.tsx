@@ -21,7 +21,7 @@ export function OnboardDialog({ onClose }: { onClose: () => void }) {
   const [gateway, setGateway] = useState<OnboardedGateway>()
   return (
     <Dialog title={text.title} onClose={onClose} isWide>
-      {gateway === undefined ? <NameForm onCreated={setGateway} /> : <Steps gateway={gateway} onClose={onClose} />}
+      {gateway === undefined ? <NameForm onCreated={setGateway} /> : <Steps gateway={gateway} />}
     </Dialog>
   )
 }
@@ -71,16 +71,12 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
 
 const command = 'npx millwright gateway --config gateway-config.json'
 
-function Steps({ gateway: { id }, onClose }: { gateway: OnboardedGateway; onClose: () => void }) {
+function Steps({ gateway: { id } }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
   const query = useOperationQuery()
   const navigate = useNavigate()
   const known = useQuery(query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }))
   const isHere = known.data?.data.state === 'online'
-  const go = (to: string) => {
-    onClose()
-    navigate({ to })
-  }
   return (
     <ol className="steps">
       <li>
@@ -101,7 +97,7 @@ function Steps({ gateway: { id }, onClose }: { gateway: OnboardedGateway; onClos
             <p>
               <StatusChip tone="good">{text.here}</StatusChip>
             </p>
-            <IxButton onClick={() => go(`/discovery/gateways/${id}`)}>{text.open}</IxButton>
+            <IxButton onClick={() => navigate({ to: `/discovery/gateways/${id}` })}>{text.open}</IxButton>
           </>
         ) : (
           <Waiting label={text.waiting} />

@@ -45,7 +45,7 @@ export function ScanDialog({ onClose, chosen }: Given) {
               label: `${nameOf(each.link)} – ${each.gatewayName}`,
             }))}
           />
-          <ScanForm key={keyFor(link)} chosen={link} onClose={onClose} />
+          <ScanForm key={keyFor(link)} chosen={link} />
         </>
       )}
     </Dialog>
@@ -56,7 +56,8 @@ export function keyFor({ gatewayId, link }: Pick<GatewayLink, 'gatewayId' | 'lin
   return `${gatewayId} ${link.assetLinkId}`
 }
 
-function ScanForm({ chosen: { gatewayId, link }, onClose }: { chosen: GatewayLink; onClose: () => void }) {
+/** Leads to the page of the scan, which leaves the dialog behind. */
+function ScanForm({ chosen: { gatewayId, link } }: { chosen: GatewayLink }) {
   const text = useText(scanMessages)
   const api = useApi()
   const navigate = useNavigate()
@@ -86,7 +87,6 @@ function ScanForm({ chosen: { gatewayId, link }, onClose }: { chosen: GatewayLin
     })
     await queryClient.invalidateQueries({ queryKey: keyOf('discovery') })
     toldDone(cron === undefined ? text.started : text.planned)
-    onClose()
     navigate({ to: `/discovery/scans/${made.data.jobId}` })
   }
   const told = (each: typeof errors.filters) => (isTold ? each : {})

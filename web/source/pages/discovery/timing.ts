@@ -37,7 +37,8 @@ export function timingOf(cron: string): Timing {
     : { ...atOnce, kind: 'weekly', time, weekday: Number(weekday) }
 }
 
-/** Where the person is. */
+/** Where the person is; some browsers do not know. */
 export function ownZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  return timeZone === undefined || timeZone === 'Etc/Unknown' ? 'UTC' : timeZone
 }

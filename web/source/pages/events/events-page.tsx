@@ -21,7 +21,8 @@ import { Toolbar } from '../../components/toolbar.tsx'
 import { added, begins, noEvents, resumed } from './event-list.ts'
 import { eventMessages } from './messages.ts'
 
-const asked = 200
+const pageEvents = 100
+const askedPages = 10
 
 /** What happens, as it happens. */
 export function EventsPage() {
@@ -69,7 +70,10 @@ export function EventsPage() {
           value={search.type ?? ''}
           onChange={(type) => setSearch({ type })}
         />
-        <Earlier onFound={(events) => setList((before) => added(before, events, { isPaused: false }))} />
+        <Earlier
+          oldest={list.shown.at(-1)?.sequence}
+          onFound={(events) => setList((before) => added(before, events, { isPaused: false }))}
+        />
       </Toolbar>
       <DataTable
         label={text.title}
@@ -89,8 +93,10 @@ export function EventsPage() {
   )
 }
 
-/** The newest events of before this page was opened; for who may read them all. */
-function Earlier({ onFound }: { onFound: (events: CloudEvent[]) => void }) {
+type EarlierGiven = { oldest: string | undefined; onFound: (events: CloudEvent[]) => void }
+
+/** Events of before those that are shown; for who may read them all. */
+function Earlier({ oldest, onFound }: EarlierGiven) {
   const text = useText(eventMessages)
   const api = useApi()
   const mayRead = useMay('glb_audit_read')
@@ -100,8 +106,11 @@ function Earlier({ onFound }: { onFound: (events: CloudEvent[]) => void }) {
     try {
       setFailure(undefined)
       const { meta } = await api.events.listEvents({ query: { limit: 1 } })
-      const after = Math.max(0, meta.newestPosition - asked, (meta.oldestPosition ?? 1) - 1)
-      onFound((await api.events.listEvents({ query: { after, limit: asked } })).data)
+      const end = oldest === undefined ? meta.newestPosition : Number(oldest) - 1
+      const first = Math.max(0, end - pageEvents * askedPages, (meta.oldestPosition ?? 1) - 1)
+      for (let after = first; after < end; after += pageEvents) {
+        onFound((await api.events.listEvents({ query: { after, limit: Math.min(pageEvents, end - after) } })).data)
+      }
     } catch (error) {
       setFailure(error)
     }

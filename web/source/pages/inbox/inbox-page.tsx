@@ -16,6 +16,7 @@ import { assetProperties } from '../assets/asset-property.ts'
 import { useAssetSelection } from '../assets/selection.ts'
 import { DecisionBar } from './decision-bar.tsx'
 import { inboxMessages } from './messages.ts'
+import { Twins } from './twins.tsx'
 import '../assets/assets.css'
 
 const product = 'product_instance_information/manufacturer_product'
@@ -43,6 +44,7 @@ const fields = fieldsFor(shown.map(({ field }) => field))
 const idOf = ({ id }: Asset) => id
 
 export type InboxList = 'unknown' | 'ignored'
+const lists = ['unknown', 'ignored', 'twins'] as const
 
 /** Found and not yet decided assets; rows appear while a scan runs. */
 export function InboxPage() {
@@ -50,7 +52,7 @@ export function InboxPage() {
   usePageTitle(text.title)
   const navigate = useNavigate()
   const search: { list?: unknown } = useSearch({ strict: false })
-  const list: InboxList = search.list === 'ignored' ? 'ignored' : 'unknown'
+  const list = lists.find((each) => each === search.list) ?? 'unknown'
   return (
     <>
       <PageHeader title={text.title} subtitle={text.subtitle} />
@@ -60,10 +62,11 @@ export function InboxPage() {
         tabs={[
           { id: 'unknown', label: text.undecided },
           { id: 'ignored', label: text.ignored },
+          { id: 'twins', label: text.twins },
         ]}
-        onChoose={(id) => navigate({ to: '/inbox', search: (id === 'ignored' ? { list: id } : {}) as never })}
+        onChoose={(id) => navigate({ to: '/inbox', search: (id === 'unknown' ? {} : { list: id }) as never })}
       >
-        <Found key={list} list={list} />
+        {list === 'twins' ? <Twins /> : <Found key={list} list={list} />}
       </Tabs>
     </>
   )

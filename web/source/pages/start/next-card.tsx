@@ -75,7 +75,8 @@ function useNextSteps(): Step[] {
         icon: iconDuplicate,
         title: text.twins(twins, shown(twins)),
         detail: text.twinsText,
-        to: '/assets/twins',
+        to: '/inbox',
+        search: { list: 'twins' },
       },
     rights.may('glb_discovery_run') && {
       id: 'discover',

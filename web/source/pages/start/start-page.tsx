@@ -1,5 +1,6 @@
 import { iconLock } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { useText } from '../../app/language-context.tsx'
 import { useRights, useVisit } from '../../app/visit.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -49,10 +50,14 @@ function Plant({ mayReadJobs }: { mayReadJobs: boolean }) {
   const text = useText(startMessages)
   const found = useQuery(useTotalQuery(devices))
   const mayDiscover = useRights().may('glb_discovery_run')
+  // Who began with an empty plant goes the whole way, also when the first devices are there.
+  const [wasEmpty, setWasEmpty] = useState(false)
+  const isEmpty = found.data?.meta.totalElements === 0
+  if (isEmpty && !wasEmpty) setWasEmpty(true)
   return (
     <QueryState query={found}>
-      {({ meta }) =>
-        meta.totalElements === 0 && mayDiscover && mayReadJobs ? (
+      {() =>
+        wasEmpty && mayDiscover && mayReadJobs ? (
           <FirstSteps />
         ) : (
           <>

@@ -1,0 +1,126 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { audit, auditOutcomes } from '@millwright/api/audit.ts'
+import { type Command, Option } from 'commander'
+import { principalId } from '../lookup.ts'
+import { type Connection, connect, connecting, online } from '../online.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import { CommandError, exitCodes } from '../report.ts'
+import { piecesOf } from '../session/response-text.ts'
+import { problemOf, type Session } from '../session/session.ts'
+import type { Terminal } from '../terminal.ts'
+
+type Selection = {
+  action?: string
+  outcome?: string
+  principal?: string
+  target?: string
+  request?: string
+  from?: string
+  to?: string
+}
+
+export function addCommands(command: Command, terminal: Terminal): void {
+  online(
+    paged(selecting(command.command('list').description('audit entries, newest first'))),
+    terminal,
+    async (session, options: Selection & Paging) => {
+      const wanted = await queryOf(session, options)
+      const pages = pagesOf(options, (asked) => session.api(audit).listEntries({ query: { ...wanted, ...asked } }))
+      await session.output.list(await pages, {
+        columns: {
+          time: 'time',
+          who: 'principalName',
+          action: 'action',
+          outcome: 'outcome',
+          target: 'target',
+          from: 'address',
+        },
+        nothing: 'No entry matches.',
+      })
+    },
+  )
+
+  online(
+    command.command('show').description('one audit entry').argument('<id>'),
+    terminal,
+    async ({ api, output }, id: string) => output.show(await api(audit).readEntry({ params: { id } })),
+  )
+
+  online(
+    selecting(command.command('export').description('all matching entries with their hashes, as NDJSON, oldest first')),
+    terminal,
+    exportEntries,
+  )
+
+  const verifying = connecting(
+    command
+      .command('verify')
+      .description('whether the trail is whole: that of the platform, or an exported one without a platform')
+      .option('--file <path>', 'an export; nothing else is needed then')
+      .option('--json', 'for programs'),
+  )
+  verifying.action(async ({ file, ...options }: Connection & { file?: string }) =>
+    file === undefined ? verify(await connect(terminal, options)) : verifyFile(terminal, file),
+  )
+}
+
+function selecting(command: Command): Command {
+  return command
+    .option('--action <action>', 'authorization.createGrant …')
+    .addOption(new Option('--outcome <outcome>', 'only these').choices(auditOutcomes))
+    .option('--principal <who>', 'by this user or server user, by id or name')
+    .option('--target <kind/id>', 'what it was done to')
+    .option('--request <id>', 'of one request')
+    .option('--from <time>', 'this time and later: 2026-01-31T08:30:00.000Z')
+    .option('--to <time>', 'before this time')
+}
+
+async function queryOf(session: Session, { action, outcome, principal, target, request, from, to }: Selection) {
+  return {
+    ...(action === undefined ? {} : { action }),
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(principal === undefined ? {} : { principal: await principalId(session, principal) }),
+    ...(target === undefined ? {} : { target }),
+    ...(request === undefined ? {} : { requestId: request }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  }
+}
+
+/** Line by line, however long the trail is. */
+async function exportEntries(session: Session, options: Selection): Promise<void> {
+  const response = await session.open(audit, 'exportEntries', { query: await queryOf(session, options) })
+  if (response.status >= 400) {
+    throw problemOf(audit, { status: response.status, headers: response.headers, body: await response.json() })
+  }
+  for await (const line of piecesOf(response, '\n')) await session.terminal.print(line)
+}
+
+async function verify({ api, output }: Session): Promise<void> {
+  const answer = await api(audit).verify({})
+  const { intact, checked, head, firstFault } = answer.data
+  if (intact)
+    return output.done(
+      `Intact: ${checked} entries; the last is ${head?.sequence ?? 0}, ${head?.hash ?? 'none'}.`,
+      answer,
+    )
+  if (!output.isText) await output.show(answer)
+  throw notIntact(firstFault)
+}
+
+async function verifyFile(terminal: Terminal, file: string): Promise<void> {
+  const { verifyExport } = await import('@millwright/cloud/platform/audit/chain.ts')
+  const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })
+  const found = await verifyExport(lines).catch((error: NodeJS.ErrnoException) => {
+    throw new CommandError(`${file} cannot be read (${error.code ?? error.message})`, { exitCode: exitCodes.usage })
+  })
+  if (found.firstFault !== null) throw notIntact(found.firstFault)
+  await terminal.print(`Intact: ${found.checked} entries.`)
+}
+
+function notIntact(fault: { sequence: number; detail: string } | null): CommandError {
+  return new CommandError(`Not intact: entry ${fault?.sequence}: ${fault?.detail}`, {
+    next: 'compare it with an earlier export; nobody but the owner of the database can change entries',
+  })
+}

@@ -1,0 +1,80 @@
+import { identity } from '@millwright/api/identity.ts'
+import type { Command } from 'commander'
+import { serverUserId } from '../lookup.ts'
+import { online } from '../online.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import type { Session } from '../session/session.ts'
+import type { Terminal } from '../terminal.ts'
+
+export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
+  online(
+    paged(serverUsers.command('list').description('programs, by name')),
+    terminal,
+    async ({ api, output }, options: Paging) => {
+      const pages = pagesOf(options, ({ limit, offset }) => api(identity).listServerUsers({ query: { limit, offset } }))
+      await output.list(await pages, {
+        columns: {
+          id: 'id',
+          name: 'name',
+          'client id': 'clientId',
+          disabled: 'disabled',
+          'secret since': 'secretCreatedTimestamp',
+        },
+        nothing: 'There are none.',
+      })
+    },
+  )
+
+  online(
+    serverUsers
+      .command('create')
+      .description('a new program; its secret is printed once, and is nowhere else')
+      .argument('<name>'),
+    terminal,
+    async (session, name: string) =>
+      showSecret(session, await session.api(identity).createServerUser({ body: { data: { name } } })),
+  )
+
+  online(
+    serverUsers.command('rotate').description('a new secret; the old one ends at once').argument('<server-user>'),
+    terminal,
+    async (session, given: string) => {
+      const id = await serverUserId(session, given)
+      await showSecret(session, await session.api(identity).rotateServerUserSecret({ params: { id } }))
+    },
+  )
+
+  for (const [name, disabled] of [
+    ['disable', true],
+    ['enable', false],
+  ] as const) {
+    online(
+      serverUsers.command(name).description(`${name} a program`).argument('<server-user>'),
+      terminal,
+      async (session, given: string) => {
+        const id = await serverUserId(session, given)
+        const answer = await session.api(identity).updateServerUser({ params: { id }, body: { data: { disabled } } })
+        await session.output.done(`${given} is ${name}d`, answer)
+      },
+    )
+  }
+
+  online(
+    serverUsers.command('delete').description('delete a program and its grants').argument('<server-user>'),
+    terminal,
+    async (session, given: string) => {
+      const id = await serverUserId(session, given)
+      await session.api(identity).deleteServerUser({ params: { id } })
+      await session.output.done(`${given} deleted`, { data: { id } })
+    },
+  )
+}
+
+type WithSecret = { data: { id: string; name: string; clientId: string; clientSecret: string } }
+
+async function showSecret({ output, terminal }: Session, answer: WithSecret): Promise<void> {
+  if (!output.isText) return output.show(answer)
+  const { id, name, clientId, clientSecret } = answer.data
+  await output.show({ data: { id, name, clientId, clientSecret } })
+  terminal.tell(`The secret is shown this once. Give it rights: millwright access grant ${JSON.stringify(name)} viewer`)
+}

@@ -1,0 +1,104 @@
+import { identity } from '@millwright/api/identity.ts'
+import type { Command } from 'commander'
+import { userId } from '../lookup.ts'
+import { online } from '../online.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import { usageError } from '../report.ts'
+import type { Terminal } from '../terminal.ts'
+
+export function addUsers(users: Command, terminal: Terminal): void {
+  online(
+    paged(users.command('list').description('people, by name')),
+    terminal,
+    async ({ api, output }, options: Paging) => {
+      const pages = pagesOf(options, ({ limit, offset }) => api(identity).listUsers({ query: { limit, offset } }))
+      await output.list(await pages, {
+        columns: {
+          id: 'id',
+          name: 'name',
+          'display name': 'displayName',
+          disabled: 'disabled',
+          'last sign-in': 'lastSignInTimestamp',
+        },
+        nothing: 'There are none.',
+      })
+    },
+  )
+
+  online(
+    users.command('show').description('one user').argument('<user>', 'id or name'),
+    terminal,
+    async (session, given: string) => {
+      const id = await userId(session, given)
+      await session.output.show(await session.api(identity).readUser({ params: { id } }))
+    },
+  )
+
+  online(
+    users
+      .command('create')
+      .description('a new user; the password is asked for, or read from standard input')
+      .argument('<name>', 'small letters, digits, . - _')
+      .option('--display-name <name>', 'what people read'),
+    terminal,
+    async ({ api, output }, name: string, { displayName }: { displayName?: string }) => {
+      const password = await passwordFrom(terminal)
+      const data = { name, password, ...(displayName === undefined ? {} : { displayName }) }
+      const answer = await api(identity).createUser({ body: { data } })
+      await output.done(
+        `${name} created (${answer.data.id}); give them a role: millwright access grant ${name} viewer`,
+        answer,
+      )
+    },
+  )
+
+  online(
+    users.command('set-password').description('give a user another password').argument('<user>'),
+    terminal,
+    async (session, given: string) => {
+      const id = await userId(session, given)
+      const body = { data: { password: await passwordFrom(terminal) } }
+      await session.output.done(
+        `${given} has another password`,
+        await session.api(identity).updateUser({ params: { id }, body }),
+      )
+    },
+  )
+
+  for (const [name, disabled] of [
+    ['disable', true],
+    ['enable', false],
+  ] as const) {
+    online(
+      users.command(name).description(`${name} a user`).argument('<user>'),
+      terminal,
+      async (session, given: string) => {
+        const id = await userId(session, given)
+        const answer = await session.api(identity).updateUser({ params: { id }, body: { data: { disabled } } })
+        await session.output.done(`${given} is ${name}d`, answer)
+      },
+    )
+  }
+
+  online(
+    users.command('delete').description('delete a user and its grants').argument('<user>'),
+    terminal,
+    async (session, given: string) => {
+      const id = await userId(session, given)
+      await session.api(identity).deleteUser({ params: { id } })
+      await session.output.done(`${given} deleted`, { data: { id } })
+    },
+  )
+}
+
+/** Typed twice where it is not seen, or read from a pipe. */
+async function passwordFrom(terminal: Terminal): Promise<string> {
+  if (!terminal.canAsk) {
+    const given = (await terminal.input()).replace(/\r?\n$/, '')
+    if (given === '') throw usageError('The password is empty.', 'give it on standard input')
+    return given
+  }
+  const password = await terminal.askSecret('Password: ')
+  if ((await terminal.askSecret('Once more: ')) !== password) throw usageError('They are not the same.')
+  return password
+}

@@ -1,0 +1,79 @@
+import { credentials } from '@millwright/api/credentials.ts'
+import type { Command } from 'commander'
+import { assetId } from '../lookup.ts'
+import { online } from '../online.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import type { Session } from '../session/session.ts'
+import type { Terminal } from '../terminal.ts'
+import { addInstances, instanceColumns, instanceId } from './instances.ts'
+import { addSchemas } from './schemas.ts'
+import { addTemplates } from './templates.ts'
+
+export function addCommands(command: Command, terminal: Terminal): void {
+  addSchemas(command.command('schemas').description('what the credentials of a link look like'), terminal)
+  addInstances(command.command('instances').description('credentials, and the addresses where they apply'), terminal)
+  addTemplates(command.command('templates').description('credentials that are used for monitoring'), terminal)
+
+  online(
+    command
+      .command('assign')
+      .description('give an asset a copy of a monitoring instance')
+      .argument('<asset>')
+      .argument('<instance>', 'id or name'),
+    terminal,
+    async (session, asset: string, instance: string) => {
+      const params = { assetId: await assetId(session, asset), instanceId: await instanceId(session, instance) }
+      const answer = await session.api(credentials).assignInstance({ params })
+      await session.output.done(`${asset} has ${answer.data.id}`, answer)
+    },
+  )
+
+  online(
+    command
+      .command('unassign')
+      .description('delete the copy that an asset has')
+      .argument('<asset>')
+      .argument('<instance>', 'id of the copy, or of what it was made from'),
+    terminal,
+    async (session, asset: string, instance: string) => {
+      const params = { assetId: await assetId(session, asset), instanceId: await instanceId(session, instance) }
+      await session.api(credentials).unassignInstance({ params })
+      await session.output.done(`${asset} does not have it any more`, { data: params })
+    },
+  )
+
+  online(
+    paged(
+      command.command('of').description('the credentials of an asset, whatever link they are for').argument('<asset>'),
+    ),
+    terminal,
+    async (session, asset: string, options: Paging) => {
+      const id = await assetId(session, asset)
+      const pages = pagesOf(options, ({ limit, offset }) =>
+        session.api(credentials).listAssetInstances({ params: { assetId: id }, query: { limit, offset } }),
+      )
+      await session.output.list(await pages, {
+        columns: { ...instanceColumns, assigned: 'assigned' },
+        nothing: 'It has none.',
+      })
+    },
+  )
+
+  online(
+    command
+      .command('where-used')
+      .description('templates, copies, devices that it opened, last deliveries')
+      .argument('<instance>', 'id or name'),
+    terminal,
+    whereUsed,
+  )
+}
+
+async function whereUsed(session: Session, given: string): Promise<void> {
+  const answer = await session
+    .api(credentials)
+    .readInstanceUsage({ params: { instanceId: await instanceId(session, given) } })
+  if (Object.values(answer.data).every((entries) => entries.length === 0))
+    return session.output.done('It is not used.', answer)
+  await session.output.show(answer)
+}

@@ -1,0 +1,84 @@
+import { credentials } from '@millwright/api/credentials.ts'
+import type { Command } from 'commander'
+import { jsonFrom } from '../json-input.ts'
+import { assetId } from '../lookup.ts'
+import { online } from '../online.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import type { Session } from '../session/session.ts'
+import type { Terminal } from '../terminal.ts'
+
+type Upload = { product: string; productVersion: string; uri: string }
+
+export function addSchemas(schemas: Command, terminal: Terminal): void {
+  online(
+    paged(schemas.command('list').description('schemas, newest first')).option('--product <id>', 'of this link'),
+    terminal,
+    async ({ api, output }, { product, ...options }: Paging & { product?: string }) => {
+      const wanted = product === undefined ? {} : { resourceIdentifier: product }
+      const pages = pagesOf(options, ({ limit, offset }) =>
+        api(credentials).listSchemas({ query: { ...wanted, limit, offset } }),
+      )
+      await output.list(await pages, {
+        columns: {
+          id: 'id',
+          product: 'resourceIdentifier',
+          version: 'resourceVersion',
+          title: 'title',
+          created: 'createdTimestamp',
+        },
+        nothing: 'There are none yet: millwright credentials schemas from-link',
+      })
+    },
+  )
+
+  online(
+    schemas.command('show').description('one schema').argument('<id>'),
+    terminal,
+    async ({ api, output }, schemaId: string) =>
+      output.show(await api(credentials).getSchema({ params: { schemaId } })),
+  )
+
+  online(
+    schemas
+      .command('upload')
+      .description('the JSON Schema of the credentials of a link')
+      .argument('<file>', '- is standard input')
+      .requiredOption('--product <id>', "the link's product id")
+      .requiredOption('--product-version <version>', "the link's version")
+      .requiredOption('--uri <uri>', 'the name under which the link knows the schema'),
+    terminal,
+    upload,
+  )
+
+  online(
+    schemas
+      .command('from-link')
+      .description('take over the schema that a running link brings itself')
+      .argument('<link>', 'id or name of its asset')
+      .option('--uri <uri>', 'which, when it brings several'),
+    terminal,
+    async (session, link: string, { uri }: { uri?: string }) => {
+      const data = { assetId: await assetId(session, link), ...(uri === undefined ? {} : { uri }) }
+      const answer = await session.api(credentials).createSchemaFromLink({ body: { data } })
+      await session.output.done(answer.data.id, answer)
+    },
+  )
+
+  online(
+    schemas.command('delete').description('delete a schema that has no instances').argument('<id>'),
+    terminal,
+    async ({ api, output }, schemaId: string) => {
+      await api(credentials).deleteSchema({ params: { schemaId } })
+      await output.done(`${schemaId} deleted`, { data: { schemaId } })
+    },
+  )
+}
+
+async function upload({ api, output, terminal }: Session, file: string, given: Upload): Promise<void> {
+  const schema = (await jsonFrom(terminal, file)) as Record<string, unknown>
+  const answer = await api(credentials).createSchema({
+    query: { resourceIdentifier: given.product, resourceVersion: given.productVersion },
+    body: { data: { uri: given.uri, schema } },
+  })
+  await output.done(answer.data.id, answer)
+}

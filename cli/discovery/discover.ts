@@ -1,0 +1,92 @@
+import { discovery } from '@millwright/api/discovery.ts'
+import type { Command } from 'commander'
+import { pairOf } from '../json-input.ts'
+import { gatewayId } from '../lookup.ts'
+import { online, repeated } from '../online.ts'
+import { CommandError, exitCodes, usageError } from '../report.ts'
+import type { Session } from '../session/session.ts'
+import type { Terminal } from '../terminal.ts'
+import { follow } from './following.ts'
+
+type Options = {
+  gateway?: string
+  link?: string
+  filter?: string[]
+  option?: string[]
+  schedule?: string
+  timezone?: string
+  follow: boolean
+}
+
+export function addCommands(discover: Command, terminal: Terminal): void {
+  const command = discover
+    .option('--gateway <gateway>', 'name or id (default: the only one)')
+    .option('--link <link>', 'id of the asset link (default: the only one that answers)')
+    .option(
+      '--filter <key=value>',
+      'narrow what is looked at, as the link offers it; may be given several times',
+      repeated,
+    )
+    .option('--option <key=value>', 'an option of the link', repeated)
+    .option('--schedule <cron>', 'not now, but again and again: minute hour day month weekday')
+    .option('--timezone <name>', 'of the schedule: Europe/Berlin (default: UTC)')
+    .option('--follow', 'show the devices as they come, and the report at the end', true)
+    .option('--no-follow', 'end when it is accepted')
+  online(command, terminal, start).addHelpText(
+    'after',
+    `
+Ctrl-C stops following, and asks whether the gateway shall stop too.
+What a link offers is shown by "millwright gateway links".
+
+Examples:
+  millwright discover
+  millwright discover --gateway 'Hall 4' --link millwright.links.plant --option size=250
+  millwright discover --filter ip_range=10.0.0.0/16 --schedule '0 3 * * *' --timezone Europe/Berlin`,
+  )
+}
+
+async function start(session: Session, options: Options): Promise<void> {
+  const gateway = await gatewayId(session, options.gateway)
+  const assetLinkId = await linkOf(session, gateway, options.link)
+  const data = {
+    assetLinkId,
+    ...(options.filter === undefined ? {} : { discoveryFilters: options.filter.map(parameter('--filter')) }),
+    ...(options.option === undefined ? {} : { discoveryOptions: options.option.map(parameter('--option')) }),
+    ...(options.schedule === undefined ? {} : { schedule: schedule(options.schedule, options.timezone) }),
+  }
+  const create = async () =>
+    (await session.api(discovery).createDiscovery({ params: { gatewayId: gateway }, body: { data } })).jobId
+  if (options.schedule !== undefined || !options.follow) {
+    const jobId = await create()
+    const next = options.schedule === undefined ? ` (millwright discoveries show ${jobId} --follow)` : ''
+    return session.output.done(`Discovery ${jobId} is accepted.${next}`, { data: { jobId } })
+  }
+  await follow(session, { assetLinkId, begin: create })
+}
+
+function schedule(cron: string, timezone: string | undefined) {
+  return { cron, ...(timezone === undefined ? {} : { timezone }) }
+}
+
+function parameter(option: string): (text: string) => { key: string; value: string } {
+  return (text) => {
+    const [key, value] = pairOf(text, option)
+    return { key, value }
+  }
+}
+
+async function linkOf({ api }: Session, gateway: string, given: string | undefined): Promise<string> {
+  if (given !== undefined) return given
+  const { data } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
+  const usable = data.filter(({ compatible, reachable }) => compatible && reachable)
+  const [first, second] = usable
+  if (first === undefined) {
+    throw new CommandError('The gateway has no link that answers.', {
+      exitCode: exitCodes.notFound,
+      next: 'start one there: millwright link run plant; millwright gateway links shows them',
+    })
+  }
+  if (second === undefined) return first.assetLinkId
+  const names = usable.map(({ assetLinkId }) => assetLinkId).join(', ')
+  throw usageError(`The gateway has several links: ${names}.`, 'say which one with --link')
+}

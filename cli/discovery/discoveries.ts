@@ -1,0 +1,152 @@
+import { discovery } from '@millwright/api/discovery.ts'
+import { type Command, Option } from 'commander'
+import { gatewayId } from '../lookup.ts'
+import { online } from '../online.ts'
+import type { Columns } from '../output/table.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import type { Session } from '../session/session.ts'
+import type { Terminal } from '../terminal.ts'
+import { follow } from './following.ts'
+
+const columns: Columns = {
+  id: 'jobId',
+  link: 'assetLinkId',
+  state: ({ state, schedule }) => ((schedule as { paused?: boolean } | undefined)?.paused ? 'paused' : state),
+  '%': 'progress',
+  found: 'found',
+  new: 'created',
+  errors: 'errors',
+  next: 'schedule.nextRuns.0',
+  by: 'createdBy',
+  created: 'createdTimestamp',
+}
+
+type ListOptions = Paging & { gateway?: string; link?: string; scheduled?: boolean }
+
+export function addCommands(discoveries: Command, terminal: Terminal): void {
+  online(
+    paged(discoveries.command('list').description('discoveries, newest first'))
+      .option('--gateway <gateway>', 'of this gateway')
+      .option('--link <link>', 'with this link')
+      .option('--scheduled', 'those that run by themselves'),
+    terminal,
+    list,
+  )
+
+  online(
+    discoveries
+      .command('show')
+      .description('one discovery and its latest run')
+      .argument('<id>')
+      .option('--follow', 'until it ends, with devices as they come'),
+    terminal,
+    async (session, jobId: string, { follow: isFollowed }: { follow?: boolean }) => {
+      const answer = await session.api(discovery).getDiscovery({ params: { jobId } })
+      const { state, assetLinkId } = answer.data
+      const isOver = state !== 'created' && state !== 'running'
+      if (!isFollowed || isOver) return session.output.show(answer)
+      await follow(session, { assetLinkId, begin: async () => jobId })
+    },
+  )
+
+  online(
+    paged(discoveries.command('report').description('what a run found, asset by asset').argument('<id>'))
+      .option('--run <id>', 'which run (default: the latest)')
+      .addOption(new Option('--outcome <outcome>', 'only these').choices(['new', 'changed', 'unchanged', 'gone'])),
+    terminal,
+    report,
+  )
+
+  online(
+    paged(discoveries.command('runs').description('its runs, newest first').argument('<id>')),
+    terminal,
+    async ({ api, output }, jobId: string, options: Paging) => {
+      const pages = pagesOf(options, ({ limit, offset }) =>
+        api(discovery).listRuns({ params: { jobId }, query: { limit, offset } }),
+      )
+      await output.list(await pages, {
+        columns: {
+          id: 'id',
+          number: 'number',
+          by: 'trigger',
+          state: 'state',
+          found: 'found',
+          new: 'created',
+          gone: 'gone',
+          errors: 'errors',
+          ended: 'endedTimestamp',
+        },
+        nothing: 'It has not run yet.',
+      })
+    },
+  )
+
+  const simple = { cancel: 'cancelDiscovery', run: 'runDiscovery' } as const
+  const descriptions = { cancel: 'cancel the run that is under way', run: 'run it again, now' }
+  for (const [name, operation] of Object.entries(simple)) {
+    online(
+      discoveries
+        .command(name)
+        .description(descriptions[name as keyof typeof descriptions])
+        .argument('<id>'),
+      terminal,
+      async ({ api, output }, jobId: string) => {
+        const answer = await api(discovery)[operation]({ params: { jobId } })
+        await output.done(`Run ${answer.data.runId} is ${name === 'cancel' ? 'being canceled' : 'accepted'}.`, answer)
+      },
+    )
+  }
+
+  for (const [name, paused] of [
+    ['pause', true],
+    ['resume', false],
+  ] as const) {
+    online(
+      discoveries.command(name).description(`${name} its schedule`).argument('<id>'),
+      terminal,
+      async ({ api, output }, jobId: string) => {
+        const answer = await api(discovery).updateDiscovery({ params: { jobId }, body: { data: { paused } } })
+        await output.done(`${jobId} ${name}d`, answer)
+      },
+    )
+  }
+
+  online(
+    discoveries.command('delete').description('delete it with its schedule and reports; assets stay').argument('<id>'),
+    terminal,
+    async ({ api, output }, jobId: string) => {
+      await api(discovery).deleteDiscovery({ params: { jobId } })
+      await output.done(`${jobId} deleted`, { data: { jobId } })
+    },
+  )
+}
+
+async function list(session: Session, { gateway, link, scheduled, ...options }: ListOptions): Promise<void> {
+  const wanted = {
+    ...(gateway === undefined ? {} : { gatewayId: await gatewayId(session, gateway) }),
+    ...(link === undefined ? {} : { assetLinkId: link }),
+    ...(scheduled ? { scheduled } : {}),
+  }
+  const pages = pagesOf(options, ({ limit, offset }) =>
+    session.api(discovery).listDiscoveries({ query: { ...wanted, limit, offset } }),
+  )
+  await session.output.list(await pages, { columns, nothing: 'There was none yet: millwright discover' })
+}
+
+type ReportOptions = Paging & { run?: string; outcome?: 'new' | 'changed' | 'unchanged' | 'gone' }
+
+async function report(session: Session, jobId: string, { run, outcome, ...options }: ReportOptions): Promise<void> {
+  const wanted = { ...(run === undefined ? {} : { run }), ...(outcome === undefined ? {} : { outcome }) }
+  const pages = pagesOf(options, async ({ limit, offset }) => {
+    const query = { ...wanted, limit, offset }
+    const { data } = await session.api(discovery).getReport({ params: { jobId }, query })
+    const { findings, errors, totalFindings } = data
+    if (offset === options.offset && session.output.isText)
+      for (const { code, description } of errors) session.terminal.tell(`${description} (${code})`)
+    return { data: findings, meta: { totalElements: totalFindings, elements: findings.length, offset } }
+  })
+  await session.output.list(await pages, {
+    columns: { outcome: 'outcome', asset: 'assetId', name: 'name' },
+    nothing: 'Nothing was found.',
+  })
+}

@@ -1,0 +1,103 @@
+import { type AnyJob, jobPhases, jobs } from '@millwright/api/jobs.ts'
+import { type Command, Option } from 'commander'
+import { online } from '../online.ts'
+import { type Columns, Table } from '../output/table.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import { CommandError } from '../report.ts'
+import type { Session } from '../session/session.ts'
+import { messages } from '../streaming.ts'
+import type { Terminal } from '../terminal.ts'
+
+const columns: Columns = {
+  id: 'id',
+  type: 'type',
+  phase: 'phase',
+  state: 'state',
+  '%': 'progress',
+  message: 'message',
+  created: 'createdTimestamp',
+}
+
+type ListOptions = Paging & { type?: string; phase?: AnyJob['phase']; gateway?: string; follow?: boolean }
+
+export function addCommands(command: Command, terminal: Terminal): void {
+  online(
+    paged(command.command('list').description('jobs, newest first'))
+      .option('--type <type>', 'of this workflow: discovery, device-info …')
+      .addOption(new Option('--phase <phase>', 'only these').choices(jobPhases))
+      .option('--gateway <id>', 'of this client')
+      .option('--follow', 'instead: every change, as it happens'),
+    terminal,
+    list,
+  )
+
+  online(
+    command
+      .command('show')
+      .description('one job with its history')
+      .argument('<id>')
+      .option('--follow', 'until it ends'),
+    terminal,
+    show,
+  )
+}
+
+async function list(session: Session, { type, phase, gateway, follow, ...options }: ListOptions): Promise<void> {
+  const wanted = {
+    ...(type === undefined ? {} : { type }),
+    ...(gateway === undefined ? {} : { gatewayId: gateway }),
+  }
+  if (follow) {
+    const lines = lineOf(session)
+    for await (const job of changes(session, wanted)) if (phase === undefined || job.phase === phase) await lines(job)
+    return
+  }
+  const query = { ...wanted, ...(phase === undefined ? {} : { phase }) }
+  const pages = pagesOf(options, ({ limit, offset }) =>
+    session.api(jobs).listJobs({ query: { ...query, limit, offset } }),
+  )
+  await session.output.list(await pages, { columns, nothing: 'There are none.' })
+}
+
+async function* changes(
+  session: Session,
+  query: { type?: string; gatewayId?: string },
+  onOpen = () => {},
+): AsyncGenerator<AnyJob> {
+  const wanted = { contract: jobs, operation: 'streamJobs', input: { query }, onOpen }
+  for await (const { event, data } of messages(session, wanted)) if (event === 'job') yield JSON.parse(data)
+}
+
+function lineOf({ output, terminal }: Session): (job: AnyJob) => Promise<void> {
+  const table = new Table(columns, terminal)
+  return async (job) => {
+    for (const line of output.isText ? table.lines([job]) : [JSON.stringify(job)]) await terminal.print(line)
+  }
+}
+
+async function show(session: Session, id: string, { follow }: { follow?: boolean }): Promise<void> {
+  const read = () => session.api(jobs).getJob({ params: { id } })
+  if (!follow) return session.output.show(await read())
+  const lines = lineOf(session)
+  const { data: job } = await read()
+  let last: AnyJob = job
+  await lines(onlyFields(job))
+  if (!isOver(job)) {
+    for await (const change of changes(session, { type: job.type })) {
+      if (change.id !== id) continue
+      last = change
+      await lines(change)
+      if (isOver(change)) break
+    }
+  }
+  if (last.phase !== 'finished')
+    throw new CommandError(`The job ${last.phase}${last.message ? `: ${last.message}` : ''}.`)
+}
+
+function onlyFields({ definition: _, ...job }: AnyJob & { definition?: unknown }): AnyJob {
+  return job
+}
+
+function isOver({ phase }: AnyJob): boolean {
+  return phase === 'finished' || phase === 'failed' || phase === 'canceled'
+}

@@ -1,0 +1,166 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { type AssetDocument, inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import type { Command } from 'commander'
+import { pairOf, parsed, textOf, typedValue } from '../json-input.ts'
+import { online, repeated } from '../online.ts'
+import { CommandError, explained, usageError } from '../report.ts'
+import type { Session } from '../session/session.ts'
+import type { Terminal } from '../terminal.ts'
+import { isRefusal, outcomeOf, refusalOf, waiting } from './outcome.ts'
+
+type Options = {
+  name?: string
+  type: string
+  mac?: string[]
+  serial?: string
+  ip?: string[]
+  group?: string
+  set?: string[]
+  file?: string
+  strict?: boolean
+}
+
+/** Well below what one request may hold. */
+const requestBytes = 4_000_000
+
+export function addCreation(assets: Command, terminal: Terminal): void {
+  online(
+    assets
+      .command('create')
+      .description('create assets, or update those that have these identifiers')
+      .option('--name <name>', 'what people call it')
+      .option('--type <type>', 'Device, Gateway, SoftwareArtifact or Asset', 'Device')
+      .option('--mac <address>', 'a MAC address that identifies it; may be given several times', repeated)
+      .option('--serial <vendor/article/serial>', 'the product instance that identifies it')
+      .option('--ip <address>', 'an IPv4 address where it is reached', repeated)
+      .option('--group <name>', 'the access group that it belongs to')
+      .option('--set <field=value>', 'any other field; the value is JSON, or text', repeated)
+      .option('--file <path>', 'instead: one asset as JSON, or one in each line (NDJSON); - is standard input')
+      .option('--strict', 'fail when identifiers point at two assets'),
+    terminal,
+    (session, options: Options) =>
+      options.file === undefined ? createOne(session, options) : createMany(session, options),
+  ).addHelpText(
+    'after',
+    `
+Examples:
+  millwright assets create --name 'Drive 12' --mac 00-1B-1B-00-00-12 --ip 192.0.2.12
+  millwright assets create --name 'Pump 4' --serial 'Acme/P-100/4711' --set 'description=spare'
+  millwright assets create --file assets.ndjson`,
+  )
+}
+
+async function createOne(session: Session, options: Options): Promise<void> {
+  const asset = {
+    functional_object_type: options.type,
+    ...(options.name === undefined ? {} : { name: options.name }),
+    asset_identifiers: identifiersOf(options),
+    ...(options.ip === undefined ? {} : { connection_points: options.ip.map(addressed) }),
+    ...(options.group === undefined ? {} : { access_group: options.group }),
+    ...settings(options.set),
+  }
+  const query = options.strict ? { strict: true } : {}
+  const answer = await session.api(inventory).createAsset({ body: { data: { asset } }, query, headers: waiting })
+  const [result] = await outcomeOf(session, answer)
+  await session.output.done(`${result?.assetId} ${result?.outcome}`, { data: result ?? {} })
+}
+
+function identifiersOf({ mac = [], serial }: Options): AssetDocument[] {
+  const identifiers: AssetDocument[] = mac.map((address) => ({
+    asset_identifier_type: 'MacIdentifier',
+    mac_address: address,
+  }))
+  if (serial !== undefined) {
+    const [vendor = '', article_number = '', ...rest] = serial.split('/')
+    if (rest.length === 0) throw usageError(`--serial is vendor/article/serial, but was "${serial}".`)
+    identifiers.push({
+      asset_identifier_type: 'ProductInstanceIdentifier',
+      vendor,
+      article_number,
+      serial_number: rest.join('/'),
+    })
+  }
+  if (identifiers.length > 0) return identifiers
+  throw usageError('An asset needs something that identifies it.', 'give --mac, --serial or --file')
+}
+
+function addressed(address: string): AssetDocument {
+  return { connection_point_type: 'Ipv4Connectivity', ipv4_address: address }
+}
+
+/** `field=value` as fields. */
+export function settings(given: readonly string[] = []): AssetDocument {
+  const fields = given.map((text) => {
+    const [name, value] = pairOf(text, '--set')
+    return [name, typedValue(value)]
+  })
+  return Object.fromEntries(fields)
+}
+
+async function createMany(session: Session, options: Options): Promise<void> {
+  const counts: Record<string, number> = {}
+  const faults: string[] = []
+  let done = 0
+  for await (const batch of batches(assetsIn(session.terminal, options.file ?? '-'))) {
+    const body = { data: { assets: batch } }
+    const query = options.strict ? { strict: true } : {}
+    const results = await outcomeOf(
+      session,
+      await session.api(inventory).createAssets({ body, query, headers: waiting }),
+    )
+    for (const [index, result] of results.entries()) {
+      const outcome = isRefusal(result) ? 'failed' : (result.outcome ?? 'done')
+      counts[outcome] = (counts[outcome] ?? 0) + 1
+      if (isRefusal(result)) faults.push(`${done + index + 1}: ${explained(refusalOf(result))}`)
+      if (session.output.format === 'ndjson') await session.terminal.print(JSON.stringify(result))
+    }
+    done += batch.length
+    session.terminal.progress(`${done} assets`)
+  }
+  for (const fault of faults) session.terminal.tell(fault)
+  const said = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`)
+  if (session.output.format !== 'ndjson')
+    await session.output.done(said.join(', ') || 'There was none.', { data: counts })
+  if (faults.length > 0) throw new CommandError(`${faults.length} of ${done} failed.`)
+}
+
+/** Assets one by one, however many: a line each, or all in one document. */
+async function* assetsIn(terminal: Terminal, file: string): AsyncGenerator<AssetDocument> {
+  if (file !== '-' && !file.endsWith('.ndjson')) {
+    const text = await textOf(file)
+    const document = text.trimStart().startsWith('[') || !/\}\s*\n\s*\{/.test(text) ? parsed(text, file) : undefined
+    if (document !== undefined) return yield* assetsOf(document)
+    for (const line of text.split('\n')) if (line.trim() !== '') yield asAsset(parsed(line, file))
+    return
+  }
+  const lines = file === '-' ? terminal.inputLines() : createInterface({ input: createReadStream(file) })
+  for await (const line of lines)
+    if (line.trim() !== '') yield asAsset(parsed(line, file === '-' ? 'Standard input' : file))
+}
+
+function* assetsOf(document: unknown): Generator<AssetDocument> {
+  const data = (document as { data?: unknown }).data ?? document
+  for (const asset of [data].flat()) yield asAsset(asset)
+}
+
+function asAsset(asset: unknown): AssetDocument {
+  if (typeof asset === 'object' && asset !== null && !Array.isArray(asset)) return { ...asset }
+  throw usageError('An asset is a JSON object.')
+}
+
+async function* batches(assets: AsyncIterable<AssetDocument>): AsyncGenerator<AssetDocument[]> {
+  let batch: AssetDocument[] = []
+  let bytes = 0
+  for await (const asset of assets) {
+    const size = JSON.stringify(asset).length
+    if (batch.length === inventoryLimits.batch || bytes + size > requestBytes) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(asset)
+    bytes += size
+  }
+  if (batch.length > 0) yield batch
+}

@@ -1,0 +1,70 @@
+import { inventory } from '@millwright/api/inventory.ts'
+import type { Command } from 'commander'
+import { assetId } from '../lookup.ts'
+import { online } from '../online.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import type { Session } from '../session/session.ts'
+import type { Terminal } from '../terminal.ts'
+import { confirm } from './asset-changes.ts'
+import { outcomeOf, waiting } from './outcome.ts'
+
+/** Which assets are one and the same. */
+export function addIdentity(assets: Command, terminal: Terminal): void {
+  online(
+    assets.command('identifiers').description('what an asset is known by, the most certain first').argument('<asset>'),
+    terminal,
+    async (session, given: string) => {
+      const id = await assetId(session, given)
+      await session.output.list(await session.api(inventory).readIdentifiers({ params: { id } }), {
+        columns: {
+          type: 'asset_identifier_type',
+          uncertainty: 'identifier_uncertainty',
+          value: ({ asset_identifier_type: _, identifier_uncertainty: __, ...rest }) =>
+            Object.entries(rest).map(([name, value]) => `${name}=${value}`),
+        },
+        nothing: 'It has none.',
+      })
+    },
+  )
+
+  online(
+    paged(assets.command('duplicates').description('pairs of assets that may be one')),
+    terminal,
+    async ({ api, output }, options: Paging) => {
+      const pages = pagesOf(options, ({ limit, offset }) => api(inventory).listDuplicates({ query: { limit, offset } }))
+      await output.list(await pages, {
+        columns: {
+          asset: 'asset.id',
+          name: 'asset.name',
+          other: 'other.id',
+          'its name': 'other.name',
+          'last seen': 'lastSeenTimestamp',
+        },
+        nothing: 'None is suspected.',
+      })
+    },
+  )
+
+  online(
+    assets
+      .command('merge')
+      .description('make another asset part of this one; it can be undone')
+      .argument('<asset>')
+      .argument('<other>')
+      .option('--yes', 'do it without asking'),
+    terminal,
+    merge,
+  )
+}
+
+async function merge(session: Session, given: string, other: string, options: { yes?: boolean }): Promise<void> {
+  const [id, otherId] = [await assetId(session, given), await assetId(session, other)]
+  await confirm(session, `Make ${other} part of ${given}?`, options)
+  const answer = await session.api(inventory).mergeAsset({
+    params: { id },
+    body: { data: { other: otherId } },
+    headers: waiting,
+  })
+  const results = await outcomeOf(session, answer)
+  await session.output.done(`${id} has everything of ${otherId} now`, { data: results[0] ?? {} })
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { TestPlatform, type Typed } from '../testing.ts'
+
+let platform: TestPlatform
+let token: string
+
+before(async () => {
+  platform = await TestPlatform.open()
+  token = (await platform.as('administrator')).token
+  await succeed('access', 'groups', 'create', 'line-1')
+  for (const [name, number] of [
+    ['Rack 1', '01'],
+    ['Module A', '02'],
+    ['Module B', '03'],
+  ] as const) {
+    await succeed(
+      'assets',
+      'create',
+      '--name',
+      name,
+      '--mac',
+      `00-1B-1B-00-00-${number}`,
+      '--ip',
+      `192.0.2.${Number(number)}`,
+    )
+  }
+  await succeed('relations', 'add', 'Module A', 'is_module_of', 'Rack 1')
+  await succeed('relations', 'add', 'Module B', 'is_module_of', 'Rack 1')
+})
+
+after(() => platform[Symbol.asyncDispose]())
+
+async function succeed(...given: string[]): Promise<string> {
+  const { code, out, err } = await platform.run(given, { token })
+  assert.equal(code, 0, `${given.join(' ')}: ${err}`)
+  return out
+}
+
+const refuse = async (given: string[], typed: Typed = {}) => platform.run(given, { token, ...typed })
+
+/** What is different in every run. */
+const steady = (text: string) =>
+  text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<id>').replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
+
+describe('assets', () => {
+  test('are listed as a table that fits the screen, and as what the API answered', async () => {
+    const { out, err } = await platform.run(['assets', 'list', '--sort', 'name', '--limit', '2'], {
+      token,
+      columns: 100,
+    })
+    assert.equal(
+      steady(out),
+      [
+        'ID                                    NAME      TYPE    VENDOR  PRODUCT  ADDRESS    STATE    GROUP',
+        '<id>  Module A  Device                   192.0.2.2  unknown  default',
+        '<id>  Module B  Device                   192.0.2.3  unknown  default',
+        '',
+      ].join('\n'),
+    )
+    assert.equal(err, '2 of 3: --all shows the rest.\n')
+    const json = JSON.parse(await succeed('assets', 'list', '--sort', 'name', '--json', '--fields', 'name'))
+    assert.deepEqual(json.data, [{ name: 'Module A' }, { name: 'Module B' }, { name: 'Rack 1' }])
+    assert.equal(json.meta.totalElements, 3)
+    const lines = (await succeed('assets', 'list', '--all', '--ndjson', '--fields', 'name', '--sort', '-name')).trim()
+    assert.deepEqual(
+      lines.split('\n').map((line) => JSON.parse(line).name),
+      ['Rack 1', 'Module B', 'Module A'],
+    )
+    assert.equal(JSON.parse(await succeed('assets', 'list', '--all', '--json')).data.length, 3)
+    assert.ok(!`${out}${lines}`.includes('\u001b'))
+  })
+
+  test('are found by filter, by relation, by free text, with the columns one wants', async () => {
+    const names = async (...given: string[]) =>
+      (await succeed('assets', 'list', '--columns', 'name', '--sort', 'name', ...given)).trim().split('\n').slice(1)
+    assert.deepEqual(await names('--filter', "name eq 'Rack 1'"), ['Rack 1'])
+    assert.deepEqual(await names('--filter', "name eq 'rack 1'", '--ignore-case'), ['Rack 1'])
+    assert.deepEqual(await names('-q', 'module'), ['Module A', 'Module B'])
+    assert.deepEqual(await names('--relations-filter', "predicate eq 'is_module_of'"), [
+      'Module A',
+      'Module B',
+      'Rack 1',
+    ])
+    assert.equal(await succeed('assets', 'count', '-q', 'module'), '2\n')
+    assert.match(await succeed('assets', 'count', '--by', 'functional_object_type'), /^3 +Device$/m)
+    const none = await refuse(['assets', 'list', '-q', 'nothing'])
+    assert.deepEqual([none.code, none.out, none.err], [0, '', 'No asset matches.\n'])
+    const wrong = await refuse(['assets', 'list', '--filter', "nmae eq 'x'"])
+    assert.deepEqual([wrong.code, wrong.out], [2, ''])
+    assert.match(wrong.err, /\(unknown_property\)\nNext: docs\/filters\.md lists every property\n$/)
+  })
+
+  test('are shown now and as they were, by id or by name', async () => {
+    assert.match(await succeed('assets', 'show', 'Rack 1'), /^name +Rack 1$/m)
+    const early = await refuse(['assets', 'show', 'Rack 1', '--at', '2020-01-01T00:00:00Z'])
+    assert.equal(early.code, 4)
+    const missing = await refuse(['assets', 'show', 'Rack 2'])
+    assert.equal(missing.code, 4)
+    assert.equal(
+      missing.err,
+      'There is no asset named "Rack 2".\nNext: millwright assets list -q "Rack 2" shows what there is\n',
+    )
+    assert.match(await succeed('assets', 'identifiers', 'Rack 1'), /^MacIdentifier +\d* +mac_address=/m)
+  })
+
+  test('are changed field by field, and their history tells it', async () => {
+    await succeed('properties', 'create', 'Cost centre')
+    await succeed(
+      'assets',
+      'update',
+      'Module A',
+      '--set',
+      'description=left',
+      '--responsible',
+      'jane',
+      '--firmware',
+      'V2',
+      '--property',
+      'Cost centre=4711',
+    )
+    const shown = JSON.parse(await succeed('assets', 'show', 'Module A', '--json')).data
+    assert.deepEqual([shown.description, shown.responsible], ['left', 'jane'])
+    assert.match(JSON.stringify(shown), /V2.*4711|4711.*V2/)
+    assert.match(await succeed('assets', 'history', 'Module A'), /^\d+ +\S+ +updated +\S+ +manual +description/m)
+    await succeed('assets', 'update', 'Module A', '--set', 'description=null', '--property', 'Cost centre=')
+    assert.doesNotMatch(await succeed('assets', 'show', 'Module A'), /left|4711/)
+    assert.equal((await refuse(['assets', 'update', 'Module A'])).code, 2)
+    assert.equal((await refuse(['assets', 'update', 'Module A', '--property', 'nothing=1'])).code, 4)
+  })
+
+  test('are onboarded, ignored and put back, by name or by filter, when somebody said yes', async () => {
+    assert.equal(await succeed('assets', 'onboard', 'Module A', 'Module B'), '2 updated\n')
+    assert.equal(await succeed('assets', 'onboard', 'Module A'), '1 unchanged\n')
+    const unasked = await refuse(['assets', 'ignore', '-q', 'module'])
+    assert.deepEqual(
+      [unasked.code, unasked.err],
+      [2, 'Change 2 assets? Nobody can be asked here.\nNext: say it again with --yes\n'],
+    )
+    assert.equal(
+      (await refuse(['assets', 'ignore', '-q', 'module'], { answers: ['n'] })).err,
+      'Change 2 assets? [y/N] Nothing was changed.\n',
+    )
+    assert.equal((await refuse(['assets', 'ignore', '-q', 'module'], { answers: ['y'] })).out, '2 updated\n')
+    assert.equal(await succeed('assets', 'restore', '-q', 'module', '--yes'), '2 updated\n')
+    assert.equal((await refuse(['assets', 'ignore'])).code, 2, 'not everything by mistake')
+  })
+
+  test('are moved to another access group', async () => {
+    assert.equal(await succeed('assets', 'move', 'Module B', '--to', 'line-1'), '1 updated\n')
+    assert.match(await succeed('assets', 'show', 'Module B'), /^access_group +line-1$/m)
+    const nowhere = await refuse(['assets', 'move', 'Module B', '--to', 'line-9'])
+    assert.equal(nowhere.code, 4)
+    assert.match(nowhere.err, /\(access_group_not_found\)\nNext: millwright access groups list shows them\n$/)
+    await succeed('assets', 'move', 'Module B', '--to', 'default')
+  })
+
+  test('come from a file, one or many, with a result for each', async () => {
+    const identifiers = (mac: string) => [{ asset_identifier_type: 'MacIdentifier', mac_address: mac }]
+    const asset = (name: string, mac: string) => ({
+      functional_object_type: 'Device',
+      name,
+      asset_identifiers: identifiers(mac),
+    })
+    const lines = [asset('Pump 1', '00-1B-1B-00-01-01'), asset('Pump 2', '00-1B-1B-00-01-02')]
+    const input = lines.map((line) => JSON.stringify(line)).join('\n')
+    assert.equal((await refuse(['assets', 'create', '--file', '-'], { input })).out, '2 created\n')
+    const file = join(platform.folder, 'assets.json')
+    writeFileSync(file, JSON.stringify({ data: lines }))
+    assert.equal(await succeed('assets', 'create', '--file', file), '2 unchanged\n')
+    const broken = [asset('Pump 3', '00-1B-1B-00-01-03'), { ...asset('Pump 4', 'x'), nonsense: 1 }]
+    const partly = await refuse(['assets', 'create', '--file', '-'], {
+      input: broken.map((line) => JSON.stringify(line)).join('\n'),
+    })
+    assert.equal(partly.code > 0, true)
+    assert.match(partly.err, /invalid_asset/)
+    assert.match((await refuse(['assets', 'create', '--file', '-'], { input: 'x' })).err, /^Standard input is no JSON/)
+    assert.equal((await refuse(['assets', 'create', '--name', 'x'])).code, 2)
+  })
+
+  test('are deleted when somebody said yes', async () => {
+    assert.equal((await refuse(['assets', 'delete', 'Pump 1'])).code, 2)
+    assert.equal(await succeed('assets', 'delete', '-q', 'pump', '--yes'), '2 deleted\n')
+  })
+})
+
+describe('how assets hang together', () => {
+  test('is listed, drawn, and followed from one to the other', async () => {
+    assert.equal((await succeed('relations', 'list', '--asset', 'Rack 1')).trim().split('\n').length, 3)
+    assert.match(await succeed('relations', 'predicates'), /^2 +is_module_of$/m)
+    assert.equal(
+      await succeed('graph', 'Rack 1'),
+      'Rack 1  (Device)\n├─ is_module_of ← Module A  (Device)\n└─ is_module_of ← Module B  (Device)\n',
+    )
+    assert.match(await succeed('graph', 'Rack 1', '--dot'), /^digraph plant \{/)
+    assert.match(await succeed('graph', 'Rack 1', '--mermaid'), /^flowchart LR/)
+    assert.equal(JSON.parse(await succeed('graph', 'Rack 1', '--json')).data.nodes.length, 3)
+    assert.equal(
+      await succeed('path', 'Module A', 'Module B'),
+      'Module A\n  ─ is_module_of → Rack 1\n  ← is_module_of ─ Module B\n',
+    )
+  })
+
+  test('is ended again, by id or by a filter', async () => {
+    const [made] = JSON.parse(
+      await succeed('relations', 'add', 'Module A', 'is_beside', 'Module B', '--both-ways', '--json'),
+    ).data
+    assert.equal(await succeed('relations', 'delete', made.id, '--yes'), '1 deleted\n')
+    assert.equal(
+      await succeed(
+        'relations',
+        'delete',
+        '--filter',
+        `subject.id eq '${made.object.id}' and predicate eq 'is_beside'`,
+        '--yes',
+      ),
+      '1 deleted\n',
+    )
+    const alone = await refuse(['path', 'Module A', 'Rack 1', '--predicates', 'is_beside'])
+    assert.equal(alone.code, 4)
+  })
+})
+
+test('nobody gets more than they may, and is told why', async () => {
+  const { token: viewer } = await platform.as('viewer')
+  const denied = await platform.run(['assets', 'onboard', 'Rack 1'], { token: viewer })
+  assert.equal(denied.code, 3)
+  assert.match(
+    denied.err,
+    /^You lack a permission: .*inventory_write_asset_data.*\(forbidden\)\nNext: millwright whoami/,
+  )
+  const why = await platform.run(['access', 'why', 'inventory_write_asset_data'], { token: viewer })
+  assert.match(why.out, /^No: /)
+})

@@ -1,0 +1,13 @@
+import type { Command } from 'commander'
+import type { Terminal } from '../terminal.ts'
+import { addChanges } from './asset-changes.ts'
+import { addCreation } from './asset-creation.ts'
+import { addIdentity } from './asset-identity.ts'
+import { addReading } from './asset-reading.ts'
+
+export function addCommands(assets: Command, terminal: Terminal): void {
+  addReading(assets, terminal)
+  addCreation(assets, terminal)
+  addChanges(assets, terminal)
+  addIdentity(assets, terminal)
+}

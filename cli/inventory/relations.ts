@@ -1,0 +1,141 @@
+import { inventory, type Relation } from '@millwright/api/inventory.ts'
+import type { Command } from 'commander'
+import { assetId, isId } from '../lookup.ts'
+import { online } from '../online.ts'
+import type { Columns } from '../output/table.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import { usageError } from '../report.ts'
+import type { Session } from '../session/session.ts'
+import type { Terminal } from '../terminal.ts'
+import { confirm } from './asset-changes.ts'
+
+type Entity = Relation['subject']
+
+const columns: Columns = {
+  id: 'id',
+  subject: ({ subject }) => entityText(subject as Entity),
+  predicate: 'predicate',
+  object: ({ object }) => entityText(object as Entity),
+  source: 'source.type',
+}
+
+type ListOptions = Paging & { filter?: string; sort?: string; ignoreCase?: boolean; asset?: string }
+
+export function addCommands(relations: Command, terminal: Terminal): void {
+  online(
+    paged(relations.command('list').description('relations that match, or those of an asset'))
+      .option('--asset <asset>', 'in and out of this asset, by id or name')
+      .option('--filter <filter>', 'as in the API: "predicate eq \'is_module_of\'"')
+      .option('--ignore-case', 'compare text without regard to case')
+      .option('--sort <properties>', 'predicate,-createdTimestamp'),
+    terminal,
+    list,
+  )
+
+  online(
+    relations
+      .command('add')
+      .description('relate two things')
+      .argument('<subject>', 'id or name of an asset, or node:<id>')
+      .argument('<predicate>', 'is_module_of, is_connected_to …')
+      .argument('<object>', 'id or name of an asset, or node:<id>')
+      .option('--both-ways', 'in both directions'),
+    terminal,
+    add,
+  ).addHelpText('after', `\nExample:\n  millwright relations add 'Module 3' is_module_of 'Rack 1'`)
+
+  online(
+    relations
+      .command('delete')
+      .description('delete relations by id, or those that match a filter that is narrow enough')
+      .argument('[ids...]')
+      .option('--filter <filter>', "names a subject or an object: \"object.id eq '…' and predicate eq 'is_module_of'\"")
+      .option('--yes', 'do it without asking'),
+    terminal,
+    remove,
+  )
+
+  online(
+    relations.command('predicates').description('predicates in use, with counts'),
+    terminal,
+    async ({ api, output }) =>
+      output.list(await api(inventory).listPredicates({}), {
+        columns: { count: 'count', predicate: 'predicate' },
+        nothing: 'There are no relations yet.',
+      }),
+  )
+}
+
+export function entityText({ type, id }: Entity): string {
+  return type === 'asset' ? id : `node:${id}`
+}
+
+async function list(session: Session, { filter, sort, ignoreCase, asset, ...options }: ListOptions): Promise<void> {
+  const client = session.api(inventory)
+  if (asset !== undefined && filter !== undefined) throw usageError('--asset and --filter do not go together.')
+  const id = asset === undefined ? undefined : await assetId(session, asset)
+  const pages = pagesOf(options, ({ limit, offset }) =>
+    id === undefined
+      ? client.listRelations({
+          query: {
+            limit,
+            offset,
+            ...(filter === undefined ? {} : { filter }),
+            ...(sort === undefined ? {} : { sort }),
+            ...(ignoreCase ? { caseInsensitive: true } : {}),
+          },
+        })
+      : client.listAssetRelations({ params: { id }, query: { limit, offset } }),
+  )
+  await session.output.list(await pages, { columns, nothing: 'No relation matches.' })
+}
+
+async function entity(session: Session, given: string): Promise<Entity> {
+  const node = /^node:(.+)$/.exec(given)?.[1]
+  if (node === undefined) return { type: 'asset', id: await assetId(session, given) }
+  if (!isId(node)) throw usageError(`A node is known by its id, but was "${node}".`)
+  return { type: 'node', id: node }
+}
+
+type Added = { bothWays?: boolean }
+
+async function add(
+  session: Session,
+  subject: string,
+  predicate: string,
+  object: string,
+  options: Added,
+): Promise<void> {
+  const data = {
+    subject: await entity(session, subject),
+    predicate,
+    object: await entity(session, object),
+    ...(options.bothWays ? { isBidirectional: true } : {}),
+  }
+  await session.output.list(await session.api(inventory).createRelation({ body: { data } }), { columns, nothing: '' })
+}
+
+async function remove(session: Session, ids: string[], options: { filter?: string; yes?: boolean }): Promise<void> {
+  const client = session.api(inventory)
+  if (ids.length > 0) {
+    await confirm(session, `Delete ${ids.length} relations?`, options)
+    const answer = await client.deleteRelations({ body: { data: { ids } } })
+    const { deleted, notFound } = answer.data
+    return session.output.done(
+      `${deleted} deleted${notFound.length === 0 ? '' : `, not there: ${notFound.join(', ')}`}`,
+      answer,
+    )
+  }
+  const { filter } = options
+  if (filter === undefined) throw usageError('Say which relations are meant.', 'give their ids or --filter')
+  const { meta } = await client.listRelations({ query: { filter, limit: 1 } })
+  await confirm(session, `Delete ${meta.totalElements} relations?`, options)
+  let deleted = 0
+  for (let left = Number.POSITIVE_INFINITY; left > 0; ) {
+    const { data } = await client.deleteRelationsByFilter({ query: { relationsFilter: filter } })
+    deleted += data.deleted
+    left = data.deletable - data.deleted
+    if (data.deleted === 0) break
+  }
+  await session.output.done(`${deleted} deleted`, { data: { deleted } })
+}

@@ -1,0 +1,34 @@
+import { inventory } from '@millwright/api/inventory.ts'
+import type { Command } from 'commander'
+import { jsonFrom } from '../json-input.ts'
+import { online } from '../online.ts'
+import { type Paging, paged, pagesOf } from '../paging.ts'
+import type { Terminal } from '../terminal.ts'
+
+export function addCommands(schemas: Command, terminal: Terminal): void {
+  online(
+    paged(schemas.command('list').description('asset schemas, the built-in ones first')),
+    terminal,
+    async ({ api, output }, options: Paging) => {
+      const pages = pagesOf(options, ({ limit, offset }) => api(inventory).listSchemas({ query: { limit, offset } }))
+      await output.list(await pages, {
+        columns: { url: 'url', title: 'title', 'built in': 'builtIn' },
+        nothing: 'There are none.',
+      })
+    },
+  )
+
+  online(
+    schemas
+      .command('add')
+      .description('add a JSON Schema of your own; nothing is ever fetched from its URL')
+      .argument('<url>', 'its name, as assets write it into functional_object_schema_url')
+      .argument('<file>', 'the schema; - is standard input'),
+    terminal,
+    async ({ api, output }, url: string, file: string) => {
+      const schema = (await jsonFrom(terminal, file)) as Record<string, unknown>
+      const answer = await api(inventory).createSchema({ body: { data: { url, schema } } })
+      await output.done(`${url} added`, answer)
+    },
+  )
+}

@@ -1,0 +1,52 @@
+import type { Command } from 'commander'
+import { Output } from '../output/output.ts'
+import { usageError } from '../report.ts'
+import type { Terminal } from '../terminal.ts'
+import { Profiles } from './profiles.ts'
+import { readClientConfiguration } from './settings.ts'
+
+export function addCommands(command: Command, terminal: Terminal): void {
+  const open = async () => new Profiles(await readClientConfiguration(terminal.environment))
+
+  command
+    .command('list', { isDefault: true })
+    .description('all of them; * is the one in use')
+    .option('--json', 'for programs')
+    .action(async ({ json }: { json?: boolean }) => {
+      const profiles = await open()
+      const current = await profiles.current()
+      const data = (await profiles.list()).map(({ name, profile }) => ({
+        inUse: name === current,
+        name,
+        url: profile.url,
+        signedInAs: profile.name,
+        tenant: profile.tenant,
+        kind: profile.kind,
+      }))
+      await new Output(terminal, json ? 'json' : 'text').list(
+        { data },
+        {
+          columns: {
+            ' ': (row) => (row.inUse ? '*' : ''),
+            name: 'name',
+            platform: 'url',
+            'signed in as': 'signedInAs',
+            tenant: 'tenant',
+            kind: 'kind',
+          },
+          nothing: 'You are signed in nowhere: millwright login',
+        },
+      )
+    })
+
+  command
+    .command('use')
+    .description('use another one from now on')
+    .argument('<name>')
+    .action(async (name: string) => {
+      const profiles = await open()
+      if ((await profiles.find(name)) === undefined)
+        throw usageError(`There is no profile ${name}.`, 'millwright profiles list shows them')
+      await profiles.use(name)
+    })
+}

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { person, rightPassword } from '@millwright/cloud/services/identity/testing.ts'
+import { cloudSettings, commandLineVariables, testVariables } from '@millwright/cloud/settings.ts'
+import { TestPlatform } from '../testing.ts'
+import { platformOrigin } from './address.ts'
+import { codeIn } from './browser-sign-in.ts'
+import { clientSettings } from './settings.ts'
+
+let platform: TestPlatform
+
+before(async () => {
+  platform = await TestPlatform.open()
+})
+
+after(() => platform[Symbol.asyncDispose]())
+afterEach(() => rmSync(join(platform.folder, '.config'), { recursive: true, force: true }))
+
+const profilesFolder = () => join(platform.folder, '.config/millwright/profiles')
+const profile = (name = 'default') => JSON.parse(readFileSync(join(profilesFolder(), `${name}.json`), 'utf8'))
+const change = (changes: object, name = 'default') =>
+  writeFileSync(join(profilesFolder(), `${name}.json`), JSON.stringify({ ...profile(name), ...changes }))
+
+/** What a browser does that is shown the address: the form, the password, and the way back to the command. */
+async function browse(told: string, typed: { name: string; password: string }): Promise<Response | undefined> {
+  const address = /http\S+\/oauth\/authorize\?\S+/.exec(told)?.[0]
+  if (address === undefined) return undefined
+  const form = await fetch(address)
+  const cookie = form.headers.getSetCookie().map((line) => line.split(';')[0])
+  const proof = /name="proof" value="([^"]+)"/.exec(await form.text())?.[1] ?? assert.fail('there is no form')
+  const answer = await fetch(address, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: cookie.join('; '), origin: platform.url },
+    body: new URLSearchParams({ ...typed, proof }),
+  })
+  return fetch(answer.headers.get('location') ?? assert.fail(`it was not let in: ${answer.status}`))
+}
+
+async function signIn(name: string, ...given: string[]) {
+  const seen: Promise<Response | undefined>[] = []
+  const ended = await platform.run(['login', platform.url, '--no-browser', ...given], {
+    onTold: (line) => seen.push(browse(line, { name, password: rightPassword })),
+  })
+  return { ...ended, page: (await Promise.all(seen)).find((one) => one !== undefined) }
+}
+
+async function program(): Promise<{ clientId: string; clientSecret: string }> {
+  const admin = await platform.as('administrator')
+  const { data } = await admin.identity.createServerUser({ body: { data: { name: `program-${Math.random()}` } } })
+  return data
+}
+
+describe('people', () => {
+  test('sign in with a browser, are renewed, and sign out', async () => {
+    const jane = await person(platform.hub, 'jane.doe', 'viewer')
+    const { code, out, page } = await signIn(jane.signInName)
+    assert.equal(code, 0)
+    assert.equal(out, `Signed in at ${platform.url} as ${jane.signInName}, profile default.\n`)
+    assert.match((await page?.text()) ?? '', /You are signed in\. You can close this window\./)
+    assert.equal(page?.headers.get('content-security-policy')?.startsWith("default-src 'none'"), true)
+    assert.match((await platform.run(['whoami'])).out, /^name +jane\.doe@/m)
+
+    const first = profile()
+    change({ expires: 0 })
+    assert.equal((await platform.run(['whoami'])).code, 0)
+    assert.notEqual(profile().refreshToken, first.refreshToken, 'a refresh token is good once')
+
+    change({ accessToken: 'worn out' })
+    assert.equal((await platform.run(['whoami'])).code, 0, 'a token that is refused is renewed')
+
+    assert.equal((await platform.run(['logout'])).code, 0)
+    assert.deepEqual(readdirSync(profilesFolder()), [])
+    const denied = await platform.run(['whoami'])
+    assert.deepEqual([denied.code, denied.out], [3, ''])
+    assert.match(denied.err, /^You are not signed in\.\nNext: millwright login /)
+  })
+
+  test('who run several commands at once are not signed out by themselves', async () => {
+    const john = await person(platform.hub, 'john', 'viewer')
+    await signIn(john.signInName)
+    change({ expires: 0 })
+    const ends = await Promise.all(Array.from({ length: 4 }, () => platform.run(['token'])))
+    assert.deepEqual(
+      ends.map(({ code }) => code),
+      [0, 0, 0, 0],
+    )
+    assert.equal(new Set(ends.map(({ out }) => out)).size, 1, 'one of them renewed it for all')
+  })
+
+  test('whose session was ended are told to sign in again', async () => {
+    const joan = await person(platform.hub, 'joan', 'viewer')
+    await signIn(joan.signInName, '--profile', 'plant')
+    change({ expires: 0, refreshToken: 'nothing' }, 'plant')
+    const { code, err } = await platform.run(['whoami', '--profile', 'plant'])
+    assert.equal(code, 3)
+    assert.equal(err, 'The profile plant is not signed in any more.\nNext: millwright login --profile plant\n')
+  })
+
+  test('are sent back with an answer to what they asked, and with no other', () => {
+    const expected = { state: 'right', issuer: 'https://plant.example' }
+    const at = (query: string) => new URL(`http://127.0.0.1:1/callback?${query}`)
+    assert.equal(codeIn(at('state=right&code=c&iss=https://plant.example'), expected), 'c')
+    assert.throws(() => codeIn(at('state=wrong&code=c'), expected), /belongs to another sign-in/)
+    assert.throws(() => codeIn(at('state=right&code=c&iss=https://evil.example'), expected), /came from https:\/\/evil/)
+    assert.throws(() => codeIn(at('state=right&error=access_denied'), expected), /not let in: access_denied/)
+  })
+})
+
+describe('programs', () => {
+  test('sign in with a secret from a pipe or the environment, which is kept where nobody else reads it', async () => {
+    const { clientId, clientSecret } = await program()
+    const given = ['login', platform.url, '--profile', 'ci', '--client-id', clientId]
+    assert.equal((await platform.run(given, { input: `${clientSecret}\n` })).code, 0)
+    assert.equal(statSync(join(profilesFolder(), 'ci.json')).mode & 0o777, 0o600)
+    assert.equal(statSync(profilesFolder()).mode & 0o777, 0o700)
+    change({ expires: 0 }, 'ci')
+    assert.match((await platform.run(['whoami'])).out, /^kind +server_user$/m)
+
+    const environment = { MILLWRIGHT_CLIENT_SECRET: clientSecret }
+    assert.equal((await platform.run(given, { environment })).code, 0)
+    const wrong = await platform.run(given, { input: 'mws_no' })
+    assert.equal(wrong.code, 3)
+    assert.match(wrong.err, /^You were not let in: /)
+    assert.equal((await platform.run(given, { input: '' })).code, 2)
+  })
+
+  test('need no profile: a client or a token in the environment will do', async () => {
+    const { clientId, clientSecret } = await program()
+    const client = {
+      MILLWRIGHT_URL: platform.url,
+      MILLWRIGHT_CLIENT_ID: clientId,
+      MILLWRIGHT_CLIENT_SECRET: clientSecret,
+    }
+    const { code, out: token } = await platform.run(['token'], { environment: client })
+    assert.equal(code, 0)
+    assert.equal((await platform.run(['whoami'], { token: token.trim() })).code, 0)
+    const { MILLWRIGHT_URL: _, ...nowhere } = client
+    assert.equal((await platform.run(['token'], { environment: nowhere })).code, 2)
+  })
+
+  test('on the machine of the platform use the file of the first start, as long as it is good', async () => {
+    const { clientId, clientSecret } = await program()
+    const home = join(platform.folder, 'home')
+    mkdirSync(home, { recursive: true })
+    const write = (secret: string) =>
+      writeFileSync(
+        join(home, 'first-run.json'),
+        JSON.stringify({ baseUrl: platform.url, clientId, clientSecret: secret }),
+      )
+    write(clientSecret)
+    assert.match((await platform.run(['whoami'])).out, /^by +.*first-run\.json$/m)
+    write('mws_no')
+    const { code, err } = await platform.run(['whoami'])
+    assert.equal(code, 3)
+    assert.match(err, /first-run\.json is not valid any more\.\nNext: sign in: millwright login /)
+    rmSync(home, { recursive: true })
+  })
+})
+
+describe('profiles', () => {
+  test('are listed, chosen, and belong to their platform', async () => {
+    const one = await program()
+    const add = (name: string) =>
+      platform.run(['login', platform.url, '--profile', name, '--client-id', one.clientId], { input: one.clientSecret })
+    await add('first')
+    await add('second')
+    assert.match((await platform.run(['profiles'])).out, /^ {3}first .*\n\* {2}second /m)
+    assert.equal((await platform.run(['profiles', 'use', 'first'])).code, 0)
+    assert.match((await platform.run(['whoami'])).out, /^by +profile first$/m)
+    const elsewhere = await platform.run(['whoami', '--profile', 'first', '--url', 'https://other.example'])
+    assert.equal(elsewhere.code, 2)
+    assert.match(elsewhere.err, /^The profile first belongs to http:.*, not to https:\/\/other\.example\./)
+    const unknown = await platform.run(['whoami', '--url', 'https://other.example'])
+    assert.match(unknown.err, /^You are not signed in at https:\/\/other\.example\./)
+    assert.equal((await platform.run(['whoami', '--profile', '../first'])).code, 2)
+    assert.equal((await platform.run(['whoami', '--profile', 'third'])).code, 3)
+  })
+
+  test('a damaged one says so', async () => {
+    const one = await program()
+    await platform.run(['login', platform.url, '--client-id', one.clientId], { input: one.clientSecret })
+    writeFileSync(join(profilesFolder(), 'default.json'), '{')
+    const { code, err } = await platform.run(['whoami', '--profile', 'default'])
+    assert.equal(code, 3)
+    assert.match(err, /^The profile default is damaged\./)
+  })
+})
+
+test('a platform is reached by https, and by http on this machine alone', () => {
+  for (const [given, origin] of [
+    ['plant.example', 'https://plant.example'],
+    ['https://plant.example/console', 'https://plant.example'],
+    ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
+    ['http://localhost:8080/', 'http://localhost:8080'],
+    ['http://[::1]:8080', 'http://[::1]:8080'],
+  ] as const) {
+    assert.equal(platformOrigin(given), origin)
+  }
+  for (const given of ['http://plant.example', 'http://127.0.0.1.evil.example', 'http://localhost.evil.example']) {
+    assert.throws(() => platformOrigin(given), /is not encrypted/)
+  }
+  assert.throws(() => platformOrigin('https://name:word@plant.example'), /no name and no password/)
+  assert.throws(() => platformOrigin('http://'), /is not the address/)
+})
+
+test('a mistyped setting is a mistake, and the platform knows the names of the command line', async () => {
+  const { code, err } = await platform.run(['whoami'], { environment: { MILLWRIGHT_ULR: 'x' } })
+  assert.equal(code, 1)
+  assert.equal(err, 'There is no setting MILLWRIGHT_ULR. Did you mean MILLWRIGHT_URL?\n')
+  const names = Object.values(clientSettings).map(({ variable }) => variable)
+  assert.deepEqual(names, commandLineVariables)
+  const others = [...Object.values(cloudSettings).map(({ variable }) => variable), ...testVariables]
+  assert.deepEqual(
+    names.filter((name) => others.includes(name)),
+    [],
+  )
+})
+
+test('who cannot be reached is another failure than who refuses', async () => {
+  const environment = { MILLWRIGHT_URL: 'http://127.0.0.1:9', MILLWRIGHT_TOKEN: 'none' }
+  const { code, err } = await platform.run(['whoami'], { environment })
+  assert.equal(code, 6)
+  assert.match(err, /^The platform at http:\/\/127\.0\.0\.1:9 cannot be reached /)
+  const refused = await platform.run(['whoami'], { token: 'none' })
+  assert.equal(refused.code, 3)
+  assert.match(refused.err, /\(unauthenticated\)\nNext: sign in: millwright login/)
+})

@@ -1,0 +1,15 @@
+import type { Command } from 'commander'
+import { online } from '../online.ts'
+import type { Terminal } from '../terminal.ts'
+
+export function addCommands(token: Command, terminal: Terminal): void {
+  online(token, terminal, async ({ bearer, output }) => {
+    const value = await bearer.token()
+    await output.done(value, { url: bearer.url, token: value })
+  }).addHelpText(
+    'after',
+    `
+Whoever has it can use it until it ends, an hour by default. Example:
+  curl -s https://plant.example/inventory/v2/assets -H "authorization: Bearer $(millwright token)"`,
+  )
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+import { assertAxeClean, consoleOf, type Door, narrow, navigationTo, wide } from './console.ts'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
+
+/** What somebody could write into a field to take over the console of whoever looks at it. */
+const attack = (field: string) => `<img src=x onerror="globalThis.planted='${field}'"><script>planted</script>${field}`
+
+const environment = {
+  MILLWRIGHT_LOCAL_GATEWAY: 'on',
+  MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
+  MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
+}
+/** A scan of the simulated plant, on a busy machine. */
+const scanMs = 90_000
+
+describe('a plant on the screen', () => {
+  const folder = temporaryFolder()
+  let platform: Platform
+  let browser: Browser
+  let door: Door
+  let caller: Caller
+
+  before(async () => {
+    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path, environment }), openBrowser()])
+    door = consoleOf(platform, browser)
+    caller = await callerOf(platform)
+  })
+
+  after(async () => {
+    await browser?.close()
+    await platform?.[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+  })
+
+  const rows = (page: Page) => page.locator('.grid-body [role=row]')
+  const countTold = (page: Page, text: RegExp) => page.locator('.assets-count').filter({ hasText: text }).waitFor()
+
+  test('from zero to decided assets: scan, open the inbox, onboard', async () => {
+    const { context, page } = await door.visit()
+    await door.enter(page)
+    await page.getByRole('heading', { name: 'From zero to the first assets' }).waitFor()
+    await assertAxeClean(page, 'first steps')
+    await page.getByRole('button', { name: /Scan with/ }).click({ timeout: scanMs })
+    await page.getByRole('link', { name: 'Open the inbox' }).click({ timeout: scanMs })
+    await rows(page).first().waitFor()
+    await page.getByRole('checkbox', { name: 'Select all' }).check()
+    const all = page.getByRole('button', { name: /Select all \d+/ })
+    if (await all.isVisible()) await all.click()
+    await page.getByRole('button', { name: 'Onboard' }).click()
+    await page.getByText('Everything is decided').waitFor({ timeout: scanMs })
+    const { meta } = await caller.inventory.listAssets({
+      query: { filter: "management_state/state_value eq 'regarded'", limit: 1 },
+    })
+    assert.ok((meta.totalElements ?? 0) > 20, `${meta.totalElements} are onboarded`)
+    await context.close()
+  })
+
+  test('what comes in shows by itself, and what it says is text, whatever it looks like', async () => {
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: '/inbox' })
+    await page.getByText('Everything is decided').waitFor()
+    const fields = ['name', 'description', 'serial', 'product', 'vendor']
+    const [name, description, serial, product, vendor] = fields.map(attack)
+    await caller.inventory.createAsset({
+      headers: { prefer: 'wait=20' },
+      body: {
+        data: {
+          asset: {
+            functional_object_type: 'device',
+            functional_object_schema_url:
+              'https://industrial-assets.io/schemas/iah/base-schema/released/v1/iah-base.json',
+            name,
+            description,
+            asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'planted', value: 'planted' }],
+            product_instance_information: {
+              serial_number: serial,
+              manufacturer_product: { product_name: product, manufacturer: { name: vendor } },
+            },
+          },
+        },
+      },
+    })
+    await page.getByText(name ?? '').waitFor()
+    for (const path of ['/', '/inbox', '/assets?sort=-created_timestamp&columns=name,description', '/assets?q=img']) {
+      await page.goto(`/console${path}`)
+      await page.getByText('<img src=x onerror=').first().waitFor()
+    }
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('script')
+    await page.getByRole('option').filter({ hasText: '<img' }).waitFor()
+    assert.equal(await page.evaluate(() => (globalThis as { planted?: string }).planted), undefined)
+    await context.close()
+  })
+
+  test('assets are filtered by conditions and by text, grouped, sorted, and the address says so', async () => {
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: '/assets' })
+    await rows(page).first().waitFor()
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByRole('button', { name: 'Add condition' }).click()
+    await page.getByLabel('Property').selectOption({ label: 'Type' })
+    await page.getByLabel('Comparison').selectOption({ label: 'is' })
+    await page.getByLabel('Value').fill('Gateway')
+    const text = page.getByLabel('As text, in the filter language')
+    assert.equal(await text.inputValue(), "functional_object_type eq 'Gateway'")
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await countTold(page, /^1 asset$/)
+    await text.fill("functional_object_type eq 'Gateway' or (name ne null and not (name eq 'x'))")
+    await page.getByText('more than a list of conditions').waitFor()
+    await text.fill("nmae eq 'x'")
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('alert').getByText('unknown_property').waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await countTold(page, /\d\d+ assets/)
+    await page.getByLabel('Group by').selectOption({ label: 'Type' })
+    await page.getByRole('navigation', { name: 'Groups by Type' }).getByText('Gateway').click()
+    await countTold(page, /^1 asset$/)
+    await page.getByRole('columnheader', { name: 'Name' }).getByRole('button').click()
+    await page.waitForURL(/by=functional_object_type.*|sort=name/)
+    const address = new URL(page.url())
+    assert.deepEqual(Object.fromEntries(address.searchParams), {
+      by: 'functional_object_type',
+      in: 'Gateway',
+      sort: 'name',
+    })
+    await page.goto(address.href)
+    await countTold(page, /^1 asset$/)
+    await context.close()
+  })
+
+  test('columns and views are kept for the person, in every browser', async () => {
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: '/assets?q=plc' })
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByRole('button', { name: 'Hide Manufacturer' }).click()
+    const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
+    await page.getByRole('button', { name: 'Show Description' }).click()
+    assert.equal((await kept).status(), 204)
+    await assertAxeClean(page, 'columns')
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('separator', { name: 'Width of Name' }).focus()
+    const widened = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
+    for (let step = 0; step < 3; step++) await page.keyboard.press('ArrowRight')
+    await widened
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByRole('menuitem', { name: 'Save this view…' }).click()
+    await page.getByLabel('Name of the view').fill('Controllers')
+    const saved = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.views'))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await saved
+    await context.close()
+
+    const elsewhere = await door.visit()
+    await door.enter(elsewhere.page, { path: '/assets' })
+    const headers = elsewhere.page.getByRole('columnheader')
+    await headers.filter({ hasText: 'Description' }).waitFor()
+    assert.equal(await headers.filter({ hasText: 'Manufacturer' }).count(), 0)
+    const width = await elsewhere.page.getByRole('separator', { name: 'Width of Name' }).getAttribute('aria-valuenow')
+    assert.equal(width, '328')
+    await elsewhere.page.getByRole('button', { name: 'Views' }).click()
+    await elsewhere.page.getByRole('menuitem', { name: 'Controllers', exact: true }).click()
+    await elsewhere.page.waitForURL(/q=plc/)
+    await elsewhere.context.close()
+  })
+
+  test('many assets are changed at once, and the table is used by keyboard', async () => {
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: '/assets?sort=name' })
+    const first = rows(page).first()
+    await first.waitFor()
+    await first.focus()
+    await page.keyboard.press('Space')
+    for (let step = 0; step < 3; step++) await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Shift+Space')
+    await page.getByText('4 selected').waitFor()
+    await page.getByRole('button', { name: 'Edit…' }).click()
+    await page.getByLabel('What to change').selectOption({ label: 'Responsible' })
+    await page.getByLabel('Value').fill('jane')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await page.getByText('4 assets changed.').first().waitFor()
+    const { meta } = await caller.inventory.listAssets({ query: { filter: "responsible eq 'jane'" } })
+    assert.equal(meta.totalElements, 4)
+    await page.keyboard.press('Escape')
+    await rows(page).nth(2).focus()
+    await page.keyboard.press('End')
+    await page.waitForFunction(() => Number(document.activeElement?.getAttribute('data-index')) > 20)
+    await page.keyboard.press('Home')
+    await page.waitForFunction(() => document.activeElement?.getAttribute('data-index') === '0')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/console\/assets\/[0-9a-f-]{36}/)
+    await context.close()
+  })
+
+  test('everybody can read it, in light and dark, on a desk and on a phone', async () => {
+    for (const [colorScheme, viewport] of [
+      ['light', wide],
+      ['dark', wide],
+      ['light', narrow],
+    ] as const) {
+      const { context, page } = await door.visit({ colorScheme, viewport })
+      await door.enter(page)
+      for (const path of ['/', '/inbox', "/assets?by=access_group&filter=name%20ne%20'x'"]) {
+        await page.goto(`/console${path}`)
+        await page.locator('.start-figures, .grid-body [role=row], .empty-state').first().waitFor()
+        await assertAxeClean(page, `${path}, ${colorScheme}, ${viewport.width} pixels`)
+      }
+      await context.close()
+    }
+  })
+
+  test('what is not open is not offered: a viewer reads and decides nothing', async () => {
+    const viewer = { name: 'vera', password: 'a long enough word for reading' }
+    const { data } = await caller.identity.createUser({ body: { data: viewer } })
+    await caller.authorization.createGrant({ body: { data: { principal: data.id, role: 'viewer' } } })
+    const { context, page } = await door.visit()
+    await door.enter(page, { person: viewer, path: '/assets' })
+    await rows(page).first().waitFor()
+    await page.getByRole('checkbox', { name: 'Select row 1', exact: true }).check()
+    await page.getByText('1 selected').waitFor()
+    assert.equal(await page.getByRole('button', { name: /Edit|Delete/ }).count(), 0)
+    assert.equal(await navigationTo(page, 'Access').count(), 0)
+    await context.close()
+  })
+
+  test('no page broke its own policy, threw, or asked anybody else for anything', () => {
+    assert.deepEqual(door.offences, [])
+  })
+})

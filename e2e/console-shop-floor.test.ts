@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+import { assertAxeClean, consoleOf, type Door } from './console.ts'
+import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
+import { millwright, type Program } from './program.ts'
+import { type Gateway, startGateway, startPlant } from './shop-floor.ts'
+
+/** A scan of a busy machine takes its time. */
+const patience = { timeout: 60_000 }
+/** Nowhere but in the form that it was typed into. */
+const password = 'user_password'
+
+describe('a shop floor from the console', () => {
+  const folder = temporaryFolder()
+  let platform: Platform
+  let browser: Browser
+  let door: Door
+  let page: Page
+  let gateway: Gateway | undefined
+  let plant: Program | undefined
+
+  before(async () => {
+    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path }), openBrowser()])
+    door = consoleOf(platform, browser)
+    ;({ page } = await door.visit({ acceptDownloads: true }))
+    await door.enter(page, { path: '/discovery' })
+  })
+
+  after(async () => {
+    await browser?.close()
+    await plant?.[Symbol.asyncDispose]()
+    await gateway?.program[Symbol.asyncDispose]()
+    await platform?.[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+  })
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+
+  async function go(path: string, heading: string | RegExp): Promise<void> {
+    await page.goto(`/console${path}`)
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+  }
+
+  test('an empty shop floor says what to do, and a gateway comes in with the file that is downloaded', async () => {
+    await page.getByText('No gateway yet').waitFor()
+    await assertAxeClean(page, 'discovery without gateways')
+    await button('Add a gateway').first().click()
+    await page.getByLabel('Name').fill('Hall 3')
+    await button('Create it').click()
+    const [file] = await Promise.all([page.waitForEvent('download'), button('Download gateway-config.json').click()])
+    await file.saveAs(join(folder.path, 'hall.json'))
+    await page.getByText(/valid for 29 min/).waitFor()
+    await assertAxeClean(page, 'onboarding')
+    gateway = await startGateway('hall', { home: folder.path, id: '' })
+    await page.getByText('The gateway is here').waitFor(patience)
+    await button('Open the gateway').click()
+    await page.getByRole('heading', { level: 1, name: 'Hall 3' }).waitFor()
+  })
+
+  test('a link appears by itself, is asked for what it understands, and what it finds is shown while it comes', async () => {
+    plant = startPlant(gateway ?? assert.fail(), { home: folder.path })
+    await button('Scan').click(patience)
+    await page.getByLabel('ip_range').waitFor()
+    await page.getByText('How to look').click()
+    await page.getByLabel('size').fill('40')
+    await page.getByLabel('protected_percent').fill('20')
+    await assertAxeClean(page, 'the scan dialog')
+    await button('Start').click()
+    await page.getByText('finished').first().waitFor(patience)
+    await page.getByRole('tab', { name: /^New [1-9]/ }).waitFor()
+    await page.getByRole('tab', { name: /^Errors [1-9]/ }).click()
+    await page
+      .getByText(/protected|credentials/i)
+      .first()
+      .waitFor()
+    await assertAxeClean(page, 'a scan')
+  })
+
+  test('with credentials for their addresses, protected devices are found; their secret is shown nowhere', async () => {
+    await go('/credentials?view=schemas', 'Credentials')
+    await button('Take over from a link').click()
+    await button('Take it over').click()
+    await page.getByRole('gridcell', { name: 'millwright.links.plant' }).waitFor()
+    await page.getByRole('tab', { name: 'Credentials' }).click()
+    await button('Add a credential').click()
+    await page.getByLabel('Name').fill('Reading')
+    await page.getByLabel('User').fill('user')
+    await page.getByLabel('Password').fill(password)
+    await page.getByLabel('Addresses').fill('0.0.0.0/0')
+    await assertAxeClean(page, 'a new credential')
+    await button('Save').click()
+    await page.getByRole('heading', { level: 1, name: 'Reading' }).waitFor()
+    const credential = new URL(page.url()).pathname.replace('/console', '')
+    const { data: scans } = await (await callerOf(platform)).discovery.listDiscoveries({ query: {} })
+    await go(`/discovery/scans/${scans[0]?.jobId}`, /plant/)
+    await button('Run again').click()
+    await page.getByRole('tab', { name: 'Errors 0' }).waitFor(patience)
+    await page.getByText('finished').first().waitFor(patience)
+    await go(credential, 'Reading')
+    await page.getByText('worked').first().waitFor()
+    await assertAxeClean(page, 'a credential')
+    assert.ok(!(await page.content()).includes(password), 'the secret is on the page')
+  })
+
+  test('a scan that is planned says when it runs next, and can be paused', async () => {
+    await go('/discovery?scan=any', 'Discovery')
+    await page.getByLabel('When').selectOption('daily')
+    await page.getByLabel('At', { exact: true }).fill('04:30')
+    await button('Plan it').click()
+    await page.getByText(/^30 4 \* \* \* /).waitFor()
+    await button('Pause').click()
+    await page.getByText('paused').waitFor()
+    await button('Go on').click()
+    await page.getByText('paused').waitFor({ state: 'detached' })
+  })
+
+  test('jobs, their workflows, events and the audit trail tell what happened', async () => {
+    await go('/jobs', 'Jobs')
+    await page.getByRole('row').nth(1).click()
+    await page.getByRole('img', { name: /The workflow discovery/ }).waitFor()
+    await assertAxeClean(page, 'a job')
+    await go('/workflows', 'Workflows')
+    await page.getByRole('img', { name: /The workflow/ }).waitFor()
+    await go('/events?type=credentials', 'Events')
+    await button('Show what happened before').click()
+    await page
+      .getByText(/^credentials\./)
+      .first()
+      .click()
+    await page.getByRole('dialog').getByText('Position').waitFor()
+    assert.ok(!(await page.content()).includes(password), 'the secret is in an event')
+    await go('/audit?action=credentials.deliver', 'Audit')
+    await page.getByRole('gridcell', { name: 'credentials.deliver' }).first().waitFor()
+    await button('Check the chain').click()
+    await page.getByText('The chain is whole').waitFor(patience)
+  })
+
+  test('another tenant, side by side, sees none of it', async () => {
+    const made = millwright(['tenants', 'create', 'other'], { home: folder.path })
+    const { stdout } = await made.ended
+    const [, name = '', secret = ''] = /as (\S+) with the password (\S+)/.exec(stdout) ?? assert.fail(stdout)
+    const { context, page: theirs } = await door.visit()
+    await door.enter(theirs, { person: { name, password: secret }, path: '/discovery' })
+    await theirs.getByText('No gateway yet').waitFor()
+    await theirs.goto('/console/jobs')
+    await theirs.getByText('No jobs yet').waitFor()
+    await theirs.goto('/console/credentials')
+    await theirs.getByText('No credentials yet').waitFor()
+    await go('/discovery', 'Discovery')
+    await page.getByText('Hall 3').first().waitFor()
+    await context.close()
+  })
+
+  test('no page broke its own policy, threw, or asked anybody else for anything', () => {
+    assert.deepEqual(door.offences, [])
+  })
+})
