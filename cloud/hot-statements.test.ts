@@ -372,6 +372,7 @@ function platform(hub: TestHub) {
 
 /** Many instances of ten versions of a link; half apply to one network, half to one of their own each. */
 async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
+  await owner.query('analyze assets')
   await owner.query(
     `insert into credential_schemas (tenant_id, id, resource_identifier, resource_version, uri, schema, created_by)
      select $1, gen_random_uuid(), $2, n::text, 'u', '{}', 'x' from generate_series(1, 10) n`,
@@ -401,6 +402,7 @@ async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
      select $1, id, 1, 'created', '{}', 'x' from credential_instances where tenant_id = $1`,
     [tenantId],
   )
+  await owner.query('analyze credential_instances')
   await owner.query(
     `insert into credential_uses (tenant_id, instance_id, gateway_id, address, asset_id, job_id, worked_at)
      select $1, i.id, gen_random_uuid(), '10.0.0.1', a.id, gen_random_uuid(), now()
