@@ -7,7 +7,8 @@ import { areas } from './areas.ts'
 import { useLanguage, useText } from './language-context.tsx'
 import { appMessages } from './messages.ts'
 import { useOperationQuery } from './queries.ts'
-import { useRights } from './visit.tsx'
+import type { Theme } from './theme.ts'
+import { useRights, useVisit } from './visit.tsx'
 
 type Command = { id: string; label: string; hint: string; icon?: string; run: () => void }
 
@@ -76,10 +77,12 @@ function useCommands(typed: string, onClose: () => void): Command[] {
   const rights = useRights()
   const navigate = useNavigate()
   const found = useAssetsNamed(typed)
-  const go = (to: string) => () => {
-    onClose()
-    navigate({ to })
-  }
+  const go =
+    (to: string, search: Record<string, string> = {}) =>
+    () => {
+      onClose()
+      navigate({ to, search: search as never })
+    }
   const words = typed.trim().toLowerCase()
   const pages = areas
     .filter(({ permissions }) => permissions.length === 0 || rights.mayAny(permissions))
@@ -97,7 +100,30 @@ function useCommands(typed: string, onClose: () => void): Command[] {
     hint: text.assetsFound,
     run: go(`/assets/${id}`),
   }))
-  return [...pages, ...assets]
+  return [...pages, ...useActions(words, { go, onClose }), ...assets]
+}
+
+type Ways = { go: (to: string, search?: Record<string, string>) => () => void; onClose: () => void }
+
+/** What can be done from anywhere. */
+function useActions(words: string, { go, onClose }: Ways): Command[] {
+  const text = useText(appMessages)
+  const { rights, preferences, signOut } = useVisit()
+  const choose = (theme: Theme) => () => {
+    onClose()
+    preferences.set('theme', theme)
+  }
+  const actions = [
+    ...(rights.may('glb_discovery_run')
+      ? [{ id: 'scan', label: text.startScan, run: go('/discovery', { scan: 'any' }) }]
+      : []),
+    { id: 'light', label: `${text.theme}: ${text.themeLight}`, run: choose('light') },
+    { id: 'dark', label: `${text.theme}: ${text.themeDark}`, run: choose('dark') },
+    { id: 'sign-out', label: text.signOut, run: () => signOut() },
+  ]
+  return actions
+    .filter(({ label }) => label.toLowerCase().includes(words))
+    .map((action) => ({ ...action, hint: text.actions }))
 }
 
 function useAssetsNamed(typed: string): { id: string; name?: string }[] {
