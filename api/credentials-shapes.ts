@@ -12,6 +12,8 @@ export const credentialLimits = {
   /** Instances that are given out for one address: the specification's three. */
   selected: 3,
   usesPerReport: 500,
+  /** Devices that one question is about, and assets that may be one of them. */
+  devicesPerSelection: 100,
   assetsPerSelection: 100,
   /** Entries of each kind that a where-used answer tells. */
   usageEntries: 100,
@@ -196,13 +198,18 @@ export type InstancesTemplate = Static<typeof InstancesTemplate>
 
 const Address = Type.String({ minLength: 2, maxLength: 64 })
 
-/** What is asked when a gateway has found an address. */
+/** What is asked when a job of a gateway came across protected devices, and which assets are known to be there. */
 export const CredentialQuestion = closed({
   jobId: Uuid,
   gatewayId: Uuid,
   product: closed({ identifier: ResourceIdentifier, version: ResourceVersion }),
-  address: Address,
-  assetIds: Type.Optional(Type.Array(Uuid, { maxItems: credentialLimits.assetsPerSelection })),
+  devices: Type.Array(
+    closed({
+      address: Address,
+      assetIds: Type.Optional(Type.Array(Uuid, { maxItems: credentialLimits.assetsPerSelection })),
+    }),
+    { minItems: 1, maxItems: credentialLimits.devicesPerSelection },
+  ),
 })
 export type CredentialQuestion = Static<typeof CredentialQuestion>
 
@@ -214,6 +221,13 @@ export const SelectedCredential = closed({
   credentials: Type.String(),
 })
 export type SelectedCredential = Static<typeof SelectedCredential>
+
+/** What a gateway is given for one device. */
+export const DeviceCredentials = closed({
+  known: Type.Boolean({ description: 'One of them has opened this device before' }),
+  credentials: Type.Array(SelectedCredential, { maxItems: credentialLimits.selected }),
+})
+export type DeviceCredentials = Static<typeof DeviceCredentials>
 
 export const CredentialUse = closed({
   assetId: Type.Optional(Uuid),

@@ -12,6 +12,7 @@ import {
   CredentialUse,
   credentialLimits,
   credentialPurposes,
+  DeviceCredentials,
   InstancesTemplate,
   InstancesTemplateChange,
   ListedCredentialSchema,
@@ -20,7 +21,6 @@ import {
   NewInstancesTemplate,
   ResourceIdentifier,
   ResourceVersion,
-  SelectedCredential,
 } from './credentials-shapes.ts'
 import { closed, data, page, pageQuery, Uuid } from './envelope.ts'
 import { oneOf } from './inventory-shapes.ts'
@@ -299,17 +299,10 @@ export const credentials = contract({
     selectCredentials: {
       method: 'POST',
       path: '/selections',
-      summary: 'What a gateway is given for an address that a job of it found',
+      summary: 'What a gateway is given for devices that a job of it came across: one result each, in their order',
       access: 'peer',
       body: data(CredentialQuestion),
-      answers: {
-        200: data(
-          closed({
-            known: Type.Boolean({ description: 'One of them has opened this device before' }),
-            credentials: Type.Array(SelectedCredential, { maxItems: credentialLimits.selected }),
-          }),
-        ),
-      },
+      answers: { 200: data(Type.Array(DeviceCredentials)) },
       answersSecret: true,
       errors: ['not_found', 'gateway_not_ready'],
     },

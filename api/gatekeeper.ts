@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
+import { credentialLimits } from './credentials-shapes.ts'
 import { closed, data, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory-shapes.ts'
 import { WorkflowJob, workflowLimits } from './workflows.ts'
@@ -16,7 +17,7 @@ export const gatekeeperLimits = {
   renewalWaitSeconds: 15,
   usesPerUpload: 1_000,
   /** For how many addresses credentials are asked for at once. */
-  addressesPerRequest: 100,
+  addressesPerRequest: credentialLimits.devicesPerSelection,
 } as const
 
 const text = (maximum: number) => Type.String({ maxLength: maximum })

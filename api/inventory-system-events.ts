@@ -67,4 +67,13 @@ export const systemEventOperations = {
     ),
     answers: { 200: data(Type.Array(closed({ address: Type.String(), assetIds: Type.Array(Uuid) }))) },
   },
+  findGone: {
+    method: 'POST',
+    path: '/system-events/gone',
+    summary: 'Which of these assets are not there any more, and what they became part of',
+    access: 'peer',
+    readOnly: true,
+    body: data(closed({ assets: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.batch }) })),
+    answers: { 200: data(Type.Array(closed({ assetId: Uuid, mergedInto: Type.Optional(Uuid) }))) },
+  },
 } as const

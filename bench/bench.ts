@@ -12,6 +12,7 @@ import { reads } from './reads.ts'
 import { print, type Report } from './report.ts'
 import { revocation } from './revocation.ts'
 import { start } from './start.ts'
+import { topology } from './topology.ts'
 
 /**
  * `npm run bench`, `npm run bench front start`, `-- --json <path>` for programs, `-- --profile <folder>` for the curious,
@@ -41,6 +42,7 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   reads,
   discovery: discover,
   console: consoleTable,
+  topology,
   gateways,
   gateway,
   credentials,

@@ -31,14 +31,14 @@ export async function credentials(): Promise<Report> {
   const peer = hub.context.peers(contract, systemCaller({ tenantId, tenantName }))
   const rows: Row[] = []
   for (const [where, address] of Object.entries(addresses)) {
-    const data = { jobId: randomUUID(), gatewayId, product, address }
+    const data = { jobId: randomUUID(), gatewayId, product, devices: [{ address }] }
     const call = () => peer.selectCredentials({ body: { data } })
     const { data: found } = await call()
     const looked = await lookUp(hub, call)
     const { count, seconds, p50Ms, p99Ms, cpuMicros } = await measureCalls({ callers: 1, ms: roundMs, call })
     rows.push({
       address: where,
-      chosen: found.credentials.length,
+      chosen: found[0]?.credentials.length ?? 0,
       'look-up ms': looked.ms,
       'pages read': looked.pages,
       'p50 ms': p50Ms,

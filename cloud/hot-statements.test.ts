@@ -165,10 +165,12 @@ describe('every hot statement uses an index', () => {
       await engine.moveJob({ params: { id }, body: { data: { state: 'FINISHED', as: 'CLIENT', lease } } })
       await engine.takeJob({ body: { data: { ...wish, clientId: 'nobody' } } })
     },
-    'choosing credentials for an address': () =>
-      platform(hub).selectCredentials({
-        body: { data: { jobId: v7(), gatewayId: ids.gateway, product, address: '10.7.7.7', assetIds: [ids.asset] } },
-      }),
+    'choosing credentials for addresses': () => {
+      const devices = [{ address: '10.7.7.7', assetIds: [ids.asset] }, { address: '10.7.7.8' }]
+      return platform(hub).selectCredentials({
+        body: { data: { jobId: v7(), gatewayId: ids.gateway, product, devices } },
+      })
+    },
     'remembering which credentials worked': () =>
       platform(hub).recordUse({
         body: {
@@ -190,6 +192,10 @@ describe('every hot statement uses an index', () => {
     'changing a credential': () =>
       admin.credentials.updateInstance({ params: { instanceId: ids.instance }, body: { data: { name: v7() } } }),
     'the credentials of an asset': () => admin.credentials.listAssetInstances({ params: { assetId: ids.asset } }),
+    'looking for credentials of assets that are gone': async () => {
+      const at = new Date(Date.now() + 600_000)
+      await hub.contextOf('credentials').jobs.runDue(hub.tenant.tenantId, { at })
+    },
     'background work: sealing, relaying, looking for what is due': () => hub.settle(),
   }
 
@@ -366,6 +372,7 @@ function platform(hub: TestHub) {
 
 /** Many instances of ten versions of a link; half apply to one network, half to one of their own each. */
 async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
+  await owner.query('analyze assets')
   await owner.query(
     `insert into credential_schemas (tenant_id, id, resource_identifier, resource_version, uri, schema, created_by)
      select $1, gen_random_uuid(), $2, n::text, 'u', '{}', 'x' from generate_series(1, 10) n`,
@@ -376,9 +383,10 @@ async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
     `insert into credential_instances (tenant_id, id, schema_id, name, shown, sealed, ip_ranges, created_by, modified_by,
                                        modified_at, asset_id, copied_from)
      select $1, gen_random_uuid(), s.id, 'instance-' || n, '{}', '', '["192.0.2.1"]', 'x', 'x',
-            now() - make_interval(secs => n), case when n % 10 = 0 then gen_random_uuid() end,
+            now() - make_interval(secs => n), case when n % 1000 = 0 then gen_random_uuid() when n % 10 = 0 then a.id end,
             case when n % 10 = 0 then gen_random_uuid() end
      from generate_series(1, $2::int) n
+     join assets a on a.tenant_id = $1 and a.name = 'asset-' || n
      join credential_schemas s on s.tenant_id = $1 and s.resource_version = (1 + n % 10)::text`,
     [tenantId, many],
   )
@@ -394,10 +402,13 @@ async function fillCredentials(owner: Client, tenantId: string): Promise<void> {
      select $1, id, 1, 'created', '{}', 'x' from credential_instances where tenant_id = $1`,
     [tenantId],
   )
+  await owner.query('analyze credential_instances')
   await owner.query(
     `insert into credential_uses (tenant_id, instance_id, gateway_id, address, asset_id, job_id, worked_at)
-     select $1, id, gen_random_uuid(), '10.0.0.1', gen_random_uuid(), gen_random_uuid(), now()
-     from credential_instances where tenant_id = $1`,
+     select $1, i.id, gen_random_uuid(), '10.0.0.1', a.id, gen_random_uuid(), now()
+     from credential_instances i
+     join assets a on a.tenant_id = $1 and a.name = replace(i.name, 'instance', 'asset')
+     where i.tenant_id = $1`,
     [tenantId],
   )
 }

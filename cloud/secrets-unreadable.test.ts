@@ -76,7 +76,7 @@ describe('the secret of a credential is nowhere to be read', () => {
           jobId: newId(),
           gatewayId: ids.gatewayId,
           product: { identifier: 'example.cdm.al.reference', version: '1.2.3' },
-          address: '192.0.2.1',
+          devices: [{ address: '192.0.2.1' }],
         },
       },
     })

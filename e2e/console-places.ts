@@ -10,6 +10,11 @@ export type Place = {
   prepare?: (page: Page) => Promise<unknown>
 }
 
+/** The picture of a graph is there, and its things have found their places. */
+function settled(page: Page): Promise<unknown> {
+  return page.locator('.graph-canvas[data-settled="true"]').waitFor({ timeout: 120_000 })
+}
+
 /** Every page of the console: pictures are taken of them, and each is looked at before it is called done. */
 export const places: readonly Place[] = [
   { name: 'start', path: () => '/' },
@@ -33,7 +38,10 @@ export const places: readonly Place[] = [
     prepare: (page) => page.getByRole('checkbox', { name: 'Select row 3', exact: true }).check(),
   },
   { name: 'asset', path: ({ assetId }) => `/assets/${assetId}` },
-  { name: 'topology', path: () => '/topology' },
+  { name: 'asset-relations', path: ({ assetId }) => `/assets/${assetId}?tab=relations`, prepare: settled },
+  { name: 'asset-identity', path: ({ assetId }) => `/assets/${assetId}?tab=identity` },
+  { name: 'asset-history', path: ({ assetId }) => `/assets/${assetId}?tab=history` },
+  { name: 'topology', path: () => '/topology', prepare: settled },
   { name: 'discovery', path: () => '/discovery' },
   { name: 'discovery-scan', path: () => '/discovery?scan=any' },
   { name: 'discovery-onboard', path: () => '/discovery?onboard=yes' },

@@ -348,9 +348,10 @@ describe('a gateway at links of others', () => {
 })
 
 test('a secret shows as stars wherever it is printed, and is gone when it is not needed any more', () => {
-  const secret = new Secret('{"username":"user","password":"hunter2"}')
+  const secret = new Secret('{"username":"user","password":"hunter2","pin":471199}')
   assert.equal(`${secret} ${JSON.stringify({ secret })} ${inspect({ secret })}`, '*** {"secret":"***"} { secret: *** }')
   assert.ok(secret.isIn('the password hunter2 is wrong'))
+  assert.ok(secret.isIn('there is no 471199'))
   assert.ok(!secret.isIn('timed out'))
   secret[Symbol.dispose]()
   assert.doesNotMatch(secret.reveal(), /hunter2/)
@@ -363,6 +364,7 @@ test('the address of a device is found in the words of its link', () => {
   assert.equal(found({ url: 'https://[fd00::7]:8443/x' }), 'fd00::7')
   assert.equal(found({ device: { host: '10.0.0.8:502' } }), '10.0.0.8')
   assert.equal(found({ plc: '10.0.0.9' }), '10.0.0.9')
+  assert.equal(found({ ip: 'fe80::7%eth0' }), 'fe80::7', 'what the interface is called here is nothing to the cloud')
   assert.equal(found({ a: '10.0.0.9', b: '10.0.0.10' }), undefined)
   assert.equal(found({ host: 'plc-7.local', port: 502 }), undefined)
   assert.equal(found('10.0.0.9'), undefined)

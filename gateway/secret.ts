@@ -43,12 +43,12 @@ export class Secret implements Disposable {
   }
 }
 
-/** The whole text and, where it is JSON, each text in it. */
+/** The whole text and, where it is JSON, each text and number in it. */
 function textsIn(text: string): string[] {
   const texts = [text]
   try {
     JSON.parse(text, (_, value: unknown) => {
-      if (typeof value === 'string') texts.push(value)
+      if (typeof value === 'string' || typeof value === 'number') texts.push(String(value))
       return value
     })
   } catch {

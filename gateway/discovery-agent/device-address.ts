@@ -28,10 +28,10 @@ function addressesIn(value: unknown, depth: number): Found[] {
   })
 }
 
-/** `10.0.0.1`, `10.0.0.1:502`, `[fd00::1]:502`, `opc.tcp://10.0.0.1:4840`. */
+/** `10.0.0.1`, `10.0.0.1:502`, `[fd00::1]:502`, `opc.tcp://10.0.0.1:4840`; `fe80::1%eth0` without what only we know. */
 function addressOfText(text: string): string | undefined {
   const trimmed = text.trim()
-  if (isIP(trimmed) !== 0) return trimmed
+  if (isIP(trimmed) !== 0) return trimmed.replace(/%.*$/, '')
   const url = trimmed.includes('://') ? trimmed : `tcp://${trimmed}`
   const host = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : ''
   return isIP(host) === 0 ? undefined : host

@@ -138,7 +138,7 @@ async function useCredentials(
   const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
   const peer = hub.context.peers(credentials, system)
   const [jobId, address] = [newId(), '192.0.2.1']
-  await peer.selectCredentials({ body: { data: { jobId, gatewayId, product, address } } })
+  await peer.selectCredentials({ body: { data: { jobId, gatewayId, product, devices: [{ address }] } } })
   const uses = [{ assetId, address, instanceId: instance.id, worked: true }]
   await peer.recordUse({ body: { data: { jobId, gatewayId, uses } } })
   return { schemaId: schema.id, instanceId: instance.id, templateId: template.id }

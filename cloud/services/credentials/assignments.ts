@@ -17,7 +17,7 @@ import { addInstance, tellInstance } from './instance-writes.ts'
 import { lock, showAssociation } from './instances.ts'
 import { storedRanges } from './ip-range.ts'
 import { openValues, sealValues } from './sealed-values.ts'
-import { copiesForAsset, usesOfAsset } from './use-store.ts'
+import { copiesForAssets, usesOfAsset } from './use-store.ts'
 
 type Names = 'assignInstance' | 'unassignInstance' | 'listAssetInstances'
 
@@ -98,7 +98,7 @@ function answered(status: 200 | 201, row: InstanceRow) {
 
 /** Copies first, then what opened the asset in a scan, what did so last first. */
 async function instancesOf(handle: Handle, assetId: string): Promise<AssetCredentialInstance[]> {
-  const copies = await copiesForAsset(handle, [assetId])
+  const copies = (await copiesForAssets(handle, [assetId])).map(({ id }) => id)
   const uses = await usesOfAsset(handle, assetId, mostAssociations)
   const ids = [...new Set([...copies, ...uses.map(({ instanceId }) => instanceId)])]
   const found = new Map((await findInstances(handle, ids)).map((row) => [row.id, row]))

@@ -219,6 +219,23 @@ describe('credentials', () => {
       assert.ok(history.data.every(({ changedBy }) => changedBy.startsWith('credential_manager')))
     })
 
+    test('stays as it is when what is left of its values would not fit, or is nested without end', async () => {
+      const { id } = await givenInstance(manager, schemaId)
+      const params = { instanceId: id }
+      for (const values of [{ password: null }, { snmp: { community: '***' } }]) {
+        const refused = await call('updateInstance', { params, body: { data: { values } } })
+        assert.deepEqual(codeOf(refused), [400, 'invalid_values'])
+      }
+      const deep = await hub.request({
+        method: 'PATCH',
+        path: `/credentials/v2/instances/${id}`,
+        headers: { authorization: `Bearer ${manager.token}`, 'content-type': 'application/json' },
+        body: `{"data":{"values":${'{"snmp":'.repeat(20_000)}1${'}'.repeat(20_002)}`,
+      })
+      assert.equal(deep.status, 400, deep.text)
+      assert.equal((await manager.credentials.getInstance({ params })).data.version, 1)
+    })
+
     test('is changed only as it was read, when If-Match says so', async () => {
       const { id } = await givenInstance(manager, schemaId)
       const params = { instanceId: id }
@@ -307,6 +324,19 @@ describe('credentials', () => {
         'credentials.instance.mapped',
         'credentials.instance.unmapped',
       ])
+    })
+
+    test('is mapped to or is not there, when it is deleted at the same time', async () => {
+      const { id: instanceId } = await givenInstance(manager, schemaId)
+      for (let round = 0; round < 5; round++) {
+        const { id: instancesTemplateId } = await given('short-lived')
+        const [mapped, deleted] = await Promise.all([
+          call('mapInstance', { params: { instancesTemplateId, instanceId } }),
+          call('deleteInstancesTemplate', { params: { instancesTemplateId } }),
+        ])
+        assert.ok([201, 404].includes(mapped.status), `${mapped.status}`)
+        assert.equal(deleted.status, 204)
+      }
     })
 
     test('makes what is mapped to it a monitoring instance, and takes nothing away', async () => {
@@ -431,6 +461,21 @@ describe('credentials', () => {
     assert.equal(uploaded.status, 200)
     assert.equal(uploaded.headers.get('location'), fromLink.headers.get('location'))
     assert.equal((await givenInstance(manager, taken.id)).resourceVersion, '9.0.0')
+  })
+
+  test('who may not and tries is on the audit trail', async (context) => {
+    const viewer = await hub.as('viewer')
+    const { id } = await givenInstance(manager, await givenSchema(admin))
+    const params = { instanceId: id }
+    assert.equal((await call('updateInstance', { params, body: { data: { name: 'mine' } } }, viewer)).status, 403)
+    assert.equal((await call('deleteInstance', { params }, viewer)).status, 403)
+    const denied = async () => {
+      const query = { principal: viewer.principalId, outcome: 'denied' as const }
+      return (await admin.audit.listEntries({ query })).data.map(({ action }) => action).toSorted()
+    }
+    await context.waitFor(async () =>
+      assert.deepEqual(await denied(), ['credentials.deleteInstance', 'credentials.updateInstance']),
+    )
   })
 
   test('a link that brings no schema, and an asset that is no link, are told apart', async () => {

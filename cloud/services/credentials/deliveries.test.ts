@@ -26,9 +26,14 @@ describe('what a gateway is given', () => {
     schemaId = await givenSchema(admin, product)
   })
 
-  const select = async (address: string, more: object = {}) =>
-    (await platform(hub).selectCredentials({ body: { data: { jobId, gatewayId, product, address, ...more } } })).data
-  const names = async (address: string, more: object = {}) =>
+  type More = { gatewayId?: string; product?: { identifier: string; version: string }; assetIds?: string[] }
+  const selectAll = async (addresses: string[], { assetIds = [], ...more }: More = {}) => {
+    const devices = addresses.map((address) => ({ address, assetIds }))
+    return (await platform(hub).selectCredentials({ body: { data: { jobId, gatewayId, product, devices, ...more } } }))
+      .data
+  }
+  const select = async (address: string, more: More = {}) => (await selectAll([address], more))[0] ?? assert.fail()
+  const names = async (address: string, more: More = {}) =>
     (await select(address, more)).credentials.map(({ name }) => name)
   const report = (...uses: CredentialUse[]) => platform(hub).recordUse({ body: { data: { gatewayId, jobId, uses } } })
   /** Instances in the order of their making, each for the whole of 10.0.0.0/24 unless said otherwise. */
@@ -137,6 +142,54 @@ describe('what a gateway is given', () => {
     assert.deepEqual(await names(address), ['a', 'd', 'c'])
     await admin.credentials.updateInstance({ params: { instanceId: made.a }, body: { data: { values: { password } } } })
     assert.deepEqual(await names(address), ['a'])
+  })
+
+  test('is chosen for each of many devices, in as many statements as for one', async () => {
+    const made = await given('a', ['b', { ipRanges: ['10.0.0.0/25', '10.0.0.0/24'] }], 'c')
+    await given(['d', { ipRanges: ['10.0.0.128/25', '2001:db8::/64'] }])
+    await select('10.0.0.9')
+    await report({ address: '10.0.0.9', instanceId: made.a, worked: true })
+    const addresses = ['10.0.0.200', '10.0.0.7', 'plc.example', '10.0.0.9', '2001:DB8::1', 'fe80::1%eth0', '10.9.0.1']
+    const all = await selectAll(addresses)
+    assert.deepEqual(
+      all.map(({ known, credentials }) => [known, ...credentials.map(({ name }) => name)]),
+      [[false, 'd', 'c', 'b'], [false, 'c', 'b', 'a'], [false], [true, 'a'], [false, 'd'], [false], [false]],
+    )
+    const sent = async (asked: string[]) =>
+      (await hub.statements(() => selectAll(asked))).filter(({ text }) => text.includes('credential_')).length
+    const many = Array.from({ length: 100 }, (_, index) => `10.0.0.${index}`)
+    assert.equal(await sent(many), await sent(['10.0.0.7']))
+  })
+
+  test('is given once for an address that is asked for twice, however it is written', async () => {
+    const made = await given('a')
+    const all = await selectAll(['10.0.0.7', '::ffff:10.0.0.7', '10.0.0.7'])
+    assert.deepEqual(
+      all.map(({ credentials }) => credentials.length),
+      [1, 1, 1],
+    )
+    const { data: usage } = await admin.credentials.readInstanceUsage({ params: { instanceId: made.a } })
+    assert.deepEqual(
+      usage.deliveries.map(({ address, count }) => [address, count]),
+      [['10.0.0.7', 1]],
+    )
+  })
+
+  test('is given to many who ask for the same addresses at once, in whatever order', async () => {
+    await given('a', 'b', 'c')
+    const addresses = Array.from({ length: 20 }, (_, index) => `10.0.0.${index}`)
+    const asked = Array.from({ length: 6 }, (_, n) => selectAll(n % 2 === 0 ? addresses : addresses.toReversed()))
+    for (const all of await Promise.all(asked)) assert.ok(all.every(({ credentials }) => credentials.length === 3))
+  })
+
+  test('for a device of one gateway is not what opened another at the same address of another gateway', async () => {
+    const made = await given('a', 'b')
+    const other = await enrolledGateway(hub, admin, 'line 3')
+    await select('10.0.0.8')
+    await report({ address: '10.0.0.8', instanceId: made.a, worked: true })
+    assert.deepEqual(await names('10.0.0.8'), ['a'])
+    const { known, credentials } = await select('10.0.0.8', { gatewayId: other.id })
+    assert.deepEqual([known, credentials.map(({ name }) => name)], [false, ['b', 'a']])
   })
 
   test('is on the audit trail, told as an event, and remembered, without any value', async () => {

@@ -1,41 +1,42 @@
 import type { credentials } from '@millwright/api/credentials.ts'
-import {
-  type CredentialQuestion,
-  credentialLimits,
-  type SelectedCredential,
-} from '@millwright/api/credentials-shapes.ts'
+import type { CredentialQuestion, DeviceCredentials, SelectedCredential } from '@millwright/api/credentials-shapes.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { record, recordOutside } from '../../platform/audit/audit.ts'
+import { record, recordAll, recordOutside } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { holdInstances, type SealedRow } from './instance-store.ts'
-import { type Address, keysHolding, parseAddress, showAddress, storedRanges } from './ip-range.ts'
-import { recentOfProduct, recentOfSchema } from './place-store.ts'
-import { findSchemaOfProduct } from './schema-store.ts'
+import { type Choice, choose, deviceOf } from './choice.ts'
+import type { SealedRow } from './instance-store.ts'
+import { parseAddress, showAddress } from './ip-range.ts'
 import { openValues } from './sealed-values.ts'
-import { applies, type Candidate, select } from './selection.ts'
-import { findAssociated, lockUses, type Outcome, recordDelivery, recordOutcomes } from './use-store.ts'
+import { type Given, lockUses, type Outcome, recordDelivery, recordOutcomes } from './use-store.ts'
 
 type Names = 'selectCredentials' | 'recordUse'
 
-type Sealed = Candidate & { row: SealedRow }
+/** What a request that was refused says of itself in the audit trail. */
+const addressesTold = 20
 
 export function deliveryHandlers(context: Context): Pick<Handlers<typeof credentials>, Names> {
   const { database } = context
   return {
     async selectCredentials({ body: { data } }, caller) {
-      const address = parseAddress(data.address)
-      // What is not an address is in no range.
-      if (address === undefined) return { data: { known: false, credentials: [] } }
       await requireReady(context, caller, data)
+      const devices = data.devices.map(deviceOf)
       const selected = await database.transaction(caller, async (tx) => {
-        const { known, chosen, withheld } = await choose(tx, data, address)
-        if (chosen.length > 0 || withheld.length > 0)
-          await tellDelivery(tx, caller, { question: data, address, chosen, withheld })
-        return { known, credentials: await Promise.all(chosen.map(({ row }) => opened(tx, row))) }
+        const choices = await choose(
+          tx,
+          data,
+          devices.filter((device) => device !== undefined),
+        )
+        await tellDeliveries(tx, caller, { question: data, choices })
+        const credentials = await opened(tx, choices)
+        return devices.map((device): DeviceCredentials => {
+          const choice = choices.find((one) => one.device === device)
+          if (choice === undefined) return { known: false, credentials: [] }
+          return { known: choice.known, credentials: choice.chosen.flatMap(({ id }) => credentials.get(id) ?? []) }
+        })
       })
       return answer(200, { data: selected }, { 'cache-control': 'no-store' })
     },
@@ -67,7 +68,14 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
     },
   }
 
-  async function opened(tx: Transaction, row: SealedRow): Promise<SelectedCredential> {
+  /** What was chosen, by its id: opened once, for however many devices it is. */
+  async function opened(tx: Transaction, choices: readonly Choice[]): Promise<Map<string, SelectedCredential>> {
+    const rows = new Map(choices.flatMap(({ chosen }) => chosen.map(({ row }) => [row.id, row] as const)))
+    const credentials = await Promise.all([...rows.values()].map((row) => open(tx, row)))
+    return new Map(credentials.map((credential) => [credential.instanceId, credential]))
+  }
+
+  async function open(tx: Transaction, row: SealedRow): Promise<SelectedCredential> {
     const belonging = { instanceId: row.id, schemaId: row.schemaId }
     const text = await openValues({ safe: context.safe, tx }, belonging, row.sealed)
     return { instanceId: row.id, name: row.name, schemaUri: row.schemaUri, credentials: text }
@@ -76,97 +84,72 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
 
 /** Nothing is given to a gateway that never came or was sent away, and that it was asked for is on the trail. */
 async function requireReady(context: Context, caller: Caller, question: CredentialQuestion): Promise<void> {
-  const { gatewayId, jobId, address } = question
+  const { gatewayId, jobId, devices } = question
   try {
     const { data } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })
     if (data.state === 'online' || data.state === 'offline') return
     throw new Problem('gateway_not_ready', `The gateway ${data.name} is ${data.state}: it is given no credentials`)
   } catch (error) {
     const isRefusal = error instanceof Problem && ['gateway_not_ready', 'not_found'].includes(error.code)
-    if (isRefusal)
+    if (isRefusal) {
+      const addresses = devices.slice(0, addressesTold).map(({ address }) => address)
       await recordOutside(context.database, caller, caller, {
         action: 'credentials.deliver',
         target: `gateway/${gatewayId}`,
         outcome: 'denied',
-        detail: { gatewayId, jobId, address, reason: error.code },
+        detail: { gatewayId, jobId, addresses, asked: devices.length, reason: error.code },
       })
+    }
     throw error
   }
 }
 
-async function choose(tx: Transaction, question: CredentialQuestion, address: Address) {
-  const { gatewayId, product, assetIds = [] } = question
-  const records = await findAssociated(tx, { gatewayId, address: showAddress(address), assetIds })
-  const recent = await recentIn(tx, product, keysHolding(address))
-  const rows = await holdInstances(tx, [...new Set([...records.keys(), ...recent])])
-  const candidates = rows.map(candidateOf)
-  const associated = candidates.flatMap((candidate) => {
-    const found = records.get(candidate.id)
-    return found === undefined ? [] : [{ ...candidate, ...found }]
-  })
-  const withheld = associated.filter((one) => !applies(one, { address, product }))
-  return { ...select({ address, product }, { associated, recent: candidates }), withheld }
-}
+type Delivered = { question: CredentialQuestion; choices: readonly Choice[] }
 
-/** Those of the same version go first: only when they are too few, the others are looked for. */
-async function recentIn(
-  tx: Transaction,
-  product: CredentialQuestion['product'],
-  blocks: readonly string[],
-): Promise<Set<string>> {
-  const schema = await findSchemaOfProduct(tx, product)
-  const found = schema === undefined ? [] : await recentOfSchema(tx, schema.id, blocks)
-  const ids = new Set(found.map(({ id }) => id))
-  if (ids.size >= credentialLimits.selected) return ids
-  const others = await recentOfProduct(tx, product.identifier, blocks)
-  return new Set([...ids, ...others.map(({ id }) => id)])
-}
-
-function candidateOf(row: SealedRow): Sealed {
-  return {
-    id: row.id,
-    ranges: storedRanges(row.ipRanges),
-    purpose: row.purpose,
-    assetId: row.assetId,
-    product: { identifier: row.resourceIdentifier, version: row.resourceVersion },
-    modifiedAt: row.modifiedAt,
-    row,
-  }
-}
-
-type Delivered = {
-  question: CredentialQuestion
-  address: Address
-  chosen: readonly Sealed[]
-  /** What belongs to the device, but not at this address or with this link. */
-  withheld: readonly Sealed[]
-}
-
-async function tellDelivery(
-  tx: Transaction,
-  caller: Caller,
-  { question: { gatewayId, jobId, product }, address, chosen, withheld }: Delivered,
-): Promise<void> {
-  const instanceIds = chosen.map(({ id }) => id)
-  const place = { gatewayId, jobId, address: showAddress(address) }
-  const detail = { ...place, product, instanceIds, withheld: withheld.map(({ id }) => id) }
-  const outcome = chosen.length > 0 ? 'done' : 'denied'
-  await record(tx, caller, { action: 'credentials.deliver', target: `gateway/${gatewayId}`, outcome, detail })
-  if (chosen.length === 0) return
-  await recordDelivery(tx, { ...place, instanceIds })
+/** An entry for each device, and an event for each instance that is given for it. */
+async function tellDeliveries(tx: Transaction, caller: Caller, { question, choices }: Delivered): Promise<void> {
+  const { gatewayId, jobId, product } = question
+  const told = choices.filter(({ chosen, withheld }) => chosen.length > 0 || withheld.length > 0)
+  if (told.length === 0) return
+  await recordAll(
+    tx,
+    told.map(({ device: { address }, chosen, withheld }) => ({
+      who: caller,
+      action: 'credentials.deliver',
+      target: `gateway/${gatewayId}`,
+      outcome: chosen.length > 0 ? ('done' as const) : ('denied' as const),
+      detail: { gatewayId, jobId, address, product, instanceIds: idsOf(chosen), withheld: idsOf(withheld) },
+    })),
+  )
+  const given = givenIn(choices)
+  if (given.length === 0) return
+  await recordDelivery(tx, { gatewayId, jobId, given })
   await emitAll(
     tx,
-    instanceIds.map((id) => ({
+    given.map(({ instanceId, address }) => ({
       type: 'credentials.instance.delivered',
-      subject: `credential-instance/${id}`,
-      data: place,
+      subject: `credential-instance/${instanceId}`,
+      data: { gatewayId, jobId, address },
     })),
   )
 }
 
+function idsOf(list: readonly { id: string }[]): string[] {
+  return list.map(({ id }) => id)
+}
+
+/** Each once, also when an address was asked for twice, in the order of ids and addresses. */
+function givenIn(choices: readonly Choice[]): Given[] {
+  const all = choices.flatMap(({ device: { address }, chosen }) =>
+    chosen.map(({ id }) => ({ instanceId: id, address })),
+  )
+  const byPlace = new Map(all.map((given) => [placeOf(given), given]))
+  return [...byPlace].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, given]) => given)
+}
+
 type Told = { instanceId: string; address: string; assetId?: string; worked: boolean }
 
-function placeOf({ instanceId, address }: { instanceId: string; address: string }): string {
+function placeOf({ instanceId, address }: Given): string {
   return `${instanceId} ${address}`
 }
 

@@ -155,17 +155,17 @@ export async function listInstances(
 }
 
 const updateStatement = statement(
-  `update credential_instances set name = $3, shown = $4, sealed = $5, ip_ranges = $6, purpose = $7, modified_by = $8,
-     version = version + 1, modified_at = now()
+  `update credential_instances set name = $3, shown = $4, sealed = $5, ip_ranges = $6, purpose = $7, asset_id = $8,
+     modified_by = $9, version = version + 1, modified_at = now()
    where tenant_id = $1 and id = $2`,
 )
 
 export async function updateInstance(
   tx: Transaction,
-  row: Pick<SealedRow, 'id' | 'name' | 'shown' | 'sealed' | 'ipRanges' | 'purpose' | 'modifiedBy'>,
+  row: Pick<SealedRow, 'id' | 'name' | 'shown' | 'sealed' | 'ipRanges' | 'purpose' | 'assetId' | 'modifiedBy'>,
 ): Promise<void> {
-  const { id, name, shown, sealed, ipRanges, purpose, modifiedBy } = row
-  await tx.run(updateStatement, id, name, jsonText(shown), sealed, jsonText(ipRanges), purpose, modifiedBy)
+  const { id, name, shown, sealed, ipRanges, purpose, assetId, modifiedBy } = row
+  await tx.run(updateStatement, id, name, jsonText(shown), sealed, jsonText(ipRanges), purpose, assetId, modifiedBy)
 }
 
 const deleteStatement = statement(`delete from credential_instances where tenant_id = $1 and id = $2`)

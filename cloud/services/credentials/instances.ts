@@ -18,7 +18,7 @@ import { findSchema, holdSchema } from './schema-store.ts'
 import { openValues, sealValues } from './sealed-values.ts'
 import { templatesOf } from './template-store.ts'
 import { lastDeliveries, lastSuccesses, type UseRow } from './use-store.ts'
-import { changedFields, type Known, mergedValues } from './values.ts'
+import { changedFields, type Known, mergedValues, requireBounded } from './values.ts'
 
 type Names =
   | 'createInstance'
@@ -122,6 +122,7 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
     change: CredentialInstanceChange['values'],
   ): Promise<{ row: store.SealedRow; fields: string[] }> {
     if (change === undefined) return { row: before, fields: [] }
+    requireBounded(change)
     const belonging = { instanceId: before.id, schemaId: before.schemaId }
     const schema = await findSchema(tx, before.schemaId)
     if (schema === undefined) throw missingInstance(before.id)

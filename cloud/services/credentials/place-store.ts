@@ -21,15 +21,18 @@ export async function putPlaces(tx: Transaction, instanceId: string, blocks: rea
   await tx.run(insertStatement, instanceId, arrayOf('text', blocks))
 }
 
+/** An instance that applies to a block of addresses. */
+export type Placed = { block: string; id: string; modifiedAt: string }
+
 /**
- * The most recent of every block that an address is in, which hold the most recent of all. One look into the index for
- * each block, whatever number of instances there is.
+ * The most recent of every block, which hold the most recent of every address in it. One look into the index for each
+ * block, whatever number of instances there is.
  */
-const ofSchemaStatement = statement<{ id: string }>(recentOf('schema_id = $2'))
-const ofProductStatement = statement<{ id: string }>(recentOf('resource_identifier = $2'))
+const ofSchemaStatement = statement<Placed>(recentOf('schema_id = $2'))
+const ofProductStatement = statement<Placed>(recentOf('resource_identifier = $2'))
 
 function recentOf(condition: string): string {
-  return `select r.instance_id as id from unnest($3::text[]) as b (block)
+  return `select b.block, r.instance_id as id, r.modified_at as "modifiedAt" from unnest($3::text[]) as b (block)
    cross join lateral (
      select p.instance_id, p.modified_at from credential_places p
      where p.tenant_id = $1 and p.${condition} and p.block = b.block and p.for_discovery

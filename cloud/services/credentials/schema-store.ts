@@ -40,6 +40,9 @@ const byProductStatement = statement<SchemaRow>(
   `select ${columns} from credential_schemas
    where tenant_id = $1 and resource_identifier = $2 and resource_version = $3`,
 )
+const idOfProductStatement = statement<{ id: string }>(
+  `select id from credential_schemas where tenant_id = $1 and resource_identifier = $2 and resource_version = $3`,
+)
 const findStatement = statement<SchemaRow>(`select ${columns} from credential_schemas where tenant_id = $1 and id = $2`)
 const lockStatement = statement<SchemaRow>(
   `select ${columns} from credential_schemas where tenant_id = $1 and id = $2 for update`,
@@ -48,11 +51,15 @@ const holdStatement = statement<SchemaRow>(
   `select ${columns} from credential_schemas where tenant_id = $1 and id = $2 for share`,
 )
 
-export function findSchemaOfProduct(
-  handle: Handle,
-  { identifier, version }: { identifier: string; version: string },
-): Promise<SchemaRow | undefined> {
+type Product = { identifier: string; version: string }
+
+export function findSchemaOfProduct(handle: Handle, { identifier, version }: Product): Promise<SchemaRow | undefined> {
   return handle.row(byProductStatement, identifier, version)
+}
+
+/** Without the schema itself, which may be large. */
+export async function findSchemaIdOfProduct(handle: Handle, { identifier, version }: Product) {
+  return (await handle.row(idOfProductStatement, identifier, version))?.id
 }
 
 export function findSchema(handle: Handle, id: string): Promise<SchemaRow | undefined> {

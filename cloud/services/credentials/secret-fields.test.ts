@@ -80,6 +80,24 @@ const cases: Case[] = [
     { pair: ['u', '***', 'n'] },
   ],
   [
+    'what is left over unless it is described for sure',
+    {
+      properties: { user: text },
+      allOf: [{ $ref: '#/$defs/place' }],
+      oneOf: [{ properties: { kind: { const: 'a' }, key: text } }, { properties: { kind: { const: 'b' } } }],
+      unevaluatedProperties: secret,
+      $defs: { place: { properties: { port: { type: 'integer' } } } },
+    },
+    { user: 'u', port: 1, kind: 'b', key: 'x', other: 'y' },
+    { user: 'u', port: 1, kind: '***', key: '***', other: '***' },
+  ],
+  [
+    'an entry of a list that only has to contain something',
+    { properties: { keys: { contains: text }, marked: { items: text, contains: secret } } },
+    { keys: ['x'], marked: ['y'] },
+    { keys: ['***'], marked: ['***'] },
+  ],
+  [
     'everything when the whole schema is secret',
     { writeOnly: true, properties: { user: text } },
     { user: 'u' },

@@ -6,7 +6,7 @@ import { LinearPattern } from '../../platform/uploaded-schemas/pattern.ts'
 
 type Node = Readonly<Record<string, unknown>>
 
-const besides = { one: ['if', 'then', 'else', 'not'], list: ['allOf', 'anyOf', 'oneOf'] } as const
+const choices = { one: ['if', 'then', 'else', 'not'], list: ['anyOf', 'oneOf'] } as const
 
 /**
  * Which values are secret, by their schema: what any part of the schema that could apply there marks `writeOnly` or
@@ -47,17 +47,12 @@ export class SecretFields {
 
   /** All schemas that could apply where these do, whichever way a choice among them goes. */
   #applying(from: readonly Node[]): Node[] {
-    const found = new Set<Node>()
-    const pending = [...from]
-    for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-      if (found.has(node)) continue
-      found.add(node)
-      pending.push(...this.#referred(node), ...objectsIn(besides.one.map((keyword) => (node as Node)[keyword])))
-      for (const keyword of besides.list) pending.push(...objectsIn(node[keyword]))
-      for (const keyword of ['dependentSchemas', 'dependencies'])
-        if (isObject(node[keyword])) pending.push(...objectsIn(Object.values(node[keyword])))
-    }
-    return [...found]
+    return reached(from, (node) => [...this.#always(node), ...choicesOf(node)])
+  }
+
+  /** What applies wherever a schema does. */
+  #always(node: Node): Node[] {
+    return [...this.#referred(node), ...objectsIn(node.allOf)]
   }
 
   #referred(node: Node): Node[] {
@@ -73,9 +68,33 @@ export class SecretFields {
   /** What describes a member; undefined when nothing does. */
   #ofMember(nodes: readonly Node[], name: string): Node[] | undefined {
     const own = nodes.flatMap((node) => membersOf(node, name))
-    const found = own.length > 0 ? own : objectsIn(nodes.map(({ unevaluatedProperties }) => unevaluatedProperties))
+    const found = [...own, ...objectsIn(nodes.map((node) => this.#ofUnevaluated(node, name)))]
     return found.length > 0 ? found : undefined
   }
+
+  /** What else describes a member for sure has evaluated it; what might have, as one of several choices, has not. */
+  #ofUnevaluated(node: Node, name: string): unknown {
+    const sure = reached([node], (one) => this.#always(one))
+    return sure.some((one) => membersOf(one, name).length > 0) ? undefined : node.unevaluatedProperties
+  }
+}
+
+function reached(from: readonly Node[], next: (node: Node) => Node[]): Node[] {
+  const found = new Set<Node>()
+  const pending = [...from]
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (found.has(node)) continue
+    found.add(node)
+    pending.push(...next(node))
+  }
+  return [...found]
+}
+
+/** What applies where a schema does, or does not. */
+function choicesOf(node: Node): Node[] {
+  const named = [node.dependentSchemas, node.dependencies].filter(isObject).flatMap((one) => Object.values(one))
+  const listed = choices.list.flatMap((keyword) => objectsIn(node[keyword]))
+  return [...listed, ...objectsIn([...choices.one.map((keyword) => node[keyword]), ...named])]
 }
 
 function membersOf({ properties, patternProperties, additionalProperties }: Node, name: string): Node[] {
@@ -89,14 +108,15 @@ function membersOf({ properties, patternProperties, additionalProperties }: Node
   return found.length > 0 ? found.map((node) => (isObject(node) ? node : {})) : objectsIn([additionalProperties])
 }
 
+/** What a list has to contain describes some of its entries, and nobody knows which: it can only make them secret. */
 function ofEntry(nodes: readonly Node[], index: number): Node[] | undefined {
   const found = nodes.flatMap((node) => {
-    const { prefixItems, items, additionalItems, contains, unevaluatedItems } = node
+    const { prefixItems, items, additionalItems, unevaluatedItems } = node
     const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : []
     const own = index < first.length ? first[index] : Array.isArray(items) ? additionalItems : items
-    return objectsIn([own === true ? {} : own, contains, own === undefined ? unevaluatedItems : undefined])
+    return objectsIn([own === true ? {} : own, own === undefined ? unevaluatedItems : undefined])
   })
-  return found.length > 0 ? found : undefined
+  return found.length > 0 ? [...found, ...objectsIn(nodes.map(({ contains }) => contains))] : undefined
 }
 
 function isSecret({ writeOnly, format }: Node): boolean {

@@ -35,12 +35,21 @@ const lockStatement = statement<TemplateRow>(
   `select ${columns} from credential_templates t where t.tenant_id = $1 and t.id = $2 for update of t`,
 )
 
+const holdStatement = statement<TemplateRow>(
+  `select ${columns} from credential_templates t where t.tenant_id = $1 and t.id = $2 for key share of t`,
+)
+
 export function findTemplate(handle: Handle, id: string): Promise<TemplateRow | undefined> {
   return handle.row(findStatement, id)
 }
 
 export function lockTemplate(tx: Transaction, id: string): Promise<TemplateRow | undefined> {
   return tx.row(lockStatement, id)
+}
+
+/** Until the end of the transaction nobody deletes it. */
+export function holdTemplate(tx: Transaction, id: string): Promise<TemplateRow | undefined> {
+  return tx.row(holdStatement, id)
 }
 
 export async function listTemplates(

@@ -82,7 +82,7 @@ export function templateHandlers({ database }: Context): Pick<Handlers<typeof cr
     /** What was for discovery alone is for both from then on: mapping takes nothing away. */
     async mapInstance({ params: { instancesTemplateId, instanceId } }, caller) {
       return database.transaction(caller, async (tx) => {
-        await get(tx, instancesTemplateId)
+        if ((await store.holdTemplate(tx, instancesTemplateId)) === undefined) throw missing(instancesTemplateId)
         const before = await lock(tx, instanceId)
         const isNew = await store.mapInstance(tx, instancesTemplateId, instanceId)
         const headers = { location: locationOf(instanceId), etag: etagOf(before.version) }

@@ -20,43 +20,60 @@ const columns = `instance_id as "instanceId", gateway_id as "gatewayId", address
 /** When an instance last opened a device, and last failed to. */
 export type Record = { instanceId: string; workedAt: string | null; failedAt: string | null }
 
-const recordColumns = `instance_id as "instanceId", max(worked_at) as "workedAt", max(failed_at) as "failedAt"`
-const ofAddressStatement = statement<Record>(
-  `select ${recordColumns} from credential_uses
-   where tenant_id = $1 and gateway_id = $2 and address = $3 and worked_at is not null group by instance_id`,
+const lastTimes = `max(worked_at) as "workedAt", max(failed_at) as "failedAt"`
+const atAddressesStatement = statement<Record & { address: string }>(
+  `select instance_id as "instanceId", address, worked_at as "workedAt", failed_at as "failedAt" from credential_uses
+   where tenant_id = $1 and gateway_id = $2 and address = any($3::text[]) and worked_at is not null`,
 )
-const ofAssetsStatement = statement<Record>(
-  `select ${recordColumns} from credential_uses
-   where tenant_id = $1 and asset_id = any($2::uuid[]) and worked_at is not null group by instance_id`,
+const ofAssetsStatement = statement<Record & { assetId: string }>(
+  `select instance_id as "instanceId", asset_id as "assetId", ${lastTimes} from credential_uses
+   where tenant_id = $1 and asset_id = any($2::uuid[]) and worked_at is not null group by asset_id, instance_id`,
 )
-const copiesStatement = statement<{ id: string }>(
-  `select id from credential_instances where tenant_id = $1 and asset_id = any($2::uuid[]) order by id desc`,
+const copiesStatement = statement<{ id: string; assetId: string }>(
+  `select id, asset_id as "assetId" from credential_instances
+   where tenant_id = $1 and asset_id = any($2::uuid[]) order by id desc`,
 )
-const recordsStatement = statement<Record>(
-  `select ${recordColumns} from credential_uses
+const ofInstancesStatement = statement<Record>(
+  `select instance_id as "instanceId", ${lastTimes} from credential_uses
    where tenant_id = $1 and instance_id = any($2::uuid[]) group by instance_id`,
 )
 
-type Device = { gatewayId: string; address: string; assetIds: readonly string[] }
+type Device = { address: string; assetIds: readonly string[] }
 
-/** What belongs to a device: what opened it at this address or as one of these assets, and the copies of those. */
+/** What belongs to each device: what opened it at its address or as one of its assets, and the copies of those. */
 export async function findAssociated(
   handle: Handle,
-  { gatewayId, address, assetIds }: Device,
-): Promise<Map<string, Record>> {
-  const ofAddress = await handle.rows(ofAddressStatement, gatewayId, address)
-  if (assetIds.length === 0) return latestOf(ofAddress)
-  const assets = arrayOf('uuid', assetIds)
-  const ofAssets = await handle.rows(ofAssetsStatement, assets)
-  const copies = await copiesForAsset(handle, assetIds)
-  const ofCopies = copies.length === 0 ? [] : await handle.rows(recordsStatement, arrayOf('uuid', copies))
-  const unused = copies.map((instanceId) => ({ instanceId, workedAt: null, failedAt: null }))
-  return latestOf([...unused, ...ofCopies, ...ofAssets, ...ofAddress])
+  gatewayId: string,
+  devices: readonly Device[],
+): Promise<Map<string, Record>[]> {
+  const addresses = [...new Set(devices.map(({ address }) => address))]
+  const rows = await handle.rows(atAddressesStatement, gatewayId, arrayOf('text', addresses))
+  const atAddress = Map.groupBy(rows, ({ address }) => address)
+  const ofAsset = await recordsOfAssets(handle, [...new Set(devices.flatMap(({ assetIds }) => assetIds))])
+  return devices.map(({ address, assetIds }) =>
+    latestOf([...assetIds.flatMap((id) => ofAsset.get(id) ?? []), ...(atAddress.get(address) ?? [])]),
+  )
+}
+
+async function recordsOfAssets(handle: Handle, assetIds: readonly string[]): Promise<Map<string, Record[]>> {
+  if (assetIds.length === 0) return new Map()
+  const opened = await handle.rows(ofAssetsStatement, arrayOf('uuid', assetIds))
+  const copies = await copiesForAssets(handle, assetIds)
+  const ids = copies.map(({ id }) => id)
+  const used = ids.length === 0 ? [] : await handle.rows(ofInstancesStatement, arrayOf('uuid', ids))
+  const usedById = new Map(used.map((record) => [record.instanceId, record]))
+  const ofCopies = copies.map(({ id, assetId }) => ({
+    instanceId: id,
+    workedAt: usedById.get(id)?.workedAt ?? null,
+    failedAt: usedById.get(id)?.failedAt ?? null,
+    assetId,
+  }))
+  return Map.groupBy([...ofCopies, ...opened], ({ assetId }) => assetId)
 }
 
 /** The copies that are assigned to assets, the newest first. */
-export async function copiesForAsset(handle: Handle, assetIds: readonly string[]): Promise<string[]> {
-  return (await handle.rows(copiesStatement, arrayOf('uuid', assetIds))).map(({ id }) => id)
+export function copiesForAssets(handle: Handle, assetIds: readonly string[]) {
+  return handle.rows(copiesStatement, arrayOf('uuid', assetIds))
 }
 
 function latestOf(records: readonly Record[]): Map<string, Record> {
@@ -77,19 +94,21 @@ function later(a: string | null | undefined, b: string | null): string | null {
 }
 
 const deliveredStatement = statement(
-  `insert into credential_uses (tenant_id, instance_id, gateway_id, address, job_id)
-   select $1, d.id, $2, $3, $4 from unnest($5::uuid[]) as d (id)
+  `insert into credential_uses (tenant_id, gateway_id, job_id, instance_id, address)
+   select $1, $2, $3, d.instance_id, d.address from unnest($4::uuid[], $5::text[]) as d (instance_id, address)
    on conflict (tenant_id, instance_id, gateway_id, address) do update
    set deliveries = credential_uses.deliveries + 1, job_id = excluded.job_id, delivered_at = now()`,
 )
 
-type Delivery = { gatewayId: string; address: string; jobId: string; instanceIds: readonly string[] }
+export type Given = { instanceId: string; address: string }
 
-export async function recordDelivery(
-  tx: Transaction,
-  { gatewayId, address, jobId, instanceIds }: Delivery,
-): Promise<void> {
-  await tx.run(deliveredStatement, gatewayId, address, jobId, arrayOf('uuid', instanceIds))
+type Delivery = { gatewayId: string; jobId: string; given: readonly Given[] }
+
+/** Each of what is given has to be there once, and in the order in which `lockUses` locks: else two wait for each other. */
+export async function recordDelivery(tx: Transaction, { gatewayId, jobId, given }: Delivery): Promise<void> {
+  const ids = given.map(({ instanceId }) => instanceId)
+  const addresses = given.map(({ address }) => address)
+  await tx.run(deliveredStatement, gatewayId, jobId, arrayOf('uuid', ids), arrayOf('text', addresses))
 }
 
 const lockStatement = statement<UseRow>(
@@ -98,11 +117,7 @@ const lockStatement = statement<UseRow>(
 )
 
 /** What was given to a gateway: of these instances, for these addresses. */
-export function lockUses(
-  tx: Transaction,
-  gatewayId: string,
-  uses: readonly { instanceId: string; address: string }[],
-): Promise<UseRow[]> {
+export function lockUses(tx: Transaction, gatewayId: string, uses: readonly Given[]): Promise<UseRow[]> {
   const ids = uses.map(({ instanceId }) => instanceId)
   const addresses = uses.map(({ address }) => address)
   return tx.rows(lockStatement, gatewayId, arrayOf('uuid', ids), arrayOf('text', addresses))

@@ -2,9 +2,34 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { changedFields, type Known, mergedValues, requireSendable } from './values.ts'
 
+const people = {
+  values: [
+    { name: 'a', pin: '1' },
+    { name: 'b', pin: '2' },
+  ],
+  shown: [
+    { name: 'a', pin: '***' },
+    { name: 'b', pin: '***' },
+  ],
+} as const
+
 const before: Known = {
-  values: { user: 'u', pin: '1', deep: { key: 'k', port: 1 }, list: [{ pin: 'a' }, { pin: 'b' }] },
-  shown: { user: 'u', pin: '***', deep: { key: '***', port: 1 }, list: [{ pin: '***' }, { pin: '***' }] },
+  values: {
+    people: people.values,
+    hidden: { a: 1, b: 2 },
+    user: 'u',
+    pin: '1',
+    deep: { key: 'k', port: 1 },
+    list: [{ pin: 'a' }, { pin: 'b' }],
+  },
+  shown: {
+    people: people.shown,
+    hidden: '***',
+    user: 'u',
+    pin: '***',
+    deep: { key: '***', port: 1 },
+    list: [{ pin: '***' }, { pin: '***' }],
+  },
 }
 
 describe('changed values', () => {
@@ -17,6 +42,24 @@ describe('changed values', () => {
       { list: [{ pin: '***' }, { pin: 'c' }] },
       { list: [{ pin: 'a' }, { pin: 'c' }] },
     ],
+    ['know an entry that moved', { people: [{ name: 'b', pin: '***' }] }, { people: [{ name: 'b', pin: '2' }] }],
+    [
+      'know the others beside a new entry',
+      { people: [{ name: 'c', pin: '3' }, ...people.shown] },
+      { people: [{ name: 'c', pin: '3' }, ...people.values] },
+    ],
+    [
+      'keep the secret of an entry whose name changes',
+      { people: [{ name: 'A', pin: '***' }, people.shown[1]] },
+      { people: [{ name: 'A', pin: '1' }, people.values[1]] },
+    ],
+    [
+      'do not guess which entry is meant',
+      { people: [{ name: 'x', pin: '***' }], list: [{ pin: '***' }] },
+      { people: [{ name: 'x', pin: '***' }], list: [{ pin: '***' }] },
+    ],
+    ['reach into what is hidden as a whole', { hidden: { b: 3 } }, { hidden: { a: 1, b: 3 } }],
+    ['leave out what is null in something new', { fresh: { a: null, b: { c: null } } }, { fresh: { b: {} } }],
     ['replace what is sent', { pin: '2' }, { pin: '2' }],
     ['take a placeholder at its word where nothing is hidden', { user: '***' }, { user: '***' }],
   ]
@@ -25,7 +68,10 @@ describe('changed values', () => {
   }
 
   test('lose what is sent as null', () => {
-    assert.deepEqual(mergedValues(before, { pin: null, deep: null, list: null }), { user: 'u' })
+    assert.deepEqual(
+      mergedValues({ values: { user: 'u', pin: '1', deep: {} }, shown: {} }, { pin: null, deep: null }),
+      { user: 'u' },
+    )
   })
 
   test('cannot hold the placeholder of a secret that is not there', () => {

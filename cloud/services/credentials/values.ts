@@ -21,22 +21,50 @@ export function mergedValues({ values, shown }: Known, change: PlainObject): Doc
   const merged: Document = { ...values }
   for (const [name, sent] of Object.entries(change)) {
     if (sent === null) delete merged[name]
-    else if (isObject(sent) && isObject(values[name]) && isObject(shown[name]))
-      setMember(merged, name, mergedValues({ values: values[name], shown: shown[name] }, sent))
+    else if (isObject(sent)) setMember(merged, name, mergedValues(memberOf({ values, shown }, name), sent))
     else setMember(merged, name, restored(sent, values[name], shown[name]))
   }
   return merged
 }
 
+/** What there is to merge with: something that is no object is replaced by one. */
+function memberOf({ values, shown }: Known, name: string): Known {
+  const [value, seen] = [values[name], shown[name]]
+  return { values: isObject(value) ? value : {}, shown: isObject(seen) ? seen : {} }
+}
+
 /** What is sent in place of something, with the secrets that it stands for by their placeholders. */
 function restored(sent: unknown, value: unknown, shown: unknown): unknown {
   if (sent === secretPlaceholder && shown === secretPlaceholder && value !== undefined) return value
-  if (Array.isArray(sent) && Array.isArray(value) && Array.isArray(shown))
-    return sent.map((entry, index) => restored(entry, value[index], shown[index]))
+  if (Array.isArray(sent) && Array.isArray(value) && Array.isArray(shown)) return restoredList(sent, value, shown)
   if (!isObject(sent) || !isObject(value) || !isObject(shown)) return sent
   return Object.fromEntries(
     Object.entries(sent).map(([name, inner]) => [name, restored(inner, value[name], shown[name])]),
   )
+}
+
+function restoredList(sent: readonly unknown[], values: readonly unknown[], shown: readonly unknown[]): unknown[] {
+  const before = placesBefore(sent, shown)
+  return sent.map((entry, index) => {
+    const place = before[index]
+    return place === undefined ? entry : restored(entry, values[place], shown[place])
+  })
+}
+
+/**
+ * Where each entry of a list was: the only one that is shown like that, or else the one at its place. When the list became
+ * shorter nobody can say which one that is, so it is none: no secret slips to its neighbour.
+ */
+function placesBefore(sent: readonly unknown[], shown: readonly unknown[]): (number | undefined)[] {
+  const print = (entry: unknown) => JSON.stringify(entry)
+  const told = Map.groupBy(sent, print)
+  const seen = Map.groupBy(shown.keys(), (index) => print(shown[index]))
+  const moved = sent.map((entry) => {
+    const there = seen.get(print(entry)) ?? []
+    return there.length === 1 && told.get(print(entry))?.length === 1 ? there[0] : undefined
+  })
+  const taken = new Set(moved)
+  return moved.map((place, index) => place ?? (sent.length < shown.length || taken.has(index) ? undefined : index))
 }
 
 /**
@@ -62,11 +90,16 @@ function holdsPlaceholder(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsPlaceholder)
 }
 
-/** Throws when values are larger than they may be, or hold a placeholder that stands for nothing. Tells no value. */
-export function requireSendable(values: PlainObject): void {
+/** Throws when values are nested deeper, or are more, than anybody who goes through them could take. */
+export function requireBounded(values: PlainObject): void {
   const bounds = { depth: credentialLimits.valueDepth, entries: 1_000, values: 5_000 }
   const large = outOfBounds(values, bounds)
   if (large !== undefined) throw invalidValues([{ pointer: large.pointer, code: 'too_large', detail: large.detail }])
+}
+
+/** Throws when values are larger than they may be, or hold a placeholder that stands for nothing. Tells no value. */
+export function requireSendable(values: PlainObject): void {
+  requireBounded(values)
   if (Buffer.byteLength(JSON.stringify(values)) > credentialLimits.valueBytes) {
     const detail = `are larger than ${credentialLimits.valueBytes / 1024} KiB`
     throw invalidValues([{ pointer: '', code: 'too_large', detail }])

@@ -336,6 +336,11 @@ describe('discovery', () => {
     ])
     assert.deepEqual(answer.data, results)
     assert.deepEqual([asked.assetLinkId, asked.keys], [assetLinkId, ['name', 'x']])
+    const { data: about } = await admin.jobs.listJobs({ query: { tag: `asset/${id}` } })
+    assert.deepEqual(
+      about.map(({ type, phase }) => [type, phase]),
+      [['device-info', 'finished']],
+    )
     assert.deepEqual((await admin.discovery.readProperties({ params: { id }, body: { data: { keys: [] } } })).data, [])
     await Promise.all([
       assert.rejects(admin.discovery.listSupportedProperties({ params: { id } }), {

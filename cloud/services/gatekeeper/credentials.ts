@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { credentials } from '@millwright/api/credentials.ts'
+import { credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import type { AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { inventory } from '@millwright/api/inventory.ts'
@@ -10,9 +11,6 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { recordOutside } from '../../platform/audit/audit.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { ownJob, requireGateway } from './gateway.ts'
-
-/** Selections that are made at the same time for one request; each of them opens secrets. */
-const atOnce = 8
 
 /** What a request that was refused says of itself in the audit trail. */
 const addressesTold = 20
@@ -104,16 +102,13 @@ async function choose(
     principal: { id: gatewayId, kind: 'system', name: `gateway ${caller.principal.name}` },
     request: caller.request,
   }
-  const selecting = context.peers(credentials, actor)
-  return inTurns(addresses, async (address) => {
-    const assetIds = there.get(address) ?? []
-    const { data } = await selecting.selectCredentials({
-      body: {
-        data: { jobId: wanted.jobId, gatewayId, product, address, ...(assetIds.length === 0 ? {} : { assetIds }) },
-      },
-    })
-    const chosen = data.credentials.map(({ name: _, ...credential }) => credential)
-    return { address, known: data.known, credentials: chosen }
+  const devices = addresses.map((address) => ({ address, assetIds: there.get(address) ?? [] }))
+  const { data } = await context
+    .peers(credentials, actor)
+    .selectCredentials({ body: { data: { jobId: wanted.jobId, gatewayId, product, devices } } })
+  return addresses.map((address, index) => {
+    const { known = false, credentials: chosen = [] } = data[index] ?? {}
+    return { address, known, credentials: chosen.map(({ name: _, ...credential }) => credential) }
   })
 }
 
@@ -130,16 +125,8 @@ async function assetsAt(context: Context, caller: Caller, { job, addresses }: Pl
   return new Map(data.map(({ address, assetIds }) => [address, assetIds.slice(0, assetsPerAddress)]))
 }
 
-/** More assets at one address than this are a mistake, and no reason to refuse. */
-const assetsPerAddress = 100
-
-async function inTurns<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = []
-  for (let from = 0; from < items.length; from += atOnce) {
-    results.push(...(await Promise.all(items.slice(from, from + atOnce).map(work))))
-  }
-  return results
-}
+/** More assets at one address than a question may name are a mistake, and no reason to refuse. */
+const assetsPerAddress = credentialLimits.assetsPerSelection
 
 function textsIn(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []

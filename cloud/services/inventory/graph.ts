@@ -33,7 +33,8 @@ export function startWalk(...starts: readonly Entity[]): Walk {
 
 /**
  * Takes in the relations that were found from the frontier. Each has an end in it, so whatever end is new is reached by
- * it; an end that was reached before is not gone to again, which is what makes it end in a cycle.
+ * it; an end that was reached before is not gone to again, which is what makes it end in a cycle. In the order of their
+ * ids: the same graph is the same answer, however the database came by its rows.
  */
 export function extend(
   walk: Walk,
@@ -43,7 +44,7 @@ export function extend(
   walk.depth++
   walk.frontier = []
   walk.truncated ||= cut
-  for (const row of rows) {
+  for (const row of rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
     if (walk.edges.has(row.id)) continue
     const fresh = endsOf(row).filter((end) => !walk.nodes.has(keyOf(end)))
     if (walk.nodes.size + fresh.length > bounds.nodes || walk.edges.size >= bounds.edges) {

@@ -27,3 +27,15 @@ export const locateStatement = statement<{ address: string; assetId: string }>(
 export function locate(handle: Handle, gateway: string, addresses: readonly string[]) {
   return handle.rows(locateStatement, gateway, addresses)
 }
+
+const mergedStatement = statement<{ assetId: string; mergedInto: string | null }>(
+  `select distinct on (asset_id) asset_id as "assetId", case when source_type = 'merge' then source_value end as "mergedInto"
+   from asset_history where tenant_id = $1 and asset_id = any($2::uuid[]) and change = 'deleted'
+   order by asset_id, version desc`,
+)
+
+/** What assets became part of when they were last deleted; those that were simply deleted are missing. */
+export async function findMergedInto(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(mergedStatement, ids)
+  return new Map(rows.flatMap(({ assetId, mergedInto }) => (mergedInto === null ? [] : [[assetId, mergedInto]])))
+}

@@ -91,6 +91,23 @@ describe('system events', () => {
     ])
   })
 
+  test('what became of assets is told of those that are gone', async () => {
+    const [there = '', deleted = '', merged = '', back = ''] = await written([{}, {}, {}, {}])
+    const merge = (other: string) =>
+      admin.inventory.mergeAsset({ params: { id: there }, body: { data: { other, prefer: 'this' } } })
+    await admin.inventory.deleteAssets({ body: { data: { ids: [deleted] } } })
+    await merge(merged)
+    await merge(back)
+    await hub.settle()
+    const { data: merges } = await admin.inventory.listMerges({ params: { id: there } })
+    const mergeId = merges.find(({ otherId }) => otherId === back)?.id ?? ''
+    await admin.inventory.undoMerge({ params: { id: there, mergeId } })
+    await hub.settle()
+    const never = v7()
+    const { data } = await system.findGone({ body: { data: { assets: [there, deleted, merged, back, never, never] } } })
+    assert.deepEqual(data, [{ assetId: deleted }, { assetId: merged, mergedInto: there }, { assetId: never }])
+  })
+
   test('told again, an event moves the timestamp and nothing else', async () => {
     const [gateway = '', asset = ''] = await given(2)
     const tell = () => system.recordFound({ body: { data: { gateway, assets: [asset, asset], source: 's' } } })

@@ -7,11 +7,18 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { emitAll, emitLast } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { normaliseIpv4, normaliseIpv6 } from './address.ts'
+import { findGroups } from './asset-store.ts'
 import { relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, lockAssets, putRelations } from './relation-store.ts'
-import { findRunning, locate } from './system-event-store.ts'
+import { findMergedInto, findRunning, locate } from './system-event-store.ts'
 
-type Names = 'recordFound' | 'recordLinkInstalled' | 'recordLinkRunning' | 'recordLinkStopped' | 'locateAssets'
+type Names =
+  | 'recordFound'
+  | 'recordLinkInstalled'
+  | 'recordLinkRunning'
+  | 'recordLinkStopped'
+  | 'locateAssets'
+  | 'findGone'
 
 /** Who says that links are installed or run, when the event does not say it itself. */
 export const linkEventSource = 'millwright.cdm.gateway.assetlinkdiscovery'
@@ -81,6 +88,21 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
           assetIds: (byAddress.get(written[index] ?? '') ?? []).map(({ assetId }) => assetId),
         })),
       }
+    },
+
+    /** Names what is gone, not what is there: a mistake on the way makes nobody forget anything. */
+    async findGone({ body: { data } }, caller) {
+      return database.read(caller, async (handle) => {
+        const there = await findGroups(handle, data.assets)
+        const gone = [...new Set(data.assets)].filter((id) => !there.has(id))
+        const mergedInto = await findMergedInto(handle, gone)
+        return {
+          data: gone.map((assetId) => {
+            const into = mergedInto.get(assetId)
+            return { assetId, ...(into === undefined ? {} : { mergedInto: into }) }
+          }),
+        }
+      })
     },
   }
 }

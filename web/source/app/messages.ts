@@ -40,6 +40,7 @@ export const appMessages = messages({
     goToStart: 'Go to the start page',
     tenant: 'Tenant',
     more: 'More',
+    queued: 'Accepted. It is applied in a moment.',
   },
   de: {
     skip: 'Zum Inhalt springen',
@@ -79,5 +80,6 @@ export const appMessages = messages({
     goToStart: 'Zur Startseite',
     tenant: 'Mandant',
     more: 'Mehr',
+    queued: 'Angenommen. Es wird gleich angewendet.',
   },
 })

@@ -28,8 +28,11 @@ export function graphOf({ nodes, edges }: Part): GraphData {
   }
 }
 
-/** Both together. What both have is as the first has it. */
+/** Both together. What both have is as the first has it; when that is all, it is the first: nothing is drawn anew. */
 export function joined(one: GraphData, other: GraphData): GraphData {
+  const hasAll = (all: ReadonlyMap<string, unknown>, some: ReadonlyMap<string, unknown>) =>
+    [...some.keys()].every((key) => all.has(key))
+  if (hasAll(one.nodes, other.nodes) && hasAll(one.edges, other.edges)) return one
   return { nodes: new Map([...other.nodes, ...one.nodes]), edges: new Map([...other.edges, ...one.edges]) }
 }
 

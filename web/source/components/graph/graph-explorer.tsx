@@ -24,6 +24,8 @@ type Given = {
   fates?: ReadonlyMap<string, Fate> | undefined
   /** What can be done with the selected thing. */
   actions?: (thing: GraphNode) => ReactNode
+  /** The thing that the picture is about, which always has its name. */
+  root?: string
   /** Above the list: what is shown just now, and a way back. */
   notice?: ReactNode
 }
@@ -32,7 +34,7 @@ type Given = {
  * A part of the plant as a picture, with a list beside it that has the same: who cannot see or point finds every thing
  * there, and goes from one to the next along their relations.
  */
-export function GraphExplorer({ data, selected, onSelect, emphasis, fates, actions, notice }: Given) {
+export function GraphExplorer({ data, selected, onSelect, emphasis, fates, actions, root, notice }: Given) {
   const text = useText(graphMessages)
   const [chosen, setChosen] = usePreference<Colouring>('graph.colour', 'type')
   const [only, setOnly] = useState<string>()
@@ -46,8 +48,8 @@ export function GraphExplorer({ data, selected, onSelect, emphasis, fates, actio
     return new Set(keys)
   }, [shown, emphasis, data, painting, legend])
   const look = useMemo(
-    () => ({ painting, legend, selected, emphasis: standsOut }),
-    [painting, legend, selected, standsOut],
+    () => ({ painting, legend, selected, root, emphasis: standsOut }),
+    [painting, legend, selected, root, standsOut],
   )
   const thing = selected === undefined ? undefined : data.nodes.get(selected)
   const choices = colourings.filter((each) => (each === 'change') === (fates !== undefined))

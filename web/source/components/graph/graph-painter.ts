@@ -13,6 +13,8 @@ export type Look = {
   painting: Painting
   legend: readonly LegendEntry[]
   selected: string | undefined
+  /** What the picture is about. */
+  root: string | undefined
   /** What stands out: keys of things and ids of relations; everything does without it. */
   emphasis: ReadonlySet<string> | undefined
 }
@@ -30,6 +32,8 @@ type Drawn = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
 const mostEdgeLabels = 80
 /** Arrows of many relations are specks. */
 const mostArrows = 1_500
+/** So many are seen at once: nobody has to be led to one of them. */
+const mostAtOnce = 150
 
 /** Draws a graph into an element, and keeps it while things come and go. */
 export class GraphPainter {
@@ -84,8 +88,7 @@ export class GraphPainter {
       defaultEdgeType: isLarge ? 'line' : 'arrow',
       defaultNodeType: isLarge ? 'point' : 'circle',
       hideEdgesOnMove: isLarge,
-      labelDensity: order > 200 ? 0.1 : 1,
-      labelGridCellSize: order > 200 ? 180 : 100,
+      ...labelsFor(order),
     })
     this.#sigma.setGraph(this.#graph)
     this.#settle()
@@ -95,16 +98,21 @@ export class GraphPainter {
     const isRecoloured = look.legend !== this.#look.legend
     this.#look = look
     if (isRecoloured) this.#sort()
-    this.#sigma.refresh({ skipIndexation: true, schedule: true })
+    this.#sigma.refresh({ schedule: true })
   }
 
   /** Moves the view to a thing. */
   focusOn(key: string): void {
-    const place = this.#sigma.getNodeDisplayData(key)
-    if (place === undefined) return
-    const camera = this.#sigma.getCamera()
-    const ratio = Math.min(camera.ratio, Math.max(0.08, 12 / Math.sqrt(this.#graph.order + 1)), 1)
-    camera.animate({ x: place.x, y: place.y, ratio }, { duration: motionMs() })
+    if (this.#graph.order <= mostAtOnce) return
+    // Places are those of the view only once it is drawn.
+    this.#sigma.once('afterRender', () => {
+      const place = this.#sigma.getNodeDisplayData(key)
+      if (place === undefined) return
+      const camera = this.#sigma.getCamera()
+      const ratio = Math.min(camera.ratio, Math.max(0.08, 12 / Math.sqrt(this.#graph.order + 1)), 1)
+      camera.animate({ x: place.x, y: place.y, ratio }, { duration: motionMs() })
+    })
+    this.#sigma.scheduleRender()
   }
 
   zoom(direction: 'in' | 'out' | 'all'): void {
@@ -158,6 +166,8 @@ export class GraphPainter {
     this.#worker?.terminate()
     this.#worker = undefined
     this.#events.onSettled(true)
+    if (this.#graph.order <= mostAtOnce) this.zoom('all')
+    else if (this.#look.selected !== undefined) this.focusOn(this.#look.selected)
   }
 
   #recolour(): void {
@@ -189,10 +199,11 @@ export class GraphPainter {
   }
 
   #nodeLook(key: string, attributes: NodeAttributes): Partial<NodeDisplayData> {
-    const { selected, emphasis, legend } = this.#look
+    const { selected, root, emphasis, legend } = this.#look
     const colour = legend.find(({ value }) => value === attributes.entry)?.colour
     const base = { ...attributes, color: this.#palette.colour(colour), zIndex: 1 }
     if (key === selected) return { ...base, size: attributes.size + 3, highlighted: true, forceLabel: true, zIndex: 3 }
+    if (key === root) return { ...base, size: attributes.size + 3, forceLabel: true, zIndex: 2 }
     if (emphasis === undefined) return base
     if (emphasis.has(key)) return { ...base, zIndex: 2, forceLabel: emphasis.size < 40 }
     return { ...base, color: this.#palette.faded, label: null, zIndex: 0 }
@@ -202,9 +213,10 @@ export class GraphPainter {
     const { emphasis } = this.#look
     const { edge, faded, strong } = this.#palette
     const colour = fate === undefined ? edge : this.#palette.colour(fateColours[fate])
-    const base = { label, size: fate === undefined ? 1 : 2, color: colour, zIndex: 0 }
+    const thickness = this.#graph.size > mostArrows ? 1 : 2
+    const base = { label, size: fate === undefined ? thickness : 3, color: colour, zIndex: 0 }
     if (emphasis === undefined) return base
-    if (emphasis.has(id)) return { ...base, color: fate === undefined ? strong : colour, size: 2, zIndex: 1 }
+    if (emphasis.has(id)) return { ...base, color: fate === undefined ? strong : colour, size: 3, zIndex: 1 }
     return { ...base, color: faded, label: '' }
   }
 }
@@ -241,6 +253,12 @@ function drawnFrom(data: GraphData, places: Places, { painting, legend }: Look):
 function sizesFor(things: number): { smallest: number; growth: number } {
   if (things > 1_000) return { smallest: 1.2, growth: 0.6 }
   return things > 200 ? { smallest: 3, growth: 0.8 } : { smallest: 6, growth: 1 }
+}
+
+/** The more things there are, the fewer have their name beside them. */
+function labelsFor(things: number): { labelDensity: number; labelGridCellSize: number } {
+  if (things > 500) return { labelDensity: 0.1, labelGridCellSize: 180 }
+  return things > 60 ? { labelDensity: 0.4, labelGridCellSize: 150 } : { labelDensity: 1, labelGridCellSize: 100 }
 }
 
 function degreesIn({ edges }: GraphData): Map<string, number> {

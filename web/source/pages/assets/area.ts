@@ -9,5 +9,8 @@ export const area: Area = {
   path: '/assets',
   group: 'plant',
   permissions: ['inventory_read_asset_data'],
-  routes: [{ path: '', load: async () => (await import('./assets-page.tsx')).AssetsPage }],
+  routes: [
+    { path: '', load: async () => (await import('./assets-page.tsx')).AssetsPage },
+    { path: '$id', load: async () => (await import('../asset/asset-page.tsx')).AssetPage },
+  ],
 }

@@ -17,13 +17,7 @@ export function TimeNotice({ asked: { at, with: other }, fates, change }: Given)
   if (at === undefined && other === undefined) return null
   const told = (time: string | undefined) => (time === undefined ? text.nowWord : formats.dateTime(time))
   const [earlier, later] = at === undefined || (other ?? '') < at ? [other, at] : [at, other]
-  const counts = { added: 0, removed: 0, changed: 0 }
-  for (const fate of fates?.values() ?? []) counts[fate]++
-  const said = [
-    counts.added > 0 && text.came(formats.number(counts.added)),
-    counts.removed > 0 && text.went(formats.number(counts.removed)),
-    counts.changed > 0 && text.changed(formats.number(counts.changed)),
-  ].filter(Boolean)
+  const said = fates === undefined ? [] : fatesIn(fates, text)
   return (
     <p className="page-note page-past" role="status">
       {other === undefined ? text.past(told(at)) : text.differences(told(earlier), told(later))}
@@ -33,4 +27,18 @@ export function TimeNotice({ asked: { at, with: other }, fates, change }: Given)
       </IxButton>
     </p>
   )
+}
+
+type Text = (typeof topologyMessages)['en']
+
+/** How many things and relations came, went and changed. */
+function fatesIn(fates: ReadonlyMap<string, Fate>, text: Text): string[] {
+  const words = { added: text.came, removed: text.went, changed: text.changed }
+  return (['added', 'removed', 'changed'] as const).flatMap((fate) => {
+    const keys = [...fates].filter(([, each]) => each === fate).map(([key]) => key)
+    const things = keys.filter((key) => key.includes('/')).length
+    const relations = keys.length - things
+    const what = [things > 0 && text.things(things), relations > 0 && text.countRelations(relations)].filter(Boolean)
+    return what.length === 0 ? [] : [words[fate](what.join(` ${text.and} `))]
+  })
 }

@@ -121,7 +121,12 @@ function Explorer({ topology, asked, search, change }: ExplorerGiven) {
     )
     setExtra((before) => joined(before, graphOf(answer.data)))
   }
-  const select = (thing: string | undefined) => change({ thing, show: undefined, to: undefined })
+  const select = (key: string | undefined) => {
+    change({ thing: key, show: undefined, to: undefined })
+    const thing = key === undefined ? undefined : data.nodes.get(key)
+    // Of what lies at the edge, not everything that it is related to is there yet.
+    if (thing?.type === 'asset' && thing.depth > 0) expand(thing.id)
+  }
   return (
     <GraphExplorer
       data={data}

@@ -1,0 +1,100 @@
+import { mkdir } from 'node:fs/promises'
+import { client, overHttp } from '@millwright/api/client.ts'
+import { inventory as contract } from '@millwright/api/inventory.ts'
+import { openBrowser } from '@millwright/e2e/browser.ts'
+import { consoleOf } from '@millwright/e2e/console.ts'
+import { buildConsole } from '@millwright/web/console-build.ts'
+import type { Browser, Page } from 'playwright-core'
+import type { Options } from './bench.ts'
+import { startPlatform, tokenFor, withHome } from './platform-process.ts'
+import type { Report, Row } from './report.ts'
+
+/** What benchmarks of pages share: a plant, somebody signed in, and a look at what the page was busy with. */
+
+const seed = 1
+const longestTaskMs = 100
+
+export type Open = { browser: Browser; page: Page }
+
+type Measure = (open: Open, assets: number) => Promise<Report>
+
+export function inConsole({ home, assets, relations }: Options, measure: Measure): Promise<Report> {
+  const size = { assets, relations }
+  const measureIn = async (place: string) => {
+    await buildConsole()
+    const platform = await startPlatform({ home: place })
+    try {
+      const token = await tokenFor(platform)
+      const api = client(contract, overHttp({ baseUrl: platform.url, token: () => token }))
+      const total = (await api.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
+      if (total === 0) await platform.ask({ kind: 'grow a plant', size: { ...size, seed } })
+      return await asSomebody({ baseUrl: platform.url, access: platform.access }, (open) =>
+        measure(open, total || size.assets),
+      )
+    } finally {
+      await platform.stop()
+    }
+  }
+  return home === undefined ? withHome(measureIn) : mkdir(home, { recursive: true }).then(() => measureIn(home))
+}
+
+async function asSomebody(
+  platform: Parameters<typeof consoleOf>[0],
+  measure: (open: Open) => Promise<Report>,
+): Promise<Report> {
+  const { browser } = await openBrowser()
+  try {
+    const door = consoleOf(platform, browser)
+    const { page } = await door.visit()
+    await door.enter(page)
+    return await measure({ browser, page })
+  } finally {
+    await browser.close()
+  }
+}
+
+type TraceEvent = {
+  name: string
+  ph: string
+  pid: number
+  tid: number
+  dur?: number
+  tdur?: number
+  args?: { name?: string }
+}
+
+/**
+ * Every task of the page's main thread while something is done, by the time of the processor that it took: what the
+ * machine gives to others meanwhile does not count.
+ */
+export async function tasksDuring(
+  { browser, page }: Open,
+  what: string,
+  act: (page: Page) => Promise<number>,
+): Promise<Row> {
+  await browser.startTracing(page, { categories: ['disabled-by-default-devtools.timeline', '__metadata'] })
+  const times = await act(page)
+  const { traceEvents }: { traceEvents: TraceEvent[] } = JSON.parse((await browser.stopTracing()).toString())
+  const mains = traceEvents.filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
+  const durations = traceEvents
+    .filter(({ name, pid, tid }) => name === 'RunTask' && mains.some((main) => main.pid === pid && main.tid === tid))
+    .map(({ tdur = 0 }) => tdur / 1000)
+    .toSorted((one, other) => one - other)
+  return {
+    what,
+    times,
+    'CPU ms in all': durations.reduce((sum, each) => sum + each, 0),
+    'longest task, CPU ms': durations.at(-1) ?? 0,
+    'tasks over 50': durations.filter((duration) => duration > 50).length,
+  }
+}
+
+/** Whether the page answered at once all the time. */
+export function holdsUpGoal(when: string, rows: readonly Row[]) {
+  const longest = Math.max(...rows.map((row) => Number(row['longest task, CPU ms'])))
+  return {
+    goal: `nothing holds the page up for more than ${longestTaskMs} ms ${when}`,
+    found: `${longest.toFixed(0)} ms`,
+    reached: longest <= longestTaskMs,
+  }
+}

@@ -1,0 +1,54 @@
+import type { Page } from 'playwright-core'
+import type { Options } from './bench.ts'
+import { holdsUpGoal, inConsole, tasksDuring } from './console-page.ts'
+import type { Report, Row } from './report.ts'
+
+const patienceMs = 300_000
+const turns = 10
+const chosenThings = 5
+
+/**
+ * The plant as a graph in a browser: whether the page answers while things find their places, and while somebody moves
+ * around in it. `npm run bench topology -- --assets 5000 --relations 2`.
+ */
+export function topology(options: Options): Promise<Report> {
+  return inConsole(options, async (open, assets) => {
+    const rows: Row[] = [
+      await tasksDuring(open, 'open, until every thing has its place', openGraph),
+      await tasksDuring(open, 'zoom and move', moveAround),
+      await tasksDuring(open, 'choose a thing and go back', chooseThings),
+    ]
+    return {
+      title: `topology: a graph of ${assets} assets in a browser, drawn without a graphics processor`,
+      rows,
+      goals: [holdsUpGoal('in use', rows.slice(1))],
+    }
+  })
+}
+
+async function openGraph(page: Page): Promise<number> {
+  await page.goto('/console/topology')
+  await page.locator('.graph-canvas[data-settled="true"]').waitFor({ timeout: patienceMs })
+  return 1
+}
+
+async function moveAround(page: Page): Promise<number> {
+  const picture = await page.locator('.graph-canvas').boundingBox()
+  const [x, y] = [(picture?.x ?? 0) + 300, (picture?.y ?? 0) + 200]
+  for (let turn = 0; turn < turns; turn++) {
+    await page.mouse.move(x, y)
+    await page.mouse.wheel(0, turn % 2 === 0 ? -400 : 400)
+    await page.mouse.down()
+    await page.mouse.move(x + 60, y + 40, { steps: 6 })
+    await page.mouse.up()
+  }
+  return turns
+}
+
+async function chooseThings(page: Page): Promise<number> {
+  for (let turn = 0; turn < chosenThings; turn++) {
+    await page.locator('.graph-side [role=row][data-index]').nth(turn).click()
+    await page.locator('.thing-back').click()
+  }
+  return chosenThings
+}

@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+import { assertAxeClean, consoleOf, type Door, narrow } from './console.ts'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
+
+describe('an asset and the plant around it, in a browser', () => {
+  const folder = temporaryFolder()
+  let platform: Platform
+  let browser: Browser
+  let door: Door
+  let admin: Caller
+
+  before(async () => {
+    ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path }), openBrowser()])
+    door = consoleOf(platform, browser)
+    admin = await callerOf(platform)
+  })
+
+  after(async () => {
+    await browser?.close()
+    await platform?.[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+  })
+
+  async function given(asset: Record<string, unknown>): Promise<string> {
+    const { data } = await admin.inventory.createAsset({
+      headers: { prefer: 'wait=20' },
+      body: { data: { asset: { functional_object_type: 'Device', ...asset } } },
+    })
+    return (data.detail?.result as { assetId: string } | undefined)?.assetId ?? assert.fail('it was not made')
+  }
+
+  const named = (name: string, mac: string) =>
+    given({ name, asset_identifiers: [{ asset_identifier_type: 'MacIdentifier', mac_address: mac }] })
+
+  const relate = (from: string, predicate: string, to: string) =>
+    admin.inventory.createRelation({
+      body: { data: { subject: { type: 'asset', id: from }, predicate, object: { type: 'asset', id: to } } },
+    })
+
+  const things = (page: Page) => page.getByRole('grid', { name: 'Things in the graph' })
+
+  test('is related to another, which the graph shows, and shows in the past when that is over', async () => {
+    const id = await named('Conveyor drive', '02:00:00:00:00:01')
+    await named('Cell controller', '02:00:00:00:00:02')
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: `/assets/${id}` })
+    await page.getByRole('tab', { name: 'Relations' }).click()
+    await page.getByText('It is not related to anything').waitFor()
+    await page.getByRole('button', { name: 'Add relation' }).click()
+    await page.getByRole('button', { name: 'Relate', exact: true }).click()
+    await page.getByText('Say what the relation is.').waitFor()
+    await page.getByRole('combobox', { name: 'Relation' }).fill('is_controlled_by')
+    await page.getByRole('combobox', { name: 'Related to' }).fill('cell contr')
+    await page.getByRole('option', { name: 'Cell controller' }).click()
+    await page.getByRole('button', { name: 'Relate', exact: true }).click()
+
+    await things(page).getByText('Cell controller').waitFor()
+    await page.locator('.graph-canvas[data-relations="1"]').waitFor()
+    const { data } = await admin.inventory.readGraph({ params: { id }, query: {} })
+    const relatedAt = Date.parse(data.edges[0]?.createdTimestamp ?? '')
+
+    await page.getByRole('button', { name: /^Delete relation: is_controlled_by Cell controller/ }).click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByText('It is not related to anything').waitFor()
+
+    const slider = page.getByRole('slider', { name: 'Time' })
+    await page.waitForFunction(
+      (time) => Number((document.querySelector('.time-track input') as HTMLInputElement).max) > time,
+      relatedAt + 50,
+    )
+    await slider.fill(String(relatedAt + 1))
+    await page.getByText('Nothing can be changed in the past.').waitFor()
+    await things(page).getByText('Cell controller').waitFor()
+    assert.match(page.url(), /at=20/)
+    assert.equal(await page.getByRole('button', { name: 'Add relation' }).count(), 0)
+    await page.getByRole('button', { name: 'Back to now' }).click()
+    await page.getByText('It is not related to anything').waitFor()
+    await context.close()
+  })
+
+  test('is changed where it stands, decided on and deleted, and its history tells it', async () => {
+    await admin.inventory.createCustomProperty({ body: { data: { name: 'inspected', data_type: 'date' } } })
+    const id = await named('Old panel', '02:00:00:00:00:03')
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: `/assets/${id}` })
+    await page.getByRole('button', { name: 'Change inspected' }).click()
+    await page.getByLabel('inspected').fill('2026-03-01')
+    await page.keyboard.press('Enter')
+    await page.getByText('2026-03-01').waitFor()
+    await page.getByRole('button', { name: 'Onboard' }).click()
+    await page.locator('.page-header').getByText('onboarded').waitFor()
+    await page.getByRole('tab', { name: 'History' }).click()
+    await page.getByRole('cell', { name: 'regarded' }).waitFor()
+
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Delete…' }).click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByRole('heading', { name: 'Assets', level: 1 }).waitFor()
+    await page.goto(`/console/assets/${id}`)
+    await page.getByText('This asset was deleted').waitFor()
+    await page.getByRole('button', { name: 'See it as it was before' }).click()
+    await page.getByText('2026-03-01').waitFor()
+    await context.close()
+  })
+
+  test('is made one with its twin, and two again', async () => {
+    const macs = ['02:00:00:00:04:01', '02:00:00:00:04:02']
+    const id = await named('Press', macs[0] ?? '')
+    await named('Press again', macs[1] ?? '')
+    const asset_identifiers = macs.map((mac_address) => ({ asset_identifier_type: 'MacIdentifier', mac_address }))
+    await given({ asset_identifiers })
+    const { data } = await admin.inventory.listDuplicates({ query: { asset: id } })
+    const other = data[0]?.asset.id === id ? data[0]?.other : data[0]?.asset
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: `/assets/${id}?tab=identity` })
+    await page.getByRole('link', { name: other?.name ?? '' }).waitFor()
+    await page.getByRole('button', { name: 'Merge…', exact: true }).click()
+    await page.getByRole('button', { name: 'Merge', exact: true }).click()
+    await page.getByText('Merged into this asset').waitFor()
+    await page.getByText('Nothing suggests that this asset is there twice.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('undone', { exact: true }).waitFor()
+    assert.equal(
+      (await admin.inventory.readAsset({ params: { id: other?.id ?? '' }, query: {} })).data.name,
+      other?.name,
+    )
+    await context.close()
+  })
+
+  test('hangs together with others in the topology: path, impact, and as it was', async () => {
+    const [a, b, c] = await Promise.all([
+      named('Rack', '02:00:00:00:01:01'),
+      named('Module', '02:00:00:00:01:02'),
+      named('Sensor', '02:00:00:00:01:03'),
+    ])
+    const before = new Date().toISOString()
+    await relate(b, 'is_module_of', a)
+    await relate(c, 'is_connected_to', b)
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: '/topology' })
+    await things(page).getByText('Rack').click()
+    await page.getByRole('heading', { name: 'Rack', level: 2 }).waitFor()
+    await page.getByRole('button', { name: 'What hangs on it' }).click()
+    await page.getByText('2 things hang on Rack.').waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Path to…' }).click()
+    await page.getByRole('combobox', { name: 'To which asset?' }).fill('sensor')
+    await page.getByRole('option', { name: 'Sensor' }).click()
+    await page.getByRole('button', { name: 'Show path' }).click()
+    await page.getByText('From Rack to Sensor').waitFor()
+    assert.deepEqual(await page.locator('.path-steps > li').allInnerTexts(), [
+      'Rack\n↑ is_module_of',
+      'Module\n↑ is_connected_to',
+      'Sensor',
+    ])
+    await assertAxeClean(page, 'topology')
+    await page.goto(`/console/topology?with=${encodeURIComponent(before)}`)
+    await page.getByText('2 relations came').waitFor()
+    await context.close()
+  })
+
+  test('scripts planted in every field of an asset are never interpreted', async () => {
+    const evil = (where: string) =>
+      `<img src=x onerror="globalThis.planted='${where}'"><script>planted()</script>${where}`
+    const { data: property } = await admin.inventory.createCustomProperty({
+      body: { data: { name: evil('property') } },
+    })
+    const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: evil('group') } } })
+    const id = await given({
+      name: evil('name'),
+      description: evil('description'),
+      access_group: group.name,
+      asset_identifiers: [
+        { asset_identifier_type: 'MacIdentifier', mac_address: '02:00:00:00:02:01' },
+        {
+          asset_identifier_type: 'ProductInstanceIdentifier',
+          vendor: evil('vendor'),
+          article_number: evil('article'),
+          serial_number: evil('serial'),
+        },
+      ],
+      product_instance_information: {
+        serial_number: evil('serial'),
+        manufacturer_product: {
+          manufacturer: { name: evil('maker') },
+          product_id: evil('product'),
+          product_name: evil('product name'),
+          product_family: evil('family'),
+          product_version: evil('version'),
+        },
+      },
+      connection_points: [
+        {
+          connection_point_type: 'EthernetPort',
+          mac_address: '02:00:00:00:02:01',
+          id: evil('point'),
+          name: evil('port'),
+        },
+      ],
+      software_components: [
+        {
+          software_component_type: 'SoftwareArtifactComponent',
+          artifact: {
+            functional_object_type: 'SoftwareArtifact',
+            name: evil('software'),
+            is_firmware: true,
+            asset_identifiers: [
+              {
+                asset_identifier_type: 'SoftwareIdentifier',
+                name: evil('firmware'),
+                version: evil('firmware version'),
+              },
+            ],
+          },
+        },
+      ],
+      location: [{ location_type: 'Okz', location_identifier: evil('place') }],
+      instance_annotations: [{ key: evil('key'), value: evil('value') }],
+    })
+    const headers = { prefer: 'wait=20' }
+    await admin.inventory.setResponsible({ params: { id }, headers, body: { data: { responsible: evil('person') } } })
+    await admin.inventory.setPropertyValues({
+      headers,
+      body: { data: [{ asset_id: id, key: property.key, value: evil('property value') }] },
+    })
+    await relate(id, evil('predicate'), await named('Neighbour', '02:00:00:00:02:02'))
+
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: '/assets' })
+    const harmless = async (where: string) => {
+      const found = await page.evaluate(() => ({
+        ran: (globalThis as { planted?: string }).planted,
+        images: document.querySelectorAll('img[src="x"]').length,
+        scripts: [...document.scripts].filter((script) => script.textContent?.includes('planted')).length,
+      }))
+      assert.deepEqual(found, { ran: undefined, images: 0, scripts: 0 }, where)
+    }
+    for (const path of ['/assets', '/inbox']) {
+      await page.goto(`/console${path}`)
+      await page.getByText(evil('name')).first().waitFor()
+      await harmless(path)
+    }
+    for (const [tab, shown] of [
+      ['overview', 'value'],
+      ['relations', 'predicate'],
+      ['identity', 'vendor'],
+      ['history', 'name'],
+      ['device', 'name'],
+      ['jobs', 'name'],
+    ] as const) {
+      await page.goto(`/console/assets/${id}?tab=${tab}`)
+      await page.getByText(evil(shown)).first().waitFor()
+      await harmless(tab)
+    }
+    await page.goto(`/console/assets/${id}?tab=history`)
+    await page.getByRole('group').last().locator('summary').click()
+    await page.getByRole('cell', { name: evil('description') }).waitFor()
+    await harmless('history')
+    await page.goto('/console/topology')
+    await things(page).getByText(evil('name')).click()
+    await page.getByRole('heading', { name: evil('name'), level: 2 }).waitFor()
+    await page.getByRole('combobox', { name: 'Colour by' }).selectOption('manufacturer')
+    await page.getByRole('button', { name: evil('maker') }).waitFor()
+    await page.locator('.graph-canvas[data-settled="true"]').waitFor()
+    await harmless('topology')
+    await context.close()
+  })
+
+  test('everybody can use it, in light and dark, on a desk and on a phone', async () => {
+    const id = await named(
+      'A device with a name that is as long as names of devices are in plants that grew',
+      '02:00:00:00:03:01',
+    )
+    await relate(id, 'is_part_of', await named('A line', '02:00:00:00:03:02'))
+    for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark', viewport: narrow }] as const) {
+      const { context, page } = await door.visit(options)
+      await door.enter(page, { path: `/assets/${id}` })
+      for (const tab of ['Overview', 'Relations', 'Identity', 'Credentials', 'History', 'Jobs']) {
+        await page.getByRole('tab', { name: tab }).click()
+        await page.getByRole('tabpanel').locator('.card, .graph, .history, .empty-state').first().waitFor()
+        await assertAxeClean(page, `${tab}, ${options.colorScheme}`)
+      }
+      await page.goto('/console/topology')
+      await things(page).getByText('A line').waitFor()
+      await assertAxeClean(page, `topology, ${options.colorScheme}`)
+      await context.close()
+    }
+  })
+
+  test('no page broke its own policy, threw, or asked anybody else for anything', () => {
+    assert.deepEqual(door.offences, [])
+  })
+})

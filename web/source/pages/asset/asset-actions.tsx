@@ -1,0 +1,120 @@
+import { IxButton } from '@siemens/ix-react'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { useApi } from '../../app/visit.tsx'
+import { useInventoryWrite, waitHeaders } from '../../app/writes.ts'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { SelectField } from '../../components/fields.tsx'
+import { MenuButton, type MenuEntry } from '../../components/menu-button.tsx'
+import { ProblemMessage } from '../../components/problem-message.tsx'
+import { type Asset, nameOf, textAt } from '../assets/asset.ts'
+import { useAccessGroups } from './asset-data.ts'
+import { assetMessages } from './messages.ts'
+
+type State = 'regarded' | 'ignored' | 'unknown'
+
+/** What can be done with an asset as a whole. */
+export function AssetActions({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const [asking, setAsking] = useState<'move' | 'delete'>()
+  const [failure, setFailure] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const state = textAt(asset, 'management_state/state_value')
+  const become = async (next: State) => {
+    const done = { regarded: text.onboarded, ignored: text.ignored, unknown: text.restored }[next]
+    const body = { data: { state_value: next } }
+    setBusy(true)
+    setFailure(undefined)
+    await write(api.inventory.setManagementState({ params: { id: asset.id }, headers: waitHeaders, body }), done).catch(
+      setFailure,
+    )
+    setBusy(false)
+  }
+  const entries: MenuEntry[] = [
+    ...(state === 'unknown' ? [] : [item(text.restore, () => become('unknown'))]),
+    item(text.move, () => setAsking('move')),
+    { kind: 'line' },
+    item(text.delete, () => setAsking('delete')),
+  ]
+  return (
+    <>
+      {state !== 'regarded' && (
+        <IxButton loading={isBusy} onClick={() => become('regarded')}>
+          {text.onboard}
+        </IxButton>
+      )}
+      {state !== 'ignored' && (
+        <IxButton variant="secondary" disabled={isBusy} onClick={() => become('ignored')}>
+          {text.ignore}
+        </IxButton>
+      )}
+      <MenuButton label={text.more} entries={entries} isAtEnd />
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+      {asking === 'move' && <MoveDialog asset={asset} onClose={() => setAsking(undefined)} />}
+      {asking === 'delete' && <DeleteDialog asset={asset} onClose={() => setAsking(undefined)} />}
+    </>
+  )
+}
+
+function item(label: string, onSelect: () => void): MenuEntry {
+  return { kind: 'item', label, onSelect }
+}
+
+type DialogGiven = { asset: Asset; onClose: () => void }
+
+function MoveDialog({ asset, onClose }: DialogGiven) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const groups = useAccessGroups()
+  const current = textAt(asset, 'access_group')
+  const [chosen, setChosen] = useState<string>()
+  const value = chosen ?? groups.find(({ name }) => name === current)?.id ?? ''
+  const body = { data: { access_group: value } }
+  return (
+    <ConfirmDialog
+      title={text.moveTitle}
+      action={text.moveVerb}
+      onClose={onClose}
+      onConfirm={() =>
+        write(api.inventory.setAccessGroup({ params: { id: asset.id }, headers: waitHeaders, body }), text.moved)
+      }
+    >
+      <div className="form">
+        <p>{text.moveText}</p>
+        <SelectField
+          label={text.accessGroup}
+          value={value}
+          onChange={setChosen}
+          choices={groups.map(({ id, name }) => ({ value: id, label: name }))}
+        />
+      </div>
+    </ConfirmDialog>
+  )
+}
+
+function DeleteDialog({ asset, onClose }: DialogGiven) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const navigate = useNavigate()
+  const remove = async () => {
+    const deleting = api.inventory.deleteAssets({ headers: waitHeaders, body: { data: { ids: [asset.id] } } })
+    await deleting.then(() => navigate({ to: '/assets' }))
+    await write(deleting, text.deleted)
+  }
+  return (
+    <ConfirmDialog
+      title={text.deleteTitle(nameOf(asset))}
+      action={text.deleteVerb}
+      isDangerous
+      onClose={onClose}
+      onConfirm={remove}
+    >
+      <p>{text.deleteText}</p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,41 @@
+import { useQuery } from '@tanstack/react-query'
+import { useOperationQuery } from '../../app/queries.ts'
+import { useRights } from '../../app/visit.tsx'
+import { type Asset, textAt } from '../assets/asset.ts'
+
+/** Events that make what is shown of an asset old. */
+export const assetEvents = ['inventory.asset']
+export const relationEvents = ['inventory.relation', 'inventory.asset']
+
+/** An asset, now or at a time. */
+export function useAsset(id: string, at: string | undefined) {
+  const query = useOperationQuery()
+  return useQuery({
+    ...query(
+      ['inventory', 'readAsset'],
+      { params: { id }, query: at === undefined ? {} : { at } },
+      { live: assetEvents },
+    ),
+    select: ({ data }) => data as Asset,
+    placeholderData: (before) => before,
+  })
+}
+
+/** The latest entries of its history: also of an asset that is gone. */
+export function useLatestHistory(id: string) {
+  const query = useOperationQuery()
+  return useQuery(query(['inventory', 'readHistory'], { params: { id }, query: { limit: 100 } }, { live: assetEvents }))
+}
+
+export function useAccessGroups() {
+  const query = useOperationQuery()
+  return useQuery(query(['authorization', 'listAccessGroups'], { query: { limit: 100 } })).data?.data ?? []
+}
+
+/** Whether to offer changes: in the access group of the asset where it is known, else anywhere. */
+export function useMayWrite(asset: Asset | undefined): boolean {
+  const rights = useRights()
+  const name = textAt(asset, 'access_group')
+  const group = useAccessGroups().find((each) => each.name === name)
+  return rights.may('inventory_write_asset_data', group?.id)
+}

@@ -1,0 +1,132 @@
+import { iconProductManagement } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { Link, useParams } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense } from 'react'
+import { isFailure } from '../../app/failure.ts'
+import { useLanguage, useText } from '../../app/language-context.tsx'
+import { useSearchState } from '../../app/search.ts'
+import { useRights } from '../../app/visit.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { PageHeader } from '../../components/page-header.tsx'
+import { usePageTitle } from '../../components/page-title.ts'
+import { QueryState } from '../../components/query-state.tsx'
+import { Tabs } from '../../components/tabs.tsx'
+import { Time } from '../../components/time.tsx'
+import { Waiting } from '../../components/waiting.tsx'
+import { type Asset, nameOf, textAt } from '../assets/asset.ts'
+import { StateChip } from '../assets/asset-cells.tsx'
+import { AssetActions } from './asset-actions.tsx'
+import { useAsset, useLatestHistory, useMayWrite } from './asset-data.ts'
+import { assetMessages } from './messages.ts'
+import { Overview } from './overview.tsx'
+import { TimeBar } from './time-bar.tsx'
+import './asset.css'
+
+const Relations = lazy(async () => ({ default: (await import('./relations.tsx')).Relations }))
+const Identity = lazy(async () => ({ default: (await import('./identity.tsx')).Identity }))
+const Device = lazy(async () => ({ default: (await import('./device.tsx')).Device }))
+const Credentials = lazy(async () => ({ default: (await import('./credentials.tsx')).Credentials }))
+const History = lazy(async () => ({ default: (await import('./history.tsx')).History }))
+const Jobs = lazy(async () => ({ default: (await import('./jobs.tsx')).Jobs }))
+
+const tabs = ['overview', 'relations', 'identity', 'device', 'credentials', 'history', 'jobs'] as const
+type TabId = (typeof tabs)[number]
+
+/** Everything about one asset, now and before. */
+export function AssetPage() {
+  const { id = '' } = useParams({ strict: false })
+  const [search] = useSearchState<'at'>()
+  const asset = useAsset(id, search.at)
+  if (asset.isError && isFailure(asset.error, 'not_found') && search.at === undefined)
+    return <Gone id={id} asset={asset} />
+  return (
+    <QueryState query={asset}>
+      {(data) => <Shown key={id} asset={data} at={search.at} isPending={asset.isPlaceholderData} />}
+    </QueryState>
+  )
+}
+
+/** An asset that was deleted is still there in the past; of any other there is nothing to tell. */
+function Gone({ id, asset }: { id: string; asset: ReturnType<typeof useAsset> }) {
+  const text = useText(assetMessages)
+  const [, change] = useSearchState<'at'>()
+  const history = useLatestHistory(id)
+  const last = history.data?.data[0]
+  usePageTitle(text.gone)
+  if (history.isPending) return <Waiting />
+  if (last?.change !== 'deleted') return <QueryState query={asset}>{() => null}</QueryState>
+  const before = new Date(Date.parse(last.time) - 1).toISOString()
+  return (
+    <>
+      <PageHeader title={textAt(last.before, 'name') || id} above={<Link to="/assets">{text.assets}</Link>} />
+      <EmptyState icon={iconProductManagement} title={text.gone}>
+        <p>
+          {text.goneBy(last.principalName)}, <Time at={last.time} />
+        </p>
+        <IxButton variant="secondary" onClick={() => change({ at: before })}>
+          {text.lookBack}
+        </IxButton>
+      </EmptyState>
+    </>
+  )
+}
+
+type Given = { asset: Asset; at: string | undefined; isPending: boolean }
+
+function Shown({ asset, at, isPending }: Given) {
+  const text = useText(assetMessages)
+  const language = useLanguage()
+  const rights = useRights()
+  const [search, change] = useSearchState<'tab' | 'at'>()
+  const mayWrite = useMayWrite(asset) && at === undefined
+  usePageTitle(nameOf(asset))
+  const offered = tabs.filter((tab) => {
+    if (tab === 'credentials') return rights.may('glb_credential_read')
+    return tab !== 'jobs' || rights.may('glb_jobs_read')
+  })
+  const chosen = offered.find((tab) => tab === search.tab) ?? 'overview'
+  const product = ['manufacturer_product/manufacturer/name', 'manufacturer_product/product_name']
+    .map((path) => textAt(asset, `product_instance_information/${path}`))
+    .filter((part) => part !== '')
+  return (
+    <div className="asset" aria-busy={isPending}>
+      <PageHeader
+        title={nameOf(asset)}
+        above={<Link to="/assets">{text.assets}</Link>}
+        subtitle={
+          <span className="asset-line">
+            {product.join(' · ')}
+            {['management_state/state_value', 'reachability_state/state_value'].map((path) => (
+              <StateChip key={path} path={path} value={textAt(asset, path)} language={language} />
+            ))}
+          </span>
+        }
+        actions={mayWrite && <AssetActions asset={asset} />}
+      />
+      <TimeBar asset={asset} at={at} onChange={(time) => change({ at: time })} />
+      <Tabs
+        label={text.views}
+        tabs={offered.map((tab) => ({ id: tab, label: text[tab] }))}
+        chosen={chosen}
+        onChoose={(tab) => change({ tab: tab === 'overview' ? undefined : tab })}
+      >
+        <Suspense fallback={<Waiting />}>{viewOf(chosen, { asset, at, mayWrite })}</Suspense>
+      </Tabs>
+    </div>
+  )
+}
+
+export type ViewGiven = { asset: Asset; at: string | undefined; mayWrite: boolean }
+
+function viewOf(tab: TabId, given: ViewGiven): ReactNode {
+  const views: Record<TabId, (given: ViewGiven) => ReactNode> = {
+    overview: (each) => <Overview {...each} />,
+    relations: (each) => <Relations {...each} />,
+    identity: (each) => <Identity {...each} />,
+    device: ({ asset }) => <Device id={asset.id} />,
+    credentials: ({ asset }) => <Credentials id={asset.id} />,
+    history: ({ asset }) => <History id={asset.id} />,
+    jobs: ({ asset }) => <Jobs asset={asset} />,
+  }
+  return views[tab](given)
+}

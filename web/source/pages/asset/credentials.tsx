@@ -1,0 +1,156 @@
+import type { AssetCredentialInstance } from '@millwright/api/credentials-shapes.ts'
+import { iconKey } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { SelectField } from '../../components/fields.tsx'
+import { PagedTable } from '../../components/paged-table.tsx'
+import { StatusChip } from '../../components/status-chip.tsx'
+import { Time } from '../../components/time.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { assetMessages } from './messages.ts'
+
+/** What opens a device: names and whether it worked, never a secret. */
+export function Credentials({ id }: { id: string }) {
+  const text = useText(assetMessages)
+  const mayWrite = useMay('glb_credential_write')
+  const [isAssigning, setAssigning] = useState(false)
+  const [leaving, setLeaving] = useState<AssetCredentialInstance>()
+  const paged = usePaged(['credentials', 'listAssetInstances'], { params: { assetId: id } }, { live: ['credentials'] })
+  return (
+    <>
+      <div className="view-head">
+        <p className="quiet">{text.credentialsHint}</p>
+        {mayWrite && <IxButton onClick={() => setAssigning(true)}>{text.assign}</IxButton>}
+      </div>
+      <PagedTable
+        label={text.credentials}
+        paged={paged}
+        idOf={(instance) => instance.id}
+        columns={[
+          { id: 'name', header: text.credential, width: 220, cell: (each) => <InstanceLink instance={each} /> },
+          { id: 'for', header: text.forLink, width: 200, cell: (each) => each.resourceIdentifier },
+          {
+            id: 'how',
+            header: text.how,
+            width: 140,
+            cell: (each) => <StatusChip tone="info">{each.assigned ? text.isAssigned : text.opened}</StatusChip>,
+          },
+          {
+            id: 'worked',
+            header: text.lastWorked,
+            width: 180,
+            cell: (each) => <Latest of={each} which="lastWorkedTimestamp" />,
+          },
+          {
+            id: 'failed',
+            header: text.lastFailed,
+            width: 180,
+            cell: (each) => <Latest of={each} which="lastFailedTimestamp" />,
+          },
+          {
+            id: 'leave',
+            header: text.actions,
+            width: 130,
+            cell: (each) =>
+              mayWrite &&
+              each.assigned && (
+                <IxButton variant="tertiary" onClick={() => setLeaving(each)}>
+                  {text.unassign}
+                </IxButton>
+              ),
+          },
+        ]}
+        empty={
+          <EmptyState icon={iconKey} title={text.noCredentials}>
+            <p>{text.noCredentialsHint}</p>
+          </EmptyState>
+        }
+      />
+      {isAssigning && <AssignDialog id={id} onClose={() => setAssigning(false)} />}
+      {leaving !== undefined && <UnassignDialog id={id} instance={leaving} onClose={() => setLeaving(undefined)} />}
+    </>
+  )
+}
+
+function InstanceLink({ instance }: { instance: AssetCredentialInstance }) {
+  return (
+    <Link to="/credentials/$id" params={{ id: instance.copiedFrom ?? instance.id }}>
+      {instance.name}
+    </Link>
+  )
+}
+
+type Which = 'lastWorkedTimestamp' | 'lastFailedTimestamp'
+
+function Latest({ of, which }: { of: AssetCredentialInstance; which: Which }) {
+  const latest = of.associations
+    .map((each) => each[which] ?? '')
+    .toSorted()
+    .at(-1)
+  return <Time at={latest || undefined} />
+}
+
+function useRenew(): () => Promise<void> {
+  const queryClient = useQueryClient()
+  return () => queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
+}
+
+function AssignDialog({ id, onClose }: { id: string; onClose: () => void }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const renew = useRenew()
+  const query = useOperationQuery()
+  const [chosen, setChosen] = useState<string>()
+  const offered =
+    useQuery(query(['credentials', 'listInstances'], { query: { purpose: 'monitoring', assigned: false, limit: 100 } }))
+      .data?.data ?? []
+  const instanceId = chosen ?? offered[0]?.id
+  const assign = async () => {
+    if (instanceId === undefined) throw new Error(text.noneToAssign)
+    await api.credentials.assignInstance({ params: { assetId: id, instanceId } })
+    toldDone(text.assigned)
+    await renew()
+  }
+  return (
+    <ConfirmDialog title={text.assignTitle} action={text.assign} onClose={onClose} onConfirm={assign}>
+      {offered.length === 0 ? (
+        <p>
+          {text.noneToAssign} <Link to="/credentials">{text.toCredentials}</Link>
+        </p>
+      ) : (
+        <SelectField
+          label={text.assignWhich}
+          value={instanceId ?? ''}
+          onChange={setChosen}
+          choices={offered.map((each) => ({ value: each.id, label: `${each.name} (${each.resourceIdentifier})` }))}
+        />
+      )}
+    </ConfirmDialog>
+  )
+}
+
+type UnassignGiven = { id: string; instance: AssetCredentialInstance; onClose: () => void }
+
+function UnassignDialog({ id, instance, onClose }: UnassignGiven) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const renew = useRenew()
+  const unassign = async () => {
+    await api.credentials.unassignInstance({ params: { assetId: id, instanceId: instance.id } })
+    toldDone(text.unassigned)
+    await renew()
+  }
+  return (
+    <ConfirmDialog title={text.unassignTitle} action={text.unassign} isDangerous onClose={onClose} onConfirm={unassign}>
+      <p>{text.unassignText(instance.name)}</p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,85 @@
+import { iconRefresh } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { isFailure } from '../../app/failure.ts'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
+import { Card } from '../../components/card.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { JsonView } from '../../components/json-view.tsx'
+import { ProblemMessage } from '../../components/problem-message.tsx'
+import { Waiting } from '../../components/waiting.tsx'
+import { told } from './differences.ts'
+import { assetMessages } from './messages.ts'
+
+/** As many as one question may have. */
+const mostKeys = 256
+
+/** What the device itself says at this moment: asked through its link when somebody looks. */
+export function Device({ id }: { id: string }) {
+  const text = useText(assetMessages)
+  const formats = useFormats()
+  const api = useApi()
+  const query = useOperationQuery()
+  const mayDiscover = useMay('glb_discovery_run')
+  const supported = useQuery({
+    ...query(['discovery', 'listSupportedProperties'], { params: { id } }),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  })
+  const keys = supported.data?.data.map(({ key }) => key).slice(0, mostKeys) ?? []
+  const values = useQuery({
+    queryKey: keyOf('discovery', 'readProperties', { id, keys }),
+    queryFn: () => api.discovery.readProperties({ params: { id }, body: { data: { keys } } }),
+    enabled: keys.length > 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  })
+  const failure = supported.error ?? values.error
+  const again = () => (supported.data === undefined ? supported.refetch() : values.refetch())
+  if (isFailure(failure, 'no_device_link')) {
+    return (
+      <EmptyState title={text.noLink}>
+        <p>{text.noLinkHint}</p>
+        {mayDiscover && <Link to="/discovery">{text.toDiscovery}</Link>}
+      </EmptyState>
+    )
+  }
+  if (failure !== null) return <ProblemMessage failure={failure} onRetry={again} />
+  if (supported.data?.data.length === 0) return <EmptyState title={text.noProperties} />
+  if (values.data === undefined) return <Waiting label={text.asking} />
+  return (
+    <div className="live">
+      <Card
+        title={text.readAt(formats.dateTime(new Date(values.dataUpdatedAt).toISOString()))}
+        actions={
+          <IxButton variant="secondary" icon={iconRefresh} loading={values.isFetching} onClick={again}>
+            {text.askDevice}
+          </IxButton>
+        }
+      >
+        <Facts
+          facts={values.data.data.map((each) => ({
+            name: each.key,
+            value:
+              'error' in each ? (
+                <span className="field-error">
+                  {each.error.name}: {each.error.description}
+                </span>
+              ) : (
+                <LiveValue value={each.value} />
+              ),
+          }))}
+        />
+      </Card>
+    </div>
+  )
+}
+
+/** Only what is structured needs to be opened. */
+function LiveValue({ value }: { value: unknown }) {
+  return typeof value === 'object' && value !== null ? <JsonView value={value} depth={1} /> : told(value)
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { differencesOf, told } from './differences.ts'
+
+test('tells fields that came, went and became others, however deep', () => {
+  const before = { name: 'a', product: { id: '1', version: '2' }, points: [{ ip: 'x' }], gone: true }
+  const after = { name: 'b', product: { id: '1', version: '3' }, points: [{ ip: 'x' }, { ip: 'y' }], come: 1 }
+  assert.deepEqual(differencesOf(before, after), [
+    { field: 'name', before: 'a', after: 'b' },
+    { field: 'product/version', before: '2', after: '3' },
+    { field: 'points/1', before: undefined, after: { ip: 'y' } },
+    { field: 'gone', before: true, after: undefined },
+    { field: 'come', before: undefined, after: 1 },
+  ])
+})
+
+test('does not tell times that change with everything, nor null for missing', () => {
+  const before = { state: { value: 'a', state_timestamp: 1 }, last_modified_timestamp: 1, empty: null }
+  const after = { state: { value: 'a', state_timestamp: 2 }, last_modified_timestamp: 2 }
+  assert.deepEqual(differencesOf(before, after), [])
+})
+
+test('of something that came or went as a whole, tells all of it', () => {
+  assert.deepEqual(differencesOf(null, { name: 'a' }), [{ field: 'name', before: undefined, after: 'a' }])
+  assert.deepEqual(differencesOf({ name: 'a' }, null), [{ field: 'name', before: 'a', after: undefined }])
+})
+
+test('values are told as text', () => {
+  assert.deepEqual([told(undefined), told(null), told('<b>'), told({ a: 1 })], ['–', '–', '<b>', '{"a":1}'])
+})

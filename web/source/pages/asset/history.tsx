@@ -1,0 +1,86 @@
+import { IxButton } from '@siemens/ix-react'
+import { useMemo } from 'react'
+import type { Output } from '../../app/api.ts'
+import { useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { useSearchState } from '../../app/search.ts'
+import { ProblemMessage } from '../../components/problem-message.tsx'
+import { Time } from '../../components/time.tsx'
+import { Waiting } from '../../components/waiting.tsx'
+import { assetEvents } from './asset-data.ts'
+import { differencesOf, told } from './differences.ts'
+import { assetMessages } from './messages.ts'
+
+type Entry = Output<'inventory', 'readHistory'>['data'][number]
+
+/** Who changed what and when, field by field; the latest first. */
+export function History({ id }: { id: string }) {
+  const text = useText(assetMessages)
+  const paged = usePaged(['inventory', 'readHistory'], { params: { id } }, { live: assetEvents })
+  if (paged.error !== null) return <ProblemMessage failure={paged.error} onRetry={paged.retry} />
+  if (paged.isWaiting) return <Waiting />
+  if (paged.rows.length === 0) return <p className="quiet">{text.noHistory}</p>
+  return (
+    <>
+      <ol className="history">
+        {paged.rows.map((entry, index) => (
+          <HistoryEntry key={entry.version} entry={entry} isOpen={index === 0} />
+        ))}
+      </ol>
+      {paged.rows.length < paged.total && (
+        <IxButton variant="secondary" onClick={paged.next}>
+          {text.moreHistory}
+        </IxButton>
+      )}
+    </>
+  )
+}
+
+function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
+  const text = useText(assetMessages)
+  const [, change] = useSearchState<'at'>()
+  const differences = useMemo(() => differencesOf(entry.before, entry.after), [entry])
+  const word = { created: text.createdWord, updated: text.updated, deleted: text.deletedWord }[entry.change]
+  const source = [entry.source.type, entry.source.value].filter(Boolean).join(': ')
+  return (
+    <li>
+      <details open={isOpen}>
+        <summary>
+          <strong>{word}</strong> <Time at={entry.time} /> {text.by(entry.principalName)}{' '}
+          <span className="quiet">
+            {source} · {text.fields(differences.length)}
+          </span>
+        </summary>
+        <div className="history-body">
+          {differences.length === 0 ? (
+            <p className="quiet">{text.noDifference}</p>
+          ) : (
+            <table className="differences">
+              <thead>
+                <tr>
+                  <th scope="col">{text.field}</th>
+                  <th scope="col">{text.before}</th>
+                  <th scope="col">{text.after}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {differences.map(({ field, before, after }) => (
+                  <tr key={field}>
+                    <th scope="row">{field}</th>
+                    <td className="was">{told(before)}</td>
+                    <td className="is">{told(after)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+          {entry.change !== 'deleted' && (
+            <IxButton variant="tertiary" onClick={() => change({ at: entry.time })}>
+              {text.showThen}
+            </IxButton>
+          )}
+        </div>
+      </details>
+    </li>
+  )
+}

@@ -1,0 +1,224 @@
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Output } from '../../app/api.ts'
+import { useFormats, useText } from '../../app/language-context.tsx'
+import { useOperationQuery } from '../../app/queries.ts'
+import { useApi } from '../../app/visit.tsx'
+import { useInventoryWrite } from '../../app/writes.ts'
+import { Card } from '../../components/card.tsx'
+import { QueryState } from '../../components/query-state.tsx'
+import { StatusChip } from '../../components/status-chip.tsx'
+import { Time } from '../../components/time.tsx'
+import { textAt } from '../assets/asset.ts'
+import { assetEvents } from './asset-data.ts'
+import type { ViewGiven } from './asset-page.tsx'
+import { MergeDialog, type Twin, UndoDialog } from './merge-dialogs.tsx'
+import { assetMessages } from './messages.ts'
+import { elementsOf, fieldsOf } from './parts.ts'
+
+/** What an asset is recognised by, and whether it is there twice. */
+export function Identity(given: ViewGiven) {
+  const text = useText(assetMessages)
+  return (
+    <div className="cards">
+      <Card title={text.identifiers}>
+        <Identifiers {...given} />
+      </Card>
+      <Duplicates {...given} />
+      <Merges {...given} />
+    </div>
+  )
+}
+
+/** Those of now come in the order of certainty; those of before as the asset had them. */
+function Identifiers({ asset, at }: ViewGiven) {
+  const text = useText(assetMessages)
+  const query = useOperationQuery()
+  const now = useQuery({
+    ...query(['inventory', 'readIdentifiers'], { params: { id: asset.id } }, { live: assetEvents }),
+    enabled: at === undefined,
+  })
+  if (at !== undefined) return <IdentifierList identifiers={elementsOf(asset, 'asset_identifiers')} />
+  return (
+    <QueryState query={now}>
+      {({ data }) => (
+        <>
+          <p className="quiet card-hint">{text.identifiersHint}</p>
+          <IdentifierList identifiers={data} />
+        </>
+      )}
+    </QueryState>
+  )
+}
+
+function IdentifierList({ identifiers }: { identifiers: readonly unknown[] }) {
+  const text = useText(assetMessages)
+  if (identifiers.length === 0) return <p className="quiet">{text.none}</p>
+  return (
+    <ol className="identifiers">
+      {identifiers.map((identifier) => (
+        <li key={JSON.stringify(identifier)}>
+          <IdentifierText identifier={identifier} />
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const kind = 'asset_identifier_type'
+
+function IdentifierText({ identifier }: { identifier: unknown }) {
+  const text = useText(assetMessages)
+  const uncertainty = textAt(identifier, 'identifier_uncertainty')
+  const fields = fieldsOf(identifier, kind).filter(({ field }) => !field.startsWith('identifier '))
+  return (
+    <>
+      <strong>{textAt(identifier, kind)}</strong>
+      {uncertainty !== '' && (
+        <span className="quiet">
+          {' '}
+          {text.uncertainty} {uncertainty}
+        </span>
+      )}
+      <span className="identifier-fields">
+        {fields.map(({ field, value }) => (
+          <span key={field}>
+            <span className="quiet">{field}</span> <code>{String(value)}</code>
+          </span>
+        ))}
+      </span>
+    </>
+  )
+}
+
+type Suspicion = Output<'inventory', 'listDuplicates'>['data'][number]
+
+function Duplicates({ asset, mayWrite }: ViewGiven) {
+  const text = useText(assetMessages)
+  const query = useOperationQuery()
+  const [twin, setTwin] = useState<Twin | 'any'>()
+  const suspected = useQuery(
+    query(['inventory', 'listDuplicates'], { query: { asset: asset.id, limit: 100 } }, { live: assetEvents }),
+  )
+  return (
+    <Card
+      title={text.duplicates}
+      actions={
+        mayWrite && (
+          <IxButton variant="tertiary" onClick={() => setTwin('any')}>
+            {text.mergeOther}
+          </IxButton>
+        )
+      }
+    >
+      <QueryState query={suspected}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p className="quiet">{text.noDuplicates}</p>
+          ) : (
+            <ul className="plain-list parts">
+              {data.map((pair) => (
+                <SuspectedTwin
+                  key={`${pair.asset.id}${pair.other.id}`}
+                  pair={pair}
+                  id={asset.id}
+                  {...(mayWrite && { onMerge: setTwin })}
+                />
+              ))}
+            </ul>
+          )
+        }
+      </QueryState>
+      {twin !== undefined && (
+        <MergeDialog id={asset.id} twin={twin === 'any' ? undefined : twin} onClose={() => setTwin(undefined)} />
+      )}
+    </Card>
+  )
+}
+
+type TwinGiven = { pair: Suspicion; id: string; onMerge?: (twin: Twin) => void }
+
+function SuspectedTwin({ pair, id, onMerge }: TwinGiven) {
+  const text = useText(assetMessages)
+  const formats = useFormats()
+  const api = useApi()
+  const write = useInventoryWrite()
+  const other = pair.asset.id === id ? pair.other : pair.asset
+  const dismiss = () =>
+    write(
+      api.inventory.dismissDuplicate({ body: { data: { asset: id, other: other.id } } }).then(() => ({})),
+      text.dismissed,
+    )
+  return (
+    <li>
+      <span>
+        <Link to="/assets/$id" params={{ id: other.id }}>
+          {other.name ?? other.id}
+        </Link>{' '}
+        <span className="quiet">{text.suspectedFor(formats.dateTime(pair.firstSeenTimestamp))}</span>
+      </span>
+      <span className="quiet">{text.evidence}</span>
+      <ul className="evidence">
+        {pair.evidence.identifiers.map(({ assetId, identifier }) => (
+          <li key={JSON.stringify(identifier)}>
+            <IdentifierText identifier={identifier} />{' '}
+            <span className="quiet">{assetId === id ? text.ofThis : text.ofOther}</span>
+          </li>
+        ))}
+      </ul>
+      {onMerge !== undefined && (
+        <span className="chips">
+          <IxButton variant="secondary" onClick={() => onMerge({ id: other.id, name: other.name ?? other.id })}>
+            {text.merge}
+          </IxButton>
+          <IxButton variant="tertiary" onClick={dismiss}>
+            {text.dismiss}
+          </IxButton>
+        </span>
+      )}
+    </li>
+  )
+}
+
+function Merges({ asset, mayWrite }: ViewGiven) {
+  const text = useText(assetMessages)
+  const query = useOperationQuery()
+  const [undoing, setUndoing] = useState<{ mergeId: string; name: string }>()
+  const merges = useQuery(
+    query(['inventory', 'listMerges'], { params: { id: asset.id }, query: { limit: 100 } }, { live: assetEvents }),
+  )
+  if (merges.data === undefined || merges.data.data.length === 0) return null
+  return (
+    <Card title={text.merges}>
+      <ul className="plain-list parts">
+        {merges.data.data.map((merge) => {
+          const name = merge.otherName ?? merge.otherId
+          return (
+            <li key={merge.id}>
+              <span>
+                {name}{' '}
+                <span className="quiet">
+                  <Time at={merge.mergedTimestamp} /> {text.by(merge.principalName)}
+                </span>
+              </span>
+              {merge.undoneTimestamp !== null ? (
+                <StatusChip>{text.wasUndone}</StatusChip>
+              ) : (
+                mayWrite && (
+                  <span>
+                    <IxButton variant="secondary" onClick={() => setUndoing({ mergeId: merge.id, name })}>
+                      {text.undo}
+                    </IxButton>
+                  </span>
+                )
+              )}
+            </li>
+          )
+        })}
+      </ul>
+      {undoing !== undefined && <UndoDialog id={asset.id} {...undoing} onClose={() => setUndoing(undefined)} />}
+    </Card>
+  )
+}

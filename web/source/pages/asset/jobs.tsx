@@ -1,0 +1,38 @@
+import { iconTasksAll } from '@siemens/ix-icons/icons'
+import { useNavigate } from '@tanstack/react-router'
+import { useText } from '../../app/language-context.tsx'
+import { usePaged } from '../../app/paged.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { PagedTable } from '../../components/paged-table.tsx'
+import { Time } from '../../components/time.tsx'
+import { type Asset, textAt } from '../assets/asset.ts'
+import { JobPhaseChip } from '../jobs/job-phase.tsx'
+import { assetMessages } from './messages.ts'
+
+/** Jobs that ask the device for something; of a gateway, all that it works on. */
+export function Jobs({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const navigate = useNavigate()
+  const isGateway = textAt(asset, 'functional_object_type') === 'Gateway'
+  const query = isGateway ? { gatewayId: asset.id } : { tag: `asset/${asset.id}` }
+  const paged = usePaged(['jobs', 'listJobs'], { query }, { live: ['workflows.job'] })
+  return (
+    <PagedTable
+      label={text.jobs}
+      paged={paged}
+      idOf={({ id }) => id}
+      onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
+      columns={[
+        { id: 'type', header: text.job, width: 200, cell: ({ type }) => type },
+        { id: 'phase', header: text.phase, width: 140, cell: ({ phase }) => <JobPhaseChip phase={phase} /> },
+        { id: 'created', header: text.created, width: 200, cell: (job) => <Time at={job.createdTimestamp} /> },
+        { id: 'changed', header: text.modified, width: 200, cell: (job) => <Time at={job.lastModifiedTimestamp} /> },
+      ]}
+      empty={
+        <EmptyState icon={iconTasksAll} title={text.noJobs}>
+          <p>{text.noJobsHint}</p>
+        </EmptyState>
+      }
+    />
+  )
+}
