@@ -46,8 +46,9 @@ async function workloadsOf(bench: Bench, ids: readonly string[]): Promise<Worklo
   const api = clientOf(bench)
   const asset = await knownAsset(bench, ids)
   const { data: properties } = await api.listCustomProperties({ query: {} })
-  const { data: relations } = await api.listAssetRelations({ params: { id: asset.id }, query: { limit: pageLimit } })
-  const [toNode] = relations.filter(({ object }) => object.type === 'node')
+  const { data: assigned } = await api.listRelations({
+    query: { filter: `predicate eq 'is_assigned_to_node'`, limit: 1 },
+  })
   const { data: watched } = await api.listRelations({ query: { filter: `predicate eq 'is_watched_by'`, limit: 1 } })
   const gateway = watched[0]?.object.id
   const at = (path: string, query: Record<string, string | number> = {}) =>
@@ -85,7 +86,7 @@ async function workloadsOf(bench: Bench, ids: readonly string[]): Promise<Worklo
     list('by custom property', { filter: `custom_properties/${properties[0]?.key} eq '4001'` }),
     list('by text of one', { q: asset.serial }),
     list('by two words', { q: `${asset.name.slice(0, 3)} lumen` }),
-    list('by relation to a node', { relationsFilter: `object.id eq '${toNode?.object.id}'` }),
+    list('by relation to a node', { relationsFilter: `object.id eq '${assigned[0]?.object.id}'` }),
     list('50 of one gateway', { ...watching, limit: 50 }),
     list('by relation of an asset', { relationsFilter: `subject.id eq '${asset.id}'` }),
     list('sorted by name', sorted),
