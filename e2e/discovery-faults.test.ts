@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import type { Program } from './program.ts'
 import { discover, discovered, type Gateway, killed, newGateway, over, startGateway, startPlant } from './shop-floor.ts'
@@ -109,7 +108,8 @@ describe('a discovery of which something dies', () => {
   })
 
   test('a gateway whose clock is hours wrong comes in and asks for work', async () => {
-    const clock = fileURLToPath(new URL('./skewed-clock.mjs', import.meta.url))
+    // As a URL: options are split at blanks, which a path may have.
+    const clock = new URL('./skewed-clock.mjs', import.meta.url).href
     for (const hours of ['7', '-7']) {
       const name = `skewed${hours}`
       const id = await newGateway(caller, { home: home.path, name })
