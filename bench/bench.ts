@@ -54,7 +54,7 @@ const { values, positionals } = parseArgs({
     json: { type: 'string' },
     profile: { type: 'string' },
     assets: { type: 'string', default: '20000' },
-    relations: { type: 'string', default: '3' },
+    relations: { type: 'string', default: '5' },
     plans: { type: 'boolean', default: false },
     home: { type: 'string' },
     only: { type: 'string', default: '' },
