@@ -32,11 +32,13 @@ export async function gateway(): Promise<Report> {
       }
       await setTimeout(2_000)
       note('at the start')
-      const scanned = await scanLargePlant({ cloud, env, port, note })
       await registerMany(port)
       note(`${links.toLocaleString('en')} links have registered`)
       await setTimeout(restMs)
       const rest = note('they have been there for a while')
+      const scanned = await scanLargePlant({ cloud, env, port, note })
+      await setTimeout(restMs)
+      note('a while after that')
       return {
         title: `gateway: the memory of its process, with ${links.toLocaleString('en')} links and ${devices.toLocaleString('en')} devices`,
         rows,
@@ -72,7 +74,8 @@ async function scanLargePlant({ cloud, env, port, note }: Floor): Promise<number
   const link = spawnProgram({ file: 'cli/millwright.mjs', given, env, profile: undefined })
   try {
     const query = askRegistry(port, 'millwright')
-    while ((await query('QueryRegisteredServices', {})).infos.length === 0) await setTimeout(100)
+    const filter = { app_instance_ids: ['millwright.links.plant'] }
+    while ((await query('QueryRegisteredServices', { filter })).infos.length === 0) await setTimeout(100)
     const options = { size: devices, seed: 1, protected_percent: 0 }
     const jobId = cloud.offer('discovery', {
       assetLinkId: 'millwright.links.plant',

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 
 const everyMs = 15_000
 /** What a gateway needs at rest, with room to breathe. */
-const restBytes = 80 * 1024 * 1024
+const restBytes = 56 * 1024 * 1024
 
 type Collect = (how: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
 
