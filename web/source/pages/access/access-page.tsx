@@ -1,8 +1,5 @@
 import { useText } from '../../app/language-context.tsx'
-import { useSearchState } from '../../app/search.ts'
-import { PageHeader } from '../../components/page-header.tsx'
-import { usePageTitle } from '../../components/page-title.ts'
-import { Tabs } from '../../components/tabs.tsx'
+import { TabbedPage } from '../../components/tabbed-page.tsx'
 import { Grants } from './grants.tsx'
 import { Groups } from './groups.tsx'
 import { accessMessages } from './messages.ts'
@@ -11,28 +8,22 @@ import { Programs } from './programs.tsx'
 import { Roles } from './roles.tsx'
 import { Why } from './why.tsx'
 
-const views = { people: People, programs: Programs, roles: Roles, groups: Groups, grants: Grants, why: Why }
-type View = keyof typeof views
-const names = Object.keys(views) as View[]
-
 /** Who may do what. */
 export function AccessPage() {
   const text = useText(accessMessages)
-  const [search, setSearch] = useSearchState<'view'>()
-  usePageTitle(text.title)
-  const view = names.find((name) => name === search.view) ?? 'people'
-  const Shown = views[view]
   return (
-    <>
-      <PageHeader title={text.title} subtitle={text.subtitle} />
-      <Tabs
-        label={text.views}
-        tabs={names.map((id) => ({ id, label: text[id] }))}
-        chosen={view}
-        onChoose={(chosen) => setSearch({ view: chosen })}
-      >
-        <Shown />
-      </Tabs>
-    </>
+    <TabbedPage
+      title={text.title}
+      subtitle={text.subtitle}
+      label={text.views}
+      views={{
+        people: { title: text.people, View: People },
+        programs: { title: text.programs, View: Programs },
+        roles: { title: text.roles, View: Roles },
+        groups: { title: text.groups, View: Groups },
+        grants: { title: text.grants, View: Grants },
+        why: { title: text.why, View: Why },
+      }}
+    />
   )
 }

@@ -13,14 +13,6 @@ export function useRoleChoices(): Choice[] {
   return data?.data.map(({ name, title }) => ({ value: name, label: `${name} – ${title}` })) ?? []
 }
 
-export function useGroupNames(): ReadonlyMap<string, string> {
-  const query = useOperationQuery()
-  const { data } = useQuery(
-    query(['authorization', 'listAccessGroups'], asked, { live: ['authorization.access-group'] }),
-  )
-  return new Map(data?.data.map(({ id, name }) => [id, name]))
-}
-
 /** Everybody that a role can be given to: people first. */
 export function usePrincipalChoices(): Choice[] {
   const text = useText(accessMessages)

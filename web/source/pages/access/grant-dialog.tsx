@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useGroupNames } from '../../app/access-groups.ts'
 import { useText } from '../../app/language-context.tsx'
 import { keyOf } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
@@ -7,7 +8,7 @@ import { Dialog } from '../../components/dialog.tsx'
 import { SelectField } from '../../components/fields.tsx'
 import { Form } from '../../components/form.tsx'
 import { toldDone } from '../../components/toast.ts'
-import { useGroupNames, usePrincipalChoices, useRoleChoices } from './choices.ts'
+import { usePrincipalChoices, useRoleChoices } from './choices.ts'
 import { accessMessages } from './messages.ts'
 
 /** Gives a role to somebody. */

@@ -6,6 +6,7 @@ import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import type { Column } from '../../components/data-table.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { TextField } from '../../components/fields.tsx'
@@ -15,7 +16,6 @@ import { Time } from '../../components/time.tsx'
 import { toldDone } from '../../components/toast.ts'
 import { Toolbar } from '../../components/toolbar.tsx'
 import { accessMessages } from './messages.ts'
-import { RemoveButton } from './remove-button.tsx'
 
 /** Groups that assets belong to. */
 export function Groups() {
@@ -80,7 +80,9 @@ function GroupDialog({ group, onClose }: { group: AccessGroup | undefined; onClo
         onSubmit={() => (name.trim() === '' ? false : save())}
         others={
           group !== undefined && (
-            <RemoveButton name={group.name} detail={text.removeGroup} onRemove={() => remove(group.id)} />
+            <ConfirmButton action={text.remove} title={text.removeTitle(group.name)} onConfirm={() => remove(group.id)}>
+              {text.removeGroup}
+            </ConfirmButton>
           )
         }
       >

@@ -1,7 +1,6 @@
 import { IxButton } from '@siemens/ix-react'
-import { useState } from 'react'
 import { useText } from '../../app/language-context.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { StatusChip } from '../../components/status-chip.tsx'
 import { accessMessages } from './messages.ts'
 
@@ -20,43 +19,19 @@ type Given = {
 /** What can be done with a person and with a program alike. */
 export function PrincipalActions({ name, isDisabled, onDisable, onRemove }: Given) {
   const text = useText(accessMessages)
-  const [asking, setAsking] = useState<'disable' | 'remove'>()
-  const close = () => setAsking(undefined)
   return (
     <>
-      <IxButton variant="secondary" onClick={() => setAsking('remove')}>
-        {text.remove}
-      </IxButton>
+      <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={onRemove}>
+        {text.removePrincipal}
+      </ConfirmButton>
       {isDisabled ? (
         <IxButton variant="secondary" onClick={() => onDisable(false)}>
           {text.enable}
         </IxButton>
       ) : (
-        <IxButton variant="secondary" onClick={() => setAsking('disable')}>
-          {text.disable}
-        </IxButton>
-      )}
-      {asking === 'disable' && (
-        <ConfirmDialog
-          title={text.disableTitle(name)}
-          action={text.disable}
-          isDangerous
-          onConfirm={() => onDisable(true)}
-          onClose={close}
-        >
-          <p>{text.disableDetail}</p>
-        </ConfirmDialog>
-      )}
-      {asking === 'remove' && (
-        <ConfirmDialog
-          title={text.removeTitle(name)}
-          action={text.remove}
-          isDangerous
-          onConfirm={onRemove}
-          onClose={close}
-        >
-          <p>{text.removePrincipal}</p>
-        </ConfirmDialog>
+        <ConfirmButton action={text.disable} title={text.disableTitle(name)} onConfirm={() => onDisable(true)}>
+          {text.disableDetail}
+        </ConfirmButton>
       )}
     </>
   )

@@ -1,5 +1,4 @@
 import type { ServerUser } from '@millwright/api/identity.ts'
-import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,7 +6,7 @@ import { useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
 import { Card } from '../../components/card.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { usePageTitle } from '../../components/page-title.ts'
@@ -65,7 +64,6 @@ function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  const [isRotating, setRotating] = useState(false)
   const [made, setMade] = useState<Made>()
   const renew = () => queryClient.invalidateQueries({ queryKey: keyOf('identity') })
   const disable = async (isDisabled: boolean) => {
@@ -85,20 +83,9 @@ function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
   return (
     <>
       <PrincipalActions name={name} isDisabled={disabled} onDisable={disable} onRemove={remove} />
-      <IxButton variant="secondary" onClick={() => setRotating(true)}>
-        {text.rotate}
-      </IxButton>
-      {isRotating && (
-        <ConfirmDialog
-          title={text.rotateTitle(name)}
-          action={text.rotate}
-          isDangerous
-          onConfirm={rotate}
-          onClose={() => setRotating(false)}
-        >
-          <p>{text.rotateDetail}</p>
-        </ConfirmDialog>
-      )}
+      <ConfirmButton action={text.rotate} title={text.rotateTitle(name)} onConfirm={rotate}>
+        {text.rotateDetail}
+      </ConfirmButton>
       {made !== undefined && <SecretDialog made={made} onClose={() => setMade(undefined)} />}
     </>
   )

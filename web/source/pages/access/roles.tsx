@@ -7,6 +7,7 @@ import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import type { Column } from '../../components/data-table.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { CheckField, TextField } from '../../components/fields.tsx'
@@ -17,7 +18,6 @@ import { toldDone } from '../../components/toast.ts'
 import { Toolbar } from '../../components/toolbar.tsx'
 import { usePermissions } from './choices.ts'
 import { accessMessages } from './messages.ts'
-import { RemoveButton } from './remove-button.tsx'
 
 /** Sets of permissions: those that come with the product, and one's own. */
 export function Roles() {
@@ -104,7 +104,13 @@ function RoleDialog({ role, onClose }: { role: Role | undefined; onClose: () => 
           onSubmit={() => (name.trim() === '' ? false : save())}
           others={
             role !== undefined && (
-              <RemoveButton name={role.name} detail={text.removeRole} onRemove={() => remove(role.name)} />
+              <ConfirmButton
+                action={text.remove}
+                title={text.removeTitle(role.name)}
+                onConfirm={() => remove(role.name)}
+              >
+                {text.removeRole}
+              </ConfirmButton>
             )
           }
         >

@@ -1,5 +1,6 @@
 import type { Permission } from '@millwright/api/permission.ts'
 import { useQuery } from '@tanstack/react-query'
+import { useGroupNames } from '../../app/access-groups.ts'
 import type { Output } from '../../app/api.ts'
 import { useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
@@ -8,7 +9,7 @@ import { Facts } from '../../components/facts.tsx'
 import { SelectField } from '../../components/fields.tsx'
 import { QueryState } from '../../components/query-state.tsx'
 import { StatusChip } from '../../components/status-chip.tsx'
-import { useGroupNames, usePermissions, usePrincipalChoices } from './choices.ts'
+import { usePermissions, usePrincipalChoices } from './choices.ts'
 import { accessMessages } from './messages.ts'
 
 /** May somebody do something, and through which grants? */

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useGroupNames } from '../../app/access-groups.ts'
 import { useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
 import type { Right } from '../../app/rights.ts'
@@ -47,9 +48,8 @@ function OwnRights() {
   const { rights } = useVisit()
   const query = useOperationQuery()
   const permissions = useQuery(query(['authorization', 'listPermissions'], {}))
-  const groups = useQuery(query(['authorization', 'listAccessGroups'], { query: { limit: 100 } }))
+  const names = useGroupNames()
   if (rights.held.length === 0) return <p className="quiet">{text.noRights}</p>
-  const names = new Map(groups.data?.data.map(({ id, name }) => [id, name]))
   return (
     <QueryState query={permissions}>
       {({ data }) => (
@@ -68,7 +68,7 @@ function OwnRights() {
 
 const mostNamed = 5
 
-function Whereabouts({ right: { accessGroups }, names }: { right: Right; names: Map<string, string> }) {
+function Whereabouts({ right: { accessGroups }, names }: { right: Right; names: ReadonlyMap<string, string> }) {
   const text = useText(accountMessages)
   if (accessGroups === 'all') return null
   const named = accessGroups

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useAccessGroups } from '../../app/access-groups.ts'
 import { useOperationQuery } from '../../app/queries.ts'
 import { useRights } from '../../app/visit.tsx'
 import { type Asset, textAt } from '../assets/asset.ts'
@@ -25,11 +26,6 @@ export function useAsset(id: string, at: string | undefined) {
 export function useLatestHistory(id: string) {
   const query = useOperationQuery()
   return useQuery(query(['inventory', 'readHistory'], { params: { id }, query: { limit: 100 } }, { live: assetEvents }))
-}
-
-export function useAccessGroups() {
-  const query = useOperationQuery()
-  return useQuery(query(['authorization', 'listAccessGroups'], { query: { limit: 100 } })).data?.data ?? []
 }
 
 /** Whether to offer changes: in the access group of the asset where it is known, else anywhere. */

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useAccessGroups } from '../../app/access-groups.ts'
 import type { Api } from '../../app/api.ts'
 import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
@@ -112,7 +113,7 @@ function ChangeFields({ field, value, onField, onValue }: FieldsGiven) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const query = useOperationQuery()
-  const groups = useQuery(query(['authorization', 'listAccessGroups'], { query: { limit: 100 } })).data?.data ?? []
+  const groups = useAccessGroups()
   const properties = useQuery(query(['inventory', 'listCustomProperties'], { query: { limit: 100 } })).data?.data ?? []
   const values: Record<string, { value: string; label: string }[]> = {
     management_state: ['regarded', 'unknown', 'ignored'].map((each) => ({

@@ -7,7 +7,7 @@ import { useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi, useMay } from '../../app/visit.tsx'
 import { Card } from '../../components/card.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { usePageTitle } from '../../components/page-title.ts'
@@ -114,8 +114,7 @@ function Actions({ instance }: { instance: CredentialInstance }) {
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const mayWrite = useMay('glb_credential_write')
-  const [asking, setAsking] = useState<'edit' | 'remove'>()
-  const close = () => setAsking(undefined)
+  const [isEditing, setEditing] = useState(false)
   if (!mayWrite) return null
   const remove = async () => {
     await api.credentials.deleteInstance({ params: { instanceId: instance.id } })
@@ -125,22 +124,11 @@ function Actions({ instance }: { instance: CredentialInstance }) {
   }
   return (
     <>
-      <IxButton variant="secondary" onClick={() => setAsking('remove')}>
-        {text.remove}
-      </IxButton>
-      <IxButton onClick={() => setAsking('edit')}>{text.edit}</IxButton>
-      {asking === 'edit' && <InstanceDialog instance={instance} onClose={close} />}
-      {asking === 'remove' && (
-        <ConfirmDialog
-          title={text.removeTitle(instance.name)}
-          action={text.remove}
-          isDangerous
-          onConfirm={remove}
-          onClose={close}
-        >
-          <p>{text.removeInstance}</p>
-        </ConfirmDialog>
-      )}
+      <ConfirmButton action={text.remove} title={text.removeTitle(instance.name)} onConfirm={remove}>
+        {text.removeInstance}
+      </ConfirmButton>
+      <IxButton onClick={() => setEditing(true)}>{text.edit}</IxButton>
+      {isEditing && <InstanceDialog instance={instance} onClose={() => setEditing(false)} />}
     </>
   )
 }

@@ -7,7 +7,7 @@ import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi, useMay } from '../../app/visit.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import type { Column } from '../../components/data-table.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -82,7 +82,6 @@ function SchemaDialog({ schema: { id, resourceIdentifier, resourceVersion, uri }
   const api = useApi()
   const query = useOperationQuery()
   const queryClient = useQueryClient()
-  const [isRemoving, setRemoving] = useState(false)
   const schema = useQuery(query(['credentials', 'getSchema'], { params: { schemaId: id } }))
   const remove = async () => {
     await api.credentials.deleteSchema({ params: { schemaId: id } })
@@ -97,9 +96,9 @@ function SchemaDialog({ schema: { id, resourceIdentifier, resourceVersion, uri }
       isWide
       actions={
         mayWrite && (
-          <IxButton variant="secondary" onClick={() => setRemoving(true)}>
-            {text.remove}
-          </IxButton>
+          <ConfirmButton action={text.remove} title={text.removeTitle(resourceIdentifier)} onConfirm={remove}>
+            {text.removeSchema}
+          </ConfirmButton>
         )
       }
     >
@@ -114,17 +113,6 @@ function SchemaDialog({ schema: { id, resourceIdentifier, resourceVersion, uri }
           />
         )}
       </QueryState>
-      {isRemoving && (
-        <ConfirmDialog
-          title={text.removeTitle(resourceIdentifier)}
-          action={text.remove}
-          isDangerous
-          onConfirm={remove}
-          onClose={() => setRemoving(false)}
-        >
-          <p>{text.removeSchema}</p>
-        </ConfirmDialog>
-      )}
     </Dialog>
   )
 }

@@ -1,12 +1,11 @@
 import type { InstancesTemplate } from '@millwright/api/credentials-shapes.ts'
-import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { SelectField } from '../../components/fields.tsx'
 import { Form } from '../../components/form.tsx'
@@ -23,7 +22,6 @@ export function TemplateDialog({ template: { id, name, description }, mayWrite, 
   const api = useApi()
   const query = useOperationQuery()
   const queryClient = useQueryClient()
-  const [isRemoving, setRemoving] = useState(false)
   const [failure, setFailure] = useState<unknown>()
   const params = { instancesTemplateId: id }
   const asked = { params, query: { limit: 100 } }
@@ -45,9 +43,9 @@ export function TemplateDialog({ template: { id, name, description }, mayWrite, 
       onClose={onClose}
       actions={
         mayWrite && (
-          <IxButton variant="secondary" onClick={() => setRemoving(true)}>
-            {text.remove}
-          </IxButton>
+          <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={remove}>
+            {text.removeTemplate}
+          </ConfirmButton>
         )
       }
     >
@@ -74,17 +72,6 @@ export function TemplateDialog({ template: { id, name, description }, mayWrite, 
         )}
       </QueryState>
       {failure !== undefined && <ProblemMessage failure={failure} />}
-      {isRemoving && (
-        <ConfirmDialog
-          title={text.removeTitle(name)}
-          action={text.remove}
-          isDangerous
-          onConfirm={remove}
-          onClose={() => setRemoving(false)}
-        >
-          <p>{text.removeTemplate}</p>
-        </ConfirmDialog>
-      )}
     </Dialog>
   )
 }

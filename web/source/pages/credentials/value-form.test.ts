@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { secretPlaceholder as placeholderOfTheApi } from '@millwright/api/credentials-shapes.ts'
 import { changesOf, errorsIn, fieldsOf, rangesIn, secretPlaceholder, typedOf, valuesOf } from './value-form.ts'
 
 const schema = {
@@ -47,6 +48,10 @@ test('values are sent in their types, and blanks of a password stay', () => {
     options: { a: 1 },
     check: false,
   })
+})
+
+test('what stands for a secret is what the API answers in its place', () => {
+  assert.equal(secretPlaceholder, placeholderOfTheApi)
 })
 
 test('a change keeps a secret that was not touched, and takes away what was emptied', () => {

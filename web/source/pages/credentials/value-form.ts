@@ -16,7 +16,7 @@ export type Typed = Readonly<Record<string, string>>
 export type ValueError = 'needed' | 'notNumber' | 'notJson'
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** What stands for a secret that is there already. */
+/** What stands for a secret that is there already. Said again here: the API's shapes would weigh on the page. */
 export const secretPlaceholder = '***'
 
 /** The properties of an object schema, in its order. What is nested is typed as JSON. */

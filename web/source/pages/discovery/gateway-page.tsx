@@ -8,7 +8,7 @@ import { useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi, useMay } from '../../app/visit.tsx'
 import { Card } from '../../components/card.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
@@ -74,16 +74,13 @@ function GatewayFacts({ gateway }: { gateway: OnboardedGateway }) {
   )
 }
 
-type Asking = 'file' | 'revoke' | 'remove'
-
 function Actions({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const mayManage = useMay('glb_gateway_manage')
-  const [asking, setAsking] = useState<Asking>()
-  const close = () => setAsking(undefined)
+  const [isMaking, setMaking] = useState(false)
   if (!mayManage) return null
   const revoke = async () => {
     await api.onboarding.revokeGateway({ params: { id } })
@@ -100,44 +97,22 @@ function Actions({ gateway: { id, name, state } }: { gateway: OnboardedGateway }
     <>
       {state !== 'revoked' && (
         <>
-          <IxButton variant="secondary" onClick={() => setAsking('file')}>
+          <IxButton variant="secondary" onClick={() => setMaking(true)}>
             {text.newFile}
           </IxButton>
-          <IxButton variant="secondary" onClick={() => setAsking('revoke')}>
-            {text.revoke}
-          </IxButton>
+          <ConfirmButton action={text.revoke} title={text.revokeTitle(name)} onConfirm={revoke}>
+            {text.revokeDetail}
+          </ConfirmButton>
         </>
       )}
-      <IxButton variant="secondary" onClick={() => setAsking('remove')}>
-        {text.remove}
-      </IxButton>
-      {asking === 'file' && (
-        <Dialog title={text.newFileTitle} onClose={close}>
+      <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={remove}>
+        {text.removeDetail}
+      </ConfirmButton>
+      {isMaking && (
+        <Dialog title={text.newFileTitle} onClose={() => setMaking(false)}>
           <p>{text.newFileDetail}</p>
           <ConfigFile gatewayId={id} />
         </Dialog>
-      )}
-      {asking === 'revoke' && (
-        <ConfirmDialog
-          title={text.revokeTitle(name)}
-          action={text.revoke}
-          isDangerous
-          onConfirm={revoke}
-          onClose={close}
-        >
-          <p>{text.revokeDetail}</p>
-        </ConfirmDialog>
-      )}
-      {asking === 'remove' && (
-        <ConfirmDialog
-          title={text.removeTitle(name)}
-          action={text.remove}
-          isDangerous
-          onConfirm={remove}
-          onClose={close}
-        >
-          <p>{text.removeDetail}</p>
-        </ConfirmDialog>
       )}
     </>
   )

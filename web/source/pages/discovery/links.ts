@@ -1,15 +1,11 @@
 import type { AssetLink } from '@millwright/api/discovery.ts'
 import { useQueries, useQuery } from '@tanstack/react-query'
+import { useGateways } from '../../app/gateways.ts'
 import { useOperationQuery } from '../../app/queries.ts'
 
 export type GatewayLink = { gatewayId: string; gatewayName: string; link: AssetLink }
 
 const live = ['discovery.link', 'onboarding.gateway', 'inventory.relation']
-
-export function useGateways() {
-  const query = useOperationQuery()
-  return useQuery(query(['onboarding', 'listGateways'], { query: { limit: 100 } }, { live: ['onboarding.gateway'] }))
-}
 
 export function useLinksOf(gatewayId: string) {
   const query = useOperationQuery()

@@ -3,6 +3,7 @@ import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useAccessGroups } from '../../app/access-groups.ts'
 import { useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
@@ -29,9 +30,7 @@ export function OnboardDialog({ onClose }: { onClose: () => void }) {
 function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => void }) {
   const text = useText(gatewayMessages)
   const api = useApi()
-  const query = useOperationQuery()
   const queryClient = useQueryClient()
-  const groups = useQuery(query(['authorization', 'listAccessGroups'], { query: { limit: 100 } }))
   const [name, setName] = useState('')
   const [group, setGroup] = useState('')
   const [isTold, setTold] = useState(false)
@@ -45,7 +44,7 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
     setTold(true)
     return name.trim() === '' ? false : create()
   }
-  const choices = groups.data?.data.map(({ id, name: label }) => ({ value: id, label })) ?? []
+  const choices = useAccessGroups().map(({ id, name: label }) => ({ value: id, label }))
   return (
     <Form action={text.create} onSubmit={submit}>
       <TextField

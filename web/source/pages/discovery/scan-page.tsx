@@ -3,12 +3,12 @@ import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useGatewayNames } from '../../app/gateway-names.ts'
+import { useGatewayNames } from '../../app/gateways.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi, useMay } from '../../app/visit.tsx'
 import { Card } from '../../components/card.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { Figures } from '../../components/figures.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
@@ -132,7 +132,6 @@ function Actions({ scan }: { scan: Discovery }) {
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const mayRun = useMay('glb_discovery_run')
-  const [isRemoving, setRemoving] = useState(false)
   const [failure, setFailure] = useState<unknown>()
   if (!mayRun) return null
   const params = { jobId: scan.jobId }
@@ -157,9 +156,9 @@ function Actions({ scan }: { scan: Discovery }) {
   }
   return (
     <>
-      <IxButton variant="secondary" onClick={() => setRemoving(true)}>
-        {text.remove}
-      </IxButton>
+      <ConfirmButton action={text.remove} title={text.removeScanTitle} onConfirm={remove}>
+        {text.removeScanDetail}
+      </ConfirmButton>
       {isUnderWay(scan) ? (
         <IxButton variant="secondary" onClick={cancel}>
           {text.cancel}
@@ -168,17 +167,6 @@ function Actions({ scan }: { scan: Discovery }) {
         <IxButton onClick={doing(() => api.discovery.runDiscovery({ params }))}>{text.again}</IxButton>
       )}
       {failure !== undefined && <ProblemMessage failure={failure} />}
-      {isRemoving && (
-        <ConfirmDialog
-          title={text.removeScanTitle}
-          action={text.remove}
-          isDangerous
-          onConfirm={remove}
-          onClose={() => setRemoving(false)}
-        >
-          <p>{text.removeScanDetail}</p>
-        </ConfirmDialog>
-      )}
     </>
   )
 }

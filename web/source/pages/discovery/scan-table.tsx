@@ -1,7 +1,7 @@
 import type { Discovery } from '@millwright/api/discovery.ts'
 import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
 import { useNavigate } from '@tanstack/react-router'
-import { useGatewayNames } from '../../app/gateway-names.ts'
+import { useGatewayNames } from '../../app/gateways.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { type Column, DataTable } from '../../components/data-table.tsx'

@@ -1,7 +1,7 @@
 import type { AnyJobInFull } from '@millwright/api/jobs.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { useGatewayNames } from '../../app/gateway-names.ts'
+import { useGatewayNames } from '../../app/gateways.ts'
 import { useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
 import { Card } from '../../components/card.tsx'

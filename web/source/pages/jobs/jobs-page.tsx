@@ -1,7 +1,7 @@
 import type { AnyJob, JobPhase } from '@millwright/api/jobs.ts'
 import { iconTasksAll } from '@siemens/ix-icons/icons'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useGatewayNames } from '../../app/gateway-names.ts'
+import { useGatewayNames } from '../../app/gateways.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { useSearchState } from '../../app/search.ts'

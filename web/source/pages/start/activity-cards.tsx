@@ -9,7 +9,7 @@ import { Time } from '../../components/time.tsx'
 import { type Asset, nameOf, textAt } from '../assets/asset.ts'
 import { GatewayState } from '../discovery/state-chips.tsx'
 import { startMessages } from './messages.ts'
-import { useGateways, useJobs } from './plant.ts'
+import { useGatewayHealth, useJobs } from './plant.ts'
 
 const mostShown = 6
 
@@ -85,7 +85,7 @@ const order = ['offline', 'config_expired', 'created', 'online', 'revoked'] as c
 
 export function GatewaysCard() {
   const text = useText(startMessages)
-  const gateways = useGateways()
+  const gateways = useGatewayHealth()
   return (
     <Card title={text.gateways} actions={<Link to="/discovery">{text.allGateways}</Link>}>
       <QueryState query={gateways}>

@@ -11,12 +11,12 @@ import { Icon } from '../../components/icon.tsx'
 import { ProblemMessage } from '../../components/problem-message.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { startMessages } from './messages.ts'
-import { useGateways } from './plant.ts'
+import { useGatewayHealth } from './plant.ts'
 
 /** An empty plant: a gateway, a scan, a decision. What is there already is ticked off, the next step has its button. */
 export function FirstSteps() {
   const text = useText(startMessages)
-  const gateways = useGateways().data?.data ?? []
+  const gateways = useGatewayHealth().data?.data ?? []
   const online = gateways.find(({ state }) => state === 'online')
   const [jobId, setJobId] = useState<string>()
   const scan = useScan(jobId)

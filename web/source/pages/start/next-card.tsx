@@ -2,6 +2,7 @@ import { iconDataIngress, iconDuplicate, iconError, iconNetworkDevice, iconSearc
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useGateways } from '../../app/gateways.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
 import { useRights } from '../../app/visit.tsx'
@@ -101,10 +102,7 @@ function useCounts() {
     ...query(['jobs', 'listJobs'], { query: { phase: 'failed', since, limit: 1 } }, { live: ['workflows.job'] }),
     enabled: mayReadJobs,
   })
-  const gateways = useQuery({
-    ...query(['onboarding', 'listGateways'], { query: { limit: 100 } }, { live: ['onboarding.gateway'] }),
-    enabled: mayReadJobs,
-  })
+  const gateways = useGateways({ isAsked: mayReadJobs })
   return {
     undecided: undecided.data?.meta.totalElements ?? 0,
     twins: twins.data?.meta.totalElements ?? 0,

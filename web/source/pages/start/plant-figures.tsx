@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { useMay } from '../../app/visit.tsx'
 import { startMessages } from './messages.ts'
-import { useGateways, useJobs, useTotalQuery } from './plant.ts'
+import { useGatewayHealth, useJobs, useTotalQuery } from './plant.ts'
 
 /** The numbers that one looks for first; each leads to what it counts. */
 export function PlantFigures() {
@@ -33,7 +33,7 @@ export function PlantFigures() {
 function WorkFigures() {
   const text = useText(startMessages)
   const formats = useFormats()
-  const gateways = useGateways().data?.data
+  const gateways = useGatewayHealth().data?.data
   const running = useJobs('running').data?.meta.totalElements
   const online = gateways?.filter(({ state }) => state === 'online').length ?? 0
   return (

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useGateways } from '../../app/gateways.ts'
 import { useOperationQuery } from '../../app/queries.ts'
 
 /** Questions about the plant that several cards ask: each is asked once. */
@@ -22,12 +23,9 @@ export function useFacet(by: string, { filter, limit = 7 }: { filter?: string | 
   )
 }
 
-export function useGateways() {
-  const query = useOperationQuery()
-  return useQuery({
-    ...query(['onboarding', 'listGateways'], { query: { limit: 100 } }, { live: ['onboarding.gateway'] }),
-    refetchInterval: 30_000,
-  })
+/** How the gateways are, as long as the page is open. */
+export function useGatewayHealth() {
+  return useGateways({ againAfterMs: 30_000 })
 }
 
 export function useJobs(phase: 'running' | 'waiting' | 'failed', since?: string) {

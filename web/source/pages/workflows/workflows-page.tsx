@@ -8,7 +8,7 @@ import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useSearchState } from '../../app/search.ts'
 import { useApi, useMay } from '../../app/visit.tsx'
 import { Card } from '../../components/card.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { SelectField } from '../../components/fields.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
@@ -64,7 +64,6 @@ function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage:
   const text = useText(workflowMessages)
   const api = useApi()
   const queryClient = useQueryClient()
-  const [isRemoving, setRemoving] = useState(false)
   const remove = async () => {
     await api.workflows.deleteWorkflow({ params: { name: workflow.name } })
     await queryClient.invalidateQueries({ queryKey: keyOf('workflows') })
@@ -77,9 +76,9 @@ function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage:
         size="wide"
         actions={
           mayManage && (
-            <IxButton variant="secondary" onClick={() => setRemoving(true)}>
-              {text.remove}
-            </IxButton>
+            <ConfirmButton action={text.remove} title={text.removeTitle(workflow.name)} onConfirm={remove}>
+              {text.removeDetail}
+            </ConfirmButton>
           )
         }
       >
@@ -97,17 +96,6 @@ function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage:
       <Card title={text.transitions}>
         <Transitions workflow={workflow} />
       </Card>
-      {isRemoving && (
-        <ConfirmDialog
-          title={text.removeTitle(workflow.name)}
-          action={text.remove}
-          isDangerous
-          onConfirm={remove}
-          onClose={() => setRemoving(false)}
-        >
-          <p>{text.removeDetail}</p>
-        </ConfirmDialog>
-      )}
     </div>
   )
 }

@@ -1,0 +1,18 @@
+import type { AccessGroup } from '@millwright/api/authorization.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useOperationQuery } from './queries.ts'
+
+/** The access groups that somebody may know of; none until they are here. */
+export function useAccessGroups(): readonly AccessGroup[] {
+  const query = useOperationQuery()
+  const asked = { query: { limit: 100 } }
+  const { data } = useQuery(
+    query(['authorization', 'listAccessGroups'], asked, { live: ['authorization.access-group'] }),
+  )
+  return data?.data ?? []
+}
+
+/** Access groups by id, for pages that show ids of them. */
+export function useGroupNames(): ReadonlyMap<string, string> {
+  return new Map(useAccessGroups().map(({ id, name }) => [id, name]))
+}
