@@ -1,4 +1,5 @@
-import { discovery } from '@millwright/api/discovery.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type AssetLink, discovery } from '@millwright/api/discovery.ts'
 import type { Command } from 'commander'
 import { pairOf } from '../json-input.ts'
 import { gatewayId } from '../lookup.ts'
@@ -17,6 +18,10 @@ type Options = {
   timezone?: string
   follow: boolean
 }
+
+/** How long a link may take until it answers, and how often it is looked for. */
+const patienceMs = 10_000
+const lookMs = 250
 
 export function addCommands(discover: Command, terminal: Terminal): void {
   const command = discover
@@ -75,10 +80,9 @@ function parameter(option: string): (text: string) => { key: string; value: stri
   }
 }
 
-async function linkOf({ api }: Session, gateway: string, given: string | undefined): Promise<string> {
+async function linkOf(session: Session, gateway: string, given: string | undefined): Promise<string> {
   if (given !== undefined) return given
-  const { data } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
-  const usable = data.filter(({ compatible, reachable }) => compatible && reachable)
+  const usable = await usableLinks(session, gateway)
   const [first, second] = usable
   if (first === undefined) {
     throw new CommandError('The gateway has no link that answers.', {
@@ -89,4 +93,16 @@ async function linkOf({ api }: Session, gateway: string, given: string | undefin
   if (second === undefined) return first.assetLinkId
   const names = usable.map(({ assetLinkId }) => assetLinkId).join(', ')
   throw usageError(`The gateway has several links: ${names}.`, 'say which one with --link')
+}
+
+/** The links that could scan; a gateway that was only just started needs a moment to hear of them. */
+async function usableLinks({ api, terminal }: Session, gateway: string): Promise<AssetLink[]> {
+  const beganAtMs = performance.now()
+  for (;;) {
+    const { data } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
+    const usable = data.filter(({ compatible, reachable }) => compatible && reachable)
+    if (usable.length > 0 || performance.now() - beganAtMs > patienceMs) return usable
+    terminal.progress('Waiting for a link of the gateway to answer')
+    await delay(lookMs)
+  }
 }
