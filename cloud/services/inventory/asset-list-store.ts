@@ -43,7 +43,7 @@ function fromFor(...parts: readonly string[]): string {
   return parts.some((part) => /\bg\./.test(part)) ? from : 'assets a'
 }
 
-const columns = `a.id, g.name as "accessGroup", a.document::text as document`
+const columns = `a.id, g.name as "accessGroup", a.document as "document:text"`
 
 /**
  * Without sets, in the order of an index. Of a set with few members, these are gathered first, which also tells the
@@ -64,7 +64,7 @@ export async function listAssets(handle: Handle, selection: Selection, page: Pag
 }
 
 /** First the ids, on the index; then the documents of these few. */
-function pageWhere(
+async function pageWhere(
   handle: Handle,
   selection: Selection,
   { where, stretches, sort, limit, offset }: Page & { where: string },
@@ -87,7 +87,7 @@ function pageWhere(
           .join(' union all ')}) as a order by a.id limit ${limit} offset $${next})`,
   )
   const text = `${shown(sort, ids)} limit ${limit}`
-  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values, offset)
+  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values, offset), sort)
 }
 
 /**
@@ -133,7 +133,13 @@ async function listFew(
     offset,
   )
   if (rows[0] === undefined || rows[0].gathered > most) return undefined
-  return { rows: rows.filter((row) => row.id !== null), total: rows[0].total }
+  return {
+    rows: inOrder(
+      rows.filter((row) => row.id !== null),
+      sort,
+    ),
+    total: rows[0].total,
+  }
 }
 
 /** The first that are in all sets among the next few thousand: one after the other, until the page is full. */
@@ -155,17 +161,22 @@ async function askEach(
         where ${sets.map(({ has }) => has).join(' and ')} order by ${again} limit ${limit})`,
   )
   const text = `${shown(sort, ids)} limit ${limit}`
-  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values)
+  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values), sort)
 }
 
-/** The assets with these ids, in order. */
+/** The assets with these ids, in order; those that are in the order of their ids are put into it by `inOrder`. */
 function shown(sort: readonly SortKey[], ids: readonly string[]): string {
   const keys = sort.map(({ column, cast }, index) => {
     const text = cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
     return `, ${text} as k${index}`
   })
   return `select ${columns}${keys.join('')} from ${from}
-    where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')})) order by ${orderBy(sort)}`
+    where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')}))${sort.length === 0 ? '' : ` order by ${orderBy(sort)}`}`
+}
+
+/** To order documents the server would copy them all. */
+function inOrder(rows: ListedAsset[], sort: readonly SortKey[]): ListedAsset[] {
+  return sort.length === 0 ? rows.sort((one, other) => (one.id < other.id ? -1 : 1)) : rows
 }
 
 /** Counted without the assets themselves where nothing is asked of them. */
@@ -285,7 +296,7 @@ const atTime = statement<{
   accessGroup: string | null
   version: number
 }>(
-  `select h.document::text as document, h.access_group_id as "accessGroupId", g.name as "accessGroup", h.version
+  `select h.document as "document:text", h.access_group_id as "accessGroupId", g.name as "accessGroup", h.version
    from asset_history h
    left join access_groups g on g.tenant_id = $1 and g.id = h.access_group_id
    where h.tenant_id = $1 and h.asset_id = $2 and h.time <= $3
