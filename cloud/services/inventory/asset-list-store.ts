@@ -70,24 +70,37 @@ async function pageWhere(
   { where, stretches, sort, limit, offset }: Page & { where: string },
 ): Promise<ListedAsset[]> {
   const order = orderBy(sort)
-  const { values } = selection
-  const next = values.length + stretches.values.length + 2
+  const values = [...selection.values, ...stretches.values]
+  const stretch = stretchOf({ limit, offset }, values.length + 2)
   const groups = sort.length === 0 ? fewGroups(selection) : undefined
   const ids = stretches.conditions.map((condition) =>
     groups === undefined
       ? `(select a.id from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
-          order by ${order} limit ${limit} offset $${next})`
+          order by ${order} ${stretch.page})`
       : `(select a.id from (${groups
           .map(
             (
               group,
             ) => `(select a.id from assets a where a.tenant_id = $1 and a.access_group_id = ${group} and ${condition}
-              order by a.id limit ${limit}::bigint + $${next})`,
+              order by a.id ${stretch.upToItsEnd})`,
           )
-          .join(' union all ')}) as a order by a.id limit ${limit} offset $${next})`,
+          .join(' union all ')}) as a order by a.id ${stretch.page})`,
   )
   const text = `${shown(sort, ids)} limit ${limit}`
-  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values, offset), sort)
+  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretch.values), sort)
+}
+
+/**
+ * Which rows a page has. The first page has no parameter for where it begins: with one the planner expects pages far
+ * behind, finds that they cost more, and plans each first page anew, which takes longer than to read it.
+ */
+function stretchOf({ limit, offset }: { limit: number; offset: number }, parameter: number) {
+  if (offset === 0) return { page: `limit ${limit}`, upToItsEnd: `limit ${limit}`, values: [] }
+  return {
+    page: `limit ${limit} offset $${parameter}`,
+    upToItsEnd: `limit ${limit}::bigint + $${parameter}`,
+    values: [offset],
+  }
 }
 
 /**
@@ -109,7 +122,7 @@ async function listFew(
 ): Promise<Listed | undefined> {
   const { gathered: most } = bounds
   const order = orderBy(sort)
-  const next = values.length + stretches.values.length + 2
+  const stretch = stretchOf({ limit, offset }, values.length + stretches.values.length + 2)
   const conditions = [where, ...sets.filter((other) => other !== set).map(({ has }) => has)].join(' and ')
   const members = (name: string) => `a.tenant_id = $1 and a.id = any(array(select id from ${name}))`
   const found =
@@ -118,7 +131,7 @@ async function listFew(
       : `select a.id from ${fromFor(conditions)} where ${members('gathered')} and ${conditions}`
   const source = sort.length === 0 ? 'found a where true' : `${fromFor(order)} where ${members('found')}`
   const ids = stretches.conditions.map(
-    (condition) => `(select a.id from ${source} and ${condition} order by ${order} limit ${limit} offset $${next})`,
+    (condition) => `(select a.id from ${source} and ${condition} order by ${order} ${stretch.page})`,
   )
   const rows = await handle.rows(
     dynamicStatement<Few>(
@@ -130,7 +143,7 @@ async function listFew(
     ),
     ...values,
     ...stretches.values,
-    offset,
+    ...stretch.values,
   )
   if (rows[0] === undefined || rows[0].gathered > most) return undefined
   return {
