@@ -137,11 +137,11 @@ async function cursorAfter(bench: Bench, limit: number): Promise<string> {
  * of some rounds counts: others who use the machine make some of them slower, and none faster.
  */
 async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[]> {
-  const { platform, token } = bench
+  const { platform, beside, places, token } = bench
   const text = requestText('GET', path, { headers: bearer(token) })
   const once = async (url: string, callers: number) => {
     const before = await loadOf(platform)
-    const serverCpu = () => cpuOf(platform)
+    const serverCpu = () => cpuOf(url === platform.url ? platform : beside)
     const round = await measureLoad({ url, callers, ms: roundMs, request: () => text, status: 200, serverCpu })
     const after = await loadOf(platform)
     bench.megabytes = Math.max(bench.megabytes, after.megabytes)
@@ -158,7 +158,7 @@ async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[
   const statements = await statementsOf(bench, path)
   if (bench.plans) await printPlans(bench, { name, path }, statements)
   const rows: Row[] = []
-  const bareUrl = await platform.ask<string>({ kind: 'serve statements', statements })
+  const bareUrl = await beside.ask<string>({ kind: 'serve statements', places, statements })
   for (const callers of [1, callersAtOnce]) {
     const found = await best(platform.url, callers)
     const bare = await best(bareUrl, callers)

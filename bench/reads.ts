@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { client, overHttp } from '@millwright/api/client.ts'
 import { inventory as contract } from '@millwright/api/inventory.ts'
 import type { Options } from './bench.ts'
-import type { Bench } from './inventory-load.ts'
+import { type Bench, withBench } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'
 import { tokenFor, withHome, withPlatform } from './platform-process.ts'
 import type { Goal, Report, Row } from './report.ts'
@@ -40,12 +40,13 @@ async function readsIn(
     const isEmpty = (await totalOf(platform.url, await tokenFor(platform))) === 0
     if (isEmpty) await platform.ask({ kind: 'grow a plant', size: { ...size, seed } })
   })
-  return withPlatform({ home, nodeOptions }, async (platform) => {
-    const bench = { platform, token: await tokenFor(platform), size, plans, megabytes: 0 }
-    const rows = await measureReads(bench, await idsOf(bench), only)
-    const title = `reads: ${assets} assets with ${relations} relations each, most memory ${bench.megabytes.toFixed(0)} MB`
-    return { title, rows, goals: [...goalsOf(rows, assets), memoryGoal(bench)] }
-  })
+  return withPlatform({ home, nodeOptions }, (platform) =>
+    withBench({ platform, size, plans }, async (bench) => {
+      const rows = await measureReads(bench, await idsOf(bench), only)
+      const title = `reads: ${assets} assets with ${relations} relations each, most memory ${bench.megabytes.toFixed(0)} MB`
+      return { title, rows, goals: [...goalsOf(rows, assets), memoryGoal(bench)] }
+    }),
+  )
 }
 
 async function totalOf(baseUrl: string, token: string): Promise<number> {
