@@ -165,7 +165,7 @@ async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[
     rows.push({
       workload: name,
       callers,
-      matches,
+      matches: matches ?? '',
       'per second': found.rate,
       'p50 ms': found.p50,
       'p99 ms': found.p99,
@@ -188,7 +188,7 @@ function throughput({ count, seconds }: Round): number {
  * What one call sends, and how many it is about, where it is counted. Work in the background may send something
  * meanwhile, but not about assets.
  */
-async function asked({ platform, token }: Bench, path: string): Promise<{ statements: Sent[]; matches: number }> {
+async function asked({ platform, token }: Bench, path: string): Promise<{ statements: Sent[]; matches: number | undefined }> {
   await platform.ask({ kind: 'begin to note statements' })
   const response = await fetch(new URL(path, platform.url), { headers: bearer(token) })
   const { meta } = (await response.json()) as { meta?: { totalElements?: number } }
@@ -198,7 +198,7 @@ async function asked({ platform, token }: Bench, path: string): Promise<{ statem
       /^[\s(]*(?:select|with)\b/.test(text) &&
       /\b(assets|relations|asset_counts|asset_facets|asset_words|relation_counts)\b/.test(text),
   )
-  return { statements, matches: meta?.totalElements ?? Number.NaN }
+  return { statements, matches: meta?.totalElements }
 }
 
 async function printPlans({ platform }: Bench, { name, path }: Workload, statements: readonly Sent[]): Promise<void> {
