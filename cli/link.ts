@@ -1,4 +1,5 @@
 import { existsSync, globSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
@@ -96,8 +97,26 @@ async function run(name: string, given: string[]): Promise<void> {
       next: `there is ${names().join(', ')}; make your own: millwright link new ${basename(name)}`,
     })
   }
-  const { link }: { link: LinkDefinition } = await import(pathToFileURL(file).href)
+  lendPackages()
+  const { link }: { link: LinkDefinition } = await import(pathToFileURL(file).href).catch(cannotLoad(file))
   await runLink(link, given)
+}
+
+/** A link may lie anywhere; what it stands on lies here. */
+function lendPackages(): void {
+  registerHooks({
+    resolve: (name, context, next) =>
+      next(name, name.startsWith('@millwright/') ? { ...context, parentURL: import.meta.url } : context),
+  })
+}
+
+function cannotLoad(file: string): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new CommandError(`${file} cannot be loaded: ${error.message}.`, {
+      next: 'install what it needs beside it, or check its imports',
+    })
+  }
 }
 
 const marks = { pass: '✓', fail: '✗', skip: '–' } as const

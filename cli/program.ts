@@ -104,9 +104,11 @@ Examples:
 
 const cloudExample = `
 Example: two processes on one database, with the same key and the same address for clients
-  export DATABASE_URL=postgres://… MILLWRIGHT_MASTER_KEY=… MILLWRIGHT_BASE_URL=http://127.0.0.1:9001
-  millwright cloud --services identity,authorization --peers audit=http://127.0.0.1:9002,events=http://127.0.0.1:9002 --port 9001
-  millwright cloud --services audit,events --peers identity=http://127.0.0.1:9001,authorization=http://127.0.0.1:9001 --port 9002`
+  export DATABASE_URL=postgres://… MILLWRIGHT_MASTER_KEY=… MILLWRIGHT_BASE_URL=http://127.0.0.1:9002
+  MILLWRIGHT_HOME=/srv/a millwright cloud --services identity,authorization --port 9001
+  MILLWRIGHT_HOME=/srv/b millwright cloud --peers identity=http://127.0.0.1:9001,authorization=http://127.0.0.1:9001 --port 9002
+
+Clients use the second, which runs everything else and forwards the rest.`
 
 async function runCloud(
   environment: Record<string, string | undefined>,

@@ -270,6 +270,14 @@ test('--help loads next to nothing', async () => {
   assert.ok(cpuMs < 600, `${cpuMs} ms of processor time`)
 })
 
+test('a link is made anywhere, and runs where it lies', async () => {
+  const place = join(home, 'workshop/ovens')
+  assert.match(await succeed('link', 'new', place), /It finds two simulated devices/)
+  assert.match(await succeed('link', 'run', place, '--help'), /--port/)
+  await refuse(/^There is no link nowhere, .*\nNext: .*millwright link new nowhere$/, 'link', 'run', 'nowhere')
+  await refuse(/It is a host and a port/, 'link', 'test', 'nowhere')
+})
+
 test('without a running platform the same commands start the database themselves', async () => {
   await platform.stop()
   await succeed('tenants', 'create', 'plant-8')

@@ -190,7 +190,7 @@ describe('how assets hang together', () => {
   test('is listed, drawn, and followed from one to the other', async () => {
     const related = await succeed('relations', 'list', '--asset', 'Rack 1')
     assert.equal(related.trim().split('\n').length, 3)
-    assert.match(related, /^\S+  Module A  is_module_of  Rack 1 /m)
+    assert.match(related, /^\S+ {2}Module A {2}is_module_of {2}Rack 1 /m)
     assert.match(await succeed('relations', 'predicates'), /^2 +is_module_of$/m)
     assert.equal(
       await succeed('graph', 'Rack 1'),
