@@ -40,7 +40,7 @@ export function addCommands(link: Command): void {
     .argument('<host:port>', 'where the link listens', endpoint)
     .option('--vendor <prefix>', 'whose names of the protocol it speaks (default: tries those that are known)')
     .option('--request <json>', 'what to discover: a DiscoverRequest in JSON; @file reads it from a file')
-    .option('--credentials <json>', 'what opens a protected device; @file reads it from a file')
+    .option('--credentials <@file>', 'what opens a protected device, as JSON; @/dev/stdin reads it from a pipe')
     .option('--registry <host:port>', 'a registry that should know the link')
     .option('--timeout <seconds>', 'of one call', seconds, 30)
     .option('--json', 'one line of JSON for each check')

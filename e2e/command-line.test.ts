@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -7,6 +8,7 @@ import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { embeddedOwner } from '@millwright/cloud/start.ts'
+import { blocksOf, typeIn } from './guides.ts'
 import {
   bearer,
   type Caller,
@@ -258,6 +260,24 @@ describe('beside a running platform', () => {
     assert.equal(ill.code, 1)
     assert.match(ill.stdout, /^✗ first-run\.json +others can read it \(644\)\n +→ chmod 600 /m)
   })
+})
+
+const hasCurl = spawnSync('curl', ['--version']).error === undefined
+
+test('what the README and the API guide say to type works', { skip: !hasCurl && 'there is no curl' }, async () => {
+  using folder = temporaryFolder('guides')
+  // A scan needs a gateway, which has tests of its own.
+  const readme = blocksOf('README.md').filter((block) => /TOKEN/.test(block))
+  const ids = 'export MODULE=$(npx millwright assets list --fields id --json | field data[0].id); RACK=$MODULE'
+  const [basics = '', first = '', ...inventory] = blocksOf('docs/inventory.md')
+  // What changed between two times of the past did not change here.
+  const later = inventory.filter((block) => !block.includes('/difference?'))
+  const blocks = [...readme, ...blocksOf('docs/api.md'), basics, first, ids, ...later]
+  const { code, stdout, stderr, statuses } = typeIn(platform, folder.path, blocks)
+  assert.equal(code, 0, stderr)
+  const refused = statuses.filter((status) => status >= 300)
+  assert.deepEqual([readme.length, refused], [4, [400]], `only the mistake that the guide makes on purpose: ${stdout}`)
+  assert.ok(statuses.length > 20)
 })
 
 test('--help loads next to nothing', async () => {
