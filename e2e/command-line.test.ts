@@ -296,6 +296,7 @@ test('a link is made anywhere, and runs where it lies', async () => {
   assert.match(await succeed('link', 'run', place, '--help'), /--port/)
   await refuse(/^There is no link nowhere, .*\nNext: .*millwright link new nowhere$/, 'link', 'run', 'nowhere')
   await refuse(/It is a host and a port/, 'link', 'test', 'nowhere')
+  await refuse(/Everybody on the machine sees arguments/, 'link', 'test', 'localhost:9', '--credentials', '{"a":"b"}')
 })
 
 test('without a running platform the same commands start the database themselves', async () => {
