@@ -86,9 +86,6 @@ async function allPages<Item>(read: (query: { limit: number; offset: number }) =
   }
 }
 
-/** A platform manager waits about this long before it kills. */
-const stopLimitMs = 10_000
-
 test('told to stop, it answers what it has accepted, and waits for nobody for ever', async () => {
   const platform = await startPlatform({ home: home.path })
   const { token } = await callerOf(platform)
@@ -97,15 +94,17 @@ test('told to stop, it answers what it has accepted, and waits for nobody for ev
   )
   await using sleeper = await beginWrite(platform, token, 'never-finished')
 
-  const toldAt = performance.now()
   platform.program.child.kill('SIGTERM')
   await until('nobody new is let in', () => isRefused(platform.baseUrl))
   const answers = await Promise.all(accepted.map((write) => write.finish()))
+  assert.equal(
+    platform.program.child.exitCode,
+    null,
+    'whoever is answered is let go at once, while others are waited for',
+  )
   for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 201 /m)
-  assert.ok(performance.now() - toldAt < stopLimitMs / 2, 'whoever is answered is let go at once')
   const { code, stderr } = await platform.program.ended
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  assert.ok(performance.now() - toldAt < stopLimitMs, 'it took too long')
   assert.deepEqual(postgresOf(home.path), [])
 
   await using second = await startPlatform({ home: home.path })

@@ -9,8 +9,8 @@ import { contracts } from '@millwright/api/contracts.ts'
 import type { Access } from '@millwright/cloud/first-run.ts'
 import { cpuMsOf, type Ended, npmStart, type Program, type Surroundings } from './program.ts'
 
-/** How long anything may take before a test gives up on it; a busy machine is slow. */
-const patienceMs = 40_000
+/** How long anything may take before a test gives up on it: a busy machine is slow, and who does not wait proves nothing. */
+const patienceMs = 180_000
 
 const folders = new Set<string>()
 // A test that is left out or given up never comes to its end.

