@@ -13,7 +13,7 @@ const environment = {
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }
 /** The lease of a gateway that died runs out first. */
-const patienceMs = 120_000
+const patienceMs = 240_000
 
 const start = () => startPlatform({ home: home.path, environment })
 

@@ -376,13 +376,13 @@ describe('a gateway', () => {
     assert.deepEqual(result, { unreachable: true, description: 'UNAVAILABLE: no route' })
   })
 
-  test('follows alarms and events of links that have them', async () => {
-    using link = await TestLink.start({
+  test('follows alarms and events of links that have them, wherever they are', async () => {
+    const alarming = (alarm_id: string) => ({
       'connectivitysuite.drvinfo.v1': driverInfo,
       'connectivitysuite.alarmsevents.v1': {
         SubscribeAlarms: (call: Call) =>
           call.write({
-            notifications: [{ alarm_id: 'A1', priority: 12, alarm_text: { localized_texts: { en: 'Too hot' } } }],
+            notifications: [{ alarm_id, priority: 12, alarm_text: { localized_texts: { en: 'Too hot' } } }],
           }),
       },
       'connectivitysuite.driverevent.v1': {
@@ -393,18 +393,23 @@ describe('a gateway', () => {
         },
       },
     })
-    await askRegistry(gateway.registryPort, 'siemens')('RegisterService', {
-      info: {
-        app_instance_id: 'alarming',
-        ipv4_address: '127.0.0.1',
-        grpc_ip_port_number: link.port,
-        app_types: ['cs-alarms-events', 'cs-driver'],
-      },
-    })
-    await until(() => gateway.status().events.length >= 2)
-    const texts = gateway.status().events.map((event) => event.text)
-    assert.ok(texts.includes('A1 priority 12 Too hot'))
-    assert.ok(texts.includes('driver is bad'))
+    const registerAlarming = ({ port }: TestLink) =>
+      askRegistry(gateway.registryPort, 'siemens')('RegisterService', {
+        info: {
+          app_instance_id: 'alarming',
+          ipv4_address: '127.0.0.1',
+          grpc_ip_port_number: port,
+          app_types: ['cs-alarms-events', 'cs-driver'],
+        },
+      })
+    const isTold = (text: string) => gateway.status().events.some((event) => event.text === text)
+    const first = await TestLink.start(alarming('A1'))
+    await registerAlarming(first)
+    await until(() => isTold('A1 priority 12 Too hot') && isTold('driver is bad'))
+    first.stop()
+    using second = await TestLink.start(alarming('A2'))
+    await registerAlarming(second)
+    await until(() => isTold('A2 priority 12 Too hot'))
   })
 
   test('lets agents on this machine reach the cloud as the gateway, on its routes only', async () => {
