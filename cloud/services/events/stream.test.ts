@@ -360,6 +360,7 @@ test('streams end when the process stops, without waiting for those who do not r
     .on('data', (chunk) => {
       received += chunk.length
     })
+  idle.resume()
   if (!idle.closed) await once(idle, 'close')
   assert.ok(received < 240 * 100_000, 'it was cut off before it had everything')
 })
