@@ -6,7 +6,7 @@ import type { FileReport } from './test-report.ts'
 import type { Assignment } from './test-worker.ts'
 
 /** A test, and a whole file of them, that takes longer does not end by itself. */
-const limitMs = 600_000
+const limitMs = 1_200_000
 
 /** So many processes, which take files from the first of the queues that has any. */
 export type Lane = { queues: Assignment[][]; workers: number }
