@@ -11,6 +11,7 @@ import {
   bearer,
   type Caller,
   callerOf,
+  databaseEnded,
   type Platform,
   type SignIn,
   signIn,
@@ -19,7 +20,7 @@ import {
   tokenOf,
   until,
 } from './platform.ts'
-import { cpuMsOfNode, type Ended, millwright, postgresOf } from './program.ts'
+import { cpuMsOfNode, type Ended, millwright } from './program.ts'
 
 const folder = temporaryFolder()
 const home = folder.path
@@ -278,7 +279,7 @@ test('without a running platform the same commands start the database themselves
   await succeed('tenants', 'create', 'plant-8')
   assert.deepEqual(Object.keys(await tenants()).toSorted(), ['default', 'plant-8'])
   assert.match(await succeed('keys', 'rotate'), /^A new key is published/)
-  assert.deepEqual(postgresOf(home), [], 'and end it')
+  await databaseEnded(home)
 })
 
 /** What anybody on this machine can read about a process. */

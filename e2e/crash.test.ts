@@ -2,8 +2,16 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { bearer, type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { postgresOf } from './program.ts'
+import {
+  bearer,
+  type Caller,
+  callerOf,
+  databaseEnded,
+  type Platform,
+  startPlatform,
+  temporaryFolder,
+  until,
+} from './platform.ts'
 
 /** One for all: what the first test leaves behind is no trouble to the next. */
 const home = temporaryFolder()
@@ -19,7 +27,7 @@ test('killed in a storm of writes, it keeps everything that it answered for', as
   first.program.child.kill('SIGKILL')
   await first.program.ended
   await storm.over
-  await until('no database process is left', () => postgresOf(home.path).length === 0)
+  await databaseEnded(home.path)
 
   await using second = await startPlatform({ home: home.path })
   const caller = await callerOf(second)
@@ -105,7 +113,7 @@ test('told to stop, it answers what it has accepted, and waits for nobody for ev
   for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 201 /m)
   const { code, stderr } = await platform.program.ended
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  assert.deepEqual(postgresOf(home.path), [])
+  await databaseEnded(home.path)
 
   await using second = await startPlatform({ home: home.path })
   const { authorization } = await callerOf(second)

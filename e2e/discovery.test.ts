@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { millwright, postgresOf } from './program.ts'
+import {
+  type Caller,
+  callerOf,
+  databaseEnded,
+  type Platform,
+  startPlatform,
+  temporaryFolder,
+  until,
+} from './platform.ts'
+import { millwright } from './program.ts'
 
 /** Everything on one machine as `npm start` runs it: the cloud, a gateway that came in by itself, a simulated plant. */
 const home = temporaryFolder()
@@ -98,7 +106,7 @@ test('everything killed in the middle of a scan: the job is offered again, and e
   await until('some were found', async () => (await read(jobId)).found > 20)
   platform.program.child.kill('SIGKILL')
   await platform.program.ended
-  await until('no database process is left', () => postgresOf(home.path).length === 0)
+  await databaseEnded(home.path)
 
   await begin()
   const found = await ended(jobId)

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import {
+  type Caller,
+  callerOf,
+  databaseEnded,
+  type Platform,
+  startPlatform,
+  temporaryFolder,
+  until,
+} from './platform.ts'
 import { postgresOf } from './program.ts'
 
 const home = temporaryFolder()
@@ -102,7 +110,7 @@ async function killEverything({ program }: Platform): Promise<void> {
     }
   }
   await program.ended
-  await until('no database process is left', () => postgresOf(home.path).length === 0)
+  await databaseEnded(home.path)
 }
 
 async function requireFinished(caller: Caller, id: string): Promise<unknown> {

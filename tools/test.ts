@@ -86,7 +86,8 @@ function assignments(): Assignment[] {
 function take(report: FileReport & Assignment): void {
   reports.push(report)
   durations[titleOf(report)] = Math.round(report.ms)
-  print(report.text)
+  // Once more at the end, to which a run that is broken off does not come.
+  print(report.text + report.failures)
 }
 
 function print(text: string): void {
