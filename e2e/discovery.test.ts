@@ -16,12 +16,6 @@ const home = temporaryFolder()
 let platform: Platform
 let caller: Caller
 
-before(() => begin())
-after(async () => {
-  await platform?.[Symbol.asyncDispose]()
-  home[Symbol.dispose]()
-})
-
 const environment = {
   MILLWRIGHT_LOCAL_GATEWAY: 'on',
   MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
@@ -29,6 +23,12 @@ const environment = {
 }
 /** The lease of a gateway that died runs out first. */
 const patienceMs = 240_000
+
+before(() => begin())
+after(async () => {
+  await platform?.[Symbol.asyncDispose]()
+  home[Symbol.dispose]()
+})
 
 async function begin(): Promise<void> {
   platform = await startPlatform({ home: home.path, environment })
