@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { isRoot, nobody } from '@millwright/cloud/platform/postgres/testing.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
-import { temporaryFolder } from './platform.ts'
-import { type Ended, npmStart, postgresOf, type Surroundings } from './program.ts'
+import { databaseEnded, temporaryFolder } from './platform.ts'
+import { type Ended, npmStart, type Surroundings } from './program.ts'
 
 const folder = temporaryFolder()
 after(() => folder[Symbol.dispose]())
@@ -95,7 +95,7 @@ describe('one clear sentence and an exit code answer', { concurrency: 2 }, () =>
       const place = home ?? homeWith({})
       const ended = await npmStart({ home: place, ...surroundings }, given).ended
       assertClear(ended, says)
-      assert.deepEqual(postgresOf(place), [], 'no database is left behind')
+      await databaseEnded(place)
     })
   }
 

@@ -6,7 +6,8 @@ import type { Platform } from './platform.ts'
 
 /** People at the console, in a real browser: for tests and pictures of any page. */
 
-const patienceMs = 20_000
+/** A page that is there at once on a quick machine takes its time on one that does five other things. */
+const patienceMs = 90_000
 
 export const wide = { width: 1280, height: 800 }
 /** WCAG 1.4.10: no scrolling in two directions at this width. */

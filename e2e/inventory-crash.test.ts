@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import {
+  type Caller,
+  callerOf,
+  databaseEnded,
+  type Platform,
+  startPlatform,
+  temporaryFolder,
+  until,
+} from './platform.ts'
 import { postgresOf } from './program.ts'
 
 const home = temporaryFolder()
@@ -102,13 +110,20 @@ async function killEverything({ program }: Platform): Promise<void> {
     }
   }
   await program.ended
-  await until('no database process is left', () => postgresOf(home.path).length === 0)
+  await databaseEnded(home.path)
 }
 
 async function requireFinished(caller: Caller, id: string): Promise<unknown> {
-  const { data } = await caller.inventory.readStatus({ params: { id }, query: { wait: 30 } })
-  assert.equal(data.state, 'finished', `accepted, but ${data.state}: ${JSON.stringify(data.detail)}`)
-  return data.detail.result
+  const read = async () => (await caller.inventory.readStatus({ params: { id }, query: { wait: 30 } })).data
+  let operation = await read()
+  // What was being applied when everything died waits until its lease has run out.
+  await until('what was accepted is applied', async () => {
+    if (operation.state === 'queued') operation = await read()
+    return operation.state !== 'queued'
+  })
+  const { state, detail } = operation
+  assert.equal(state, 'finished', `accepted, but ${state}: ${JSON.stringify(detail)}`)
+  return detail.result
 }
 
 /** The history of the asset has the changes that were accepted, each once, in the order in which they were. */

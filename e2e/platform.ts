@@ -7,10 +7,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, client, overHttp } from '@millwright/api/client.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 import type { Access } from '@millwright/cloud/first-run.ts'
-import { cpuMsOf, type Ended, npmStart, type Program, type Surroundings } from './program.ts'
+import { cpuMsOf, type Ended, npmStart, type Program, postgresOf, type Surroundings } from './program.ts'
 
-/** How long anything may take before a test gives up on it; a busy machine is slow. */
-const patienceMs = 40_000
+/** How long anything may take before a test gives up on it: a busy machine is slow, and who does not wait proves nothing. */
+const patienceMs = 180_000
 
 const folders = new Set<string>()
 // A test that is left out or given up never comes to its end.
@@ -39,6 +39,11 @@ export async function until(
     assert.ok(performance.now() < deadline, `${what}: not within ${limitMs} ms`)
     await delay(20)
   }
+}
+
+/** Nothing of a home's database is left; whatever watches over it goes a moment after it. */
+export function databaseEnded(home: string): Promise<void> {
+  return until('no process of the database is left', () => postgresOf(home).length === 0)
 }
 
 export type Platform = {

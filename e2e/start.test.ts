@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { isRoot, nobody } from '@millwright/cloud/platform/postgres/testing.ts'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
-import { bearer, callerOf, type Platform, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
-import { nodeOfMachine, npmStart, postgresOf, root, startedIn } from './program.ts'
+import { bearer, callerOf, databaseEnded, type Platform, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
+import { cpuMsOfNode, nodeOfMachine, npmStart, postgresOf, root, startedIn } from './program.ts'
 
-/** Later starts find everything made. */
-const laterStartMs = 4_000
+/** Later starts find everything made: so many times what a Node takes that does nothing. */
+const laterStartInNodes = 60
 
 describe('the first start', () => {
   const folder = temporaryFolder()
@@ -129,10 +129,11 @@ test('a later start keeps users and tokens, and takes seconds', async () => {
   await caller.identity.createServerUser({ body: { data: { name: 'historian' } } })
   const { code, stderr } = await first.stop()
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  assert.deepEqual(postgresOf(home.path), [], 'the database ended with it')
+  await databaseEnded(home.path)
 
   await using second = await startPlatform({ home: home.path, environment: { MILLWRIGHT_PORT: port } })
-  assert.ok(second.startCpuMs < laterStartMs, `it took ${second.startCpuMs} ms of the processor`)
+  const nodes = second.startCpuMs / cpuMsOfNode()
+  assert.ok(nodes < laterStartInNodes, `it took ${second.startCpuMs} ms of the processor, as ${nodes} Nodes do`)
   assert.deepEqual(second.access, access)
   const { identity } = await callerOf(second, caller.token)
   const found = await identity.listServerUsers({ query: { name: 'historian' } })
@@ -144,7 +145,9 @@ test('an ordinary user runs it', { skip: whyNotAsNobody() }, async () => {
   chownSync(home.path, nobody.uid, nobody.gid)
   await using platform = await startPlatform({ home: home.path, owner: nobody })
   assert.equal((await (await callerOf(platform)).identity.userInfo({})).kind, 'server_user')
-  assert.ok(postgresOf(home.path).every((pid) => statSync(`/proc/${pid}`).uid === nobody.uid))
+  // One of them may end while it is looked at.
+  const owners = postgresOf(home.path).map((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid)
+  assert.deepEqual(new Set(owners.filter((uid) => uid !== undefined)), new Set([nobody.uid]))
 })
 
 function whyNotAsNobody(): string | false {

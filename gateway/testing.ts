@@ -16,8 +16,16 @@ import type { GatewaySettings } from './settings.ts'
 
 /** What the tests of the gateway stand on: a cloud of one gateway, and links made with another library than ours. */
 
+const folders: string[] = []
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+/** Gone with the process. */
 export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'gateway-'))
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-'))
+  folders.push(folder)
+  return folder
 }
 
 export function settingsFor(home: string, more: Partial<GatewaySettings> = {}): GatewaySettings {

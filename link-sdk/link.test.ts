@@ -86,7 +86,7 @@ describe('a link', () => {
     callStream(client, {
       method: wireMethod(discoverDevices),
       request: { ...request, options: [{ key: 'mode', value: variantOf(mode) }] },
-      withinMs: 20_000,
+      withinMs: 120_000,
     })
   const all = async (mode: string, request = {}) => {
     const messages = await Array.fromAsync(discovery(mode, request))
@@ -170,7 +170,7 @@ describe('a link', () => {
       callUnary(client, {
         method: wireMethod(getPropertyValues),
         request: { device: at(ip), keys },
-        withinMs: 10_000,
+        withinMs: 120_000,
       })
     const { propertyResults } = await ask('10.0.0.1', ['door', 'name', 'heat', 'wings', 'name'])
     assert.deepEqual(
@@ -192,7 +192,7 @@ describe('a link', () => {
     const { properties } = await callUnary(client, {
       method: wireMethod(getSupportedProperties),
       request: { device: at('10.0.0.1') },
-      withinMs: 10_000,
+      withinMs: 120_000,
     })
     assert.deepEqual(
       properties.map(({ key }) => key),
@@ -245,7 +245,7 @@ describe('a link', () => {
 })
 
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
-  const givenUpAt = performance.now() + 20_000
+  const givenUpAt = performance.now() + 120_000
   for (;;) {
     try {
       return await attempt()

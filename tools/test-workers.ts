@@ -6,31 +6,36 @@ import type { FileReport } from './test-report.ts'
 import type { Assignment } from './test-worker.ts'
 
 /** A test, and a whole file of them, that takes longer does not end by itself. */
-const limitMs = 600_000
+const limitMs = 1_200_000
+
+/** So many processes, which take files from the first of the queues that has any. */
+export type Lane = { queues: Assignment[][]; workers: number }
 
 type Handling = {
-  /** How many processes at once. */
-  workers: number
   onReport(report: FileReport & Assignment): void
   onPrinted(text: string): void
 }
 
-/** Runs test files in a few processes, each of which takes the next file when it is done with one; true when all is well. */
-export async function runFiles(assignments: readonly Assignment[], handling: Handling): Promise<boolean> {
-  const waiting = [...assignments]
-  const work = async () => {
+/**
+ * Runs test files in a few processes, each of which takes the next file of its lane when it is done with one; lanes may
+ * share queues. True when all is well.
+ */
+export async function runFiles(lanes: readonly Lane[], handling: Handling): Promise<boolean> {
+  const work = async (queues: Assignment[][]) => {
     let isWell = true
-    while (waiting.length > 0) isWell = (await runInOneProcess(waiting, handling)) && isWell
+    while (queues.some(({ length }) => length > 0)) isWell = (await runInOneProcess(queues, handling)) && isWell
     return isWell
   }
-  return (await Promise.all(Array.from({ length: handling.workers }, work))).every(Boolean)
+  const working = lanes.flatMap(({ queues, workers }) => Array.from({ length: workers }, () => work(queues)))
+  return (await Promise.all(working)).every(Boolean)
 }
 
 /** Takes files until there are none, or until one of them ends the process. */
-async function runInOneProcess(waiting: Assignment[], { onReport, onPrinted }: Handling): Promise<boolean> {
+async function runInOneProcess(queues: Assignment[][], { onReport, onPrinted }: Handling): Promise<boolean> {
+  const take = () => queues.find(({ length }) => length > 0)?.shift()
   const worker = startWorker(onPrinted)
   const ended = once(worker, 'exit').then(() => undefined)
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+  for (let next = take(); next !== undefined; next = take()) {
     const answer = once(worker, 'message').then(([report]) => report as FileReport)
     worker.send(next)
     const report = await Promise.race([answer, ended])

@@ -5,7 +5,7 @@ import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/test
 import { check, root, run } from './checks.ts'
 import type { FileReport } from './test-report.ts'
 import type { Assignment } from './test-worker.ts'
-import { runFiles } from './test-workers.ts'
+import { type Lane, runFiles } from './test-workers.ts'
 
 /**
  * `npm test`: types and lint, then every test on one throw-away database server, and what crosses processes once more
@@ -55,9 +55,22 @@ const crossing = [
 
 let shown: string | undefined
 const reports: (FileReport & Assignment)[] = []
-const isWell = await runFiles(assignments(), { workers: 2, onReport: take, onPrinted: print })
+const isWell = await runFiles(lanes(), { onReport: take, onPrinted: print })
 await server?.stop()
 conclude()
+
+/**
+ * Tests of whole programs wait more than they work: until one has started, a lease has run out, a page is there. So
+ * they have processes of their own beside those that keep two processors busy, which help when they are done.
+ */
+function lanes(): Lane[] {
+  const waiting = assignments().filter(({ file }) => file.startsWith('e2e/'))
+  const working = assignments().filter(({ file }) => !file.startsWith('e2e/'))
+  return [
+    { queues: [waiting], workers: 2 },
+    { queues: [working, waiting], workers: 2 },
+  ]
+}
 
 function assignments(): Assignment[] {
   const asked = process.env.MILLWRIGHT_TEST_ARRANGEMENT
@@ -73,7 +86,8 @@ function assignments(): Assignment[] {
 function take(report: FileReport & Assignment): void {
   reports.push(report)
   durations[titleOf(report)] = Math.round(report.ms)
-  print(report.text)
+  // Once more at the end, to which a run that is broken off does not come.
+  print(report.text + report.failures)
 }
 
 function print(text: string): void {

@@ -182,7 +182,7 @@ describe('a token of a company identity provider', () => {
     await hub.asOwner((owner) =>
       owner.query('update access_versions set version = version + 1 where tenant_id = $1', [hub.tenant.tenantId]),
     )
-    const deadline = performance.now() + 2_000
+    const deadline = performance.now() + 60_000
     while ((await rights({ email: 'gone@company.example', groups: ['plant-admins'] })).status !== 401)
       assert.ok(performance.now() < deadline)
   })

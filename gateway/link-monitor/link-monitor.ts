@@ -18,7 +18,14 @@ type Options = {
   everyMs?: number
 }
 
-type Known = { registration: Registration; inspection: Inspection; isGone: boolean; isAsked: boolean }
+type Known = {
+  registration: Registration
+  /** Until it has been asked, what was known of its former registration. */
+  inspection: Inspection
+  isGone: boolean
+  isAsked: boolean
+  hasAnswered: boolean
+}
 
 /** Links that are asked at the same time. */
 const asking = 16
@@ -83,7 +90,8 @@ export class LinkMonitor {
       if (before.inspection.state !== 'running' && !before.isAsked) void this.#ask(before)
       return
     }
-    const known = { registration, inspection: before?.inspection ?? unasked, isGone: false, isAsked: false }
+    const inspection = before?.inspection ?? unasked
+    const known = { registration, inspection, isGone: false, isAsked: false, hasAnswered: false }
     this.#known.set(registration.appInstanceId, known)
     void this.#ask(known)
   }
@@ -110,9 +118,11 @@ export class LinkMonitor {
     // Meanwhile it may have registered anew: then what was learned is of yesterday.
     if (this.#known.get(registration.appInstanceId) !== known || this.#stopping.signal.aborted) return
     const { log } = this.#options
-    const before = known.inspection
+    const { inspection: before, hasAnswered } = known
     known.inspection = inspection
-    if (JSON.stringify(before) === JSON.stringify(inspection)) return
+    known.hasAnswered = true
+    // One that says the same as before may say it elsewhere.
+    if (hasAnswered && JSON.stringify(before) === JSON.stringify(inspection)) return
     const link = registration.appInstanceId
     if (inspection.state === 'running' && before.state !== 'running') log.info({ link }, 'a link answers')
     if (inspection.state !== 'running' && before.problem !== inspection.problem) {

@@ -7,7 +7,7 @@ import { suspendTenant } from '../tenants/tenants.ts'
 import { changeAccess, insertGrant, insertRole, updatePrincipal, updateRole } from './store.ts'
 import { givenUser, revoke, testSite, until } from './testing.ts'
 
-const limits = { timeout: 30_000 }
+const limits = { timeout: 300_000 }
 
 function countStatements(database: Database): { looks: number } {
   const counted = { looks: 0 }

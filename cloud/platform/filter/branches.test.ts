@@ -116,12 +116,11 @@ describe('the branches of a filter', () => {
       (inner, _, n) => `${pair(n)} and (predicate eq 'p' or ${inner})`,
       pair(99),
     )
-    const started = performance.now()
+    // Whoever went through all of them would not come to an end.
     assert.throws(() => branchesOf(parseFilter(deep), sides), {
       code: 'invalid_filter',
       message: /too many alternatives/,
     })
-    assert.ok(performance.now() - started < 200)
   })
 })
 

@@ -83,7 +83,7 @@ test('stopping ends running queries and is quick', async () => {
   await Promise.all([server.stop(), server.stop()])
   await running
 
-  assert.ok(Date.now() - started < 10_000)
+  assert.ok(Date.now() - started < 50_000)
   const { code, signal, expected } = await server.exited
   assert.deepEqual({ code, signal, expected }, { code: 0, signal: null, expected: true })
   assert.equal(existsSync(server.connection.host), false)

@@ -33,7 +33,7 @@ export async function query(connection: Connection, sql: string): Promise<unknow
   }
 }
 
-export async function until(condition: () => boolean | Promise<boolean>, limitMs = 15_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 120_000): Promise<void> {
   const deadline = Date.now() + limitMs
   while (!(await condition())) {
     assert.ok(Date.now() < deadline, `not within ${limitMs} ms: ${condition}`)

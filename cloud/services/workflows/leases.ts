@@ -24,14 +24,16 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
     async takeJob({ body: { data: wish } }, caller) {
       const { clientId, workflows } = wish
       const until = performance.now() + waitMs(wish.waitSeconds, caller)
+      const isOver = () => waiters.isStopping || performance.now() >= until
       for (;;) {
         const place = waiters.join(caller.tenantId, { clientId, workflows }, until)
         try {
           const taken = await database.transaction(caller, (tx) => take(tx, caller, wish))
-          if (taken !== undefined) return { data: taken }
-          if (!waiters.isStopping && performance.now() < until) await place.woken
-          // When the time is over nobody offered anything: what is offered now is for whoever asks next.
-          if (waiters.isStopping || performance.now() >= until) return { data: null }
+          if (taken === undefined && !isOver()) await place.woken
+          if (taken === undefined && !isOver()) continue
+          // Whoever has a job, or no time left, does not look again: what it was woken for is for the next in line.
+          place.passOn()
+          return { data: taken ?? null }
         } finally {
           place.leave()
         }

@@ -11,7 +11,9 @@ const ticksPerLook = 4
 /** For a job that somebody may take, or for the end of one; also for its leaving a state. */
 type Wish = { clientId: string; workflows: readonly string[] } | { jobId: string; unlike?: string | undefined }
 
-type Waiter = { wish: Wish; until: number; wake: () => void }
+type Waiter = { wish: Wish; until: number; wake: () => void; offer?: Wake }
+
+type Place = { woken: Promise<void>; passOn: () => void; leave: () => void }
 
 /** Those of one tenant, each in the line of its client or job, the oldest first. */
 type Room = { lines: Map<string, Waiter[]>; looking: boolean }
@@ -43,22 +45,31 @@ export class Waiters {
 
   /**
    * Joins before it looks, so that nothing that happens in between is missed. `woken` resolves when it is worth looking
-   * again, or when the time is over.
+   * again, or when the time is over. Whoever does not look again passes on what was offered to it in the meantime.
    */
-  join(tenantId: string, wish: Wish, until: number): { woken: Promise<void>; leave: () => void } {
+  join(tenantId: string, wish: Wish, until: number): Place {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const waiter = { wish, until, wake: resolve }
+    const waiter: Waiter = { wish, until, wake: resolve }
     const room = this.#rooms.get(tenantId) ?? { lines: new Map<string, Waiter[]>(), looking: false }
     const line = lineOf(wish)
     room.lines.set(line, [...(room.lines.get(line) ?? []), waiter])
     this.#rooms.set(tenantId, room)
     this.#timer ??= setInterval(() => this.#tick(), tickMs).unref()
     if (this.#options.stopping.aborted) resolve()
-    return { woken: promise, leave: () => this.#leave(tenantId, room, waiter) }
+    return {
+      woken: promise,
+      passOn: () => this.#passOn(tenantId, waiter),
+      leave: () => this.#leave(tenantId, room, waiter),
+    }
   }
 
   get isStopping(): boolean {
     return this.#options.stopping.aborted
+  }
+
+  #passOn(tenantId: string, { offer }: Waiter): void {
+    const room = this.#rooms.get(tenantId)
+    if (offer !== undefined && room !== undefined) notify(room, offer)
   }
 
   #leave(tenantId: string, room: Room, waiter: Waiter): void {
@@ -125,6 +136,7 @@ function notify(room: Room, wake: Wake): void {
   if (waiter === undefined) return
   // It is about to look: the next thing to take is for the next in line.
   remove(room, waiter)
+  waiter.offer = wake
   waiter.wake()
 }
 
