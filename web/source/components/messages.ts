@@ -16,6 +16,7 @@ export const componentMessages = messages({
     selectAll: 'Select all',
     selectRow: 'Select row',
     resize: (name: string) => `Width of ${name}`,
+    moveHint: 'Drag to put it elsewhere, or press Shift with an arrow key. P keeps it at the left.',
     never: 'never',
     nothing: 'Nothing to show',
     unset: 'not set',
@@ -47,6 +48,8 @@ export const componentMessages = messages({
     selectAll: 'Alle auswählen',
     selectRow: 'Zeile auswählen',
     resize: (name: string) => `Breite von ${name}`,
+    moveHint:
+      'Ziehen Sie sie an einen anderen Platz, oder drücken Sie Umschalt mit einer Pfeiltaste. P hält sie links.',
     never: 'nie',
     nothing: 'Nichts vorhanden',
     unset: 'nicht gesetzt',

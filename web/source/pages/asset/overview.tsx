@@ -20,7 +20,7 @@ export function Overview({ asset, mayWrite }: ViewGiven) {
   return (
     <div className="cards">
       <Card title={text.nameplate}>
-        <Nameplate asset={asset} />
+        <Nameplate asset={asset} mayWrite={mayWrite} />
       </Card>
       <Card title={text.states}>
         <States asset={asset} mayWrite={mayWrite} />
@@ -51,7 +51,7 @@ export function Overview({ asset, mayWrite }: ViewGiven) {
   )
 }
 
-function Nameplate({ asset }: { asset: Asset }) {
+function Nameplate({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
   const text = useText(assetMessages)
   const typeName = useTypeName()
   const product = (path: string) => textAt(asset, `product_instance_information/manufacturer_product/${path}`)
@@ -59,6 +59,8 @@ function Nameplate({ asset }: { asset: Asset }) {
   return (
     <Facts
       facts={[
+        { name: text.name, value: mayWrite ? <AssetName asset={asset} /> : textAt(asset, 'name') },
+        { name: text.description, value: mayWrite ? <Description asset={asset} /> : textAt(asset, 'description') },
         { name: text.type, value: typeName({ type: 'asset', functional_object_type: type }) },
         { name: text.manufacturer, value: product('manufacturer/name') },
         { name: text.product, value: product('product_name') },
@@ -66,7 +68,6 @@ function Nameplate({ asset }: { asset: Asset }) {
         { name: text.articleNumber, value: product('product_id') },
         { name: text.productVersion, value: product('product_version') },
         { name: text.serialNumber, value: textAt(asset, 'product_instance_information/serial_number') },
-        { name: text.description, value: textAt(asset, 'description') },
         {
           name: text.id,
           value: (
@@ -77,6 +78,38 @@ function Nameplate({ asset }: { asset: Asset }) {
           ),
         },
       ]}
+    />
+  )
+}
+
+function AssetName({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const save = (name: string) => {
+    const body = { data: { name } }
+    return write(api.inventory.setName({ params: { id: asset.id }, headers: waitHeaders, body }), text.saved)
+  }
+  return <EditableValue name={text.name} value={textAt(asset, 'name')} onSave={save} maxLength={256} isRequired />
+}
+
+function Description({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const save = (description: string | null) => {
+    const body = { data: { description } }
+    return write(api.inventory.setDescription({ params: { id: asset.id }, headers: waitHeaders, body }), text.saved)
+  }
+  return (
+    <EditableValue
+      name={text.description}
+      value={textAt(asset, 'description')}
+      onSave={save}
+      onClear={() => save(null)}
+      maxLength={4096}
+      isRequired
+      isLong
     />
   )
 }

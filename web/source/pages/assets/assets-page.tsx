@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
 import { usePreference } from '../../app/preferences.ts'
+import { announce } from '../../components/announce.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Grid } from '../../components/grid.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
@@ -21,7 +22,7 @@ import { assetsMessages } from './messages.ts'
 import { useAssetProperties } from './properties.ts'
 import { SearchField } from './search-field.tsx'
 import { useAssetSelection } from './selection.ts'
-import { namedColumns, type TableColumn, tableColumnsOf } from './table-columns.ts'
+import { movedColumn, namedColumns, pinToggled, type TableColumn, tableColumnsOf } from './table-columns.ts'
 import { effectiveFilter, searchOf, type View, viewOf } from './view-address.ts'
 import { ViewsMenu } from './views-menu.tsx'
 import './assets.css'
@@ -144,6 +145,7 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
   const look = useCallback((first: number, last: number) => pages.look(first, last), [pages])
   const group = properties.find(({ path, isFacet }) => isFacet && path === view.by)
   const total = pages.total
+  const titleOf = (path: string) => properties.find((each) => each.path === path)?.title[language] ?? path
   return (
     <div className="assets-body">
       {group !== undefined && (
@@ -180,6 +182,17 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
             onResize={(path, width) =>
               onColumns(columns.map((column) => (column.path === path ? { ...column, width } : column)))
             }
+            onMove={(path, to) => {
+              const next = movedColumn(columns, path, to)
+              const place = next.findIndex((column) => column.path === path) + 1
+              onColumns(next)
+              announce(text.columnAt(titleOf(path), place, next.length))
+            }}
+            onPin={(path) => {
+              const isPinned = columns.some((column) => column.path === path && column.isPinned)
+              onColumns(pinToggled(columns, path))
+              announce(isPinned ? text.unpinned(titleOf(path)) : text.pinned(titleOf(path)))
+            }}
             isTall
           />
         )}

@@ -11,7 +11,7 @@ import { Progress } from '../../components/progress.tsx'
 import { toldDone } from '../../components/toast.ts'
 import { type Accepted, inBulk, type Outcome } from './bulk.ts'
 import { assetsMessages } from './messages.ts'
-import { stateName } from './state-names.ts'
+import { stateName } from './value-names.ts'
 
 /** Long enough for a hundred writes to be applied. */
 const headers = { prefer: 'wait=30' }

@@ -4,7 +4,7 @@ import { useOperationQuery } from '../../app/queries.ts'
 import { QueryState } from '../../components/query-state.tsx'
 import type { AssetProperty } from './asset-property.ts'
 import { assetsMessages } from './messages.ts'
-import { stateName } from './state-names.ts'
+import { valueName } from './value-names.ts'
 
 type Given = {
   property: AssetProperty
@@ -27,7 +27,7 @@ export function GroupPanel({ property, filter, chosen, onChoose }: Given) {
     ),
   )
   const label = (value: string | null) =>
-    value === null ? text.withoutValue : property.kind === 'state' ? stateName(property.path, value, language) : value
+    value === null ? text.withoutValue : valueName(property.path, value, language)
   return (
     <nav className="group-panel" aria-label={text.group(property.title[language])}>
       <QueryState query={facets}>
