@@ -49,9 +49,10 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
     <li>
       <details open={isOpen}>
         <summary>
-          <strong>{word}</strong> <Time at={entry.time} /> {text.by(entry.principalName)}{' '}
+          <strong>{word}</strong> <Time at={entry.time} /> {text.by(entry.principalName)}
           <span className="quiet">
-            <Source source={entry.source} /> · {text.fields(differences.length)}
+            {' '}
+            · <Source source={entry.source} /> · {text.fields(differences.length)}
           </span>
         </summary>
         <div className="history-body">
@@ -78,7 +79,7 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
             </table>
           )}
           {entry.change !== 'deleted' && (
-            <IxButton variant="tertiary" onClick={() => change({ at: entry.time })}>
+            <IxButton variant="secondary" onClick={() => change({ at: entry.time })}>
               {text.showThen}
             </IxButton>
           )}

@@ -72,6 +72,7 @@ export function IdentifierText({ identifier }: { identifier: unknown }) {
   const text = useText(assetMessages)
   const language = useLanguage()
   const uncertainty = textAt(identifier, 'identifier_uncertainty')
+  const fields = identifierFields(identifier, language)
   return (
     <>
       <strong>{identifierKind(identifier, language)}</strong>
@@ -82,9 +83,10 @@ export function IdentifierText({ identifier }: { identifier: unknown }) {
         </span>
       )}
       <span className="identifier-fields">
-        {identifierFields(identifier, language).map(({ name, value }) => (
+        {fields.map(({ name, value }) => (
           <span key={name}>
-            <span className="quiet">{name}</span> <code>{value}</code>
+            {fields.length > 1 && <span className="quiet">{name} </span>}
+            <code>{value}</code>
           </span>
         ))}
       </span>

@@ -54,7 +54,7 @@ function Match({ entry: { time, source, matchedBy, principalName } }: { entry: E
       <span>
         <Time at={time} />{' '}
         <span className="quiet">
-          <Source source={source} /> · {about.by(principalName)}
+          {about.by(principalName)} · <Source source={source} />
         </span>
       </span>
       {matchedBy === undefined ? (

@@ -78,7 +78,7 @@ export const assetMessages = messages({
     identifiersHint:
       'The most certain first. When something is found, the first of these that is known says that it is this asset.',
     uncertainty: 'uncertainty',
-    duplicates: 'Suspected duplicates',
+    duplicates: 'Duplicates',
     noDuplicates: 'Nothing suggests that this asset is there twice.',
     suspectedFor: (time: string) => `suspected since ${time}`,
     evidence: 'These identifiers came together:',
@@ -253,7 +253,7 @@ export const assetMessages = messages({
     identifiersHint:
       'Die sicherste zuerst. Wird etwas gefunden, sagt die erste davon, die bekannt ist, dass es dieses Asset ist.',
     uncertainty: 'Unsicherheit',
-    duplicates: 'Vermutete Doppelte',
+    duplicates: 'Doppelte',
     noDuplicates: 'Nichts deutet darauf hin, dass es dieses Asset zweimal gibt.',
     suspectedFor: (time: string) => `vermutet seit ${time}`,
     evidence: 'Diese Kennungen kamen zusammen:',

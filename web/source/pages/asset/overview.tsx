@@ -9,6 +9,7 @@ import { useTypeName } from '../../components/graph/type-name.ts'
 import { Time } from '../../components/time.tsx'
 import { type Asset, textAt, textsIn, valueAt } from '../assets/asset.ts'
 import { StateChip } from '../assets/asset-cells.tsx'
+import { className } from '../assets/class-words.ts'
 import type { ViewGiven } from './asset-page.tsx'
 import { CustomProperties } from './custom-properties.tsx'
 import { assetMessages } from './messages.ts'
@@ -72,7 +73,7 @@ function Nameplate({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
           name: text.id,
           value: (
             <span className="with-copy">
-              <code>{asset.id}</code>
+              <code title={asset.id}>{asset.id}</code>
               <CopyButton value={asset.id} what={text.id} />
             </span>
           ),
@@ -176,6 +177,7 @@ function State({ asset, field }: { asset: Asset; field: string }) {
 
 function Connectivity({ asset }: { asset: Asset }) {
   const text = useText(assetMessages)
+  const language = useLanguage()
   const points = elementsOf(asset, 'connection_points')
   if (points.length === 0) return <p className="quiet">{text.none}</p>
   return (
@@ -194,7 +196,10 @@ function Connectivity({ asset }: { asset: Asset }) {
               {address !== '' && <CopyButton value={address} what={address} />}
             </span>
             <span className="quiet">
-              {[textAt(point, 'connection_point_type'), textAt(point, 'name') || textAt(point, 'id')]
+              {[
+                className(textAt(point, 'connection_point_type'), language),
+                textAt(point, 'name') || textAt(point, 'id'),
+              ]
                 .filter(Boolean)
                 .join(' · ')}
               {more.map(([name, value]) => ` · ${name} ${value}`)}
@@ -237,9 +242,10 @@ function Software({ asset }: { asset: Asset }) {
 function Elements({ elements, kind }: { elements: readonly unknown[]; kind: string }) {
   const text = useText(assetMessages)
   const formats = useFormats()
+  const language = useLanguage()
   if (elements.length === 0) return <p className="quiet">{text.none}</p>
   const facts = elements.flatMap((element) => {
-    const name = textAt(element, kind)
+    const name = className(textAt(element, kind), language)
     const fields = fieldsOf(element, kind)
     if (fields.length === 1) return [{ name, value: fields[0]?.value }]
     return fields.map(({ field, value }) => ({

@@ -32,7 +32,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property('name', ['Name', 'Name'], { width: 280 }),
   property('functional_object_type', ['Type', 'Typ'], { suggestions: assetTypes, width: 120, isFacet: true }),
   property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], { width: 180, isFacet: true }),
-  property(`${product}/product_name`, ['Product', 'Produkt'], { width: 200, isFacet: true }),
+  property(`${product}/product_name`, ['Product', 'Produkt'], { width: 220, isFacet: true }),
   property(`${product}/product_id`, ['Article number', 'Artikelnummer'], { width: 180, isFacet: true }),
   property(`${product}/product_family`, ['Product family', 'Produktfamilie'], { isFacet: true }),
   property(`${product}/product_version`, ['Product version', 'Produktversion'], { width: 140 }),

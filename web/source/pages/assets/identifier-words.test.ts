@@ -14,6 +14,16 @@ test('an identifier is told by what it is and what it says, also one within anot
   ])
 })
 
+test('what an identifier consists of comes in the order that people write it down', () => {
+  const product = {
+    serial_number: '1',
+    asset_identifier_type: 'ProductInstanceIdentifier',
+    article_number: 'A',
+    vendor: 'V',
+  }
+  assert.equal(identifierLine(product, 'en'), 'Product and serial number V A 1')
+})
+
 test('one of a kind that nobody here knows is told as it is', () => {
   assert.equal(identifierLine({ asset_identifier_type: 'Barcode', some_code: 'x' }, 'en'), 'Barcode x')
   assert.equal(identifierLine(null, 'en'), '')

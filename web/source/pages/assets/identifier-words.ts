@@ -56,11 +56,28 @@ export function identifierKind(identifier: unknown, language: Language): string 
 
 export type IdentifierField = { name: string; value: string }
 
+/** As people write them down; whatever else there is comes after. */
+const order = [
+  'vendor',
+  'article_number',
+  'serial_number',
+  'host_identifier',
+  'parent_identifier',
+  'slot',
+  'subslot',
+].concat(['name', 'value', 'version', 'instance_identifier'])
+
+function placeOf(field: string): number {
+  const place = order.indexOf(field)
+  return place === -1 ? order.length : place
+}
+
 /** What it consists of, without what is said about it. */
 export function identifierFields(identifier: unknown, language: Language): IdentifierField[] {
   if (typeof identifier !== 'object' || identifier === null) return []
   return Object.keys(identifier)
     .filter((field) => field !== kind && !/^identifier_(type|uncertainty)$/.test(field))
+    .toSorted((one, other) => placeOf(one) - placeOf(other))
     .map((field) => ({ field, value: textOf(valueAt(identifier, field), language) }))
     .filter(({ value }) => value !== '')
     .map(({ field, value }) => ({ name: fields[language][field] ?? field.replaceAll('_', ' '), value }))
