@@ -4,7 +4,6 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
 import { usePreference } from '../../app/preferences.ts'
-import { announce } from '../../components/announce.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Grid } from '../../components/grid.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
@@ -15,6 +14,7 @@ import { gridColumns } from './asset-cells.tsx'
 import { fieldsFor, useAssetList } from './asset-list.ts'
 import type { AssetProperty } from './asset-property.ts'
 import { BulkBar } from './bulk-bar.tsx'
+import { useColumnChanges } from './column-changes.ts'
 import { ColumnsDialog } from './columns-dialog.tsx'
 import { FilterPanel } from './filter-panel.tsx'
 import { GroupPanel } from './group-panel.tsx'
@@ -22,7 +22,7 @@ import { assetsMessages } from './messages.ts'
 import { useAssetProperties } from './properties.ts'
 import { SearchField } from './search-field.tsx'
 import { useAssetSelection } from './selection.ts'
-import { movedColumn, namedColumns, pinToggled, type TableColumn, tableColumnsOf } from './table-columns.ts'
+import { namedColumns, type TableColumn, tableColumnsOf } from './table-columns.ts'
 import { effectiveFilter, searchOf, type View, viewOf } from './view-address.ts'
 import { ViewsMenu } from './views-menu.tsx'
 import './assets.css'
@@ -145,7 +145,10 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
   const look = useCallback((first: number, last: number) => pages.look(first, last), [pages])
   const group = properties.find(({ path, isFacet }) => isFacet && path === view.by)
   const total = pages.total
-  const titleOf = (path: string) => properties.find((each) => each.path === path)?.title[language] ?? path
+  const countTold = (count: number | undefined) =>
+    count === undefined ? text.counting : count === 1 ? text.one : text.count(formats.number(count))
+  const changes = useColumnChanges({ columns, properties, onColumns })
+  const isRefused = pages.failure !== undefined
   return (
     <div className="assets-body">
       {group !== undefined && (
@@ -161,11 +164,11 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
           <BulkBar selection={selection} total={total ?? 0} />
         ) : (
           <p className="assets-count" role="status">
-            {total === undefined ? text.counting : total === 1 ? text.one : text.count(formats.number(total))}
+            {!isRefused && countTold(total)}
           </p>
         )}
-        {pages.failure !== undefined && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
-        {total === 0 ? (
+        {isRefused && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
+        {isRefused && total === undefined ? null : total === 0 ? (
           <NoAssets view={view} onShow={onShow} />
         ) : (
           <Grid
@@ -179,20 +182,7 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
             selection={selection.grid}
             sorting={sortingOf(view.sort)}
             onSort={(path) => onShow({ sort: nextSort(view.sort, path) })}
-            onResize={(path, width) =>
-              onColumns(columns.map((column) => (column.path === path ? { ...column, width } : column)))
-            }
-            onMove={(path, to) => {
-              const next = movedColumn(columns, path, to)
-              const place = next.findIndex((column) => column.path === path) + 1
-              onColumns(next)
-              announce(text.columnAt(titleOf(path), place, next.length))
-            }}
-            onPin={(path) => {
-              const isPinned = columns.some((column) => column.path === path && column.isPinned)
-              onColumns(pinToggled(columns, path))
-              announce(isPinned ? text.unpinned(titleOf(path)) : text.pinned(titleOf(path)))
-            }}
+            {...changes}
             isTall
           />
         )}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
-import { QueryState } from '../../components/query-state.tsx'
+import { Waiting } from '../../components/waiting.tsx'
 import type { AssetProperty } from './asset-property.ts'
 import { assetsMessages } from './messages.ts'
 import { valueName } from './value-names.ts'
@@ -30,25 +30,25 @@ export function GroupPanel({ property, filter, chosen, onChoose }: Given) {
     value === null ? text.withoutValue : valueName(property.path, value, language)
   return (
     <nav className="group-panel" aria-label={text.group(property.title[language])}>
-      <QueryState query={facets}>
-        {({ data }) => (
-          <ul>
-            <GroupItem isChosen={chosen === undefined} onChoose={() => onChoose(undefined)}>
-              {text.allOfThem}
+      {/* What goes wrong goes wrong for the table too, which tells it. */}
+      {facets.isPending && <Waiting />}
+      {facets.data !== undefined && (
+        <ul>
+          <GroupItem isChosen={chosen === undefined} onChoose={() => onChoose(undefined)}>
+            {text.allOfThem}
+          </GroupItem>
+          {facets.data.data.map(({ value, count }) => (
+            <GroupItem
+              key={String(value)}
+              isChosen={chosen === String(value)}
+              count={formats.number(count)}
+              onChoose={() => onChoose(String(value))}
+            >
+              {label(value)}
             </GroupItem>
-            {data.map(({ value, count }) => (
-              <GroupItem
-                key={String(value)}
-                isChosen={chosen === String(value)}
-                count={formats.number(count)}
-                onChoose={() => onChoose(String(value))}
-              >
-                {label(value)}
-              </GroupItem>
-            ))}
-          </ul>
-        )}
-      </QueryState>
+          ))}
+        </ul>
+      )}
     </nav>
   )
 }
