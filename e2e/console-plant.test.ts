@@ -217,6 +217,11 @@ describe('a plant on the screen', () => {
     await elsewhere.page.getByRole('button', { name: 'Views' }).click()
     await elsewhere.page.getByRole('menuitem', { name: 'Controllers', exact: true }).click()
     await elsewhere.page.waitForURL(/q=plc/)
+    await elsewhere.page.getByRole('button', { name: 'Views' }).click()
+    await elsewhere.page.getByRole('menuitem', { name: 'Delete “Controllers”' }).click()
+    const forgotten = elsewhere.page.waitForResponse((response) => response.url().endsWith('/preferences/assets.views'))
+    await elsewhere.page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await forgotten
     await elsewhere.context.close()
   })
 
@@ -232,6 +237,8 @@ describe('a plant on the screen', () => {
     await page.getByText('4 selected').waitFor()
     await page.getByRole('button', { name: 'Edit…' }).click()
     await page.getByLabel('What to change').selectOption({ label: 'Responsible' })
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await page.getByText('Enter a value.').waitFor()
     await page.getByLabel('Value').fill('jane')
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     await page.getByText('4 assets changed.').first().waitFor()
