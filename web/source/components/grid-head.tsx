@@ -33,7 +33,8 @@ export function GridHead<Row>({ columns, selection, sorting, onSort, onResize, o
             role="columnheader"
             className={column.isPinned ? 'grid-cell grid-pinned' : 'grid-cell'}
             data-number={column.isNumber}
-            aria-label={column.header}
+            // The edge has a name too, which is not part of the column's.
+            aria-label={onResize === undefined ? undefined : column.header}
             data-column={column.id}
             data-drop={moves.drop?.id === column.id ? moves.drop.side : undefined}
             data-movable={onMove !== undefined}
