@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from 'typebox'
+import { assetLimits } from './asset-schema.ts'
 import { contract } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { graphOperations } from './inventory-graph.ts'
@@ -87,6 +88,9 @@ const HistoryEntry = closed({
   principal: Type.Union([Uuid, Type.Null()]),
   principalName: Type.String(),
   source: closed({ type: Type.String(), value: Type.Optional(Type.String()) }),
+  matchedBy: Type.Optional(
+    Type.Array(Document, { description: 'The identifiers by which it was recognised as this asset' }),
+  ),
   before: Type.Union([Document, Type.Null()]),
   after: Type.Union([Document, Type.Null()]),
 })
@@ -254,6 +258,26 @@ export const inventory = contract({
       summary: 'Say who is responsible for an asset',
       params: byId,
       body: data(closed({ responsible })),
+    }),
+    setName: accepted({
+      method: 'PATCH',
+      path: '/assets/{id}/name',
+      summary: 'Say what an asset is called; who finds it later with another name says so again',
+      params: byId,
+      body: data(closed({ name: Type.String({ minLength: 1, maxLength: assetLimits.nameCharacters }) })),
+      errors: ['invalid_asset'],
+    }),
+    setDescription: accepted({
+      method: 'PATCH',
+      path: '/assets/{id}/description',
+      summary: 'Describe an asset in words; null takes the description away',
+      params: byId,
+      body: data(
+        closed({
+          description: Type.Union([Type.String({ minLength: 1, maxLength: assetLimits.textCharacters }), Type.Null()]),
+        }),
+      ),
+      errors: ['invalid_asset'],
     }),
     setGatewayVersion: accepted({
       method: 'PATCH',

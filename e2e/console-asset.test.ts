@@ -90,10 +90,20 @@ describe('an asset and the plant around it, in a browser', () => {
     await page.getByLabel('inspected').fill('2026-03-01')
     await page.keyboard.press('Enter')
     await page.getByText('2026-03-01').waitFor()
+    await page.getByRole('button', { name: 'Change Name' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Panel of line 4')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Panel of line 4', level: 1 }).waitFor()
+    await page.getByRole('button', { name: 'Change Description' }).click()
+    await page.getByRole('textbox', { name: 'Description' }).fill('left of the door\nbehind the press')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('button', { name: 'Remove the value of Description' }).waitFor()
     await page.getByRole('button', { name: 'Onboard' }).click()
     await page.locator('.page-header').getByText('onboarded').waitFor()
     await page.getByRole('tab', { name: 'History' }).click()
-    await page.getByRole('cell', { name: 'regarded' }).waitFor()
+    await page.getByRole('row', { name: 'Management undecided onboarded' }).waitFor()
+    const { data } = await admin.inventory.readAsset({ params: { id }, query: {} })
+    assert.deepEqual([data.name, data.description], ['Panel of line 4', 'left of the door\nbehind the press'])
 
     await page.getByRole('button', { name: 'More', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Delete…' }).click()
@@ -124,10 +134,35 @@ describe('an asset and the plant around it, in a browser', () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
     await page.getByText('undone', { exact: true }).waitFor()
+    const recognised = page.getByRole('region', { name: 'How it was recognised' })
+    await recognised.getByText('New: none of its identifiers was known.').waitFor()
     assert.equal(
       (await admin.inventory.readAsset({ params: { id: other?.id ?? '' }, query: {} })).data.name,
       other?.name,
     )
+    await context.close()
+  })
+
+  test('tells by what it was recognised, and is split when it was two', async () => {
+    const mac = { asset_identifier_type: 'MacIdentifier', mac_address: '02:00:00:00:05:01' }
+    const tag = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: 'T-5' }
+    const id = await given({ name: 'Two in one', asset_identifiers: [mac, tag] })
+    await given({ name: 'Two in one, seen again', asset_identifiers: [tag] })
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: `/assets/${id}?tab=identity` })
+    const recognised = page.getByRole('region', { name: 'How it was recognised' })
+    await recognised.getByText('Own identifier').waitFor()
+    await assertAxeClean(page, 'identity')
+    await page.getByRole('button', { name: 'Split…' }).click()
+    await page.getByRole('button', { name: 'Split', exact: true }).click()
+    await page.getByText('Choose at least one identifier').waitFor()
+    await page.getByRole('checkbox', { name: 'Own identifier tag T-5' }).check()
+    await page.getByLabel('Name of the new asset').fill('The second')
+    await assertAxeClean(page, 'split')
+    await page.getByRole('button', { name: 'Split', exact: true }).click()
+    await page.getByRole('heading', { name: 'The second', level: 1 }).waitFor()
+    const left = await admin.inventory.readIdentifiers({ params: { id } })
+    assert.deepEqual(left.data, [mac])
     await context.close()
   })
 

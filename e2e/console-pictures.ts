@@ -48,7 +48,7 @@ async function furnish(running: Platform): Promise<Known> {
     const { code, stderr } = await program.ended
     if (code !== 0) throw new Error(`The plant was not made: ${stderr}`)
   }
-  const [asset] = (await caller.inventory.listAssets({ query: { limit: 1, sort: 'name' } })).data
+  const [asset] = (await caller.inventory.listAssets({ query: { q: 'PLC01', limit: 1, sort: 'name' } })).data
   const { gatewayId, jobId } = await discover(caller)
   return { assetId: String(asset?.id), gatewayId, jobId }
 }

@@ -106,7 +106,7 @@ describe('a plant on the screen', () => {
     const { context, page } = await door.visit()
     await door.enter(page)
     await page.getByRole('link', { name: /Look at 1 pair/ }).click()
-    await page.getByText('Came together in one finding: Custom left, Custom right').waitFor()
+    await page.getByText('Came together in one finding: Own identifier tag left, Own identifier tag right').waitFor()
     await assertAxeClean(page, 'twins')
     await page.getByRole('button', { name: 'Merge' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click()
@@ -152,6 +152,37 @@ describe('a plant on the screen', () => {
     await context.close()
   })
 
+  /** By dragging, by keyboard, and to the left for good. */
+  async function moveColumns(page: Page): Promise<void> {
+    const head = (name: string) => page.getByRole('columnheader', { name, exact: true })
+    const order = async () => (await page.getByRole('columnheader').allInnerTexts()).slice(1, 5)
+    assert.deepEqual(await order(), ['Name', 'Type', 'Product', 'Serial number'])
+    const [from, to] = [await head('Product').boundingBox(), await head('Firmware').boundingBox()]
+    assert.ok(from && to)
+    await page.mouse.move(from.x + 20, from.y + 15)
+    await page.mouse.down()
+    await page.mouse.move(to.x + 20, to.y + 15, { steps: 3 })
+    await page.mouse.up()
+    assert.deepEqual(await order(), ['Name', 'Type', 'Serial number', 'Firmware'])
+    await head('Type').getByRole('button').press('Shift+ArrowRight')
+    assert.deepEqual(await order(), ['Name', 'Serial number', 'Type', 'Firmware'])
+    const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
+    await head('Serial number').getByRole('button').press('p')
+    await page.getByText('Serial number stays at the left.').waitFor({ state: 'attached' })
+    const left = () => head('Serial number').evaluate((cell) => cell.getBoundingClientRect().left)
+    const cells = () =>
+      rows(page)
+        .first()
+        .locator('.grid-pinned')
+        .last()
+        .evaluate((cell) => cell.getBoundingClientRect().left)
+    const before = [await left(), await cells()]
+    await page.locator('.grid').evaluate((grid) => grid.scrollTo(400, 0))
+    assert.deepEqual([await left(), await cells()], before)
+    await page.locator('.grid').evaluate((grid) => grid.scrollTo(0, 0))
+    await kept
+  }
+
   test('columns and views are kept for the person, in every browser', async () => {
     const { context, page } = await door.visit()
     await door.enter(page, { path: '/assets?q=plc' })
@@ -166,6 +197,7 @@ describe('a plant on the screen', () => {
     const widened = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
     for (let step = 0; step < 3; step++) await page.keyboard.press('ArrowRight')
     await widened
+    await moveColumns(page)
     await page.getByRole('button', { name: 'Views' }).click()
     await page.getByRole('menuitem', { name: 'Save this view…' }).click()
     await page.getByLabel('Name of the view').fill('Controllers')
@@ -179,11 +211,17 @@ describe('a plant on the screen', () => {
     const headers = elsewhere.page.getByRole('columnheader')
     await headers.filter({ hasText: 'Description' }).waitFor()
     assert.equal(await headers.filter({ hasText: 'Manufacturer' }).count(), 0)
+    assert.deepEqual((await headers.allInnerTexts()).slice(1, 5), ['Name', 'Serial number', 'Type', 'Firmware'])
     const width = await elsewhere.page.getByRole('separator', { name: 'Width of Name' }).getAttribute('aria-valuenow')
     assert.equal(width, '328')
     await elsewhere.page.getByRole('button', { name: 'Views' }).click()
     await elsewhere.page.getByRole('menuitem', { name: 'Controllers', exact: true }).click()
     await elsewhere.page.waitForURL(/q=plc/)
+    await elsewhere.page.getByRole('button', { name: 'Views' }).click()
+    await elsewhere.page.getByRole('menuitem', { name: 'Delete “Controllers”' }).click()
+    const forgotten = elsewhere.page.waitForResponse((response) => response.url().endsWith('/preferences/assets.views'))
+    await elsewhere.page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await forgotten
     await elsewhere.context.close()
   })
 
@@ -199,6 +237,8 @@ describe('a plant on the screen', () => {
     await page.getByText('4 selected').waitFor()
     await page.getByRole('button', { name: 'Edit…' }).click()
     await page.getByLabel('What to change').selectOption({ label: 'Responsible' })
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await page.getByText('Enter a value.').waitFor()
     await page.getByLabel('Value').fill('jane')
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     await page.getByText('4 assets changed.').first().waitFor()

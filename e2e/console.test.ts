@@ -192,6 +192,25 @@ describe('the console in a browser', () => {
     await elsewhere.context.close()
   })
 
+  test('who likes German better signs in in German, and is told in German what is wrong', async () => {
+    const { context, page } = await door.visit({ locale: 'de-DE' })
+    await page.goto('/console/assets')
+    await page.getByRole('button', { name: 'Anmelden' }).click()
+    await page.getByLabel('Name').fill(jane.name)
+    await page.getByLabel('Passwort').fill('not the one')
+    await page.getByRole('button', { name: 'Anmelden' }).click()
+    assert.equal(await page.getByRole('alert').textContent(), 'Der Name oder das Passwort stimmt nicht.')
+    await assertAccessible(page, 'sign in, German')
+    await page.getByLabel('Passwort').fill(jane.password)
+    await page.getByRole('button', { name: 'Anmelden' }).click()
+    await insideOf(page).waitFor()
+    await page.goto('/console/assets?filter=nmae%20eq%201')
+    const notice = page.getByRole('alert')
+    await notice.getByText('Diese Eigenschaft gibt es nicht').waitFor()
+    assert.match((await notice.locator('[lang=en]').textContent()) ?? '', /There is no property "nmae"/)
+    await context.close()
+  })
+
   test('everybody can read it, in light and dark, on a desk and on a phone', async () => {
     for (const [colorScheme, viewport] of [
       ['light', wide],

@@ -138,12 +138,14 @@ async function update(session: Session, given: string, options: UpdateOptions): 
   const id = String(asset.id)
   const client = session.api(inventory)
   const steps: (() => Promise<{ data: { statusId: string } }>)[] = []
-  const fields = { ...(options.name === undefined ? {} : { name: options.name }), ...settings(options.set) }
+  const fields = settings(options.set)
   if (Object.keys(fields).length > 0) {
     const { data: identifiers } = await client.readIdentifiers({ params: { id } })
     steps.push(() => client.createAsset(fieldsChange({ ...asset, asset_identifiers: identifiers }, fields)))
   }
-  const { responsible, firmware } = options
+  const { name, responsible, firmware } = options
+  if (name !== undefined)
+    steps.push(() => client.setName({ params: { id }, body: { data: { name } }, headers: waiting }))
   if (responsible !== undefined)
     steps.push(() => client.setResponsible({ params: { id }, body: { data: { responsible } }, headers: waiting }))
   if (firmware !== undefined)

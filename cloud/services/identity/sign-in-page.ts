@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Answer, answer } from '../../platform/service.ts'
+import { type Language, signInWords } from './sign-in-words.ts'
 
 export type SignInForm = {
   /** What the person signs in to, in words. */
@@ -13,37 +14,40 @@ export type SignInForm = {
   returnsTo: string
 }
 
-type PageOptions = { status: number; headers?: Record<string, string | string[]> }
+type PageOptions = { status: number; language: Language; headers?: Record<string, string | string[]> }
 
 export function signInPage(form: SignInForm, options: PageOptions): Answer<string> {
   const { name = '', error } = form
+  const words = signInWords[options.language]
   const invalid = error === undefined ? '' : ' aria-invalid="true"'
   const explained = error === undefined ? '' : ' error'
   const content = `
-    <h1>Sign in</h1>
-    <p class="lead">to continue to ${escaped(form.to)}</p>
+    <h1>${words.signIn}</h1>
+    <p class="lead">${escaped(words.to(form.to))}</p>
     ${error === undefined ? '' : `<p class="error" id="error" role="alert">${escaped(error)}</p>`}
     <form method="post" action="${escaped(form.action)}">
       <input type="hidden" name="proof" value="${escaped(form.proof)}">
-      <label for="name">Name</label>
+      <label for="name">${words.name}</label>
       <input id="name" name="name" type="text" autocomplete="username" autocapitalize="none" spellcheck="false"
         required maxlength="128" aria-describedby="hint${explained}"${invalid} value="${escaped(name)}"${name === '' ? ' autofocus' : ''}>
-      <p class="hint" id="hint">name, or name@tenant</p>
-      <label for="password">Password</label>
+      <p class="hint" id="hint">${words.nameHint}</p>
+      <label for="password">${words.password}</label>
       <input id="password" name="password" type="password" autocomplete="current-password" required
         maxlength="256"${error === undefined ? '' : ' aria-describedby="error"'}${invalid}${name === '' ? '' : ' autofocus'}>
-      <button type="submit">Sign in</button>
+      <button type="submit">${words.signIn}</button>
     </form>`
-  const title = error === undefined ? 'Sign in' : 'Error: sign in'
+  const title = error === undefined ? words.signIn : words.error
   return page({ title, content, formAction: `'self' ${originForPolicy(form.returnsTo)}` }, options)
 }
 
+/** What is wrong with the request is for whoever wrote the program: it is told in English. */
 export function errorPage(detail: string, options: PageOptions): Answer<string> {
+  const words = signInWords[options.language]
   const content = `
-    <h1>This sign-in cannot go on</h1>
-    <p class="error" role="alert">${escaped(detail)}</p>
-    <p class="lead">Go back to the program you came from and start again there.</p>`
-  return page({ title: 'Sign-in error', content, formAction: `'none'` }, options)
+    <h1>${words.cannotGoOn}</h1>
+    <p class="error" role="alert" lang="en">${escaped(detail)}</p>
+    <p class="lead">${words.startAgain}</p>`
+  return page({ title: words.cannotGoOnTitle, content, formAction: `'none'` }, options)
 }
 
 /** A policy cannot name an IPv6 address; there the scheme must do. */
@@ -54,7 +58,10 @@ function originForPolicy(url: string): string {
 
 type Content = { title: string; content: string; formAction: string }
 
-function page({ title, content, formAction }: Content, { status, headers = {} }: PageOptions): Answer<string> {
+function page(
+  { title, content, formAction }: Content,
+  { status, language, headers = {} }: PageOptions,
+): Answer<string> {
   const nonce = randomBytes(16).toString('base64')
   const policy = [
     `default-src 'none'`,
@@ -64,7 +71,7 @@ function page({ title, content, formAction }: Content, { status, headers = {} }:
     `base-uri 'none'`,
   ]
   const html = `<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -112,6 +112,25 @@ test('a wrong password, an unknown name and an unknown tenant are told apart by 
   assert.deepEqual(new Set(alerts), new Set(['The name or the password is not right.']))
 })
 
+test('the page speaks the language that the browser likes best among those it knows', async () => {
+  await using hub = await testHub()
+  const heading = async (wanted: string) => {
+    const page = await new Browser(hub).open(authorizePath(hub), { 'accept-language': wanted })
+    return [/<html lang="(..)"/.exec(page.text)?.[1], /<h1>([^<]+)</.exec(page.text)?.[1]]
+  }
+  assert.deepEqual(await heading('de-AT,de;q=0.9,en;q=0.8'), ['de', 'Anmelden'])
+  assert.deepEqual(await heading('fr, en;q=0.3, de;q=0.7'), ['de', 'Anmelden'])
+  assert.deepEqual(await heading('de;q=0, pt'), ['en', 'Sign in'])
+  assert.deepEqual(await heading('x'.repeat(1000)), ['en', 'Sign in'])
+  const headers = { 'accept-language': 'de' }
+  const browser = new Browser(hub)
+  const page = await browser.open(authorizePath(hub), headers)
+  const refused = await browser.submit(page, { name: 'jane.doe', password: wrongPassword, headers })
+  assert.match(refused.text, /role="alert">Der Name oder das Passwort stimmt nicht\./)
+  const lost = await browser.open(authorizePath(hub, { redirect_uri: 'https://elsewhere.example/' }), headers)
+  assert.match(lost.text, /<h1>Diese Anmeldung kann nicht weitergehen</)
+})
+
 test('what was typed is shown again as text, but never the password', async () => {
   await using hub = await testHub()
   const name = '"><script>alert(1)</script>'

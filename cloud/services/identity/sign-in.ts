@@ -19,6 +19,7 @@ import type { Desk } from './service.ts'
 import { beginSession, endSessionBefore, findSession, issueCode, keepSession, type Session } from './sessions.ts'
 import { readSignInName, type SignInName } from './sign-in-name.ts'
 import { errorPage, signInPage } from './sign-in-page.ts'
+import { languageFor, signInWords, type Words } from './sign-in-words.ts'
 import * as store from './store.ts'
 
 const formCookie = 'millwright_form'
@@ -30,7 +31,8 @@ export function signInHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'aut
     async authorize({ query, headers }, _visitor) {
       const { baseUrl } = context.settings
       const reading = readAuthorizationRequest(query, baseUrl)
-      if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400 })
+      const language = languageFor(headers['accept-language'])
+      if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400, language })
       if (reading.outcome === 'refused') return redirect(302, reading.location)
       const { request } = reading
       const session = await reusableSession(desk, request, headers.cookie)
@@ -39,26 +41,29 @@ export function signInHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'aut
         const refusal = new Refusal('login_required', 'The person has to sign in')
         return redirect(302, refusalLocation(request, refusal, baseUrl))
       }
-      return showForm(desk, request, { status: 200, cookies: headers.cookie })
+      return showForm(desk, request, { status: 200, headers })
     },
 
     async signIn({ query, body, headers }, visitor) {
       const { baseUrl } = context.settings
       const reading = readAuthorizationRequest(query, baseUrl)
-      if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400 })
+      const language = languageFor(headers['accept-language'])
+      if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400, language })
       if (reading.outcome === 'refused') return redirect(303, reading.location)
       const { request } = reading
       const cookies = headers.cookie
       const name = textOf(body.name)
-      const again = (status: number, error: string, more: Record<string, string> = {}) =>
-        showForm(desk, request, { status, error, name, cookies, headers: more })
+      const words = signInWords[language]
+      const again = ({ status, refused, more = {} }: Refused) =>
+        showForm(desk, request, { status, error: refused(words), name, headers, more })
 
       if (!isOwnForm(desk, request, { origin: headers.origin, cookies, proof: textOf(body.proof) })) {
-        return again(400, 'The form was open for too long, or came from elsewhere. Please sign in again.')
+        return again({ status: 400, refused: ({ staleForm }) => staleForm })
       }
       const outcome = await checkPerson(desk, { name, password: textOf(body.password), visitor })
-      if ('refused' in outcome) return again(outcome.status, outcome.refused, outcome.headers)
-      return welcome(desk, { request, cookies, visitor, ...outcome })
+      if ('refused' in outcome) return again(outcome)
+      const welcomed = await welcome(desk, { request, cookies, visitor, ...outcome })
+      return welcomed ?? again({ status: 403, refused: ({ disabled }) => disabled })
     },
   }
 }
@@ -97,14 +102,17 @@ type Showing = {
   status: number
   error?: string
   name?: string
-  cookies: string | undefined
-  headers?: Record<string, string>
+  /** What the browser sent. */
+  headers: Readonly<Record<string, string | undefined>>
+  /** What it is told besides. */
+  more?: Record<string, string>
 }
 
 function showForm({ context }: Desk, request: AuthorizationRequest, showing: Showing) {
   const { baseUrl } = context.settings
   const query = queryOf(request)
-  const { browser, proof } = createFormProof(context.secrets, query, readCookie(showing.cookies, formCookie))
+  const language = languageFor(showing.headers['accept-language'])
+  const { browser, proof } = createFormProof(context.secrets, query, readCookie(showing.headers.cookie, formCookie))
   const cookie = setCookie(formCookie, browser, {
     seconds: formCookieSeconds,
     path: '/oauth/authorize',
@@ -112,14 +120,14 @@ function showForm({ context }: Desk, request: AuthorizationRequest, showing: Sho
     baseUrl,
   })
   const form = {
-    to: request.client.title,
+    to: signInWords[language].programs[request.client.id] ?? request.client.title,
     action: `/oauth/authorize?${query}`,
     proof,
     name: showing.name,
     error: showing.error,
     returnsTo: request.redirectUri,
   }
-  return signInPage(form, { status: showing.status, headers: { 'set-cookie': cookie, ...showing.headers } })
+  return signInPage(form, { status: showing.status, language, headers: { 'set-cookie': cookie, ...showing.more } })
 }
 
 type Sender = { origin: string | undefined; cookies: string | undefined; proof: string }
@@ -130,7 +138,7 @@ function isOwnForm({ context }: Desk, request: AuthorizationRequest, { origin, c
   return isFormProof(context.secrets, { browser, proof, query: queryOf(request) })
 }
 
-type Refused = { refused: string; status: number; headers?: Record<string, string> }
+type Refused = { refused: (words: Words) => string; status: number; more?: Record<string, string> }
 type Person = { tenant: Tenant; principalId: string; name: string }
 
 /** What is wrong besides the password is told only to somebody who knows the password. */
@@ -138,7 +146,7 @@ async function checkPerson(
   desk: Desk,
   { name, password, visitor }: { name: string; password: string; visitor: Visitor },
 ): Promise<Person | Refused> {
-  if (name === '' || password === '') return { refused: 'Enter your name and your password.', status: 400 }
+  if (name === '' || password === '') return { refused: ({ incomplete }) => incomplete, status: 400 }
   const wanted = readSignInName(name)
   const subject = wanted === undefined ? `user ${name}` : `user ${wanted.name}@${wanted.tenant}`
   const attempt = { subject, address: visitor.request.address }
@@ -152,9 +160,8 @@ async function checkPerson(
   if ('refused' in outcome) return outcome
   if ('wait' in outcome) return slowed(outcome.wait)
   const { right, tenant, principal } = outcome
-  if (!right || !tenant || !principal) return { refused: 'The name or the password is not right.', status: 401 }
-  const closed = whyClosed(tenant, 'ui')
-  if (closed !== undefined) return { refused: `${closed}.`, status: 403 }
+  if (!right || !tenant || !principal) return { refused: ({ wrong }) => wrong, status: 401 }
+  if (whyClosed(tenant, 'ui') !== undefined) return { refused: ({ closed }) => closed(tenant), status: 403 }
   return { tenant, principalId: principal.id, name: principal.name }
 }
 
@@ -169,21 +176,16 @@ async function tryPassword({ context: { database } }: Desk, wanted: SignInName |
 }
 
 function slowed(seconds: number): Refused {
-  const wait = seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`
-  return {
-    refused: `There were too many wrong passwords. Try again in ${wait}.`,
-    status: 429,
-    headers: { 'retry-after': String(seconds) },
-  }
+  return { refused: (words) => words.slowed(seconds), status: 429, more: { 'retry-after': String(seconds) } }
 }
 
 function busy(error: Problem): Refused {
-  return { refused: 'Many people sign in right now. Please try again.', status: 503, headers: error.headers }
+  return { refused: (words) => words.busy, status: 503, more: error.headers }
 }
 
 type Arrival = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: Visitor }
 
-/** Signed in: a new session, a code for the program, and back to it. */
+/** Signed in: a new session, a code for the program, and back to it; nothing for somebody who is disabled. */
 async function welcome(desk: Desk, { tenant, principalId, name, request, cookies, visitor }: Arrival) {
   const { context } = desk
   const { baseUrl } = context.settings
@@ -203,10 +205,7 @@ async function welcome(desk: Desk, { tenant, principalId, name, request, cookies
     await record(tx, who, { action: 'identity.signIn', target: `user/${principalId}`, detail })
     return { location, token: session.token }
   })
-  if (outcome === undefined) {
-    const error = 'This user is disabled. Ask an administrator of your tenant.'
-    return showForm(desk, request, { status: 403, error, name, cookies })
-  }
+  if (outcome === undefined) return undefined
   if (!request.client.silent) return redirect(303, outcome.location)
   await endSessionBefore(context, cookies)
   return redirect(303, outcome.location, { 'set-cookie': keepSession(outcome.token, baseUrl) })

@@ -83,8 +83,9 @@ export class Browser {
     this.#hub = hub
   }
 
-  async open(path: string): Promise<RawAnswer> {
-    return this.#kept(await this.#hub.request({ method: 'GET', path, headers: this.#cookieHeader(path) }))
+  async open(path: string, headers: Record<string, string> = {}): Promise<RawAnswer> {
+    const sent = { ...this.#cookieHeader(path), ...headers }
+    return this.#kept(await this.#hub.request({ method: 'GET', path, headers: sent }))
   }
 
   /** Opens the page, types, and sends the form. */

@@ -284,11 +284,13 @@ export type HistoryEntryRow = {
   sourceValue: string | null
   before: Record<string, unknown> | null
   after: Record<string, unknown> | null
+  matchedBy: Record<string, unknown>[] | null
 }
 
 const historyPage = statement<HistoryEntryRow>(
   `select h.version, h.time, h.change, h.principal_id as principal, h.principal_name as "principalName",
-          h.source_type as "sourceType", h.source_value as "sourceValue", h.document as after, b.document as before
+          h.source_type as "sourceType", h.source_value as "sourceValue", h.document as after, b.document as before,
+          h.matched_by as "matchedBy"
    from asset_history h
    left join asset_history b on b.tenant_id = $1 and b.asset_id = h.asset_id and b.version = h.version - 1
    where h.tenant_id = $1 and h.asset_id = $2

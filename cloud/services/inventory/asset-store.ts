@@ -241,6 +241,8 @@ export type HistoryRow = {
   sourceType: string
   sourceValue: string | null
   document: string | null
+  /** Identifiers as JSON. */
+  matchedBy: string | null
 }
 
 const historyRows = rowset<HistoryRow>({
@@ -254,12 +256,13 @@ const historyRows = rowset<HistoryRow>({
   sourceType: 'text',
   sourceValue: 'text',
   document: 'json',
+  matchedBy: 'json',
 })
 const historyStatement = statement(
   `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_id, principal_name,
-                              source_type, source_value, document)
+                              source_type, source_value, document, matched_by)
    select $1, "assetId", version, time, change, "accessGroupId", "principalId", "principalName", "sourceType", "sourceValue",
-          document
+          document, "matchedBy"
    from ${historyRows.rows}`,
 )
 

@@ -34,6 +34,8 @@ type Writes = Pick<
   | 'setFirmwareVersion'
   | 'setAccessGroup'
   | 'setResponsible'
+  | 'setName'
+  | 'setDescription'
   | 'setGatewayVersion'
   | 'setPropertyValues'
   | 'deletePropertyValues'
@@ -133,6 +135,20 @@ export function assetWriteHandlers(desk: Desk): Writes {
       patch(caller, {
         action: 'setResponsible',
         items: [{ assetId: params.id, change: 'responsible', ...data }],
+        single: true,
+        headers,
+      }),
+    setName: ({ params, body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setName',
+        items: [{ assetId: params.id, change: 'name', ...data }],
+        single: true,
+        headers,
+      }),
+    setDescription: ({ params, body: { data }, headers }, caller) =>
+      patch(caller, {
+        action: 'setDescription',
+        items: [{ assetId: params.id, change: 'description', ...data }],
         single: true,
         headers,
       }),

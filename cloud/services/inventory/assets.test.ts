@@ -75,6 +75,14 @@ describe('assets', () => {
     assert.equal(asset.description ?? null, null)
     assert.deepEqual(asset.instance_annotations, [{ key: 'a', value: 'b' }])
     assert.equal((await put({ ...device('pump'), name: 'pump 2' })).result.outcome, 'unchanged')
+    const history = await operator.inventory.readHistory({ params: { id: first.result.assetId } })
+    assert.deepEqual(
+      history.data.map(({ change, matchedBy }) => [change, matchedBy]),
+      [
+        ['updated', [custom('pump')]],
+        ['created', undefined],
+      ],
+    )
   })
 
   test('an asset that does not fit its schema is refused before it is accepted, by pointer', async () => {
@@ -96,11 +104,18 @@ describe('assets', () => {
     await finish(operator, 'setTrustState', { params, body: { data: { state_value: 'trusted' } } })
     await finish(operator, 'setFirmwareVersion', { params, body: { data: { version: 'V4.1' } } })
     await finish(operator, 'setResponsible', { params, body: { data: { responsible: 'jane' } } })
+    await finish(operator, 'setName', { params, body: { data: { name: 'Drive of the press' } } })
+    await finish(operator, 'setDescription', { params, body: { data: { description: 'left of the door' } } })
     const { data } = await operator.inventory.readAsset({ params })
     assert.equal((data.management_state as { state_value: string }).state_value, 'regarded')
     assert.equal((data.reachability_state as { state_value: string }).state_value, 'reached')
     assert.equal((data.trust_state as { state_value: string }).state_value, 'trusted')
-    assert.equal(data.responsible, 'jane')
+    assert.deepEqual(
+      [data.responsible, data.name, data.description],
+      ['jane', 'Drive of the press', 'left of the door'],
+    )
+    await finish(operator, 'setDescription', { params, body: { data: { description: null } } })
+    assert.equal('description' in (await operator.inventory.readAsset({ params })).data, false)
     const found = await operator.inventory.listAssets({ query: { filter: "firmware_version eq 'V4.1'" } })
     assert.deepEqual(
       found.data.map(({ id }) => id),

@@ -73,9 +73,10 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
         const group = await store.findLastGroup(handle, id)
         if (group === undefined || !mayRead(caller, group)) throw missing()
         const { rows, total } = await store.listHistory(handle, id, { limit, offset })
-        const data = rows.map(({ sourceType, sourceValue, ...row }) => ({
+        const data = rows.map(({ sourceType, sourceValue, matchedBy, ...row }) => ({
           ...row,
           source: { type: sourceType, ...(sourceValue === null ? {} : { value: sourceValue }) },
+          ...(matchedBy === null ? {} : { matchedBy }),
         }))
         return { data, meta: { totalElements: total, elements: rows.length, offset } }
       })

@@ -1,7 +1,15 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
-import { isSame, removePropertyValue, setFirmware, setGatewayVersion, setPropertyValue, setState } from './asset.ts'
+import {
+  isSame,
+  mergeAsset,
+  removePropertyValue,
+  setFirmware,
+  setGatewayVersion,
+  setPropertyValue,
+  setState,
+} from './asset.ts'
 import type { QueuedOperation } from './operation-store.ts'
 import type { PatchItem, PatchPayload } from './payload.ts'
 import type { WorkingAsset } from './workspace.ts'
@@ -73,6 +81,10 @@ function changed({ document }: WorkingAsset, item: PatchItem, now: string): Reco
       return setGatewayVersion(document, item.version)
     case 'responsible':
       return { ...document, responsible: item.responsible }
+    case 'name':
+      return mergeAsset(document, { name: item.name })
+    case 'description':
+      return mergeAsset(document, { description: item.description })
     case 'property':
       return setPropertyValue(document, { key: item.key, value: item.value })
     case 'no_property':

@@ -57,6 +57,8 @@ export type PatchItem = { assetId: string } & (
   | { change: 'gateway_version'; version: string }
   | { change: 'access_group'; accessGroupId: string }
   | { change: 'responsible'; responsible: string }
+  | { change: 'name'; name: string }
+  | { change: 'description'; description: string | null }
   | { change: 'property'; key: string; value: string }
   | { change: 'no_property'; key: string }
 )

@@ -259,6 +259,8 @@ describe('the specification', () => {
         ['setFirmwareVersion', { params, body: { data: { version: '1.2.3' } } }],
         ['setAccessGroup', { params, body: { data: { access_group: 'line' } } }],
         ['setResponsible', { params, body: { data: { responsible: 'jane' } } }],
+        ['setName', { params, body: { data: { name: 'Drive 12' } } }],
+        ['setDescription', { params, body: { data: { description: 'left of the door' } } }],
         ['setGatewayVersion', { params: { id: gateway.id }, body: { data: { version: '0.3.10' } } }],
         ['setPropertyValues', many({ key: property.key, value: '4711' })],
         ['deletePropertyValues', many({ key: property.key })],

@@ -151,7 +151,7 @@ export async function givenDeleted(
 }
 
 function historyOf({ id, access_group_id, version }: Pick<AssetRow, 'id' | 'access_group_id' | 'version'>) {
-  const who = { principalId: v7(), principalName: 'a test', sourceType: 'manual', sourceValue: null }
+  const who = { principalId: v7(), principalName: 'a test', sourceType: 'manual', sourceValue: null, matchedBy: null }
   return { assetId: id, version, accessGroupId: access_group_id, ...who }
 }
 

@@ -29,7 +29,13 @@ export type WorkingAsset = {
 export type WorkingRelation = { subject: string; predicate: string; object: string; source: WriteSource }
 
 type Actor = { principalId: string; principalName: string }
-export type Change = { actor: Actor; source: { type: string; value?: string | undefined }; time: string }
+export type Change = {
+  actor: Actor
+  source: { type: string; value?: string | undefined }
+  time: string
+  /** The identifiers by which it was recognised. */
+  matchedBy?: readonly Record<string, unknown>[]
+}
 
 /** An identifier and the asset that it belongs to from now on. */
 export type IdentifierMove = { key: string; identifier: Record<string, unknown>; to: string }
@@ -145,7 +151,11 @@ export class Workspace {
     this.#push(this.undone, { id, time })
   }
 
-  #note(asset: WorkingAsset, change: 'created' | 'updated' | 'deleted', { actor, source, time }: Change): void {
+  #note(
+    asset: WorkingAsset,
+    change: 'created' | 'updated' | 'deleted',
+    { actor, source, time, matchedBy }: Change,
+  ): void {
     this.#push(this.history, {
       assetId: asset.id,
       version: asset.version,
@@ -157,6 +167,7 @@ export class Workspace {
       sourceType: source.type,
       sourceValue: source.value ?? null,
       document: change === 'deleted' ? null : jsonText(asset.document),
+      matchedBy: matchedBy === undefined ? null : jsonText(matchedBy),
     })
     const { name, functional_object_type: type } = asset.document
     this.#push(this.events, {

@@ -12,13 +12,15 @@ type Given = {
   /** The verb on the button: never just "OK". */
   action: string
   isDangerous?: boolean
-  /** Closes the dialog when it succeeds; what goes wrong is told in it. */
+  /** Closes the dialog when it succeeds; what goes wrong is told in it. Resolves to `false` when something is missing. */
   onConfirm: () => Promise<unknown>
+  /** It is done, and what came of it is told: the only way is out. */
+  isOver?: boolean
   onClose: () => void
 }
 
 /** Asks before something that is not easily undone. */
-export function ConfirmDialog({ title, children, action, isDangerous, onConfirm, onClose }: Given) {
+export function ConfirmDialog({ title, children, action, isDangerous, onConfirm, isOver, onClose }: Given) {
   const text = useText(componentMessages)
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
@@ -26,8 +28,7 @@ export function ConfirmDialog({ title, children, action, isDangerous, onConfirm,
     setBusy(true)
     setFailure(undefined)
     try {
-      await onConfirm()
-      onClose()
+      if ((await onConfirm()) !== false) onClose()
     } catch (error) {
       setFailure(error)
     } finally {
@@ -41,11 +42,13 @@ export function ConfirmDialog({ title, children, action, isDangerous, onConfirm,
       actions={
         <>
           <IxButton variant="secondary" onClick={onClose}>
-            {text.cancel}
+            {isOver ? text.close : text.cancel}
           </IxButton>
-          <IxButton variant={isDangerous ? 'danger-primary' : 'primary'} loading={isBusy} onClick={confirm}>
-            {action}
-          </IxButton>
+          {!isOver && (
+            <IxButton variant={isDangerous ? 'danger-primary' : 'primary'} loading={isBusy} onClick={confirm}>
+              {action}
+            </IxButton>
+          )}
         </>
       }
     >

@@ -3,7 +3,7 @@ import { IxIconButton } from '@siemens/ix-react'
 import { type FormEvent, type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useText } from '../app/language-context.tsx'
 import { ConfirmDialog } from './confirm-dialog.tsx'
-import { SelectField, TextField } from './fields.tsx'
+import { SelectField, TextAreaField, TextField } from './fields.tsx'
 import { componentMessages } from './messages.ts'
 import { ProblemMessage } from './problem-message.tsx'
 
@@ -21,10 +21,14 @@ type Given = {
   /** How the value is shown; as text unless given. */
   shown?: ReactNode
   isRequired?: boolean
+  maxLength?: number
+  /** Several lines: Enter begins a new one, Ctrl+Enter saves. */
+  isLong?: boolean
 }
 
 /** A value that is changed where it stands: Enter saves, Escape leaves it as it was. */
-export function EditableValue({ name, value, onSave, onClear, type = 'text', choices, shown, isRequired }: Given) {
+export function EditableValue({ name, value, onSave, onClear, type = 'text', choices, shown, ...given }: Given) {
+  const { isRequired, maxLength = 512, isLong } = given
   const text = useText(componentMessages)
   const [draft, setDraft] = useState<string>()
   const [failure, setFailure] = useState<unknown>()
@@ -42,12 +46,13 @@ export function EditableValue({ name, value, onSave, onClear, type = 'text', cho
       setBusy(false)
     }
   }
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent | KeyboardEvent) => {
     event.preventDefault()
     if (draft === undefined || isBusy || (isRequired && draft.trim() === '')) return
     run(() => onSave(draft.trim()))
   }
   const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) return submit(event)
     if (event.key !== 'Escape') return
     event.stopPropagation()
     setDraft(undefined)
@@ -76,7 +81,9 @@ export function EditableValue({ name, value, onSave, onClear, type = 'text', cho
   }
   return (
     <form className="editable-form" onSubmit={submit} onKeyDown={onKey} aria-busy={isBusy}>
-      {choices === undefined ? (
+      {isLong ? (
+        <TextAreaField label={name} isLabelUnseen value={draft} onChange={setDraft} rows={3} maxLength={maxLength} />
+      ) : choices === undefined ? (
         <TextField
           label={name}
           isLabelUnseen
@@ -84,7 +91,7 @@ export function EditableValue({ name, value, onSave, onClear, type = 'text', cho
           value={draft}
           onChange={setDraft}
           ref={focusOn}
-          maxLength={512}
+          maxLength={maxLength}
         />
       ) : (
         <SelectField label={name} isLabelUnseen value={draft} onChange={setDraft} choices={choices} />

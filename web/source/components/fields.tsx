@@ -48,38 +48,57 @@ type TextGiven = Common & {
   placeholder?: string
   maxLength?: number
   isCode?: boolean
+  /** Offered while one types; any other value is as good. */
+  suggestions?: readonly Choice[]
   ref?: Ref<HTMLInputElement>
 }
 
-export function TextField({ value, onChange, type = 'text', ref, isCode, ...given }: TextGiven) {
+export function TextField({ value, onChange, type = 'text', ref, isCode, suggestions, ...given }: TextGiven) {
+  const listId = useId()
   const { autoComplete = 'off', placeholder, maxLength, isRequired, isDisabled } = given
   return (
     <Field {...given}>
       {({ id, describedBy, isInvalid }) => (
-        <input
-          ref={ref}
-          id={id}
-          className={isCode ? 'input code' : 'input'}
-          type={type}
-          value={value}
-          autoComplete={autoComplete}
-          placeholder={placeholder}
-          maxLength={maxLength}
-          required={isRequired}
-          disabled={isDisabled}
-          spellCheck={false}
-          aria-invalid={isInvalid}
-          aria-describedby={describedBy}
-          onChange={({ target }) => onChange(target.value)}
-        />
+        <>
+          <input
+            ref={ref}
+            id={id}
+            className={isCode ? 'input code' : 'input'}
+            type={type}
+            value={value}
+            list={suggestions && listId}
+            autoComplete={autoComplete}
+            placeholder={placeholder}
+            maxLength={maxLength}
+            required={isRequired}
+            disabled={isDisabled}
+            spellCheck={false}
+            aria-invalid={isInvalid}
+            aria-describedby={describedBy}
+            onChange={({ target }) => onChange(target.value)}
+          />
+          {suggestions !== undefined && (
+            <datalist id={listId}>
+              {suggestions.map((choice) => (
+                <option key={choice.value} value={choice.value} label={choice.label} />
+              ))}
+            </datalist>
+          )}
+        </>
       )}
     </Field>
   )
 }
 
-type AreaGiven = Common & { value: string; onChange: (value: string) => void; rows?: number; isCode?: boolean }
+type AreaGiven = Common & {
+  value: string
+  onChange: (value: string) => void
+  rows?: number
+  maxLength?: number
+  isCode?: boolean
+}
 
-export function TextAreaField({ value, onChange, rows = 4, isCode, ...given }: AreaGiven) {
+export function TextAreaField({ value, onChange, rows = 4, maxLength, isCode, ...given }: AreaGiven) {
   return (
     <Field {...given}>
       {({ id, describedBy, isInvalid }) => (
@@ -88,6 +107,7 @@ export function TextAreaField({ value, onChange, rows = 4, isCode, ...given }: A
           className={isCode ? 'input code' : 'input'}
           rows={rows}
           value={value}
+          maxLength={maxLength}
           required={given.isRequired}
           disabled={given.isDisabled}
           spellCheck={false}

@@ -38,6 +38,10 @@ export type GridGiven<Row> = {
   sorting?: Sorting | undefined
   onSort?: (id: string) => void
   onResize?: (id: string, width: number) => void
+  /** Puts a column to another place among them. */
+  onMove?: (id: string, to: number) => void
+  /** Keeps a column at the left, or lets it go again. */
+  onPin?: (id: string) => void
   /** Fills the height that the page leaves; otherwise as high as its rows, up to a limit. */
   isTall?: boolean
 }

@@ -2,6 +2,7 @@ import { iconSortAscending, iconSortDescending } from '@siemens/ix-icons/icons'
 import type { KeyboardEvent, PointerEvent } from 'react'
 import { useText } from '../app/language-context.tsx'
 import { type GridColumn, type GridGiven, leftOf, type Sorting } from './grid-column.ts'
+import { useColumnMoves } from './grid-move.ts'
 import { Icon } from './icon.tsx'
 import { componentMessages } from './messages.ts'
 
@@ -9,9 +10,10 @@ const narrowest = 60
 const widest = 900
 const keyStep = 16
 
-/** The names of the columns: click to sort, drag the edge to make one wider. */
-export function GridHead<Row>({ columns, selection, sorting, onSort, onResize }: GridGiven<Row>) {
+/** The names of the columns: click to sort, drag to put one elsewhere, drag the edge to make one wider. */
+export function GridHead<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridGiven<Row>) {
   const text = useText(componentMessages)
+  const moves = useColumnMoves({ ids: columns.map(({ id }) => id), onMove, onPin })
   return (
     <div role="rowgroup" className="grid-head">
       <div role="row" className="grid-row" aria-rowindex={1}>
@@ -31,7 +33,20 @@ export function GridHead<Row>({ columns, selection, sorting, onSort, onResize }:
             role="columnheader"
             className={column.isPinned ? 'grid-cell grid-pinned' : 'grid-cell'}
             data-number={column.isNumber}
+            // The edge has a name too, which is not part of the column's.
+            aria-label={onResize === undefined ? undefined : column.header}
+            data-column={column.id}
+            data-drop={moves.drop?.id === column.id ? moves.drop.side : undefined}
+            data-movable={onMove !== undefined}
             aria-sort={sortState(column, sorting)}
+            {...(onMove !== undefined && {
+              title: text.moveHint,
+              'aria-keyshortcuts': 'Shift+ArrowLeft Shift+ArrowRight P',
+              ...(!(column.isSortable && onSort) && { tabIndex: 0 }),
+            })}
+            onPointerDown={(event) => moves.onPointerDown(column.id, event)}
+            onClickCapture={moves.onClickCapture}
+            onKeyDown={(event) => moves.onKeyDown(column.id, event)}
             style={column.isPinned ? { left: leftOf(columns, place, selection !== undefined) } : undefined}
           >
             <HeadLabel column={column} sorting={sorting} onSort={onSort} />

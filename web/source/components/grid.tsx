@@ -162,17 +162,21 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }:
           />
         </div>
       )}
-      {columns.map((column, place) => (
-        <div
-          key={column.id}
-          role="gridcell"
-          className={column.isPinned ? 'grid-cell grid-pinned' : 'grid-cell'}
-          data-number={column.isNumber}
-          style={column.isPinned ? { left: leftOf(columns, place, onToggle !== undefined) } : undefined}
-        >
-          {row === undefined ? <span className="grid-coming" aria-hidden="true" /> : column.cell(row)}
-        </div>
-      ))}
+      {columns.map((column, place) => {
+        const shown = row === undefined ? <span className="grid-coming" aria-hidden="true" /> : column.cell(row)
+        return (
+          <div
+            key={column.id}
+            role="gridcell"
+            className={column.isPinned ? 'grid-cell grid-pinned' : 'grid-cell'}
+            data-number={column.isNumber}
+            title={typeof shown === 'string' && shown !== '' ? shown : undefined}
+            style={column.isPinned ? { left: leftOf(columns, place, onToggle !== undefined) } : undefined}
+          >
+            {shown}
+          </div>
+        )
+      })}
     </div>
   )
 })

@@ -1,4 +1,6 @@
+import { iconChevronDownSmall } from '@siemens/ix-icons/icons'
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { Icon } from './icon.tsx'
 
 export type MenuEntry =
   | { kind: 'item'; label: string; icon?: ReactNode; isDisabled?: boolean; onSelect: () => void }
@@ -58,7 +60,12 @@ export function MenuButton({ label, children, entries, head, isAtEnd, className 
         title={children === undefined ? undefined : label}
         onClick={() => setOpen(!isOpen)}
       >
-        {children ?? label}
+        {children ?? (
+          <>
+            {label}
+            <Icon name={iconChevronDownSmall} size={16} />
+          </>
+        )}
       </button>
       {isOpen && (
         <div className="menu" data-at-end={isAtEnd}>

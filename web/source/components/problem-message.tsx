@@ -13,17 +13,22 @@ type Given = { failure: unknown; onRetry?: (() => void) | undefined }
 export function ProblemMessage({ failure, onRetry }: Given) {
   const text = useText(componentMessages)
   const formats = useFormats()
-  const { title, message, code, errors, traceId, retryAfterSeconds } = inWords(failureOf(failure), text, useLanguage())
+  const language = useLanguage()
+  const told = failureOf(failure)
+  const { code, errors, traceId, retryAfterSeconds } = told
+  const { title, detail, detailLanguage } = inWords(told, text, language)
   return (
     <div className="problem" role="alert">
       <Icon name={iconError} />
       <div className="problem-body">
         <p className="problem-title">{title}</p>
-        {message !== title && <p>{sentence(message)}</p>}
+        {detail !== undefined && <p lang={detailLanguage}>{sentence(detail)}</p>}
         {errors.length > 0 && (
           <ul>
             {errors.map((error) => (
-              <li key={`${error.pointer}${error.detail}`}>{sentence(error.detail)}</li>
+              <li key={`${error.pointer}${error.detail}`} lang="en">
+                {sentence(error.detail)}
+              </li>
             ))}
           </ul>
         )}
@@ -59,11 +64,12 @@ function ProblemCode({ code }: { code: string }) {
 
 type Text = (typeof componentMessages)['en']
 
-function inWords(failure: Failure, text: Text, language: Language) {
-  const { title, message, code, errors, traceId, retryAfterSeconds } = failure
-  const told = { title: problemTitle(code, title, language), message, code, errors, traceId, retryAfterSeconds }
-  if (code === ownCodes.noAnswer) return { ...told, title: text.noAnswerTitle, message: text.noAnswerDetail }
-  return told
+/** Faults of the console have words in every language; what the platform says beyond a problem's name is English. */
+function inWords({ title, message, code }: Failure, text: Text, language: Language) {
+  if (code === ownCodes.noAnswer)
+    return { title: text.noAnswerTitle, detail: text.noAnswerDetail, detailLanguage: language }
+  const name = code === ownCodes.fault ? text.faultTitle : problemTitle(code, title, language)
+  return { title: name, detail: message === title ? undefined : message, detailLanguage: 'en' as const }
 }
 
 function sentence(words: string): string {

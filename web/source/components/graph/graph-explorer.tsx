@@ -105,7 +105,7 @@ function ThingList({ data, only, onSelect }: ListGiven) {
         idOf={keyOf}
         onOpen={(thing) => onSelect(keyOf(thing))}
         columns={[
-          { id: 'name', header: text.name, width: 210, cell: (thing) => labelOf(thing) },
+          { id: 'name', header: text.name, width: 250, cell: (thing) => labelOf(thing) },
           { id: 'type', header: text.type, width: 90, cell: typeName },
         ]}
         empty={<p className="quiet">{text.nothingFound}</p>}

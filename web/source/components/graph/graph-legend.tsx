@@ -1,4 +1,5 @@
-import { useFormats, useText } from '../../app/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
+import { assetTypeName } from '../type-names.ts'
 import type { Colouring, LegendEntry } from './graph-colours.ts'
 import { graphMessages } from './messages.ts'
 
@@ -13,7 +14,9 @@ type Given = {
 export function GraphLegend({ entries, by, only, onOnly }: Given) {
   const text = useText(graphMessages)
   const formats = useFormats()
+  const language = useLanguage()
   const words = wordsOf(by, text)
+  const named = (value: string) => words[value] ?? (by === 'type' ? assetTypeName(value, language) : value)
   return (
     <ul className="graph-legend" aria-label={text.legend}>
       {entries.map(({ value, count, colour }) => (
@@ -25,7 +28,7 @@ export function GraphLegend({ entries, by, only, onOnly }: Given) {
             onClick={() => onOnly(only === value ? undefined : value)}
           >
             <span className="legend-dot" style={{ background: `var(${colour})` }} aria-hidden="true" />
-            <span>{words[value] ?? value}</span>
+            <span>{named(value)}</span>
             <span className="quiet">{formats.number(count)}</span>
           </button>
         </li>
@@ -37,10 +40,10 @@ export function GraphLegend({ entries, by, only, onOnly }: Given) {
 /** Names of makers are names, whatever words they are. */
 function wordsOf(by: Colouring, text: (typeof graphMessages)['en']): Readonly<Record<string, string>> {
   const { other, unset, same, added, removed, changed, node } = text
-  const { regarded, ignored, unknown, reached, failed, reachUnknown, Device, Gateway, SoftwareArtifact, Asset } = text
+  const { regarded, ignored, unknown, reached, failed, reachUnknown } = text
   const always = { other, unset }
   return {
-    type: { ...always, node, Device, Gateway, SoftwareArtifact, Asset },
+    type: { ...always, node },
     management: { ...always, regarded, ignored, unknown },
     reachability: { ...always, reached, failed, unknown: reachUnknown },
     manufacturer: always,

@@ -5,7 +5,7 @@ import type { Settings } from 'sigma/settings'
 import type { EdgeDisplayData, NodeDisplayData } from 'sigma/types'
 import { entryOf, type LegendEntry, type Painting } from './graph-colours.ts'
 import { emptyGraph, type Fate, type GraphData, keyOf, labelOf } from './graph-data.ts'
-import { drawHover, type Palette, paletteOf } from './graph-palette.ts'
+import { drawHover, drawLabel, type Palette, paletteOf } from './graph-palette.ts'
 import { firstPlaces, type LayoutNews, orderOf, roundsFor } from './layout.ts'
 
 /** How the picture looks, apart from what is in it. */
@@ -192,6 +192,7 @@ export class GraphPainter {
       edgeProgramClasses: { line: EdgeLineProgram, arrow: EdgeArrowProgram },
       minCameraRatio: 0.01,
       maxCameraRatio: 3,
+      defaultDrawNodeLabel: (context, data, settings) => drawLabel(context, data, { settings, palette: this.#palette }),
       defaultDrawNodeHover: (context, data, settings) => drawHover(context, data, { settings, palette: this.#palette }),
       nodeReducer: (key, attributes) => this.#nodeLook(key, attributes),
       edgeReducer: (id, attributes) => this.#edgeLook(id, attributes),

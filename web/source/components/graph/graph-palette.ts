@@ -47,11 +47,30 @@ type Shown = PartialButFor<NodeDisplayData, 'x' | 'y' | 'size' | 'label' | 'colo
 
 const padding = 4
 
+type Drawing<N extends Attributes, E extends Attributes> = { settings: Settings<N, E>; palette: Palette }
+
+/** The name of a thing, with a margin that keeps it apart from what lies behind it. */
+export function drawLabel<N extends Attributes, E extends Attributes>(
+  context: CanvasRenderingContext2D,
+  { x, y, size, label }: Shown,
+  { settings, palette }: Drawing<N, E>,
+): void {
+  if (!label) return
+  const place = [x + size + 3, y + settings.labelSize / 3] as const
+  context.font = `${settings.labelWeight} ${settings.labelSize}px ${settings.labelFont}`
+  context.lineJoin = 'round'
+  context.lineWidth = 4
+  context.strokeStyle = palette.ground
+  context.strokeText(label, ...place)
+  context.fillStyle = palette.text
+  context.fillText(label, ...place)
+}
+
 /** The name of what is pointed at, on a ground of its own. */
 export function drawHover<N extends Attributes, E extends Attributes>(
   context: CanvasRenderingContext2D,
   { x, y, size, label, color }: Shown,
-  { settings, palette }: { settings: Settings<N, E>; palette: Palette },
+  { settings, palette }: Drawing<N, E>,
 ): void {
   context.font = `600 ${settings.labelSize}px ${settings.labelFont}`
   if (label) {

@@ -39,10 +39,6 @@ export const graphMessages = messages({
     reachUnknown: 'unknown',
     reached: 'reached',
     failed: 'failed',
-    Device: 'Device',
-    Gateway: 'Gateway',
-    SoftwareArtifact: 'Software',
-    Asset: 'Asset',
   },
   de: {
     picture: (things: string, relations: string) =>
@@ -82,9 +78,5 @@ export const graphMessages = messages({
     reachUnknown: 'unbekannt',
     reached: 'erreicht',
     failed: 'fehlgeschlagen',
-    Device: 'Gerät',
-    Gateway: 'Gateway',
-    SoftwareArtifact: 'Software',
-    Asset: 'Asset',
   },
 })

@@ -46,7 +46,7 @@ export function ThingPanel({ data, thing, onSelect, actions }: Given) {
       />
       <div className="thing-actions">
         {thing.type === 'asset' && (
-          <Link to="/assets/$id" params={{ id: thing.id }} className="thing-open">
+          <Link to="/assets/$id" params={{ id: thing.id }} className="button-link">
             {text.open}
           </Link>
         )}

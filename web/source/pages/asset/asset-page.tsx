@@ -96,8 +96,8 @@ function Shown({ asset, at, isPending }: Given) {
         subtitle={
           <span className="asset-line">
             {product.join(' · ')}
-            {['management_state/state_value', 'reachability_state/state_value'].map((path) => (
-              <StateChip key={path} path={path} value={textAt(asset, path)} language={language} />
+            {statesOf(asset).map(({ path, value }) => (
+              <StateChip key={path} path={path} value={value} language={language} />
             ))}
           </span>
         }
@@ -114,6 +114,13 @@ function Shown({ asset, at, isPending }: Given) {
       </Tabs>
     </div>
   )
+}
+
+/** Whether it was reached is not worth a word while nobody tried. */
+function statesOf(asset: Asset): { path: string; value: string }[] {
+  return ['management_state/state_value', 'reachability_state/state_value']
+    .map((path) => ({ path, value: textAt(asset, path) }))
+    .filter(({ path, value }) => value !== '' && !(value === 'unknown' && path.startsWith('reachability')))
 }
 
 export type ViewGiven = { asset: Asset; at: string | undefined; mayWrite: boolean }

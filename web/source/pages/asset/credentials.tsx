@@ -114,13 +114,19 @@ function AssignDialog({ id, onClose }: { id: string; onClose: () => void }) {
       .data?.data ?? []
   const instanceId = chosen ?? offered[0]?.id
   const assign = async () => {
-    if (instanceId === undefined) throw new Error(text.noneToAssign)
+    if (instanceId === undefined) return
     await api.credentials.assignInstance({ params: { assetId: id, instanceId } })
     toldDone(text.assigned)
     await renew()
   }
   return (
-    <ConfirmDialog title={text.assignTitle} action={text.assign} onClose={onClose} onConfirm={assign}>
+    <ConfirmDialog
+      title={text.assignTitle}
+      action={text.assign}
+      isOver={instanceId === undefined}
+      onClose={onClose}
+      onConfirm={assign}
+    >
       {offered.length === 0 ? (
         <p>
           {text.noneToAssign} <Link to="/credentials">{text.toCredentials}</Link>

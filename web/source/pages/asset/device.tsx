@@ -12,7 +12,7 @@ import { Facts } from '../../components/facts.tsx'
 import { JsonView } from '../../components/json-view.tsx'
 import { ProblemMessage } from '../../components/problem-message.tsx'
 import { Waiting } from '../../components/waiting.tsx'
-import { told } from './differences.ts'
+import { spelled, told } from './differences.ts'
 import { assetMessages } from './messages.ts'
 
 /** As many as one question may have. */
@@ -63,11 +63,11 @@ export function Device({ id }: { id: string }) {
       >
         <Facts
           facts={values.data.data.map((each) => ({
-            name: each.key,
+            name: spelled(each.key),
             value:
               'error' in each ? (
-                <span className="field-error">
-                  {each.error.name}: {each.error.description}
+                <span className={isNotThere(each.error.name) ? 'quiet' : 'field-error'} title={each.error.name}>
+                  {each.error.description}
                 </span>
               ) : (
                 <LiveValue value={each.value} />
@@ -77,6 +77,11 @@ export function Device({ id }: { id: string }) {
       </Card>
     </div>
   )
+}
+
+/** The device is well, it only has no such thing. */
+function isNotThere(code: string): boolean {
+  return ['FAILED_PRECONDITION', 'NOT_FOUND', 'UNIMPLEMENTED'].includes(code)
 }
 
 /** Only what is structured needs to be opened. */

@@ -8,7 +8,7 @@ test('tells fields that came, went and became others, however deep', () => {
   assert.deepEqual(differencesOf(before, after), [
     { field: 'name', before: 'a', after: 'b' },
     { field: 'product/version', before: '2', after: '3' },
-    { field: 'points/1', before: undefined, after: { ip: 'y' } },
+    { field: 'points/1/ip', before: undefined, after: 'y' },
     { field: 'gone', before: true, after: undefined },
     { field: 'come', before: undefined, after: 1 },
   ])
@@ -23,6 +23,17 @@ test('does not tell times that change with everything, nor null for missing', ()
 test('of something that came or went as a whole, tells all of it', () => {
   assert.deepEqual(differencesOf(null, { name: 'a' }), [{ field: 'name', before: undefined, after: 'a' }])
   assert.deepEqual(differencesOf({ name: 'a' }, null), [{ field: 'name', before: 'a', after: undefined }])
+})
+
+test('custom properties are told by their keys, wherever they stand in the list', () => {
+  const before = { custom_properties: [{ key: 'a', value: '1' }] }
+  const after = {
+    custom_properties: [
+      { key: 'b', value: '2' },
+      { key: 'a', value: '1' },
+    ],
+  }
+  assert.deepEqual(differencesOf(before, after), [{ field: 'custom_properties/b', before: undefined, after: '2' }])
 })
 
 test('values are told as text', () => {

@@ -5,15 +5,30 @@ export type Difference = { field: string; before: unknown; after: unknown }
 /** They change with every change, and say nothing about it. */
 const silent = new Set(['last_modified_timestamp', 'state_timestamp'])
 
-export function differencesOf(before: unknown, after: unknown, field = ''): Difference[] {
+export function differencesOf(before: unknown, after: unknown): Difference[] {
+  return between(keyed(before), keyed(after), '')
+}
+
+/** What came or went as a whole is told part by part. */
+function between(before: unknown, after: unknown, field: string): Difference[] {
   if (isEqual(before, after)) return []
-  if (!isBranch(before) || !isBranch(after) || Array.isArray(before) !== Array.isArray(after)) {
-    return field === '' ? differencesOf(before ?? {}, after ?? {}, 'document') : [{ field, before, after }]
+  const [one, other] = [before ?? emptyLike(after), after ?? emptyLike(before)]
+  if (!isBranch(one) || !isBranch(other) || Array.isArray(one) !== Array.isArray(other)) {
+    return [{ field, before, after }]
   }
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => !silent.has(name))
-  return names.flatMap((name) =>
-    differencesOf(before[name], after[name], field === '' || field === 'document' ? name : `${field}/${name}`),
-  )
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => !silent.has(name))
+  return names.flatMap((name) => between(one[name], other[name], field === '' ? name : `${field}/${name}`))
+}
+
+function emptyLike(value: unknown): unknown {
+  return Array.isArray(value) ? [] : isBranch(value) ? {} : undefined
+}
+
+/** Custom properties are a list of keys and values: which of them became other is told by its key, not by its place. */
+function keyed(document: unknown): unknown {
+  if (!isBranch(document) || !Array.isArray(document.custom_properties)) return document
+  const values = document.custom_properties.filter(isBranch).map(({ key, value }) => [key, value])
+  return { ...document, custom_properties: Object.fromEntries(values) }
 }
 
 type Branch = Record<string, unknown>
@@ -32,4 +47,12 @@ function isEqual(one: unknown, other: unknown): boolean {
 export function told(value: unknown): string {
   if (value === undefined || value === null) return '–'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** A path as words: `connection_points/0/ipv4_address` is `connection points › 1 › ipv4 address`. */
+export function spelled(path: string): string {
+  const words = path
+    .split('/')
+    .map((name) => (/^\d+$/.test(name) ? String(Number(name) + 1) : name.replaceAll('_', ' ')))
+  return words.join(' › ')
 }

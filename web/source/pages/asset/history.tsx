@@ -1,15 +1,18 @@
 import { IxButton } from '@siemens/ix-react'
 import { useMemo } from 'react'
 import type { Output } from '../../app/api.ts'
-import { useText } from '../../app/language-context.tsx'
+import { useLanguage, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { useSearchState } from '../../app/search.ts'
 import { ProblemMessage } from '../../components/problem-message.tsx'
 import { Time } from '../../components/time.tsx'
 import { Waiting } from '../../components/waiting.tsx'
+import { useAssetProperties } from '../assets/properties.ts'
+import { valueName } from '../assets/value-names.ts'
 import { assetEvents } from './asset-data.ts'
-import { differencesOf, told } from './differences.ts'
+import { differencesOf, spelled, told } from './differences.ts'
 import { assetMessages } from './messages.ts'
+import { Source } from './source.tsx'
 
 type Entry = Output<'inventory', 'readHistory'>['data'][number]
 
@@ -41,14 +44,15 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
   const [, change] = useSearchState<'at'>()
   const differences = useMemo(() => differencesOf(entry.before, entry.after), [entry])
   const word = { created: text.createdWord, updated: text.updated, deleted: text.deletedWord }[entry.change]
-  const source = [entry.source.type, entry.source.value].filter(Boolean).join(': ')
+  const { fieldName, valueTold } = useWords()
   return (
     <li>
       <details open={isOpen}>
         <summary>
-          <strong>{word}</strong> <Time at={entry.time} /> {text.by(entry.principalName)}{' '}
+          <strong>{word}</strong> <Time at={entry.time} /> {text.by(entry.principalName)}
           <span className="quiet">
-            {source} · {text.fields(differences.length)}
+            {' '}
+            · <Source source={entry.source} /> · {text.fields(differences.length)}
           </span>
         </summary>
         <div className="history-body">
@@ -66,16 +70,16 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
               <tbody>
                 {differences.map(({ field, before, after }) => (
                   <tr key={field}>
-                    <th scope="row">{field}</th>
-                    <td className="was">{told(before)}</td>
-                    <td className="is">{told(after)}</td>
+                    <th scope="row">{fieldName(field)}</th>
+                    <td className="was">{valueTold(field, before)}</td>
+                    <td className="is">{valueTold(field, after)}</td>
                   </tr>
                 ))}
               </tbody>
             </table>
           )}
           {entry.change !== 'deleted' && (
-            <IxButton variant="tertiary" onClick={() => change({ at: entry.time })}>
+            <IxButton variant="secondary" onClick={() => change({ at: entry.time })}>
               {text.showThen}
             </IxButton>
           )}
@@ -83,4 +87,14 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
       </details>
     </li>
   )
+}
+
+/** Fields and values as people say them, where they have a word for them; others as they stand in the document. */
+function useWords() {
+  const language = useLanguage()
+  const properties = useAssetProperties()
+  const fieldName = (field: string) => properties.find(({ path }) => path === field)?.title[language] ?? spelled(field)
+  const valueTold = (field: string, value: unknown) =>
+    typeof value === 'string' ? valueName(field, value, language) : told(value)
+  return { fieldName, valueTold }
 }

@@ -11,85 +11,22 @@ import { Card } from '../../components/card.tsx'
 import { QueryState } from '../../components/query-state.tsx'
 import { StatusChip } from '../../components/status-chip.tsx'
 import { Time } from '../../components/time.tsx'
-import { textAt } from '../assets/asset.ts'
 import { assetEvents } from './asset-data.ts'
 import type { ViewGiven } from './asset-page.tsx'
+import { Identifiers, IdentifierText } from './identifiers.tsx'
+import { Matches } from './matches.tsx'
 import { MergeDialog, type Twin, UndoDialog } from './merge-dialogs.tsx'
 import { assetMessages } from './messages.ts'
-import { elementsOf, fieldsOf } from './parts.ts'
 
 /** What an asset is recognised by, and whether it is there twice. */
 export function Identity(given: ViewGiven) {
-  const text = useText(assetMessages)
   return (
     <div className="cards">
-      <Card title={text.identifiers}>
-        <Identifiers {...given} />
-      </Card>
+      <Identifiers {...given} />
+      <Matches {...given} />
       <Duplicates {...given} />
       <Merges {...given} />
     </div>
-  )
-}
-
-/** Those of now come in the order of certainty; those of before as the asset had them. */
-function Identifiers({ asset, at }: ViewGiven) {
-  const text = useText(assetMessages)
-  const query = useOperationQuery()
-  const now = useQuery({
-    ...query(['inventory', 'readIdentifiers'], { params: { id: asset.id } }, { live: assetEvents }),
-    enabled: at === undefined,
-  })
-  if (at !== undefined) return <IdentifierList identifiers={elementsOf(asset, 'asset_identifiers')} />
-  return (
-    <QueryState query={now}>
-      {({ data }) => (
-        <>
-          <p className="quiet card-hint">{text.identifiersHint}</p>
-          <IdentifierList identifiers={data} />
-        </>
-      )}
-    </QueryState>
-  )
-}
-
-function IdentifierList({ identifiers }: { identifiers: readonly unknown[] }) {
-  const text = useText(assetMessages)
-  if (identifiers.length === 0) return <p className="quiet">{text.none}</p>
-  return (
-    <ol className="identifiers">
-      {identifiers.map((identifier) => (
-        <li key={JSON.stringify(identifier)}>
-          <IdentifierText identifier={identifier} />
-        </li>
-      ))}
-    </ol>
-  )
-}
-
-const kind = 'asset_identifier_type'
-
-function IdentifierText({ identifier }: { identifier: unknown }) {
-  const text = useText(assetMessages)
-  const uncertainty = textAt(identifier, 'identifier_uncertainty')
-  const fields = fieldsOf(identifier, kind).filter(({ field }) => !field.startsWith('identifier '))
-  return (
-    <>
-      <strong>{textAt(identifier, kind)}</strong>
-      {uncertainty !== '' && (
-        <span className="quiet">
-          {' '}
-          {text.uncertainty} {uncertainty}
-        </span>
-      )}
-      <span className="identifier-fields">
-        {fields.map(({ field, value }) => (
-          <span key={field}>
-            <span className="quiet">{field}</span> <code>{String(value)}</code>
-          </span>
-        ))}
-      </span>
-    </>
   )
 }
 
@@ -107,7 +44,7 @@ function Duplicates({ asset, mayWrite }: ViewGiven) {
       title={text.duplicates}
       actions={
         mayWrite && (
-          <IxButton variant="tertiary" onClick={() => setTwin('any')}>
+          <IxButton variant="secondary" onClick={() => setTwin('any')}>
             {text.mergeOther}
           </IxButton>
         )
@@ -173,7 +110,7 @@ function SuspectedTwin({ pair, id, onMerge }: TwinGiven) {
           <IxButton variant="secondary" onClick={() => onMerge({ id: other.id, name: other.name ?? other.id })}>
             {text.merge}
           </IxButton>
-          <IxButton variant="tertiary" onClick={dismiss}>
+          <IxButton variant="secondary" onClick={dismiss}>
             {text.dismiss}
           </IxButton>
         </span>

@@ -19,9 +19,9 @@ export function MergeDialog({ id, twin, onClose }: { id: string; twin: Twin | un
   const [isMissing, setMissing] = useState(false)
   const merge = async () => {
     setMissing(picked === undefined)
-    if (picked === undefined) throw new Error(text.chooseAsset)
+    if (picked === undefined) return false
     const body = { data: { other: picked.id, prefer } }
-    await write(api.inventory.mergeAsset({ params: { id }, headers: waitHeaders, body }), text.merged)
+    return write(api.inventory.mergeAsset({ params: { id }, headers: waitHeaders, body }), text.merged)
   }
   return (
     <ConfirmDialog title={text.mergeTitle} action={text.mergeVerb} onClose={onClose} onConfirm={merge}>

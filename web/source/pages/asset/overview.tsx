@@ -9,6 +9,7 @@ import { useTypeName } from '../../components/graph/type-name.ts'
 import { Time } from '../../components/time.tsx'
 import { type Asset, textAt, textsIn, valueAt } from '../assets/asset.ts'
 import { StateChip } from '../assets/asset-cells.tsx'
+import { className } from '../assets/class-words.ts'
 import type { ViewGiven } from './asset-page.tsx'
 import { CustomProperties } from './custom-properties.tsx'
 import { assetMessages } from './messages.ts'
@@ -20,7 +21,7 @@ export function Overview({ asset, mayWrite }: ViewGiven) {
   return (
     <div className="cards">
       <Card title={text.nameplate}>
-        <Nameplate asset={asset} />
+        <Nameplate asset={asset} mayWrite={mayWrite} />
       </Card>
       <Card title={text.states}>
         <States asset={asset} mayWrite={mayWrite} />
@@ -51,7 +52,7 @@ export function Overview({ asset, mayWrite }: ViewGiven) {
   )
 }
 
-function Nameplate({ asset }: { asset: Asset }) {
+function Nameplate({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
   const text = useText(assetMessages)
   const typeName = useTypeName()
   const product = (path: string) => textAt(asset, `product_instance_information/manufacturer_product/${path}`)
@@ -59,6 +60,8 @@ function Nameplate({ asset }: { asset: Asset }) {
   return (
     <Facts
       facts={[
+        { name: text.name, value: mayWrite ? <AssetName asset={asset} /> : textAt(asset, 'name') },
+        { name: text.description, value: mayWrite ? <Description asset={asset} /> : textAt(asset, 'description') },
         { name: text.type, value: typeName({ type: 'asset', functional_object_type: type }) },
         { name: text.manufacturer, value: product('manufacturer/name') },
         { name: text.product, value: product('product_name') },
@@ -66,17 +69,48 @@ function Nameplate({ asset }: { asset: Asset }) {
         { name: text.articleNumber, value: product('product_id') },
         { name: text.productVersion, value: product('product_version') },
         { name: text.serialNumber, value: textAt(asset, 'product_instance_information/serial_number') },
-        { name: text.description, value: textAt(asset, 'description') },
         {
           name: text.id,
           value: (
             <span className="with-copy">
-              <code>{asset.id}</code>
+              <code title={asset.id}>{asset.id}</code>
               <CopyButton value={asset.id} what={text.id} />
             </span>
           ),
         },
       ]}
+    />
+  )
+}
+
+function AssetName({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const save = (name: string) => {
+    const body = { data: { name } }
+    return write(api.inventory.setName({ params: { id: asset.id }, headers: waitHeaders, body }), text.saved)
+  }
+  return <EditableValue name={text.name} value={textAt(asset, 'name')} onSave={save} maxLength={256} isRequired />
+}
+
+function Description({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const save = (description: string | null) => {
+    const body = { data: { description } }
+    return write(api.inventory.setDescription({ params: { id: asset.id }, headers: waitHeaders, body }), text.saved)
+  }
+  return (
+    <EditableValue
+      name={text.description}
+      value={textAt(asset, 'description')}
+      onSave={save}
+      onClear={() => save(null)}
+      maxLength={4096}
+      isRequired
+      isLong
     />
   )
 }
@@ -143,6 +177,7 @@ function State({ asset, field }: { asset: Asset; field: string }) {
 
 function Connectivity({ asset }: { asset: Asset }) {
   const text = useText(assetMessages)
+  const language = useLanguage()
   const points = elementsOf(asset, 'connection_points')
   if (points.length === 0) return <p className="quiet">{text.none}</p>
   return (
@@ -161,7 +196,10 @@ function Connectivity({ asset }: { asset: Asset }) {
               {address !== '' && <CopyButton value={address} what={address} />}
             </span>
             <span className="quiet">
-              {[textAt(point, 'connection_point_type'), textAt(point, 'name') || textAt(point, 'id')]
+              {[
+                className(textAt(point, 'connection_point_type'), language),
+                textAt(point, 'name') || textAt(point, 'id'),
+              ]
                 .filter(Boolean)
                 .join(' · ')}
               {more.map(([name, value]) => ` · ${name} ${value}`)}
@@ -204,9 +242,10 @@ function Software({ asset }: { asset: Asset }) {
 function Elements({ elements, kind }: { elements: readonly unknown[]; kind: string }) {
   const text = useText(assetMessages)
   const formats = useFormats()
+  const language = useLanguage()
   if (elements.length === 0) return <p className="quiet">{text.none}</p>
   const facts = elements.flatMap((element) => {
-    const name = textAt(element, kind)
+    const name = className(textAt(element, kind), language)
     const fields = fieldsOf(element, kind)
     if (fields.length === 1) return [{ name, value: fields[0]?.value }]
     return fields.map(({ field, value }) => ({

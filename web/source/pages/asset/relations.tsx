@@ -106,7 +106,7 @@ function RelationTable({ rows, onDelete }: TableGiven) {
         {
           id: 'delete',
           header: text.actions,
-          width: 90,
+          width: 110,
           cell: (row) =>
             onDelete !== undefined && (
               <IxIconButton

@@ -62,8 +62,8 @@ export function TimeBar({ asset, at, onChange }: Given) {
           onChange={({ target }) => setDrawn(Number(target.value))}
         />
         <span className="time-marks" aria-hidden="true">
-          {changes.map((time) => (
-            <i key={time} style={{ left: `${((time - first) / Math.max(1, last - first)) * 100}%` }} />
+          {placesOf(changes, { first, last }).map((place) => (
+            <i key={place} style={{ left: `${place}%` }} />
           ))}
         </span>
       </span>
@@ -88,6 +88,12 @@ export function TimeBar({ asset, at, onChange }: Given) {
       )}
     </section>
   )
+}
+
+/** Where changes lie between the ends, in percent; those that would touch are one. */
+function placesOf(changes: readonly number[], { first, last }: { first: number; last: number }): number[] {
+  const places = changes.map((time) => Math.round((100 * (time - first)) / Math.max(1, last - first)))
+  return [...new Set(places)]
 }
 
 /** From when something is known of it until now, which goes on when something happens or somebody wants to go back. */

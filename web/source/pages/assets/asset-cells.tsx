@@ -5,8 +5,8 @@ import { StatusChip, type Tone } from '../../components/status-chip.tsx'
 import { Time } from '../../components/time.tsx'
 import { type Asset, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from './asset.ts'
 import type { AssetProperty } from './asset-property.ts'
-import { stateName } from './state-names.ts'
 import type { TableColumn } from './table-columns.ts'
+import { stateName, valueName } from './value-names.ts'
 
 const tones: Readonly<Record<string, Tone>> = {
   regarded: 'good',
@@ -49,6 +49,7 @@ function cellOf({ path, kind }: AssetProperty, language: Language): (asset: Asse
     )
   }
   if (path === 'firmware_version') return firmwareOf
+  if (path === 'functional_object_type') return (asset) => valueName(path, textAt(asset, path), language)
   if (array !== undefined && field !== undefined) return (asset) => textsIn(asset, array, field).join(', ')
   if (path.startsWith('custom_properties/')) return (asset) => customValue(asset, path.split('/')[1] ?? '')
   if (kind === 'time') {

@@ -1,4 +1,5 @@
 import type { Title } from '../../app/language.ts'
+import { assetTypes } from '../../components/type-names.ts'
 
 /** What assets can be shown, filtered and sorted by; the names are those of the filter language. */
 export type AssetProperty = {
@@ -8,6 +9,8 @@ export type AssetProperty = {
   kind: 'text' | 'state' | 'time'
   /** The values there are, where they are few. */
   values?: readonly string[]
+  /** Values that are usual, where there can be any. */
+  suggestions?: readonly string[]
   /** What to ask the platform for to show it. */
   field: string
   isSortable: boolean
@@ -27,12 +30,12 @@ function property(path: string, [en, de]: [string, string], rest: Rest = {}): As
 
 export const assetProperties: readonly AssetProperty[] = [
   property('name', ['Name', 'Name'], { width: 280 }),
-  property('functional_object_type', ['Type', 'Art'], { width: 140, isFacet: true }),
+  property('functional_object_type', ['Type', 'Typ'], { suggestions: assetTypes, width: 120, isFacet: true }),
   property(`${product}/manufacturer/name`, ['Manufacturer', 'Hersteller'], { width: 180, isFacet: true }),
-  property(`${product}/product_name`, ['Product', 'Produkt'], { width: 200, isFacet: true }),
-  property(`${product}/product_id`, ['Order number', 'Bestellnummer'], { width: 180, isFacet: true }),
+  property(`${product}/product_name`, ['Product', 'Produkt'], { width: 220, isFacet: true }),
+  property(`${product}/product_id`, ['Article number', 'Artikelnummer'], { width: 180, isFacet: true }),
   property(`${product}/product_family`, ['Product family', 'Produktfamilie'], { isFacet: true }),
-  property(`${product}/product_version`, ['Hardware version', 'Hardwareversion'], { width: 140 }),
+  property(`${product}/product_version`, ['Product version', 'Produktversion'], { width: 140 }),
   property('product_instance_information/serial_number', ['Serial number', 'Seriennummer'], { width: 170 }),
   property('firmware_version', ['Firmware', 'Firmware'], {
     width: 110,

@@ -14,6 +14,7 @@ import { gridColumns } from './asset-cells.tsx'
 import { fieldsFor, useAssetList } from './asset-list.ts'
 import type { AssetProperty } from './asset-property.ts'
 import { BulkBar } from './bulk-bar.tsx'
+import { useColumnChanges } from './column-changes.ts'
 import { ColumnsDialog } from './columns-dialog.tsx'
 import { FilterPanel } from './filter-panel.tsx'
 import { GroupPanel } from './group-panel.tsx'
@@ -144,6 +145,10 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
   const look = useCallback((first: number, last: number) => pages.look(first, last), [pages])
   const group = properties.find(({ path, isFacet }) => isFacet && path === view.by)
   const total = pages.total
+  const countTold = (count: number | undefined) =>
+    count === undefined ? text.counting : count === 1 ? text.one : text.count(formats.number(count))
+  const changes = useColumnChanges({ columns, properties, onColumns })
+  const isRefused = pages.failure !== undefined
   return (
     <div className="assets-body">
       {group !== undefined && (
@@ -159,11 +164,11 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
           <BulkBar selection={selection} total={total ?? 0} />
         ) : (
           <p className="assets-count" role="status">
-            {total === undefined ? text.counting : total === 1 ? text.one : text.count(formats.number(total))}
+            {!isRefused && countTold(total)}
           </p>
         )}
-        {pages.failure !== undefined && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
-        {total === 0 ? (
+        {isRefused && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
+        {isRefused && total === undefined ? null : total === 0 ? (
           <NoAssets view={view} onShow={onShow} />
         ) : (
           <Grid
@@ -177,9 +182,7 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
             selection={selection.grid}
             sorting={sortingOf(view.sort)}
             onSort={(path) => onShow({ sort: nextSort(view.sort, path) })}
-            onResize={(path, width) =>
-              onColumns(columns.map((column) => (column.path === path ? { ...column, width } : column)))
-            }
+            {...changes}
             isTall
           />
         )}

@@ -23,14 +23,6 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
   return (
     <div className="bulk-bar" role="toolbar" aria-label={text.selected(formats.number(ids.size))}>
       <strong>{text.selected(formats.number(ids.size))}</strong>
-      {ids.size < reach && (
-        <IxButton variant="subtle-primary" loading={isGathering} onClick={gather}>
-          {text.selectMatching(formats.number(reach))}
-        </IxButton>
-      )}
-      <IxButton variant="subtle-primary" onClick={clear}>
-        {text.unselect}
-      </IxButton>
       {mayWrite && (
         <>
           <IxButton onClick={() => setOpen('edit')}>{text.edit}</IxButton>
@@ -39,6 +31,14 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
           </IxButton>
         </>
       )}
+      {ids.size < reach && (
+        <IxButton variant="subtle-primary" loading={isGathering} onClick={gather}>
+          {text.selectMatching(formats.number(reach))}
+        </IxButton>
+      )}
+      <IxButton variant="subtle-primary" onClick={clear}>
+        {text.unselect}
+      </IxButton>
       {open === 'edit' && <BulkEditDialog ids={[...ids]} onClose={() => setOpen(undefined)} />}
       {open === 'delete' && <BulkDeleteDialog ids={[...ids]} onClose={() => setOpen(undefined)} onDone={clear} />}
     </div>

@@ -7,42 +7,16 @@ import { useOperationQuery } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
-import { Progress } from '../../components/progress.tsx'
 import { toldDone } from '../../components/toast.ts'
-import { type Accepted, inBulk, type Outcome } from './bulk.ts'
+import { type Accepted, inBulk } from './bulk.ts'
+import { type Advance, BulkProgress } from './bulk-progress.tsx'
 import { assetsMessages } from './messages.ts'
-import { stateName } from './state-names.ts'
+import { stateName } from './value-names.ts'
 
 /** Long enough for a hundred writes to be applied. */
 const headers = { prefer: 'wait=30' }
 
-type Advance = { done: number; outcome?: Outcome }
 type Given = { ids: readonly string[]; onClose: () => void; onDone?: () => void }
-
-/** How far many writes are, and what of them failed. */
-function BulkProgress({ progress, all }: { progress: Advance; all: number }) {
-  const text = useText(assetsMessages)
-  const formats = useFormats()
-  const failures = progress.outcome?.failures ?? []
-  return (
-    <div role="status">
-      <Progress value={(100 * progress.done) / Math.max(1, all)} label={text.change} />
-      <p>{text.progress(formats.number(progress.done), formats.number(all))}</p>
-      {failures.length > 0 && (
-        <>
-          <p>{text.someFailed(formats.number(failures.length))}</p>
-          <ul className="bulk-failures">
-            {failures.slice(0, 50).map(({ id, detail }) => (
-              <li key={id}>
-                <code>{id}</code> {detail}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-    </div>
-  )
-}
 
 type Field = 'management_state' | 'access_group' | 'responsible' | `property:${string}`
 
@@ -82,24 +56,27 @@ export function BulkEditDialog({ ids, onClose, onDone }: Given) {
   const [field, setField] = useState<Field>('management_state')
   const [value, setValue] = useState('regarded')
   const [progress, setProgress] = useState<Advance>()
+  const [isMissing, setMissing] = useState(false)
   const confirm = async () => {
-    if (progress?.outcome !== undefined || value === '') return
+    setMissing(value.trim() === '')
+    if (value.trim() === '') return false
     setProgress({ done: 0 })
     const outcome = await inBulk({ ids, write: write(api, field, value), onProgress: (done) => setProgress({ done }) })
     setProgress({ done: ids.length, outcome })
-    if (outcome.failures.length > 0) throw new Error(text.someFailed(formats.number(outcome.failures.length)))
-    toldDone(text.changed(outcome.done, formats.number(outcome.done)))
+    if (outcome.done > 0) toldDone(text.changed(outcome.done, formats.number(outcome.done)))
     onDone?.()
+    return outcome.failures.length === 0
   }
   return (
     <ConfirmDialog
       title={text.editTitle(ids.length, formats.number(ids.length))}
       action={text.change}
+      isOver={progress?.outcome !== undefined}
       onConfirm={confirm}
       onClose={onClose}
     >
       {progress === undefined ? (
-        <ChangeFields field={field} value={value} onField={setField} onValue={setValue} />
+        <ChangeFields field={field} value={value} isMissing={isMissing} onField={setField} onValue={setValue} />
       ) : (
         <BulkProgress progress={progress} all={ids.length} />
       )}
@@ -107,9 +84,17 @@ export function BulkEditDialog({ ids, onClose, onDone }: Given) {
   )
 }
 
-type FieldsGiven = { field: Field; value: string; onField: (field: Field) => void; onValue: (value: string) => void }
+const yesOrNo = ['true', 'false'] as const
 
-function ChangeFields({ field, value, onField, onValue }: FieldsGiven) {
+type FieldsGiven = {
+  field: Field
+  value: string
+  isMissing: boolean
+  onField: (field: Field) => void
+  onValue: (value: string) => void
+}
+
+function ChangeFields({ field, value, isMissing, onField, onValue }: FieldsGiven) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const query = useOperationQuery()
@@ -121,8 +106,14 @@ function ChangeFields({ field, value, onField, onValue }: FieldsGiven) {
       label: stateName('management_state', each, language),
     })),
     access_group: groups.map(({ id, name }) => ({ value: id, label: name })),
+    ...Object.fromEntries(
+      properties
+        .filter(({ data_type }) => data_type === 'boolean')
+        .map(({ key }) => [`property:${key}`, yesOrNo.map((each) => ({ value: each, label: text[each] }))]),
+    ),
   }
   const choices = values[field]
+  const type = properties.find(({ key }) => field === `property:${key}`)?.data_type ?? 'text'
   return (
     <div className="form">
       <SelectField<Field>
@@ -140,7 +131,15 @@ function ChangeFields({ field, value, onField, onValue }: FieldsGiven) {
         ]}
       />
       {choices === undefined ? (
-        <TextField label={text.value} value={value} onChange={onValue} maxLength={256} isRequired />
+        <TextField
+          label={text.value}
+          type={type === 'boolean' ? 'text' : type}
+          value={value}
+          onChange={onValue}
+          maxLength={256}
+          error={isMissing && value.trim() === '' ? text.needValue : undefined}
+          isRequired
+        />
       ) : (
         <SelectField label={text.value} value={value} onChange={onValue} choices={choices} />
       )}
@@ -161,15 +160,17 @@ export function BulkDeleteDialog({ ids, onClose, onDone }: Given) {
       onProgress: (done) => setProgress({ done }),
     })
     setProgress({ done: ids.length, outcome })
-    if (outcome.failures.length > 0) throw new Error(text.someFailed(formats.number(outcome.failures.length)))
-    toldDone(text.deleted(outcome.done, formats.number(outcome.done)))
+    if (outcome.done > 0) toldDone(text.deleted(outcome.done, formats.number(outcome.done)))
+    if (outcome.failures.length > 0) return false
     onDone?.()
+    return true
   }
   return (
     <ConfirmDialog
       title={text.deleteTitle(ids.length, formats.number(ids.length))}
       action={text.deleteVerb}
       isDangerous
+      isOver={progress?.outcome !== undefined}
       onConfirm={confirm}
       onClose={onClose}
     >

@@ -4,7 +4,7 @@ import { useLanguage, useText } from '../../app/language-context.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import type { AssetProperty } from './asset-property.ts'
 import { assetsMessages } from './messages.ts'
-import { moved, pinnedFirst, type TableColumn, usualColumns } from './table-columns.ts'
+import { movedColumn, pinToggled, type TableColumn, usualColumns } from './table-columns.ts'
 
 type Given = {
   columns: readonly TableColumn[]
@@ -38,8 +38,10 @@ export function ColumnsDialog({ columns, properties, onChange, onClose }: Given)
             key={column.path}
             column={column}
             name={properties.find(({ path }) => path === column.path)?.title[language] ?? column.path}
-            onMove={(step) => onChange(pinnedFirst(moved(columns, index, index + step)))}
-            onPin={() => onChange(pinnedFirst(columns.with(index, { ...column, isPinned: !column.isPinned })))}
+            onMove={(step) => onChange(movedColumn(columns, column.path, index + step))}
+            isFirst={index === 0 || columns[index - 1]?.isPinned !== column.isPinned}
+            isLast={index === columns.length - 1 || columns[index + 1]?.isPinned !== column.isPinned}
+            onPin={() => onChange(pinToggled(columns, column.path))}
             {...(columns.length > 1 && { onHide: () => onChange(columns.toSpliced(index, 1)) })}
           />
         ))}
@@ -66,23 +68,34 @@ type RowGiven = {
   column: TableColumn
   name: string
   onMove: (step: 1 | -1) => void
+  /** Of those that are kept at the left, or of the others. */
+  isFirst: boolean
+  isLast: boolean
   onPin: () => void
   onHide?: () => void
 }
 
-function ColumnRow({ column, name, onMove, onPin, onHide }: RowGiven) {
+function ColumnRow({ column, name, onMove, isFirst, isLast, onPin, onHide }: RowGiven) {
   const text = useText(assetsMessages)
   const buttons = [
-    [iconArrowUp, text.up(name), () => onMove(-1)],
-    [iconArrowDown, text.down(name), () => onMove(1)],
-    [column.isPinned ? iconPinFilled : iconPin, text.pin(name), onPin],
-    ...(onHide ? [[iconEyeCancelled, text.hide(name), onHide] as const] : []),
+    [iconArrowUp, text.up(name), () => onMove(-1), isFirst],
+    [iconArrowDown, text.down(name), () => onMove(1), isLast],
+    [column.isPinned ? iconPinFilled : iconPin, column.isPinned ? text.unpin(name) : text.pin(name), onPin, false],
+    ...(onHide ? [[iconEyeCancelled, text.hide(name), onHide, false] as const] : []),
   ] as const
   return (
     <li>
       <span>{name}</span>
-      {buttons.map(([icon, label, act]) => (
-        <IxIconButton key={label} icon={icon} variant="subtle-tertiary" aria-label={label} onClick={act} />
+      {buttons.map(([icon, label, act, isDisabled]) => (
+        <IxIconButton
+          key={label}
+          icon={icon}
+          variant="subtle-tertiary"
+          aria-label={label}
+          title={label}
+          disabled={isDisabled}
+          onClick={act}
+        />
       ))}
     </li>
   )

@@ -6,7 +6,7 @@ import { SelectField, TextAreaField, TextField } from '../../components/fields.t
 import type { AssetProperty } from './asset-property.ts'
 import { type Condition, type ConditionList, conditionsOf, filterOf, type Operator } from './filter-conditions.ts'
 import { assetsMessages } from './messages.ts'
-import { stateName } from './state-names.ts'
+import { stateName, valueName } from './value-names.ts'
 
 type Given = { filter: string; properties: readonly AssetProperty[]; onApply: (filter: string) => void }
 
@@ -153,7 +153,20 @@ function ValueField({ condition, property, onChange }: ValueGiven) {
     return <SelectField label={text.value} isLabelUnseen value={condition.value} onChange={set} choices={choices} />
   }
   const type = property?.kind === 'time' ? 'date' : 'text'
-  return <TextField label={text.value} isLabelUnseen type={type} value={condition.value} onChange={set} />
+  const suggestions = property?.suggestions?.map((value) => ({
+    value,
+    label: valueName(condition.path, value, language),
+  }))
+  return (
+    <TextField
+      label={text.value}
+      isLabelUnseen
+      type={type}
+      value={condition.value}
+      onChange={set}
+      {...(suggestions !== undefined && { suggestions })}
+    />
+  )
 }
 
 function operatorsFor(properties: readonly AssetProperty[], path: string, current?: Operator): Operator[] {

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
-import { QueryState } from '../../components/query-state.tsx'
+import { Waiting } from '../../components/waiting.tsx'
 import type { AssetProperty } from './asset-property.ts'
 import { assetsMessages } from './messages.ts'
-import { stateName } from './state-names.ts'
+import { valueName } from './value-names.ts'
 
 type Given = {
   property: AssetProperty
@@ -27,28 +27,28 @@ export function GroupPanel({ property, filter, chosen, onChoose }: Given) {
     ),
   )
   const label = (value: string | null) =>
-    value === null ? text.withoutValue : property.kind === 'state' ? stateName(property.path, value, language) : value
+    value === null ? text.withoutValue : valueName(property.path, value, language)
   return (
     <nav className="group-panel" aria-label={text.group(property.title[language])}>
-      <QueryState query={facets}>
-        {({ data }) => (
-          <ul>
-            <GroupItem isChosen={chosen === undefined} onChoose={() => onChoose(undefined)}>
-              {text.allOfThem}
+      {/* What goes wrong goes wrong for the table too, which tells it. */}
+      {facets.isPending && <Waiting />}
+      {facets.data !== undefined && (
+        <ul>
+          <GroupItem isChosen={chosen === undefined} onChoose={() => onChoose(undefined)}>
+            {text.allOfThem}
+          </GroupItem>
+          {facets.data.data.map(({ value, count }) => (
+            <GroupItem
+              key={String(value)}
+              isChosen={chosen === String(value)}
+              count={formats.number(count)}
+              onChoose={() => onChoose(String(value))}
+            >
+              {label(value)}
             </GroupItem>
-            {data.map(({ value, count }) => (
-              <GroupItem
-                key={String(value)}
-                isChosen={chosen === String(value)}
-                count={formats.number(count)}
-                onChoose={() => onChoose(String(value))}
-              >
-                {label(value)}
-              </GroupItem>
-            ))}
-          </ul>
-        )}
-      </QueryState>
+          ))}
+        </ul>
+      )}
     </nav>
   )
 }

@@ -7,7 +7,7 @@ import { type AssetProperty, assetProperties, customProperty } from './asset-pro
 export function useAssetProperties(): readonly AssetProperty[] {
   const query = useOperationQuery()
   const { data } = useQuery(
-    query(['inventory', 'listCustomProperties'], { query: { limit: 100 } }, { live: ['inventory.custom_property'] }),
+    query(['inventory', 'listCustomProperties'], { query: { limit: 100 } }, { live: ['inventory.custom-property'] }),
   )
   return useMemo(() => [...assetProperties, ...(data?.data ?? []).map(customProperty)], [data])
 }

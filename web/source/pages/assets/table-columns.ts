@@ -43,7 +43,22 @@ export function pinnedFirst(columns: readonly TableColumn[]): TableColumn[] {
   return columns.toSorted((one, other) => Number(other.isPinned) - Number(one.isPinned))
 }
 
-export function moved<Item>(items: readonly Item[], from: number, to: number): Item[] {
+/** What is kept at the left stays left of everything else, wherever it is put. */
+export function movedColumn(columns: readonly TableColumn[], path: string, to: number): TableColumn[] {
+  return pinnedFirst(
+    moved(
+      columns,
+      columns.findIndex((each) => each.path === path),
+      to,
+    ),
+  )
+}
+
+export function pinToggled(columns: readonly TableColumn[], path: string): TableColumn[] {
+  return pinnedFirst(columns.map((each) => (each.path === path ? { ...each, isPinned: !each.isPinned } : each)))
+}
+
+function moved<Item>(items: readonly Item[], from: number, to: number): Item[] {
   const rest = items.toSpliced(from, 1)
   const item = items[from]
   return item === undefined || to < 0 || to >= items.length ? [...items] : rest.toSpliced(to, 0, item)

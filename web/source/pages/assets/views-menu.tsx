@@ -7,7 +7,7 @@ import { TextField } from '../../components/fields.tsx'
 import { MenuButton, type MenuEntry } from '../../components/menu-button.tsx'
 import { toldDone } from '../../components/toast.ts'
 import { assetsMessages } from './messages.ts'
-import { savedViewsOf, searchOf, type View, type ViewSearch } from './view-address.ts'
+import { type SavedView, savedViewsOf, searchOf, type View, type ViewSearch } from './view-address.ts'
 
 const mostViews = 50
 
@@ -19,6 +19,7 @@ export function ViewsMenu({ view, columns }: Given) {
   const navigate = useNavigate()
   const [kept, setKept] = usePreference<unknown>('assets.views', [])
   const [isSaving, setSaving] = useState(false)
+  const [deleting, setDeleting] = useState<SavedView>()
   const views = savedViewsOf(kept)
   const search = searchOf({ ...view, columns: columns.join(',') })
   const go = (next: ViewSearch) => navigate({ to: '/assets', search: next as never })
@@ -39,7 +40,7 @@ export function ViewsMenu({ view, columns }: Given) {
       (saved): MenuEntry => ({
         kind: 'item',
         label: text.deleteView(saved.name),
-        onSelect: () => setKept(views.filter(({ id }) => id !== saved.id)),
+        onSelect: () => setDeleting(saved),
       }),
     ),
   ]
@@ -54,6 +55,17 @@ export function ViewsMenu({ view, columns }: Given) {
           }
         />
       )}
+      {deleting !== undefined && (
+        <ConfirmDialog
+          title={text.deleteViewTitle(deleting.name)}
+          action={text.deleteVerb}
+          isDangerous
+          onConfirm={async () => setKept(views.filter(({ id }) => id !== deleting.id))}
+          onClose={() => setDeleting(undefined)}
+        >
+          <p>{text.deleteViewText}</p>
+        </ConfirmDialog>
+      )}
     </>
   )
 }
@@ -61,14 +73,21 @@ export function ViewsMenu({ view, columns }: Given) {
 function SaveDialog({ onSave, onClose }: { onSave: (name: string) => void; onClose: () => void }) {
   const text = useText(assetsMessages)
   const [name, setName] = useState('')
+  const [isMissing, setMissing] = useState(false)
+  const save = async () => {
+    setMissing(name.trim() === '')
+    return name.trim() !== '' && onSave(name.trim())
+  }
   return (
-    <ConfirmDialog
-      title={text.saveView.replace('…', '')}
-      action={text.save}
-      onClose={onClose}
-      onConfirm={async () => onSave(name.trim() || text.title)}
-    >
-      <TextField label={text.viewName} value={name} onChange={setName} maxLength={64} isRequired />
+    <ConfirmDialog title={text.saveView.replace('…', '')} action={text.save} onClose={onClose} onConfirm={save}>
+      <TextField
+        label={text.viewName}
+        value={name}
+        onChange={setName}
+        maxLength={64}
+        error={isMissing && name.trim() === '' ? text.needName : undefined}
+        isRequired
+      />
     </ConfirmDialog>
   )
 }

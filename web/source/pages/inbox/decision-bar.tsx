@@ -6,6 +6,7 @@ import { ProblemMessage } from '../../components/problem-message.tsx'
 import { toldDone } from '../../components/toast.ts'
 import { inBulk } from '../assets/bulk.ts'
 import { BulkDeleteDialog } from '../assets/bulk-dialogs.tsx'
+import { type Advance, BulkProgress } from '../assets/bulk-progress.tsx'
 import { mostSelected } from '../assets/limits.ts'
 import type { AssetSelection } from '../assets/selection.ts'
 import type { InboxList } from './inbox-page.tsx'
@@ -22,6 +23,7 @@ export function DecisionBar({ list, selection, total, onDone }: Given) {
   const mayWrite = useMay('inventory_write_asset_data')
   const [busy, setBusy] = useState<State | 'gathering'>()
   const [failure, setFailure] = useState<unknown>()
+  const [progress, setProgress] = useState<Advance>()
   const [isDeleting, setDeleting] = useState(false)
   const { ids, clear, selectMatching } = selection
   const finish = () => {
@@ -32,6 +34,7 @@ export function DecisionBar({ list, selection, total, onDone }: Given) {
   const decide = async (state: State) => {
     setBusy(state)
     setFailure(undefined)
+    setProgress({ done: 0 })
     try {
       const outcome = await inBulk({
         ids: [...ids],
@@ -40,12 +43,14 @@ export function DecisionBar({ list, selection, total, onDone }: Given) {
             headers: { prefer: 'wait=30' },
             body: { data: some.map((id) => ({ asset_id: id, state_value: state })) },
           }),
-        onProgress: () => {},
+        onProgress: (done) => setProgress({ done }),
       })
       if (outcome.done > 0) toldDone(told[state](outcome.done, formats.number(outcome.done)))
-      if (outcome.failures.length > 0) throw new Error(text.someFailed(formats.number(outcome.failures.length)))
-      finish()
+      setProgress(outcome.failures.length === 0 ? undefined : { done: ids.size, outcome })
+      if (outcome.failures.length === 0) finish()
+      else onDone()
     } catch (error) {
+      setProgress(undefined)
       setFailure(error)
     } finally {
       setBusy(undefined)
@@ -86,6 +91,7 @@ export function DecisionBar({ list, selection, total, onDone }: Given) {
         </IxButton>
       </div>
       {failure !== undefined && <ProblemMessage failure={failure} />}
+      {progress !== undefined && <BulkProgress progress={progress} all={ids.size} />}
       {isDeleting && <BulkDeleteDialog ids={[...ids]} onClose={() => setDeleting(false)} onDone={finish} />}
     </>
   )

@@ -37,7 +37,7 @@ const paths = [
 const shown = paths.flatMap((path) => assetProperties.find((property) => property.path === path) ?? [])
 const columns = shown.map(({ path, width }) => ({
   path,
-  width: path === 'name' ? 240 : width,
+  width: path === 'name' ? 220 : width,
   isPinned: path === 'name',
 }))
 const fields = fieldsFor(shown.map(({ field }) => field))

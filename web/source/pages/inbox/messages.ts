@@ -40,7 +40,6 @@ export const inboxMessages = messages({
     emptyIgnoredText: 'What you ignore is kept here, and can be restored.',
     discover: 'Go to discovery',
     table: 'Found assets',
-    someFailed: (count: string) => `${count} could not be changed`,
     hint: 'Select assets to decide on them.',
   },
   de: {
@@ -89,7 +88,6 @@ export const inboxMessages = messages({
     emptyIgnoredText: 'Was Sie ignorieren, bleibt hier und lässt sich wiederherstellen.',
     discover: 'Zur Gerätesuche',
     table: 'Gefundene Assets',
-    someFailed: (count: string) => `${count} ließen sich nicht ändern`,
     hint: 'Wählen Sie Assets aus, um über sie zu entscheiden.',
   },
 })

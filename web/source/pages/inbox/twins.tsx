@@ -4,7 +4,7 @@ import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useText } from '../../app/language-context.tsx'
+import { useLanguage, useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi, useMay } from '../../app/visit.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -12,7 +12,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { QueryState } from '../../components/query-state.tsx'
 import { Time } from '../../components/time.tsx'
 import { toldDone } from '../../components/toast.ts'
-import { textAt } from '../assets/asset.ts'
+import { identifierLine } from '../assets/identifier-words.ts'
 import { inboxMessages } from './messages.ts'
 
 /** Pairs of assets that may be one, with what speaks for it. */
@@ -41,6 +41,7 @@ export function Twins() {
 
 function Pair({ pair }: { pair: Duplicate }) {
   const text = useText(inboxMessages)
+  const language = useLanguage()
   const mayWrite = useMay('inventory_write_asset_data')
   const [asking, setAsking] = useState<'merge' | 'dismiss'>()
   const [one, other] = [nameOf(pair.asset), nameOf(pair.other)]
@@ -55,7 +56,8 @@ function Pair({ pair }: { pair: Duplicate }) {
         </span>
       </div>
       <p className="quiet">
-        {text.cameTogether} {pair.evidence.identifiers.map(({ identifier }) => inWords(identifier)).join(', ')}
+        {text.cameTogether}{' '}
+        {pair.evidence.identifiers.map(({ identifier }) => identifierLine(identifier, language)).join(', ')}
       </p>
       {mayWrite && (
         <div className="form-actions">
@@ -101,11 +103,4 @@ function Ask({ pair: { asset, other }, what, onClose }: AskGiven) {
 
 function nameOf({ id, name }: Duplicate['asset']): string {
   return name ?? id
-}
-
-/** An identifier has its value under a name that depends on its kind. */
-function inWords(identifier: unknown): string {
-  const kind = textAt(identifier, 'asset_identifier_type').replace(/Identifier$/, '')
-  const value = ['value', 'mac_address', 'id_link', 'name'].map((field) => textAt(identifier, field)).find(Boolean)
-  return `${kind} ${value ?? ''}`.trim()
 }

@@ -4,7 +4,7 @@ import { type Bar, BarChart } from '../../components/bar-chart.tsx'
 import { Card } from '../../components/card.tsx'
 import { QueryState } from '../../components/query-state.tsx'
 import { bothOf, quoted } from '../assets/filter-conditions.ts'
-import { stateName } from '../assets/state-names.ts'
+import { valueName } from '../assets/value-names.ts'
 import { startMessages } from './messages.ts'
 import { useFacet } from './plant.ts'
 
@@ -24,8 +24,7 @@ function FacetBars({ title, by, filter }: Given) {
   const text = useText(startMessages)
   const facet = useFacet(by, { filter })
   const language = useLanguage()
-  const nameOf = (value: string | null) =>
-    value === null ? text.withoutValue : by.endsWith('state_value') ? stateName(by, value, language) : value
+  const nameOf = (value: string | null) => (value === null ? text.withoutValue : valueName(by, value, language))
   return (
     <QueryState query={facet}>
       {({ data }) =>

@@ -73,7 +73,7 @@ export const startMessages = messages({
     gatewaysOnline: 'Gateways online',
     runningJobs: 'Laufende Aufträge',
     of: (some: string, all: string) => `${some} von ${all}`,
-    types: 'Arten',
+    types: 'Typen',
     manufacturers: 'Hersteller',
     states: 'Zustände',
     management: 'Verwaltung',

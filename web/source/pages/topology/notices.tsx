@@ -94,7 +94,7 @@ function Done({ onDone }: { onDone: () => void }) {
   const text = useText(topologyMessages)
   return (
     <div>
-      <IxButton variant="tertiary" onClick={onDone}>
+      <IxButton variant="secondary" onClick={onDone}>
         {text.done}
       </IxButton>
     </div>

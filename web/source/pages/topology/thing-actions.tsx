@@ -28,7 +28,7 @@ export function ThingActions({ thing, change, onExpand }: Given) {
       <IxButton variant="secondary" onClick={() => setPicking(true)}>
         {text.path}
       </IxButton>
-      <IxButton variant="tertiary" onClick={onExpand}>
+      <IxButton variant="secondary" onClick={onExpand}>
         {text.expand}
       </IxButton>
       {isPicking && (

@@ -1,4 +1,5 @@
 import type { Language } from '../../app/language.ts'
+import { assetTypeName } from '../../components/type-names.ts'
 
 const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
@@ -27,4 +28,10 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
 export function stateName(path: string, value: string, language: Language): string {
   const isUndecided = value === 'unknown' && path.startsWith('management_state')
   return names[language][isUndecided ? 'undecided' : value] ?? value
+}
+
+/** The value of a property as people say it. */
+export function valueName(path: string, value: string, language: Language): string {
+  if (path === 'functional_object_type') return assetTypeName(value, language)
+  return path.endsWith('state_value') ? stateName(path, value, language) : value
 }

@@ -1,0 +1,82 @@
+import { type KeyboardEvent, type MouseEvent, type PointerEvent, useRef, useState } from 'react'
+
+/** Smaller movements are a click. */
+const leastDrag = 6
+
+type Moving = {
+  /** The columns in their order. */
+  ids: readonly string[]
+  /** Puts a column to another place among them. */
+  onMove: ((id: string, to: number) => void) | undefined
+  /** Keeps a column at the left, or lets it go again. */
+  onPin: ((id: string) => void) | undefined
+}
+
+export type Drop = { id: string; side: 'before' | 'after' }
+
+/** Columns are put in another order by dragging their names, or with Shift and an arrow key; P keeps one at the left. */
+export function useColumnMoves({ ids, onMove, onPin }: Moving) {
+  const [drop, setDrop] = useState<Drop>()
+  const wasDragged = useRef(false)
+  const onPointerDown = (id: string, event: PointerEvent<HTMLElement>) => {
+    wasDragged.current = false
+    if (onMove === undefined || event.button !== 0 || event.pointerType === 'touch' || isEdge(event)) return
+    const head = event.currentTarget
+    const { pointerId, clientX: from } = event
+    let found: Drop | undefined
+    const move = ({ clientX, clientY }: { clientX: number; clientY: number }) => {
+      if (!wasDragged.current && Math.abs(clientX - from) < leastDrag) return
+      if (!wasDragged.current) head.setPointerCapture(pointerId)
+      wasDragged.current = true
+      found = dropAt(ids, id, { x: clientX, y: clientY })
+      setDrop(found)
+    }
+    const finish = (isOver: boolean) => {
+      head.removeEventListener('pointermove', move)
+      ended.abort()
+      setDrop(undefined)
+      if (isOver && found !== undefined) onMove(id, ids.indexOf(found.id))
+    }
+    const ended = new AbortController()
+    head.addEventListener('pointermove', move)
+    addEventListener('pointerup', () => finish(true), { signal: ended.signal })
+    addEventListener('pointercancel', () => finish(false), { signal: ended.signal })
+  }
+  /** A drag ends with a click, which is not meant. */
+  const onClickCapture = (event: MouseEvent) => {
+    if (!wasDragged.current) return
+    wasDragged.current = false
+    event.stopPropagation()
+    event.preventDefault()
+  }
+  const onKeyDown = (id: string, event: KeyboardEvent<HTMLElement>) => {
+    const step = event.shiftKey ? { ArrowLeft: -1, ArrowRight: 1 }[event.key] : undefined
+    const isPin = event.key.toLowerCase() === 'p' && !event.ctrlKey && !event.metaKey && !event.altKey
+    const to = ids.indexOf(id) + (step ?? 0)
+    if (isEdge(event)) return
+    if (step !== undefined && onMove !== undefined && to >= 0 && to < ids.length) onMove(id, to)
+    else if (isPin && onPin !== undefined) onPin(id)
+    else return
+    event.preventDefault()
+    // The browser loses the focus of what is put elsewhere.
+    const row = event.currentTarget.parentElement
+    requestAnimationFrame(() => focusable(row?.querySelector(`[data-column="${CSS.escape(id)}"]`))?.focus())
+  }
+  return { drop, onPointerDown, onClickCapture, onKeyDown }
+}
+
+/** Its width is changed there, which is something else. */
+function isEdge({ target }: { target: EventTarget }): boolean {
+  return (target as HTMLElement).closest('.grid-edge') !== null
+}
+
+/** What is kept at the left lies above the others: what is seen there counts. */
+function dropAt(ids: readonly string[], moved: string, { x, y }: { x: number; y: number }): Drop | undefined {
+  const found = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-column]')?.dataset.column
+  if (found === undefined || found === moved || !ids.includes(found)) return undefined
+  return { id: found, side: ids.indexOf(found) > ids.indexOf(moved) ? 'after' : 'before' }
+}
+
+function focusable(head: Element | null | undefined): HTMLElement | null {
+  return head?.querySelector<HTMLElement>('.grid-sort') ?? (head as HTMLElement | null | undefined) ?? null
+}
