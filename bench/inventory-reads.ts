@@ -188,7 +188,10 @@ function throughput({ count, seconds }: Round): number {
  * What one call sends, and how many it is about, where it is counted. Work in the background may send something
  * meanwhile, but not about assets.
  */
-async function asked({ platform, token }: Bench, path: string): Promise<{ statements: Sent[]; matches: number | undefined }> {
+async function asked(
+  { platform, token }: Bench,
+  path: string,
+): Promise<{ statements: Sent[]; matches: number | undefined }> {
   await platform.ask({ kind: 'begin to note statements' })
   const response = await fetch(new URL(path, platform.url), { headers: bearer(token) })
   const { meta } = (await response.json()) as { meta?: { totalElements?: number } }
