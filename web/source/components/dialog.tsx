@@ -6,7 +6,7 @@ import { componentMessages } from './messages.ts'
 
 type Given = {
   title: string
-  onClose: () => void
+  onClose: () => unknown
   children: ReactNode
   /** Buttons at the bottom. */
   actions?: ReactNode

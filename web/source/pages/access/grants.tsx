@@ -1,8 +1,8 @@
 import type { Grant } from '@millwright/api/authorization.ts'
 import { iconUserManagement } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useState } from 'react'
 import { useGroupNames } from '../../app/access-groups.ts'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { useSearchState } from '../../app/search.ts'
@@ -24,7 +24,7 @@ export function Grants() {
   const roles = useRoleChoices()
   const groups = useGroupNames()
   const [search, setSearch] = useSearchState<'role' | 'group'>()
-  const [isGiving, setGiving] = useState(false)
+  const [isGiving, setGiving] = useAdding()
   const filters = {
     ...(search.role && { role: search.role }),
     ...(search.group && { accessGroup: search.group }),

@@ -2,6 +2,7 @@ import type { AccessGroup } from '@millwright/api/authorization.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
@@ -21,12 +22,13 @@ import { accessMessages } from './messages.ts'
 export function Groups() {
   const text = useText(accessMessages)
   const formats = useFormats()
-  const [edited, setEdited] = useState<AccessGroup | 'new'>()
+  const [edited, setEdited] = useState<AccessGroup>()
+  const [isAdding, setAdding] = useAdding()
   const paged = usePaged(['authorization', 'listAccessGroups'], {}, { live: ['authorization.access-group'] })
   return (
     <>
       <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        <IxButton onClick={() => setEdited('new')}>{text.addGroup}</IxButton>
+        <IxButton onClick={() => setAdding(true)}>{text.addGroup}</IxButton>
       </Toolbar>
       <PagedTable
         label={text.groups}
@@ -36,9 +38,8 @@ export function Groups() {
         onOpen={setEdited}
         empty={null}
       />
-      {edited !== undefined && (
-        <GroupDialog group={edited === 'new' ? undefined : edited} onClose={() => setEdited(undefined)} />
-      )}
+      {isAdding && <GroupDialog onClose={() => setAdding(false)} />}
+      {edited !== undefined && <GroupDialog group={edited} onClose={() => setEdited(undefined)} />}
     </>
   )
 }
@@ -53,7 +54,7 @@ function columnsOf(text: Text): Column<AccessGroup>[] {
   ]
 }
 
-function GroupDialog({ group, onClose }: { group: AccessGroup | undefined; onClose: () => void }) {
+function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => void }) {
   const text = useText(accessMessages)
   const api = useApi()
   const queryClient = useQueryClient()

@@ -3,6 +3,7 @@ import type { Permission } from '@millwright/api/permission.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
@@ -23,12 +24,13 @@ import { accessMessages } from './messages.ts'
 export function Roles() {
   const text = useText(accessMessages)
   const formats = useFormats()
-  const [edited, setEdited] = useState<Role | 'new'>()
+  const [edited, setEdited] = useState<Role>()
+  const [isAdding, setAdding] = useAdding()
   const paged = usePaged(['authorization', 'listRoles'], {}, { live: ['authorization.role'] })
   return (
     <>
       <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        <IxButton onClick={() => setEdited('new')}>{text.addRole}</IxButton>
+        <IxButton onClick={() => setAdding(true)}>{text.addRole}</IxButton>
       </Toolbar>
       <PagedTable
         label={text.roles}
@@ -38,9 +40,8 @@ export function Roles() {
         onOpen={setEdited}
         empty={null}
       />
-      {edited !== undefined && (
-        <RoleDialog role={edited === 'new' ? undefined : edited} onClose={() => setEdited(undefined)} />
-      )}
+      {isAdding && <RoleDialog onClose={() => setAdding(false)} />}
+      {edited !== undefined && <RoleDialog role={edited} onClose={() => setEdited(undefined)} />}
     </>
   )
 }
@@ -67,7 +68,7 @@ function columnsOf(text: Text): Column<Role>[] {
   ]
 }
 
-function RoleDialog({ role, onClose }: { role: Role | undefined; onClose: () => void }) {
+function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
   const text = useText(accessMessages)
   const api = useApi()
   const queryClient = useQueryClient()

@@ -2,6 +2,7 @@ import { iconDocumentSettings } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import type { Output } from '../../app/api.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
@@ -26,7 +27,7 @@ export function Schemas() {
   const text = useText(modelMessages)
   const formats = useFormats()
   const mayWrite = useMay('glb_schema_write')
-  const [isAdding, setAdding] = useState(false)
+  const [isAdding, setAdding] = useAdding()
   const paged = usePaged(['inventory', 'listSchemas'], {})
   return (
     <>
@@ -40,7 +41,7 @@ export function Schemas() {
         idOf={({ url }) => url}
         empty={<EmptyState icon={iconDocumentSettings} title={text.schemas} />}
       />
-      {isAdding && <NewSchema onClose={() => setAdding(false)} />}
+      {isAdding && mayWrite && <NewSchema onClose={() => setAdding(false)} />}
     </>
   )
 }
