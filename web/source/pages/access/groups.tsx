@@ -1,4 +1,5 @@
 import type { AccessGroup } from '@millwright/api/authorization.ts'
+import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -59,6 +60,7 @@ function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => v
   const api = useApi()
   const queryClient = useQueryClient()
   const [name, setName] = useState(group?.name ?? '')
+  const [isTold, setTold] = useState(false)
   const renew = async (told: string) => {
     await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
     toldDone(told)
@@ -74,11 +76,22 @@ function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => v
     await api.authorization.deleteAccessGroup({ params: { id } })
     await renew(text.removed)
   }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : save()
+  }
+  if (group?.name === defaultAccessGroup) {
+    return (
+      <Dialog title={group.name} onClose={onClose}>
+        <p>{text.groupStays}</p>
+      </Dialog>
+    )
+  }
   return (
     <Dialog title={group?.name ?? text.addGroup} onClose={onClose}>
       <Form
         action={text.save}
-        onSubmit={() => (name.trim() === '' ? false : save())}
+        onSubmit={submit}
         others={
           group !== undefined && (
             <ConfirmButton action={text.remove} title={text.removeTitle(group.name)} onConfirm={() => remove(group.id)}>
@@ -87,7 +100,13 @@ function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => v
           )
         }
       >
-        <TextField label={text.name} isRequired value={name} onChange={setName} />
+        <TextField
+          label={text.name}
+          error={isTold && name.trim() === '' ? text.needed : undefined}
+          isRequired
+          value={name}
+          onChange={setName}
+        />
       </Form>
     </Dialog>
   )

@@ -4,7 +4,8 @@ import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAdding } from '../../app/adding.ts'
-import { useFormats, useText } from '../../app/language-context.tsx'
+import type { Language } from '../../app/language.ts'
+import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
@@ -19,11 +20,13 @@ import { toldDone } from '../../components/toast.ts'
 import { Toolbar } from '../../components/toolbar.tsx'
 import { usePermissions } from './choices.ts'
 import { accessMessages } from './messages.ts'
+import { roleTitle } from './titles.ts'
 
 /** Sets of permissions: those that come with the product, and one's own. */
 export function Roles() {
   const text = useText(accessMessages)
   const formats = useFormats()
+  const language = useLanguage()
   const [edited, setEdited] = useState<Role>()
   const [isAdding, setAdding] = useAdding()
   const paged = usePaged(['authorization', 'listRoles'], {}, { live: ['authorization.role'] })
@@ -35,7 +38,7 @@ export function Roles() {
       <PagedTable
         label={text.roles}
         paged={paged}
-        columns={columnsOf(text)}
+        columns={columnsOf(text, language)}
         idOf={({ name }) => name}
         onOpen={setEdited}
         empty={null}
@@ -48,7 +51,7 @@ export function Roles() {
 
 type Text = (typeof accessMessages)['en']
 
-function columnsOf(text: Text): Column<Role>[] {
+function columnsOf(text: Text, language: Language): Column<Role>[] {
   return [
     { id: 'name', header: text.role, width: 200, cell: ({ name }) => name },
     {
@@ -57,7 +60,7 @@ function columnsOf(text: Text): Column<Role>[] {
       width: 130,
       cell: ({ builtIn }) => <StatusChip>{builtIn ? text.builtIn : text.own}</StatusChip>,
     },
-    { id: 'title', header: text.roleTitle, width: 360, cell: ({ title }) => title },
+    { id: 'title', header: text.roleTitle, width: 360, cell: (role) => roleTitle(role, language) },
     {
       id: 'permissions',
       header: text.permissions,
@@ -75,7 +78,9 @@ function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
   const [name, setName] = useState(role?.name ?? '')
   const [title, setTitle] = useState(role?.title ?? '')
   const [chosen, setChosen] = useState<readonly Permission[]>(role?.permissions ?? [])
+  const [isTold, setTold] = useState(false)
   const isFixed = role?.builtIn === true
+  const language = useLanguage()
   const renew = async (told: string) => {
     await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
     toldDone(told)
@@ -91,18 +96,22 @@ function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
     await api.authorization.deleteRole({ params: { name: removed } })
     await renew(text.removed)
   }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : save()
+  }
   const permissions = <PermissionFields chosen={chosen} isFixed={isFixed} onChange={setChosen} />
   return (
     <Dialog title={role?.name ?? text.addRole} onClose={onClose} isWide>
       {isFixed ? (
         <>
-          <p className="card-lead">{role.title}</p>
+          <p className="card-lead">{roleTitle(role, language)}</p>
           {permissions}
         </>
       ) : (
         <Form
           action={text.save}
-          onSubmit={() => (name.trim() === '' ? false : save())}
+          onSubmit={submit}
           others={
             role !== undefined && (
               <ConfirmButton
@@ -116,7 +125,14 @@ function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
           }
         >
           {role === undefined && (
-            <TextField label={text.roleName} hint={text.roleNameHint} isRequired value={name} onChange={setName} />
+            <TextField
+              label={text.roleName}
+              hint={text.roleNameHint}
+              error={isTold && name.trim() === '' ? text.needed : undefined}
+              isRequired
+              value={name}
+              onChange={setName}
+            />
           )}
           <TextField label={text.roleTitle} value={title} onChange={setTitle} />
           {permissions}

@@ -27,7 +27,8 @@ export function Report({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const [run, setRun] = useState<string>()
-  const [view, setView] = useState<View>('new')
+  const [chosen, setView] = useState<View>()
+  const view = chosen ?? firstOf(scan)
   const query = useOperationQuery()
   const asked = { params: { jobId: scan.jobId }, query: { limit: 50 } }
   const runs = useQuery(query(['discovery', 'listRuns'], asked, { live }))
@@ -50,7 +51,7 @@ export function Report({ scan }: { scan: Discovery }) {
         return (
           <>
             {(runs.data?.data.length ?? 0) > 1 && (
-              <div className="question">
+              <div className="report-run">
                 <SelectField
                   label={text.run}
                   value={run ?? shown.id}
@@ -74,6 +75,15 @@ export function Report({ scan }: { scan: Discovery }) {
       }}
     </QueryState>
   )
+}
+
+/** Where there is something to see. */
+function firstOf({ created, updated, gone, errors, unchanged }: Discovery): View {
+  if (created > 0) return 'new'
+  if (updated > 0) return 'changed'
+  if (gone > 0) return 'gone'
+  if (errors > 0) return 'errors'
+  return unchanged > 0 ? 'unchanged' : 'new'
 }
 
 type Wanted = { run: string | undefined; view: View }

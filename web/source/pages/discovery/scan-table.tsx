@@ -63,21 +63,21 @@ function columnsOf(text: Text, { linkName, gateways, number }: Known): Column<Di
     cell: (row) => number(row[name]),
   })
   return [
-    { id: 'link', header: text.link, width: 150, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
-    { id: 'gateway', header: text.gateway, width: 130, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
-    { id: 'state', header: text.state, width: 120, cell: (row) => <StateOrProgress scan={row} /> },
+    { id: 'link', header: text.link, width: 130, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
+    { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
+    { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
     count('found', text.found),
     count('created', text.isNew),
     count('updated', text.changed),
     count('gone', text.isGone),
     count('errors', text.errors),
-    { id: 'started', header: text.started, width: 130, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    { id: 'started', header: text.started, width: 135, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
     {
       id: 'next',
       header: text.next,
-      width: 170,
+      width: 120,
       cell: ({ schedule }) =>
-        schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} />,
+        schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative />,
     },
   ]
 }
