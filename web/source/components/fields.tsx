@@ -48,30 +48,42 @@ type TextGiven = Common & {
   placeholder?: string
   maxLength?: number
   isCode?: boolean
+  /** Offered while one types; anything else can be typed as well. */
+  suggestions?: readonly string[]
   ref?: Ref<HTMLInputElement>
 }
 
-export function TextField({ value, onChange, type = 'text', ref, isCode, ...given }: TextGiven) {
+export function TextField({ value, onChange, type = 'text', ref, isCode, suggestions, ...given }: TextGiven) {
   const { autoComplete = 'off', placeholder, maxLength, isRequired, isDisabled } = given
   return (
     <Field {...given}>
       {({ id, describedBy, isInvalid }) => (
-        <input
-          ref={ref}
-          id={id}
-          className={isCode ? 'input code' : 'input'}
-          type={type}
-          value={value}
-          autoComplete={autoComplete}
-          placeholder={placeholder}
-          maxLength={maxLength}
-          required={isRequired}
-          disabled={isDisabled}
-          spellCheck={false}
-          aria-invalid={isInvalid}
-          aria-describedby={describedBy}
-          onChange={({ target }) => onChange(target.value)}
-        />
+        <>
+          <input
+            ref={ref}
+            id={id}
+            list={suggestions && `${id}-list`}
+            className={isCode ? 'input code' : 'input'}
+            type={type}
+            value={value}
+            autoComplete={autoComplete}
+            placeholder={placeholder}
+            maxLength={maxLength}
+            required={isRequired}
+            disabled={isDisabled}
+            spellCheck={false}
+            aria-invalid={isInvalid}
+            aria-describedby={describedBy}
+            onChange={({ target }) => onChange(target.value)}
+          />
+          {suggestions !== undefined && (
+            <datalist id={`${id}-list`}>
+              {suggestions.map((each) => (
+                <option key={each} value={each} />
+              ))}
+            </datalist>
+          )}
+        </>
       )}
     </Field>
   )

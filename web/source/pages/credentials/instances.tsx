@@ -58,7 +58,7 @@ export function Instances() {
           </EmptyState>
         }
       />
-      {isAdding && (
+      {isAdding && mayWrite && (
         <InstanceDialog onClose={() => setAdding(false)} onSaved={(id) => navigate({ to: `/credentials/${id}` })} />
       )}
     </>

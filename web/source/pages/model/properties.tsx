@@ -58,7 +58,7 @@ type Text = (typeof modelMessages)['en']
 function columnsOf(text: Text): Column<CustomProperty>[] {
   return [
     { id: 'name', header: text.name, width: 320, cell: ({ name }) => name },
-    { id: 'type', header: text.type, width: 160, cell: ({ data_type: type }) => type },
+    { id: 'type', header: text.type, width: 160, cell: ({ data_type: type }) => text[type] },
     { id: 'created', header: text.created, width: 200, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
     { id: 'key', header: 'ID', width: 340, cell: ({ key }) => <code>{key}</code> },
   ]
@@ -101,7 +101,7 @@ function PropertyDialog({ property, onClose }: { property?: CustomProperty; onCl
             hint={text.typeHint}
             value={type}
             onChange={setType}
-            choices={dataTypes.map((value) => ({ value, label: value }))}
+            choices={dataTypes.map((value) => ({ value, label: text[value] }))}
           />
         )}
       </Form>
