@@ -72,7 +72,7 @@ function columnsOf(text: Text): Column<CredentialInstance>[] {
     { id: 'name', header: text.name, width: 220, cell: ({ name }) => name },
     { id: 'product', header: text.product, width: 240, cell: ({ resourceIdentifier }) => resourceIdentifier },
     { id: 'ranges', header: text.ranges, width: 260, cell: ({ metadata }) => metadata.ipRanges.join(', ') },
-    { id: 'purpose', header: text.purpose, width: 200, cell: ({ metadata }) => text[metadata.purpose ?? 'both'] },
+    { id: 'purpose', header: text.purpose, width: 230, cell: ({ metadata }) => text[metadata.purpose ?? 'both'] },
     {
       id: 'changed',
       header: text.changed,

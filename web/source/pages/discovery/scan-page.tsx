@@ -36,7 +36,7 @@ export function ScanPage() {
   const { data: links } = useLinksOf(scan.data?.data.gatewayId)
   const link = links?.data.find(({ assetLinkId }) => assetLinkId === scan.data?.data.assetLinkId)
   const name = link === undefined ? scan.data?.data.assetLinkId : nameOf(link)
-  const title = name === undefined ? text.scans : `${text.scan}: ${name}`
+  const title = name === undefined ? text.scans : text.scanOf(name)
   usePageTitle(title)
   return (
     <>

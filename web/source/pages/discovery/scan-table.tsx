@@ -58,7 +58,7 @@ function columnsOf(text: Text, { linkName, gateways, number }: Known): Column<Di
   const count = (name: 'found' | 'created' | 'updated' | 'gone' | 'errors', header: string): Column<Discovery> => ({
     id: name,
     header,
-    width: 96,
+    width: 102,
     isNumber: true,
     cell: (row) => number(row[name]),
   })
@@ -75,7 +75,7 @@ function columnsOf(text: Text, { linkName, gateways, number }: Known): Column<Di
     {
       id: 'next',
       header: text.next,
-      width: 120,
+      width: 130,
       cell: ({ schedule }) =>
         schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative />,
     },

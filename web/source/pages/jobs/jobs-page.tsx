@@ -142,7 +142,7 @@ function columnsOf(text: Text, { gateways, names }: Known): Column<AnyJob>[] {
     {
       id: 'changed',
       header: text.changed,
-      width: 150,
+      width: 170,
       cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isRelative />,
     },
   ]
