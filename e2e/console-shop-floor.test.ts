@@ -154,7 +154,7 @@ describe('a shop floor from the console', () => {
     await page.getByText('The chain is whole').waitFor(patience)
   })
 
-  test('a workflow that comes with the product stays; one of one’s own has jobs, which are started and deleted', async () => {
+  test('a workflow that comes with the product stays; one of one’s own has jobs that are started by hand', async () => {
     await go('/workflows', 'Workflows')
     await page.getByText('built in: it stays').waitFor()
     assert.equal(await button('Delete').count(), 0)
