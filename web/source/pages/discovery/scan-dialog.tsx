@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../app/language-context.tsx'
 import { keyOf } from '../../app/queries.ts'
-import { useApi } from '../../app/visit.tsx'
+import { useApi, useMay } from '../../app/visit.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { SelectField } from '../../components/fields.tsx'
@@ -22,6 +22,7 @@ type Given = { onClose: () => unknown; chosen?: string | undefined }
 export function ScanDialog({ onClose, chosen }: Given) {
   const text = useText(scanMessages)
   const { links, isWaiting } = useReadyLinks()
+  const mayManage = useMay('glb_gateway_manage')
   const [key, setKey] = useState(chosen)
   const link = links.find((each) => keyFor(each) === key) ?? links[0]
   return (
@@ -30,7 +31,13 @@ export function ScanDialog({ onClose, chosen }: Given) {
         isWaiting ? (
           <Waiting />
         ) : (
-          <EmptyState title={text.noneReady} />
+          <EmptyState title={text.noneReady}>
+            {mayManage && (
+              <Link to="/discovery" search={{ onboard: 'yes' }}>
+                {text.onboard}
+              </Link>
+            )}
+          </EmptyState>
         )
       ) : (
         <>

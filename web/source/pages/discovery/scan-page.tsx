@@ -78,7 +78,8 @@ function RunState({ scan }: { scan: Discovery }) {
       <Facts
         facts={[
           { name: text.state, value: <ScanState state={scan.state} /> },
-          { name: text.says, value: scan.message },
+          // Of a run that went well it says the figures below once more.
+          scan.state !== 'finished' && { name: text.says, value: scan.message },
           {
             name: text.gateway,
             value: (
