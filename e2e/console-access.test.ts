@@ -105,7 +105,7 @@ describe('access from the console', () => {
     await page.getByRole('heading', { level: 1, name: 'historian' }).waitFor()
     assert.ok(!(await page.content()).includes(clientSecret), 'it is still on the page')
     await button('Rename').click()
-    await page.getByLabel('Name', { exact: true }).fill('historian of hall 3')
+    await page.getByRole('textbox', { name: 'Name' }).fill('historian of hall 3')
     await button('Save').click()
     await page.getByRole('heading', { level: 1, name: 'historian of hall 3' }).waitFor()
     await button('New secret').click()
