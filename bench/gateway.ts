@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { askRegistry, TestCloud } from '@millwright/gateway/testing.ts'
-import { ownEnvironment, stop, withHome } from './platform-process.ts'
+import { stop } from './asked-process.ts'
+import { ownEnvironment, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 import { memoryOf, spawnProgram } from './shop-floor.ts'
 

@@ -137,11 +137,11 @@ async function cursorAfter(bench: Bench, limit: number): Promise<string> {
  * of some rounds counts: others who use the machine make some of them slower, and none faster.
  */
 async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[]> {
-  const { platform, token } = bench
+  const { platform, beside, places, token } = bench
   const text = requestText('GET', path, { headers: bearer(token) })
   const once = async (url: string, callers: number) => {
     const before = await loadOf(platform)
-    const serverCpu = () => cpuOf(platform)
+    const serverCpu = () => cpuOf(url === platform.url ? platform : beside)
     const round = await measureLoad({ url, callers, ms: roundMs, request: () => text, status: 200, serverCpu })
     const after = await loadOf(platform)
     bench.megabytes = Math.max(bench.megabytes, after.megabytes)
@@ -155,16 +155,17 @@ async function measureRead(bench: Bench, { name, path }: Workload): Promise<Row[
     const [p50, p99, cpu, database] = [least('p50Ms'), least('p99Ms'), least('cpuMicros'), least('database')]
     return { rate: Math.max(...measured.map(throughput)), p50, p99, cpu, database }
   }
-  const statements = await statementsOf(bench, path)
+  const { statements, matches } = await asked(bench, path)
   if (bench.plans) await printPlans(bench, { name, path }, statements)
   const rows: Row[] = []
-  const bareUrl = await platform.ask<string>({ kind: 'serve statements', statements })
+  const bareUrl = await beside.ask<string>({ kind: 'serve statements', places, statements })
   for (const callers of [1, callersAtOnce]) {
     const found = await best(platform.url, callers)
     const bare = await best(bareUrl, callers)
     rows.push({
       workload: name,
       callers,
+      matches: matches ?? '',
       'per second': found.rate,
       'p50 ms': found.p50,
       'p99 ms': found.p99,
@@ -183,16 +184,21 @@ function throughput({ count, seconds }: Round): number {
   return count / seconds
 }
 
-/** What one call sends. Work in the background may send something meanwhile, but not about assets. */
-async function statementsOf({ platform, token }: Bench, path: string): Promise<Sent[]> {
+/**
+ * What one call sends, and how many it is about, where it is counted. Work in the background may send something
+ * meanwhile, but not about assets.
+ */
+async function asked({ platform, token }: Bench, path: string): Promise<{ statements: Sent[]; matches: number | undefined }> {
   await platform.ask({ kind: 'begin to note statements' })
-  await (await fetch(new URL(path, platform.url), { headers: bearer(token) })).arrayBuffer()
+  const response = await fetch(new URL(path, platform.url), { headers: bearer(token) })
+  const { meta } = (await response.json()) as { meta?: { totalElements?: number } }
   const sent = await platform.ask<Sent[]>({ kind: 'statements noted' })
-  return sent.filter(
+  const statements = sent.filter(
     ({ text }) =>
       /^[\s(]*(?:select|with)\b/.test(text) &&
       /\b(assets|relations|asset_counts|asset_facets|asset_words|relation_counts)\b/.test(text),
   )
+  return { statements, matches: meta?.totalElements }
 }
 
 async function printPlans({ platform }: Bench, { name, path }: Workload, statements: readonly Sent[]): Promise<void> {

@@ -5,11 +5,10 @@ import { statement } from '@millwright/cloud/platform/database/statement.ts'
 import { anyQueued } from '@millwright/cloud/services/inventory/operation-store.ts'
 import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
-import { serveStatements } from './bare-server.ts'
+import type { Places } from './beside.ts'
 import { withoutIndexes } from './indexes.ts'
-import { replay, transactionsOf } from './inventory-replay.ts'
 import type { InventoryQuestion, ProcessLoad } from './platform-process.ts'
-import { databaseCpuMicros, openRaw, type Sent } from './raw.ts'
+import { databaseCpuMicros, type Sent } from './raw.ts'
 
 type UnderTest = {
   database: Database
@@ -19,7 +18,6 @@ type UnderTest = {
   owner: () => Address
 }
 
-let bare: ReturnType<typeof openBare> | undefined
 let noted: Sent[] = []
 let stopNoting = () => {}
 
@@ -39,21 +37,16 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
       noted = []
       stopNoting = database.observe(({ text, values }) => noted.push({ text, values: [...values] }))
       return undefined
-    case 'statements noted':
+    case 'statements noted': {
       stopNoting()
-      return noted
-    case 'serve statements': {
-      bare ??= openBare(under)
-      const { url, answerWith } = await bare
-      answerWith(question.statements)
-      return url
-    }
-    case 'replay what was written': {
-      stopNoting()
-      const transactions = transactionsOf(noted)
+      const all = noted
       noted = []
+      return all
+    }
+    case 'places': {
+      const { databaseConnections: connections } = readCloudConfiguration(process.env)
       const { tenantId } = scope
-      return replay({ application: await under.application(), owner: under.owner(), tenantId, transactions })
+      return { application: await under.application(), owner: under.owner(), tenantId, connections } satisfies Places
     }
     case 'explain':
       return explain(question.statement, under)
@@ -62,12 +55,6 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
       return { megabytes, databaseCpuMicros: databaseCpuMicros(under.home) } satisfies ProcessLoad
     }
   }
-}
-
-/** On as many connections as the platform has. */
-async function openBare({ application, scope: { tenantId } }: UnderTest) {
-  const { databaseConnections: connections } = readCloudConfiguration(process.env)
-  return serveStatements(await openRaw({ address: await application(), tenantId, connections }))
 }
 
 const failedOperation = statement<{ result: unknown }>(

@@ -1,12 +1,13 @@
 import { inventory as contract } from '@millwright/api/inventory.ts'
 import { type PlantAsset, plantAssets } from '@millwright/cloud/services/inventory/plant.ts'
 import type { Options } from './bench.ts'
-import { type Bench, cpuOf, loadOf, stealBetween } from './inventory-load.ts'
+import { type Bench, cpuOf, loadOf, stealBetween, withBench } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'
 import type { Replayed } from './inventory-replay.ts'
 import { measureLoad, requestText } from './load.ts'
 import { median, type Round } from './measuring.ts'
-import { bearer, type PlatformProcess, tokenFor, withHome, withPlatform } from './platform-process.ts'
+import { bearer, type PlatformProcess, withHome, withPlatform } from './platform-process.ts'
+import type { Sent } from './raw.ts'
 import type { Goal, Report, Row } from './report.ts'
 
 const seed = 1
@@ -25,12 +26,12 @@ const goals = { single: 3_000, batch: 7_000, relations: 15_000, share: 0.5, mega
 export function inventory({ profile, assets, relations, plans, only }: Options): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   return withHome(async (home) => {
-    const begin = async (platform: PlatformProcess): Promise<Bench> => {
-      return { platform, token: await tokenFor(platform), size: { assets, relations }, plans, megabytes: 0 }
-    }
+    const size = { assets, relations }
     // In a process of its own: what growing a plant takes of memory is not what the platform takes.
-    const grown = await withPlatform({ home }, async (platform) => grow(await begin(platform)))
-    const report = await withPlatform({ home, nodeOptions }, async (platform) => measure(await begin(platform), only))
+    const grown = await withPlatform({ home }, (platform) => grow(platform, size))
+    const report = await withPlatform({ home, nodeOptions }, (platform) =>
+      withBench({ platform, size, plans }, (bench) => measure(bench, only)),
+    )
     return { ...report, rows: [grown, ...report.rows] }
   })
 }
@@ -129,7 +130,8 @@ async function beside(bench: Bench, measured: (ms: number) => Promise<Row>): Pro
     found.push(await measured(roundMs))
     await bench.platform.ask({ kind: 'begin to note statements' })
     const noted = await measured(notedMs)
-    const { seconds, micros } = await bench.platform.ask<Replayed>({ kind: 'replay what was written' })
+    const statements = await bench.platform.ask<Sent[]>({ kind: 'statements noted' })
+    const { seconds, micros } = await bench.beside.ask<Replayed>({ kind: 'replay', places: bench.places, statements })
     if (bench.plans) printCosts(noted, micros)
     shares.push(seconds / Number(noted.seconds))
   }
@@ -151,7 +153,7 @@ function printCosts({ workload, assets }: Row, micros: Replayed['micros']): void
 }
 
 /** Written as the applier writes, without the front and the queue: what the statements alone allow. */
-async function grow({ platform, size }: Bench): Promise<Row> {
+async function grow(platform: PlatformProcess, size: Bench['size']): Promise<Row> {
   const startedAt = performance.now()
   const before = await loadOf(platform)
   await platform.ask({ kind: 'grow a plant', size: { ...size, seed } })

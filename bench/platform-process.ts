@@ -1,10 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Access } from '@millwright/cloud/first-run.ts'
 import type { PlantSize } from '@millwright/cloud/services/inventory/plant.ts'
+import { type AskedProcess, startAsked } from './asked-process.ts'
 import type { Sent } from './raw.ts'
 
 /** The query of one operation, without the operation. */
@@ -20,8 +19,7 @@ export type InventoryQuestion =
   | { kind: 'wait until everything is applied' }
   | { kind: 'begin to note statements' }
   | { kind: 'statements noted' }
-  | { kind: 'serve statements'; statements: Sent[] }
-  | { kind: 'replay what was written' }
+  | { kind: 'places' }
   | { kind: 'explain'; statement: Sent }
   | { kind: 'load' }
 
@@ -36,49 +34,17 @@ export type Question =
   | (QueryQuestion & Calls)
   | { kind: 'serve without the platform'; groupId: string }
 
-export type Asked = { id: number; question: Question }
-
-type Message = { ready: { url: string; access: Access } } | { id: number; answer: unknown }
-
-export type PlatformProcess = {
-  url: string
-  access: Access
-  ask<Answer>(question: Question): Promise<Answer>
-  stop(): Promise<void>
-}
+export type PlatformProcess = AskedProcess<Question> & { url: string; access: Access }
 
 type Options = { home: string; environment?: Record<string, string>; nodeOptions?: string[] }
 
 /** A platform in a process of its own, on a home of its own, that answers questions about itself. */
 export async function startPlatform({ home, environment = {}, nodeOptions = [] }: Options): Promise<PlatformProcess> {
-  const child = fork(fileURLToPath(new URL('./under-test.ts', import.meta.url)), {
+  const { ready, ...platform } = await startAsked<Question, { url: string; access: Access }>('./under-test.ts', {
     env: { ...ownEnvironment(home), ...environment },
     execArgv: nodeOptions,
   })
-  const waiting = new Map<number, (answer: unknown) => void>()
-  const ready = Promise.withResolvers<{ url: string; access: Access }>()
-  child.on('message', (message: Message) => {
-    if ('ready' in message) ready.resolve(message.ready)
-    else waiting.get(message.id)?.(message.answer)
-  })
-  child.once('exit', (code) => ready.reject(new Error(`The platform ended with ${code} before it was ready`)))
-  const { url, access } = await ready.promise
-  let asked = 0
-  return {
-    url,
-    access,
-    ask: <Answer>(question: Question) =>
-      new Promise<Answer>((resolve, reject) => {
-        const id = asked++
-        waiting.set(id, (answer) => {
-          waiting.delete(id)
-          if (isFailure(answer)) reject(new Error(answer.error))
-          else resolve(answer as Answer)
-        })
-        child.send({ id, question } satisfies Asked)
-      }),
-    stop: () => stop(child),
-  }
+  return { ...ready, ...platform }
 }
 
 /** Settings of this shell would measure another platform; the limit per principal would measure itself. */
@@ -113,17 +79,6 @@ export async function withHome<Result>(work: (home: string) => Promise<Result>):
   } finally {
     await rm(home, { recursive: true, force: true })
   }
-}
-
-export async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  await ended
-}
-
-function isFailure(answer: unknown): answer is { error: string } {
-  return typeof answer === 'object' && answer !== null && 'error' in answer
 }
 
 /** A token of the client that the first start made: an administrator. */

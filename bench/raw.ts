@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Address, openConnection } from '@millwright/cloud/platform/database/connection.ts'
+import { type Address, openConnection, send } from '@millwright/cloud/platform/database/connection.ts'
 
 export type Sent = { text: string; values: readonly unknown[] }
 
@@ -28,7 +28,7 @@ export async function openRaw({ address, tenantId, connections }: Options) {
       for (const { text, values } of statements) {
         const name = names.get(text) ?? `raw${names.size}`
         names.set(text, name)
-        results.push((await client.query({ name, text, values: [...values] })).rows)
+        results.push((await send(client, { name, text, values: [...values] })).rows)
       }
       const next = waiting.shift()
       if (next === undefined) idle.push(client)

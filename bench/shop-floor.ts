@@ -9,7 +9,8 @@ import { discovery } from '@millwright/api/discovery.ts'
 import { inventory } from '@millwright/api/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import type { Access } from '@millwright/cloud/first-run.ts'
-import { ownEnvironment, stop, tokenFor } from './platform-process.ts'
+import { stop } from './asked-process.ts'
+import { ownEnvironment, tokenFor } from './platform-process.ts'
 import { cpuMicrosOf, databaseCpuMicros } from './raw.ts'
 
 /** A cloud, a gateway and a simulated plant, each in a process of its own, as they are where work is done. */

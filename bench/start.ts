@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { stop } from './asked-process.ts'
 import { median } from './measuring.ts'
-import { ownEnvironment, stop, withHome } from './platform-process.ts'
+import { ownEnvironment, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 
 const firstStarts = 3

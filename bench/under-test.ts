@@ -7,9 +7,10 @@ import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, startCloud } from '@millwright/cloud/start.ts'
+import { answerQuestions } from './asked-process.ts'
 import { answerAboutInventory } from './inventory-under-test.ts'
 import { cpuMicros, measureCalls } from './measuring.ts'
-import type { Asked, Question } from './platform-process.ts'
+import type { Question } from './platform-process.ts'
 
 /** The process under test: the platform, and the query of one of its operations without the platform around it. */
 
@@ -22,10 +23,7 @@ type Client = Awaited<ReturnType<typeof openClient>>
 
 let query: Promise<Query> | undefined
 
-process.on('message', async ({ id, question }: Asked) => {
-  const answer = await answerTo(question).catch((error: Error) => ({ error: error.stack ?? error.message }))
-  process.send?.({ id, answer })
-})
+answerQuestions(answerTo)
 process.once('SIGTERM', async () => {
   await running.stop()
   process.exit(0)

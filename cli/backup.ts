@@ -1,4 +1,3 @@
-import { createWriteStream } from 'node:fs'
 import { access, open, rename, rm, stat } from 'node:fs/promises'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -44,13 +43,15 @@ async function write(terminal: Terminal, file: string, force: boolean): Promise<
   if (!force && (await exists(file))) throw usageError(`${file} is there already.`, 'give another name, or --force')
   const draft = `${file}.partial`
   try {
-    await take(terminal, createWriteStream(draft, { mode: 0o600, flags: 'w' }))
-    await flushed(draft)
+    // Opened before anything is read, so that a place that cannot be written to is told at once.
+    const handle = await open(draft, 'w', 0o600)
+    await take(terminal, handle.createWriteStream({ flush: true }))
     await rename(draft, file)
   } catch (error) {
     await rm(draft, { force: true })
     const { code, path } = error as NodeJS.ErrnoException
-    if (path !== undefined || code === 'ENOSPC') throw new CommandError(`${file} cannot be written (${code}).`)
+    if (path !== undefined || code === 'ENOSPC')
+      throw new CommandError(`${file} cannot be written (${code}).`, { next: 'choose a place with room that is yours' })
     throw error
   }
   const { size } = await stat(file)
@@ -65,16 +66,6 @@ async function take(terminal: Terminal, to: Writable): Promise<void> {
     })
     return pipeline(Readable.from(bytes, { objectMode: false }), createGzip(compression), to)
   })
-}
-
-/** A backup that is said to be there must be there after a power cut. */
-async function flushed(file: string): Promise<void> {
-  const handle = await open(file, 'r+')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 async function exists(file: string): Promise<boolean> {

@@ -44,14 +44,15 @@ async function list(session: Session, { type, after = 0, limit }: Options): Prom
   const beginnings = type?.split(',').map((text) => text.replace(eventTypePrefix, ''))
   let position = after
   let left = limit
-  while (left > 0) {
+  for (;;) {
     const { data, meta } = await session.api(events).listEvents({ query: { after: position, limit: 100 } })
     const wanted = data.filter((event) => beginnings?.some((start) => isOf(event, start)) ?? true).slice(0, left)
     for (const event of wanted) await print(session, event)
     left -= wanted.length
-    if (data.length === 0 || meta.lastPosition >= meta.newestPosition) return
     position = meta.lastPosition
+    if (left === 0 || data.length === 0 || position >= meta.newestPosition) break
   }
+  if (left === limit && session.output.isText) session.terminal.tell('No event matches, of those that are kept.')
 }
 
 function isOf({ type }: CloudEvent, start: string): boolean {

@@ -1,4 +1,5 @@
 import { existsSync, globSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
@@ -10,7 +11,7 @@ import { runLink } from '@millwright/link-sdk/run-link.ts'
 import { scaffoldLink } from '@millwright/link-sdk/scaffold.ts'
 import { UsageError } from '@millwright/link-sdk/settings.ts'
 import { type Command, InvalidArgumentError } from 'commander'
-import { exitCodes } from './report.ts'
+import { CommandError, exitCodes } from './report.ts'
 
 const linksFolder = resolve(import.meta.dirname, '../links')
 
@@ -30,15 +31,16 @@ export function addCommands(link: Command): void {
     .command('new')
     .description('a new link, from a template that works')
     .argument('<name>', 'small letters, digits and -; with a / it is a path')
+    .addHelpText('after', '\nExamples:\n  millwright link new ovens\n  millwright link new ~/links/ovens')
     .action((name: string) => create(name.includes('/') ? name : join(linksFolder, name)))
 
   link
     .command('test')
     .description('whether a link keeps to the protocol, in whatever language it is written')
-    .argument('<host:port>', 'where the link listens')
+    .argument('<host:port>', 'where the link listens', endpoint)
     .option('--vendor <prefix>', 'whose names of the protocol it speaks (default: tries those that are known)')
     .option('--request <json>', 'what to discover: a DiscoverRequest in JSON; @file reads it from a file')
-    .option('--credentials <json>', 'what opens a protected device; @file reads it from a file')
+    .option('--credentials <@file>', 'what opens a protected device, as JSON; @/dev/stdin reads it from a pipe')
     .option('--registry <host:port>', 'a registry that should know the link')
     .option('--timeout <seconds>', 'of one call', seconds, 30)
     .option('--json', 'one line of JSON for each check')
@@ -58,6 +60,14 @@ Examples:
     .argument('[arguments...]', '--help shows them')
     .allowUnknownOption()
     .passThroughOptions()
+    .addHelpText(
+      'after',
+      `
+Examples:
+  millwright link run plant
+  millwright link run ovens --port 8081
+  millwright link run ovens --help`,
+    )
     .action(run)
 }
 
@@ -81,17 +91,40 @@ It finds two simulated devices and passes its test. Next:
 async function run(name: string, given: string[]): Promise<void> {
   const folder = names().includes(name) ? join(linksFolder, name) : resolve(name)
   const file = join(folder, 'link.ts')
-  if (!existsSync(file)) throw new StartError(`There is no link ${name}: there are ${names().join(', ')}.`)
-  const { link }: { link: LinkDefinition } = await import(pathToFileURL(file).href)
+  if (!existsSync(file)) {
+    throw new CommandError(`There is no link ${name}, and no folder with one.`, {
+      exitCode: exitCodes.notFound,
+      next: `there is ${names().join(', ')}; make your own: millwright link new ${basename(name)}`,
+    })
+  }
+  lendPackages()
+  const { link }: { link: LinkDefinition } = await import(pathToFileURL(file).href).catch(cannotLoad(file))
   await runLink(link, given)
+}
+
+/** A link may lie anywhere; what it stands on lies here. */
+function lendPackages(): void {
+  registerHooks({
+    resolve: (name, context, next) =>
+      next(name, name.startsWith('@millwright/') ? { ...context, parentURL: import.meta.url } : context),
+  })
+}
+
+function cannotLoad(file: string): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new CommandError(`${file} cannot be loaded: ${error.message}.`, {
+      next: 'install what it needs beside it, or check its imports',
+    })
+  }
 }
 
 const marks = { pass: '✓', fail: '✗', skip: '–' } as const
 
-async function test(endpoint: string, { request, credentials, timeout, json, ...given }: TestOptions): Promise<void> {
+async function test(address: string, { request, credentials, timeout, json, ...given }: TestOptions): Promise<void> {
   const settings = {
     ...given,
-    endpoint,
+    endpoint: address,
     withinMs: timeout * 1_000,
     ...(request === undefined ? {} : { request: await readRequest(request).catch(asStartError) }),
     ...(credentials === undefined ? {} : { credentials: await readCredentials(credentials).catch(asStartError) }),
@@ -108,6 +141,11 @@ async function test(endpoint: string, { request, credentials, timeout, json, ...
 function lines({ sentence, outcome, detail, hint }: CheckResult): string {
   const more = [detail, hint].filter((line) => line !== undefined).map((line) => `\n    ${line}`)
   return `${marks[outcome]} ${sentence}.${more.join('')}`
+}
+
+function endpoint(given: string): string {
+  if (/^.+:\d{1,5}$/.test(given)) return given
+  throw new InvalidArgumentError('It is a host and a port: localhost:8081.')
 }
 
 function seconds(given: string): number {

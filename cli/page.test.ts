@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parts } from './parts.ts'
 import { exitCodeHelp } from './report.ts'
-import { TestPlatform } from './testing.ts'
+import { TestPlatform, wordsOf } from './testing.ts'
 
 /** The page about the command line: its examples work, and what it says is so. */
 
@@ -20,13 +20,6 @@ before(async () => {
 })
 
 after(() => platform[Symbol.asyncDispose]())
-
-/** As a shell takes a line apart, as far as the page needs it. */
-function wordsOf(line: string): string[] {
-  return [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
-    ([, single, double, bare]) => single ?? double ?? bare ?? '',
-  )
-}
 
 describe('on the page about the command line', () => {
   test('there are examples', () => assert.ok(examples.length > 30))
@@ -56,7 +49,7 @@ describe('on the page about the command line', () => {
   test('every command is named', () => {
     const missing = Object.keys(parts).filter((name) => !new RegExp(`(millwright |\`)${name}\\b`).test(page))
     assert.deepEqual(
-      missing.filter((name) => !['schemas', 'link', 'plant'].includes(name)),
+      missing.filter((name) => name !== 'schemas'),
       [],
     )
   })

@@ -1,5 +1,6 @@
 import { productVersion } from '@millwright/cloud/version.ts'
 import { Command, CommanderError } from 'commander'
+import { addExamples } from './examples.ts'
 import { parts, startGroup } from './parts.ts'
 import { asJson, exitCodeHelp, exitCodeOf, exitCodes, explained } from './report.ts'
 import type { Terminal } from './terminal.ts'
@@ -47,7 +48,10 @@ export async function programFor(terminal: Terminal, wanted: readonly string[]):
   addStarting(program, terminal)
   for (const [name, { description, group, load }] of Object.entries(parts)) {
     const command = program.command(name).description(description).helpGroup(group)
-    if (wanted.includes(name)) (await load()).addCommands(command, terminal)
+    if (!wanted.includes(name)) continue
+    const part = await load()
+    part.addCommands(command, terminal)
+    addExamples(command)
   }
   return program
 }
@@ -67,6 +71,7 @@ function addStarting(program: Command, { environment }: Terminal): void {
     .command('up')
     .helpGroup(startGroup)
     .description('start everything on this machine')
+    .addHelpText('after', upHelp)
     .action(() => runCloud({ ...environment }, { withGateway: true }))
 
   program
@@ -90,11 +95,20 @@ function addStarting(program: Command, { environment }: Terminal): void {
     )
 }
 
+const upHelp = `
+The database, the cloud part, the console, a gateway and a link to a simulated plant, until Ctrl-C: the same as npm start.
+
+Examples:
+  millwright up
+  MILLWRIGHT_HOME=/srv/millwright MILLWRIGHT_PORT=9000 millwright up`
+
 const cloudExample = `
 Example: two processes on one database, with the same key and the same address for clients
-  export DATABASE_URL=postgres://… MILLWRIGHT_MASTER_KEY=… MILLWRIGHT_BASE_URL=http://127.0.0.1:9001
-  millwright cloud --services identity,authorization --peers audit=http://127.0.0.1:9002,events=http://127.0.0.1:9002 --port 9001
-  millwright cloud --services audit,events --peers identity=http://127.0.0.1:9001,authorization=http://127.0.0.1:9001 --port 9002`
+  export DATABASE_URL=postgres://… MILLWRIGHT_MASTER_KEY=… MILLWRIGHT_BASE_URL=http://127.0.0.1:9002
+  MILLWRIGHT_HOME=/srv/a millwright cloud --services identity,authorization --port 9001
+  MILLWRIGHT_HOME=/srv/b millwright cloud --peers identity=http://127.0.0.1:9001,authorization=http://127.0.0.1:9001 --port 9002
+
+Clients use the second, which runs everything else and forwards the rest.`
 
 async function runCloud(
   environment: Record<string, string | undefined>,

@@ -14,13 +14,13 @@ export const exitCodes = {
 } as const
 
 export const exitCodeHelp = `Exit codes:
-  0  done
-  1  failed
-  2  wrong usage, or a request that the platform cannot understand
-  3  not signed in, or not allowed
-  4  there is no such thing
-  5  it conflicts with what is there, or was changed by somebody else
-  6  the platform cannot be reached, or is too busy
+    0  done
+    1  failed
+    2  wrong usage, or a request that the platform cannot understand
+    3  not signed in, or not allowed
+    4  there is no such thing
+    5  it conflicts with what is there, or was changed by somebody else
+    6  the platform cannot be reached, or is too busy
   130  interrupted with Ctrl-C`
 
 /** What a command cannot do, in one sentence, and what to do next. */

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
@@ -56,15 +56,22 @@ async function bringBack(terminal: Terminal, file: string): Promise<void> {
 }
 
 async function* contentOf(file: string): AsyncGenerator<Buffer> {
-  const raw: NodeJS.ReadableStream = file === '-' ? process.stdin : createReadStream(file)
+  const unreadable = ({ code }: NodeJS.ErrnoException) => usageError(`${file} cannot be read (${code}).`)
+  const raw: NodeJS.ReadableStream =
+    file === '-'
+      ? process.stdin
+      : (
+          await open(file).catch((error) => {
+            throw unreadable(error)
+          })
+        ).createReadStream()
   const plain = createGunzip()
   raw.on('error', (error: Error) => plain.destroy(error))
   try {
     yield* raw.pipe(plain)
   } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException
-    if (path !== undefined) throw usageError(`${file} cannot be read (${code}).`)
-    throw broken()
+    // What the machine says about the file has the name of its call; what the content is not has none.
+    throw (error as NodeJS.ErrnoException).syscall === undefined ? broken() : unreadable(error as NodeJS.ErrnoException)
   }
 }
 

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { createInterface as createQuestions, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { cut } from './output/text.ts'
 import { exitCodes } from './report.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -54,7 +55,7 @@ export function processTerminal(): Terminal {
     progress(line) {
       if (!stderr.isTTY) return
       clear()
-      shown = line.slice(0, (stderr.columns ?? 80) - 1)
+      shown = cut(line, (stderr.columns ?? 80) - 1)
       stderr.write(shown)
     },
     columns: stdout.isTTY ? stdout.columns : undefined,

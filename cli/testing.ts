@@ -62,6 +62,12 @@ export function testTerminal({ environment = {}, input = '', answers, columns, o
   return { terminal, printed, interrupt }
 }
 
+/** As a shell takes a line apart, as far as examples need it. */
+export function wordsOf(line: string): string[] {
+  const words = line.match(/(?:\$\([^)]*\)|'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []
+  return words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double))
+}
+
 /** A platform that listens, and a command line in front of it. */
 export class TestPlatform {
   readonly hub: TestHub

@@ -1,4 +1,4 @@
-import { isAbsolute, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { RunningCloud } from '@millwright/cloud/start.ts'
@@ -104,7 +104,7 @@ function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): st
       row('Programs', `${access.clientId}, secret in ${file}`),
     )
   }
-  const program = access === undefined ? '.' : `, or get a token:\n${tokenCommand(baseUrl, file)}`
+  const program = access === undefined ? '.' : `, or get a token:\n${tokenCommand(home)}`
   lines.push(row('Data', shortest(home)), '', `Next: open the console and sign in${program}`, '', 'Ctrl-C stops it.')
   return lines.join('\n')
 }
@@ -119,12 +119,11 @@ function row(name: string, value: string): string {
   return `  ${styleText('dim', name.padEnd(10))}${value}`
 }
 
-/** For a shell of Unix; a path may hold anything. */
-function tokenCommand(baseUrl: string, file: string): string {
-  const path = JSON.stringify(isAbsolute(file) ? file : `./${file}`).replaceAll("'", "'\\''")
-  const read = (key: string) => `"$(node -p 'require(${path}).${key}')"`
-  return styleText(
-    'dim',
-    `  curl -s ${baseUrl}/oauth/token -d grant_type=client_credentials \\\n       -d client_id=${read('clientId')} -d client_secret=${read('clientSecret')}`,
-  )
+/** For a shell of Unix, where paths may hold anything; a secret in arguments would be seen by others. */
+function tokenCommand(home: string): string {
+  const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`
+  const setting = home === resolve('.millwright') ? '' : `MILLWRIGHT_HOME=${quoted(home)} `
+  const checkout = resolve(import.meta.dirname, '..')
+  const program = process.cwd() === checkout ? 'npx millwright' : `node ${quoted(join(checkout, 'cli/millwright.mjs'))}`
+  return styleText('dim', `  ${setting}${program} token`)
 }

@@ -51,6 +51,8 @@ test('a platform is backed up while it runs, and comes back in an empty home wit
     const made = await millwright(['plant', 'generate', '--assets', '120'], { home: first.path }).ended
     assert.equal(made.code, 0, made.stderr)
     trail = (await caller.audit.listEntries({ query: { limit: 20 } })).data
+    const nowhere = await millwright(['backup', join(first.path, 'nowhere/file')], { home: first.path }).ended
+    assert.match(nowhere.stderr, /^\S+file cannot be written \(ENOENT\)\.\nNext: [^\n]+\n$/)
     const taken = await millwright(['backup', file], { home: first.path }).ended
     assert.equal(taken.code, 0, taken.stderr)
     assert.match(taken.stdout, /The master key is not in it: keep it too, elsewhere\.\n$/)

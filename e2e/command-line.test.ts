@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -7,6 +8,7 @@ import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { embeddedOwner } from '@millwright/cloud/start.ts'
+import { blocksOf, typeIn } from './guides.ts'
 import {
   bearer,
   type Caller,
@@ -260,6 +262,24 @@ describe('beside a running platform', () => {
   })
 })
 
+const hasCurl = spawnSync('curl', ['--version']).error === undefined
+
+test('what the README and the API guide say to type works', { skip: !hasCurl && 'there is no curl' }, async () => {
+  using folder = temporaryFolder('guides')
+  // A scan needs a gateway, which has tests of its own.
+  const readme = blocksOf('README.md').filter((block) => /TOKEN/.test(block))
+  const ids = 'export MODULE=$(npx millwright assets list --fields id --json | field data[0].id); RACK=$MODULE'
+  const [basics = '', first = '', ...inventory] = blocksOf('docs/inventory.md')
+  // What changed between two times of the past did not change here.
+  const later = inventory.filter((block) => !block.includes('/difference?'))
+  const blocks = [...readme, ...blocksOf('docs/api.md'), basics, first, ids, ...later]
+  const { code, stdout, stderr, statuses } = typeIn(platform, folder.path, blocks)
+  assert.equal(code, 0, stderr)
+  const refused = statuses.filter((status) => status >= 300)
+  assert.deepEqual([readme.length, refused], [4, [400]], `only the mistake that the guide makes on purpose: ${stdout}`)
+  assert.ok(statuses.length > 20)
+})
+
 test('--help loads next to nothing', async () => {
   const { child, ended } = millwright(['--help'], { home, environment: { NODE_COMPILE_CACHE: '' } })
   let cpuMs = 0
@@ -268,6 +288,15 @@ test('--help loads next to nothing', async () => {
   })
   assert.equal((await ended).code, 0)
   assert.ok(cpuMs < 600, `${cpuMs} ms of processor time`)
+})
+
+test('a link is made anywhere, and runs where it lies', async () => {
+  const place = join(home, 'workshop/ovens')
+  assert.match(await succeed('link', 'new', place), /It finds two simulated devices/)
+  assert.match(await succeed('link', 'run', place, '--help'), /--port/)
+  await refuse(/^There is no link nowhere, .*\nNext: .*millwright link new nowhere$/, 'link', 'run', 'nowhere')
+  await refuse(/It is a host and a port/, 'link', 'test', 'nowhere')
+  await refuse(/Everybody on the machine sees arguments/, 'link', 'test', 'localhost:9', '--credentials', '{"a":"b"}')
 })
 
 test('without a running platform the same commands start the database themselves', async () => {

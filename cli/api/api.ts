@@ -1,6 +1,6 @@
 import type { AnyInput } from '@millwright/api/client.ts'
 import type { Contract } from '@millwright/api/contract.ts'
-import { closest } from '@millwright/cloud/platform/configuration.ts'
+import { suggestion } from '@millwright/cloud/platform/configuration.ts'
 import type { Command } from 'commander'
 import { jsonFrom, pairOf, parsed } from '../json-input.ts'
 import { online, repeated } from '../online.ts'
@@ -28,9 +28,11 @@ export function addCommands(api: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-millwright api                          all operations
-millwright api inventory                those of a service
-millwright api inventory readAsset --help
+Examples:
+  millwright api                          all operations
+  millwright api inventory                those of a service
+  millwright api inventory readAsset --help
+  millwright api inventory listAssets --param limit=2 --param fields=id,name
 
 A body is read from a file or from standard input. Short ones may be written down as they are, but for those that hold
 secrets: everybody on the machine sees the arguments of a program.`,
@@ -68,10 +70,7 @@ function addService(
 }
 
 function unknown(kind: string, given: string, known: readonly string[]): CommandError {
-  return usageError(
-    `There is no ${kind} ${given}. Did you mean ${closest(given, known)}?`,
-    'millwright api lists them all',
-  )
+  return usageError(`There is no ${kind} ${given}.${suggestion(given, known)}`, 'millwright api lists them all')
 }
 
 function list(terminal: Terminal, offered: readonly Offered[], json: boolean): Promise<void> {

@@ -16,39 +16,76 @@ async function scriptOf(shell: string): Promise<string> {
   return printed.out
 }
 
-/** What bash would offer at the end of a line. */
-function offered(script: string, line: string): string[] {
-  const words = line.split(' ')
-  const program = `
-    source ${script}
-    COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})
-    COMP_CWORD=${words.length - 1}
-    _millwright
-    printf '%s\\n' "\${COMPREPLY[@]}"`
-  return execFileSync('bash', ['-c', program], { encoding: 'utf8', cwd: folder }).trim().split('\n')
+/** How each shell loads a script, and how it asks it for what may stand at the end of a line. */
+const shells: Record<string, { given: string[]; load: string; ask(words: string[]): string }> = {
+  bash: {
+    given: [],
+    load: 'source ./_millwright',
+    ask: (words) => `
+      COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})
+      COMP_CWORD=${words.length - 1}
+      _millwright
+      printf '%s\n' "\${COMPREPLY[@]}"`,
+  },
+  // It runs the file itself at the first completion, so each line is asked in a shell that has not loaded it yet, twice.
+  zsh: {
+    given: ['-f'],
+    load: `
+      fpath=(.)
+      autoload -U _millwright
+      _describe() { print -l -- "\${(@)\${(P)2}%%:*}" | grep -- "^\${words[CURRENT]}" }
+      _files() { print -- \${words[CURRENT]}*(N) }`,
+    ask: (words) => `(
+      words=(${words.map((word) => `'${word}'`).join(' ')})
+      CURRENT=${words.length}
+      _millwright > first
+      _millwright | diff first - && cat first )`,
+  },
+  fish: {
+    given: ['--no-config'],
+    load: 'source ./_millwright',
+    ask: (words) => `complete -C '${words.join(' ')}'`,
+  },
 }
 
-test('bash completes commands at every depth, options and choices', async () => {
-  const file = join(folder, 'bash')
-  writeFileSync(file, await scriptOf('bash'))
-  execFileSync('bash', ['-n', file])
-  assert.deepEqual(offered(file, 'millwright dis'), ['discover', 'discoveries'])
-  assert.ok(offered(file, 'millwright assets ').includes('onboard'))
-  assert.deepEqual(offered(file, 'millwright access server-users ro'), ['rotate'])
-  assert.deepEqual(offered(file, 'millwright api inventory listAs'), ['listAssets', 'listAssetRelations'])
-  assert.deepEqual(offered(file, 'millwright assets list --relations'), ['--relations-filter'])
-  assert.deepEqual(offered(file, 'millwright completion z'), ['zsh'])
-})
+function offered(shell: string, lines: readonly string[]): string[][] {
+  const { given, load, ask } = shells[shell] ?? assert.fail(shell)
+  const program = [load, ...lines.map((line) => `${ask(line.split(' '))}\necho ----`)].join('\n')
+  const printed = execFileSync(shell, [...given, '-c', program], {
+    encoding: 'utf8',
+    cwd: folder,
+    env: { ...process.env, HOME: folder },
+  })
+  return printed.split('----\n').map((part) =>
+    part
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t')[0] ?? ''),
+  )
+}
 
-for (const shell of ['zsh', 'fish']) {
-  test(`the script for ${shell} knows the same commands, and can be read where there is one`, async (t) => {
+for (const shell of Object.keys(shells)) {
+  test(`${shell} completes commands at every depth, options, choices and files`, async (t) => {
     const script = await scriptOf(shell)
     for (const word of ['discoveries', 'server-users', 'listAssetRelations', 'relations-filter']) {
       assert.ok(script.includes(word), word)
     }
-    const file = join(folder, shell)
-    writeFileSync(file, script)
     if (spawnSync(shell, ['--version']).error !== undefined) return t.diagnostic(`there is no ${shell} here`)
-    execFileSync(shell, ['-n', file])
+    writeFileSync(join(folder, '_millwright'), script)
+    execFileSync(shell, ['-n', join(folder, '_millwright')])
+    const expected: Record<string, string[]> = {
+      'millwright dis': ['discover', 'discoveries'],
+      'millwright access server-users ro': ['rotate'],
+      'millwright api inventory listAs': ['listAssetRelations', 'listAssets'],
+      'millwright assets list --relations': ['--relations-filter'],
+      'millwright completion z': ['zsh'],
+      'millwright jobs list --phase f': ['failed', 'finished'],
+      'millwright jobs --type discovery list --ph': ['--phase'],
+      'millwright gateway onboard x --out _mill': ['_millwright'],
+    }
+    const lines = Object.keys(expected)
+    const [all = [], ...found] = offered(shell, ['millwright assets ', ...lines])
+    assert.ok(all.includes('onboard'))
+    for (const [index, line] of lines.entries()) assert.deepEqual(found[index]?.toSorted(), expected[line], line)
   })
 }

@@ -1,6 +1,8 @@
-import { writeFile } from 'node:fs/promises'
+import { access, constants, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { online } from '../online.ts'
+import { shown } from '../output/text.ts'
 import { type Paging, paged, pagesOf } from '../paging.ts'
 import { usageError } from '../report.ts'
 import type { Session } from '../session/session.ts'
@@ -24,9 +26,18 @@ export function addManaging(gateway: Command, terminal: Terminal): void {
       .description('bring a gateway in: creates it, and writes the file that it comes in with')
       .argument('<name>')
       .option('--group <group>', 'the access group of what it finds')
-      .option('--out <file>', 'where to write the file', 'gateway-config.json'),
+      .option('--out <file>', 'where to write the file', 'gateway-config.json')
+      .option('--force', 'write over a file that is there'),
     terminal,
     onboard,
+  ).addHelpText(
+    'after',
+    `
+The file lets one gateway in, once, within half an hour: whoever has it can be that gateway. Only you can read it.
+
+Examples:
+  millwright gateway onboard 'Hall 4'
+  millwright gateway onboard 'Hall 5' --group line-1 --out hall-5.json`,
   )
 
   online(
@@ -99,26 +110,47 @@ export function addManaging(gateway: Command, terminal: Terminal): void {
   )
 }
 
-async function onboard(session: Session, name: string, { group, out }: { group?: string; out: string }): Promise<void> {
+type Onboarding = { group?: string; out: string; force?: boolean }
+
+async function onboard(session: Session, name: string, { group, out, force }: Onboarding): Promise<void> {
   const { onboarding } = await loaded()
+  await requirePlaceFor(out, force === true)
   const data = { name, ...(group === undefined ? {} : { access_group: group }) }
   const { data: made } = await session.api(onboarding).createGateway({ body: { data } })
   await writeConfig(session, made.id, out)
 }
 
+/** Looked at before the gateway is made: its file may be another gateway's only one. */
+async function requirePlaceFor(out: string, force: boolean): Promise<void> {
+  const isThere = await access(out).then(
+    () => true,
+    () => false,
+  )
+  if (isThere && !force) throw usageError(`${out} is there already.`, 'give another name with --out, or --force')
+  if (isThere) return
+  await access(dirname(out), constants.W_OK).catch(({ code }: NodeJS.ErrnoException) => {
+    throw usageError(`${out} cannot be written (${code}).`, 'give another place with --out')
+  })
+}
+
 async function writeConfig(session: Session, id: string, out: string): Promise<void> {
   const { onboarding } = await loaded()
   const config = await session.api(onboarding).createGatewayConfig({ params: { id } })
-  await writeFile(out, `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 }).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw usageError(`${out} cannot be written (${error.code}).`, `millwright gateway renew ${id} --out <file>`)
-    },
-  )
+  await writeForOwner(out, `${JSON.stringify(config, undefined, 2)}\n`).catch((error: NodeJS.ErrnoException) => {
+    throw usageError(`${out} cannot be written (${error.code}).`, `millwright gateway renew ${id} --out <file>`)
+  })
   const { enrolmentToken: _, ...rest } = config
   await session.output.done(
-    `Gateway ${id}: ${out} lets it in once, until ${config.expiresTimestamp}.\nOn its machine: millwright gateway --config ${out}`,
+    `Gateway ${id}: ${out} lets it in once, until ${shown(config.expiresTimestamp)}.\nOn its machine: millwright gateway --config ${out}`,
     { data: { ...rest, file: out } },
   )
+}
+
+/** A file that was there may be open to others: it is closed before anything stands in it. */
+async function writeForOwner(file: string, text: string): Promise<void> {
+  await using handle = await open(file, 'w', 0o600)
+  if ((await handle.stat()).isFile()) await handle.chmod(0o600)
+  await handle.writeFile(text)
 }
 
 async function links(session: Session, given: string | undefined): Promise<void> {

@@ -22,13 +22,20 @@ type ListOptions = Paging & { type?: string; phase?: AnyJob['phase']; gateway?: 
 
 export function addCommands(command: Command, terminal: Terminal): void {
   online(
-    paged(command.command('list').description('jobs, newest first'))
+    paged(command.command('list', { isDefault: true }).description('jobs, newest first'))
       .option('--type <type>', 'of this workflow: discovery, device-info …')
       .addOption(new Option('--phase <phase>', 'only these').choices(jobPhases))
       .option('--gateway <id>', 'of this client')
       .option('--follow', 'instead: every change, as it happens'),
     terminal,
     list,
+  ).addHelpText(
+    'after',
+    `
+Examples:
+  millwright jobs list --phase failed
+  millwright jobs --follow
+  millwright jobs list --type discovery --all --ndjson | jq -r .message`,
   )
 
   online(

@@ -1,6 +1,7 @@
 import { type CloudConfiguration, readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { Command } from 'commander'
 import { type Connection, connect, connecting } from '../online.ts'
+import { cut, padded, plain } from '../output/text.ts'
 import { CommandError } from '../report.ts'
 import { bearerFor } from '../session/bearer.ts'
 import { readClientConfiguration } from '../session/settings.ts'
@@ -21,7 +22,12 @@ export function addCommands(doctor: Command, terminal: Terminal): void {
 Looks at this machine, at the home and the database of a platform that runs here, at the platform itself (that of the
 profile, of --url, or the one that runs here), at gateways, links and jobs. Nothing is changed.
 
-Ends with 1 when something fails; what is only worth a look (!) does not count.`,
+Ends with 1 when something fails; what is only worth a look (!) does not count.
+
+Examples:
+  millwright doctor
+  millwright doctor --profile plant-7
+  millwright doctor --json | jq '.data[] | select(.outcome != "ok")'`,
     )
     .action((options: Connection) => examine(terminal, options))
 }
@@ -84,8 +90,9 @@ async function checkPlatform(terminal: Terminal, { options, configuration, found
   return true
 }
 
-const nameWidth = 22
+const nameWidth = 28
 
+/** Gateways and links are called as people and devices like: a name must not push the rest out of its column. */
 function lineOf({ name, outcome, detail, next }: Check): string {
-  return `${marks[outcome]} ${name.padEnd(nameWidth)}  ${detail}${next === undefined ? '' : `\n${' '.repeat(nameWidth + 4)}→ ${next}`}`
+  return `${marks[outcome]} ${padded(cut(plain(name), nameWidth), nameWidth)}  ${plain(detail)}${next === undefined ? '' : `\n${' '.repeat(nameWidth + 4)}→ ${next}`}`
 }

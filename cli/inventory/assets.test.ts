@@ -188,7 +188,9 @@ describe('assets', () => {
 
 describe('how assets hang together', () => {
   test('is listed, drawn, and followed from one to the other', async () => {
-    assert.equal((await succeed('relations', 'list', '--asset', 'Rack 1')).trim().split('\n').length, 3)
+    const related = await succeed('relations', 'list', '--asset', 'Rack 1')
+    assert.equal(related.trim().split('\n').length, 3)
+    assert.match(related, /^\S+ {2}Module A {2}is_module_of {2}Rack 1 /m)
     assert.match(await succeed('relations', 'predicates'), /^2 +is_module_of$/m)
     assert.equal(
       await succeed('graph', 'Rack 1'),

@@ -12,7 +12,10 @@ function labelOf(node: GraphNode): string {
   return plain(node.name ?? `${node.type} ${node.id.slice(0, 8)}`)
 }
 
-/** What hangs on the first node, each thing once: where it comes again, … stands for what hangs on it. */
+/**
+ * What hangs on the first node, each thing once, where it is nearest to the first: wherever else it comes, … stands for
+ * what hangs on it.
+ */
 export function tree({ nodes, edges }: Graph): string[] {
   const known = new Map(nodes.map((node) => [keyOf(node), node]))
   const root = nodes.find(({ depth }) => depth === 0)
@@ -35,10 +38,10 @@ export function tree({ nodes, edges }: Graph): string[] {
     for (const { edge } of ways) drawn.add(edge.id)
     for (const [index, { edge, other, isOut }] of ways.entries()) {
       const isLast = index === ways.length - 1
-      const again = shown.has(keyOf(other))
+      const isHere = other.depth === node.depth + 1 && !shown.has(keyOf(other))
       const arrow = isOut ? `─ ${plain(edge.predicate)} → ` : `─ ${plain(edge.predicate)} ← `
-      lines.push(`${indent}${isLast ? '└' : '├'}${arrow}${labelOf(other)}${again ? ' …' : kind(other)}`)
-      if (again) continue
+      lines.push(`${indent}${isLast ? '└' : '├'}${arrow}${labelOf(other)}${isHere ? kind(other) : ' …'}`)
+      if (!isHere) continue
       shown.add(keyOf(other))
       branch(other, `${indent}${isLast ? ' ' : '│'}  `)
     }

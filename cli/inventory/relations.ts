@@ -1,6 +1,7 @@
 import { inventory, type Relation } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import type { Command } from 'commander'
-import { assetId, isId } from '../lookup.ts'
+import { assetId, isId, quoted } from '../lookup.ts'
 import { online } from '../online.ts'
 import type { Columns } from '../output/table.ts'
 import { type Paging, paged, pagesOf } from '../paging.ts'
@@ -11,12 +12,42 @@ import { confirm } from './asset-changes.ts'
 
 type Entity = Relation['subject']
 
-const columns: Columns = {
-  id: 'id',
-  subject: ({ subject }) => entityText(subject as Entity),
-  predicate: 'predicate',
-  object: ({ object }) => entityText(object as Entity),
-  source: 'source.type',
+type Names = Map<string, string>
+
+/** People know assets by their names; where one has none, or may not be read, its id stands there. */
+function columnsWith(names: Names): Columns {
+  const text = (entity: unknown) => names.get((entity as Entity).id) ?? entityText(entity as Entity)
+  return {
+    id: 'id',
+    subject: ({ subject }) => text(subject),
+    predicate: 'predicate',
+    object: ({ object }) => text(object),
+    source: 'source.type',
+  }
+}
+
+/** How many ids one filter may name: as many as one answer holds. */
+const atOnce = 100
+
+async function learnNames({ api }: Session, relations: readonly Relation[], names: Names): Promise<void> {
+  names.clear()
+  const ends = relations.flatMap(({ subject, object }) => [subject, object]).filter(({ type }) => type === 'asset')
+  const ids = [...new Set(ends.map(({ id }) => id))]
+  for (let from = 0; from < ids.length; from += atOnce) {
+    const some = ids.slice(from, from + atOnce)
+    const filter = `id in (${some.map(quoted).join(', ')})`
+    const query = { filter, fields: 'id,name', limit: atOnce, count: false }
+    const { data } = await api(inventory).listAssets({ query })
+    for (const { id, name } of data) if (name !== undefined) names.set(String(id), String(name))
+  }
+}
+
+/** Whoever may see relations, but no assets, sees ids. */
+async function learnSome(session: Session, relations: readonly Relation[], names: Names): Promise<void> {
+  if (!session.output.isText) return
+  await learnNames(session, relations, names).catch((error: unknown) => {
+    if (!(error instanceof Problem) || error.code !== 'forbidden') throw error
+  })
 }
 
 type ListOptions = Paging & { filter?: string; sort?: string; ignoreCase?: boolean; asset?: string }
@@ -30,6 +61,12 @@ export function addCommands(relations: Command, terminal: Terminal): void {
       .option('--sort <properties>', 'predicate,-createdTimestamp'),
     terminal,
     list,
+  ).addHelpText(
+    'after',
+    `
+Examples:
+  millwright relations list --asset 'Rack 1'
+  millwright relations list --filter "predicate eq 'is_module_of'" --all --ndjson`,
   )
 
   online(
@@ -74,7 +111,8 @@ async function list(session: Session, { filter, sort, ignoreCase, asset, ...opti
   const client = session.api(inventory)
   if (asset !== undefined && filter !== undefined) throw usageError('--asset and --filter do not go together.')
   const id = asset === undefined ? undefined : await assetId(session, asset)
-  const pages = pagesOf(options, ({ limit, offset }) =>
+  const names: Names = new Map()
+  const ask = ({ limit, offset }: { limit: number; offset: number }) =>
     id === undefined
       ? client.listRelations({
           query: {
@@ -85,9 +123,13 @@ async function list(session: Session, { filter, sort, ignoreCase, asset, ...opti
             ...(ignoreCase ? { caseInsensitive: true } : {}),
           },
         })
-      : client.listAssetRelations({ params: { id }, query: { limit, offset } }),
-  )
-  await session.output.list(await pages, { columns, nothing: 'No relation matches.' })
+      : client.listAssetRelations({ params: { id }, query: { limit, offset } })
+  const pages = pagesOf(options, async (asked) => {
+    const page = await ask(asked)
+    await learnSome(session, page.data, names)
+    return page
+  })
+  await session.output.list(await pages, { columns: columnsWith(names), nothing: 'No relation matches.' })
 }
 
 async function entity(session: Session, given: string): Promise<Entity> {
@@ -112,7 +154,10 @@ async function add(
     object: await entity(session, object),
     ...(options.bothWays ? { isBidirectional: true } : {}),
   }
-  await session.output.list(await session.api(inventory).createRelation({ body: { data } }), { columns, nothing: '' })
+  const answer = await session.api(inventory).createRelation({ body: { data } })
+  const names: Names = new Map()
+  await learnSome(session, answer.data, names)
+  await session.output.list(answer, { columns: columnsWith(names), nothing: '' })
 }
 
 async function remove(session: Session, ids: string[], options: { filter?: string; yes?: boolean }): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { CommandError, exitCodes, usageError } from '../report.ts'
 import type { Terminal } from '../terminal.ts'
-import { platformOrigin } from './address.ts'
+import { platformOrigin, requirePlatform } from './address.ts'
 import { type Profile, Profiles } from './profiles.ts'
 import { readClientConfiguration } from './settings.ts'
 import { askForToken, byClientSecret, type Tokens } from './token-endpoint.ts'
@@ -52,6 +52,7 @@ async function signIn(terminal: Terminal, given: string | undefined, options: Op
 }
 
 async function asPerson(terminal: Terminal, url: string, { browser }: Options): Promise<Profile> {
+  await requirePlatform(url)
   const { signInWithBrowser } = await import('./browser-sign-in.ts')
   const tokens = await signInWithBrowser(terminal, { url, opensBrowser: browser })
   const { refreshToken } = tokens

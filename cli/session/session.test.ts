@@ -203,7 +203,8 @@ test('a platform is reached by https, and by http on this machine alone', () => 
     assert.throws(() => platformOrigin(given), /is not encrypted/)
   }
   assert.throws(() => platformOrigin('https://name:word@plant.example'), /no name and no password/)
-  assert.throws(() => platformOrigin('http://'), /is not the address/)
+  for (const given of ['http://', 'ftp://plant.example', 'file:///etc/passwd'])
+    assert.throws(() => platformOrigin(given), /is not the address/)
 })
 
 test('a mistyped setting is a mistake, and the platform knows the names of the command line', async () => {
@@ -224,6 +225,8 @@ test('who cannot be reached is another failure than who refuses', async () => {
   const { code, err } = await platform.run(['whoami'], { environment })
   assert.equal(code, 6)
   assert.match(err, /^The platform at http:\/\/127\.0\.0\.1:9 cannot be reached /)
+  const login = await platform.run(['login', 'http://127.0.0.1:9'])
+  assert.deepEqual([login.code, /cannot be reached/.test(login.err)], [6, true], 'nobody is sent there first')
   const refused = await platform.run(['whoami'], { token: 'none' })
   assert.equal(refused.code, 3)
   assert.match(refused.err, /\(unauthenticated\)\nNext: sign in: millwright login/)

@@ -1,5 +1,5 @@
 import { CommandError, exitCodes } from '../report.ts'
-import { unreachable } from './address.ts'
+import { notAPlatform, unreachable } from './address.ts'
 
 export type Tokens = { accessToken: string; expires: number; refreshToken?: string }
 
@@ -38,12 +38,7 @@ export async function askForToken(url: string, form: Record<string, string>): Pr
       const wait = response.headers.get('retry-after') ?? '60'
       throw new CommandError(`There were too many wrong tries: wait ${wait} seconds.`, { exitCode: exitCodes.denied })
     }
-    if (answer.error === undefined) {
-      throw new CommandError(`${url} answered ${response.status}, which no platform does.`, {
-        exitCode: exitCodes.unreachable,
-        next: 'check the address',
-      })
-    }
+    if (answer.error === undefined) throw notAPlatform(url, response.status)
     throw new TokenRefused(answer.error, `You were not let in: ${answer.error_description ?? answer.error}.`)
   }
   return {

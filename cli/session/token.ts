@@ -9,7 +9,10 @@ export function addCommands(token: Command, terminal: Terminal): void {
   }).addHelpText(
     'after',
     `
-Whoever has it can use it until it ends, an hour by default. Example:
+Whoever has it can use it until it ends, an hour by default.
+
+Examples:
+  millwright token --profile plant-7
   curl -s https://plant.example/inventory/v2/assets -H "authorization: Bearer $(millwright token)"`,
   )
 }

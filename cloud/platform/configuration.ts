@@ -173,6 +173,12 @@ export function closest(name: string, known: readonly string[]): string {
   return known.toSorted((a, b) => distance(name, a) - distance(name, b))[0] ?? ''
 }
 
+/** ` Did you mean …?`, where something is near enough to be meant. */
+export function suggestion(name: string, known: readonly string[]): string {
+  const near = closest(name, known)
+  return near !== '' && distance(name, near) <= Math.max(name.length, near.length) * 0.4 ? ` Did you mean ${near}?` : ''
+}
+
 /** Levenshtein: how many characters to add, drop or change. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -67,10 +67,28 @@ export function answer<Body = undefined>(status: number, body?: Body, headers?: 
  * Its text is checked against the contract where answers are.
  */
 export class JsonText {
-  readonly text: string
+  readonly #parts: readonly string[]
 
-  constructor(text: string) {
-    this.text = text
+  /** In parts, where it has many: they need not become one text first. */
+  constructor(...parts: readonly string[]) {
+    this.#parts = parts
+  }
+
+  get text(): string {
+    return this.#parts.join('')
+  }
+
+  /**
+   * As it is sent. One text of many parts would be copied to become one, and be as wide as its widest character: a page of
+   * assets with one umlaut would take eight times as long.
+   */
+  get sent(): string | Buffer {
+    const [only, ...others] = this.#parts
+    if (only !== undefined && others.length === 0) return only
+    const bytes = Buffer.allocUnsafe(this.#parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0))
+    let end = 0
+    for (const part of this.#parts) end += bytes.write(part, end)
+    return bytes
   }
 }
 

@@ -3,11 +3,12 @@ import { fromJsonString } from '@bufbuild/protobuf'
 import { type DiscoverRequest, DiscoverRequestSchema } from '@millwright/api/proto/generated/discover_pb.js'
 import { UsageError } from '../settings.ts'
 
-/** Credentials as JSON text, or the file that they are in after an @: what is typed is seen by others on the machine. */
+/** Credentials as JSON, in the file after an @ and nowhere else: what is typed is seen by others on the machine. */
 export async function readCredentials(given: string): Promise<string> {
+  if (!given.startsWith('@'))
+    throw new UsageError('Everybody on the machine sees arguments: put the credentials into a file and say @file.')
   try {
-    const json = given.startsWith('@') ? await readFile(given.slice(1), 'utf8') : given
-    return JSON.stringify(JSON.parse(json))
+    return JSON.stringify(JSON.parse(await readFile(given.slice(1), 'utf8')))
   } catch {
     throw new UsageError('The credentials are no JSON, or there is no such file.')
   }

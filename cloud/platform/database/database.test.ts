@@ -14,8 +14,9 @@ const names = statement<{ name: string }>('select name from access_groups where 
 const bound = statement<{ tenant: string | null; asked: string }>(
   `select current_setting('app.tenant', true) as tenant, $1 as asked`,
 )
-const mixed = statement<{ tenant: string; nothing: null; count: number; list: string[] }>(
-  `select $1::text as tenant, null as nothing, 3::bigint as count, array['a'] as list`,
+const mixed = statement<{ tenant: string; nothing: null; count: number; list: string[]; json: object; raw: string }>(
+  `select $1::text as tenant, null as nothing, 3::bigint as count, array['a'] as list,
+          '{"a": 1}'::json as json, '{"a": 1}'::json as "raw:text"`,
 )
 const backend = statement<{ pid: number; asked: string }>('select pg_backend_pid() as pid, $1 as asked')
 const broken = statement('select 1 / (length($1) - length($1))')
@@ -267,7 +268,14 @@ test('a statement is answered the same each time, whether or not the server was 
   for (let turn = 0; turn < 3; turn++) {
     await database.transaction(hub.tenant, async (tx) => {
       assert.equal(await tx.run(renameGroup, id, 'nobody'), 0)
-      assert.deepEqual(await tx.row(mixed), { tenant: hub.tenant.tenantId, nothing: null, count: 3, list: ['a'] })
+      assert.deepEqual(await tx.row(mixed), {
+        tenant: hub.tenant.tenantId,
+        nothing: null,
+        count: 3,
+        list: ['a'],
+        json: { a: 1 },
+        raw: '{"a": 1}',
+      })
     })
     await assert.rejects(
       database.read(hub.tenant, (handle) => handle.row(broken)),

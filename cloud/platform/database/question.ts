@@ -45,7 +45,7 @@ export class Question extends DriverQuery {
   }
 
   handleRowDescription({ fields }: { fields: FieldDef[] }): void {
-    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }))
+    this.#columns = fields.map(columnOf)
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
@@ -73,6 +73,14 @@ export class Question extends DriverQuery {
     if (this.#fault === undefined) this.callback(undefined, { rows: this.#rows, rowCount: this.#rowCount })
     else this.callback(this.#fault, undefined)
   }
+}
+
+const textMark = ':text'
+
+/** JSON that is passed on is not parsed: its column says so by its name. A cast to text would copy it in the server. */
+function columnOf({ name, dataTypeID }: FieldDef): Column {
+  if (name.endsWith(textMark)) return { name: name.slice(0, -textMark.length), parse: (text) => text }
+  return { name, parse: parserOf(dataTypeID) }
 }
 
 function firstKnown(connection: Connection): Known {

@@ -248,7 +248,7 @@ function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }:
   }
   return reply
     .header('content-type', 'application/json; charset=utf-8')
-    .send(answer.body instanceof JsonText ? answer.body.text : JSON.stringify(answer.body))
+    .send(answer.body instanceof JsonText ? answer.body.sent : JSON.stringify(answer.body))
 }
 
 /** Bounded in bytes, and not in chunks of whatever size: a slow reader holds back whoever makes them. */

@@ -43,7 +43,7 @@ function fromFor(...parts: readonly string[]): string {
   return parts.some((part) => /\bg\./.test(part)) ? from : 'assets a'
 }
 
-const columns = `a.id, g.name as "accessGroup", a.document::text as document`
+const columns = `a.id, g.name as "accessGroup", a.document as "document:text"`
 
 /**
  * Without sets, in the order of an index. Of a set with few members, these are gathered first, which also tells the
@@ -64,30 +64,43 @@ export async function listAssets(handle: Handle, selection: Selection, page: Pag
 }
 
 /** First the ids, on the index; then the documents of these few. */
-function pageWhere(
+async function pageWhere(
   handle: Handle,
   selection: Selection,
   { where, stretches, sort, limit, offset }: Page & { where: string },
 ): Promise<ListedAsset[]> {
   const order = orderBy(sort)
-  const { values } = selection
-  const next = values.length + stretches.values.length + 2
+  const values = [...selection.values, ...stretches.values]
+  const stretch = stretchOf({ limit, offset }, values.length + 2)
   const groups = sort.length === 0 ? fewGroups(selection) : undefined
   const ids = stretches.conditions.map((condition) =>
     groups === undefined
       ? `(select a.id from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
-          order by ${order} limit ${limit} offset $${next})`
+          order by ${order} ${stretch.page})`
       : `(select a.id from (${groups
           .map(
             (
               group,
             ) => `(select a.id from assets a where a.tenant_id = $1 and a.access_group_id = ${group} and ${condition}
-              order by a.id limit ${limit}::bigint + $${next})`,
+              order by a.id ${stretch.upToItsEnd})`,
           )
-          .join(' union all ')}) as a order by a.id limit ${limit} offset $${next})`,
+          .join(' union all ')}) as a order by a.id ${stretch.page})`,
   )
   const text = `${shown(sort, ids)} limit ${limit}`
-  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values, offset)
+  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretch.values), sort)
+}
+
+/**
+ * Which rows a page has. The first page has no parameter for where it begins: with one the planner expects pages far
+ * behind, finds that they cost more, and plans each first page anew, which takes longer than to read it.
+ */
+function stretchOf({ limit, offset }: { limit: number; offset: number }, parameter: number) {
+  if (offset === 0) return { page: `limit ${limit}`, upToItsEnd: `limit ${limit}`, values: [] }
+  return {
+    page: `limit ${limit} offset $${parameter}`,
+    upToItsEnd: `limit ${limit}::bigint + $${parameter}`,
+    values: [offset],
+  }
 }
 
 /**
@@ -109,7 +122,7 @@ async function listFew(
 ): Promise<Listed | undefined> {
   const { gathered: most } = bounds
   const order = orderBy(sort)
-  const next = values.length + stretches.values.length + 2
+  const stretch = stretchOf({ limit, offset }, values.length + stretches.values.length + 2)
   const conditions = [where, ...sets.filter((other) => other !== set).map(({ has }) => has)].join(' and ')
   const members = (name: string) => `a.tenant_id = $1 and a.id = any(array(select id from ${name}))`
   const found =
@@ -118,7 +131,7 @@ async function listFew(
       : `select a.id from ${fromFor(conditions)} where ${members('gathered')} and ${conditions}`
   const source = sort.length === 0 ? 'found a where true' : `${fromFor(order)} where ${members('found')}`
   const ids = stretches.conditions.map(
-    (condition) => `(select a.id from ${source} and ${condition} order by ${order} limit ${limit} offset $${next})`,
+    (condition) => `(select a.id from ${source} and ${condition} order by ${order} ${stretch.page})`,
   )
   const rows = await handle.rows(
     dynamicStatement<Few>(
@@ -130,10 +143,16 @@ async function listFew(
     ),
     ...values,
     ...stretches.values,
-    offset,
+    ...stretch.values,
   )
   if (rows[0] === undefined || rows[0].gathered > most) return undefined
-  return { rows: rows.filter((row) => row.id !== null), total: rows[0].total }
+  return {
+    rows: inOrder(
+      rows.filter((row) => row.id !== null),
+      sort,
+    ),
+    total: rows[0].total,
+  }
 }
 
 /** The first that are in all sets among the next few thousand: one after the other, until the page is full. */
@@ -155,17 +174,22 @@ async function askEach(
         where ${sets.map(({ has }) => has).join(' and ')} order by ${again} limit ${limit})`,
   )
   const text = `${shown(sort, ids)} limit ${limit}`
-  return handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values)
+  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values), sort)
 }
 
-/** The assets with these ids, in order. */
+/** The assets with these ids, in order; those that are in the order of their ids are put into it by `inOrder`. */
 function shown(sort: readonly SortKey[], ids: readonly string[]): string {
   const keys = sort.map(({ column, cast }, index) => {
     const text = cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
     return `, ${text} as k${index}`
   })
   return `select ${columns}${keys.join('')} from ${from}
-    where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')})) order by ${orderBy(sort)}`
+    where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')}))${sort.length === 0 ? '' : ` order by ${orderBy(sort)}`}`
+}
+
+/** To order documents the server would copy them all. */
+function inOrder(rows: ListedAsset[], sort: readonly SortKey[]): ListedAsset[] {
+  return sort.length === 0 ? rows.sort((one, other) => (one.id < other.id ? -1 : 1)) : rows
 }
 
 /** Counted without the assets themselves where nothing is asked of them. */
@@ -285,7 +309,7 @@ const atTime = statement<{
   accessGroup: string | null
   version: number
 }>(
-  `select h.document::text as document, h.access_group_id as "accessGroupId", g.name as "accessGroup", h.version
+  `select h.document as "document:text", h.access_group_id as "accessGroupId", g.name as "accessGroup", h.version
    from asset_history h
    left join access_groups g on g.tenant_id = $1 and g.id = h.access_group_id
    where h.tenant_id = $1 and h.asset_id = $2 and h.time <= $3

@@ -8,7 +8,7 @@ import type { FacetColumn } from './facet-store.ts'
 import type { AssetSet, Fragment } from './listing.ts'
 import { findReachedCondition } from './reach.ts'
 import { assetsRelatedBy, parseRelationFilter, predicatesAlone } from './relation-filter.ts'
-import { wordsLookedFor } from './search.ts'
+import { isRare, wordsLookedFor } from './search.ts'
 import { assetsWithWords, wordQuery } from './word-store.ts'
 
 export type Query = {
@@ -65,7 +65,7 @@ export async function selectionOf(
     const words = wordsLookedFor(q)
     const values = words.length === 0 ? [] : [wordQuery(caller.tenantId, words)]
     if (words.length === 0) narrow(selection, nothing)
-    else narrowToSet(selection, { ...assetsWithWords(`$${next()}`), values })
+    else narrowToSet(selection, { ...assetsWithWords(`$${next()}`, { areRare: words.some(isRare) }), values })
   }
   return selection
 }

@@ -24,7 +24,7 @@ export function findByKeys(handle: Handle, keys: readonly string[]): Promise<Kno
   return keys.length === 0 ? Promise.resolve([]) : handle.rows(identifiersByKey, arrayOf('text', keys))
 }
 
-const columns = `id, access_group_id as "accessGroupId", version, created_at as "createdAt", document::text as document`
+const columns = `id, access_group_id as "accessGroupId", version, created_at as "createdAt", document as "document:text"`
 
 const assetsForUpdate = statement<StoredAsset>(
   `select ${columns} from assets where tenant_id = $1 and id = any($2) order by id for update`,

@@ -93,6 +93,11 @@ export function wordsLookedFor(text: string): string[] {
   return [...wanted]
 }
 
+/** Numbers tell things apart, so that few have the same; words and beginnings of them may be those of all. */
+export function isRare(word: string): boolean {
+  return word.length >= 6 && /\d/.test(word)
+}
+
 /** From each beginning of a word, up to the end of the last that belongs together with it. */
 function runsOf(chunk: string): string[] {
   const words = [...chunk.matchAll(isPlain.test(chunk) ? plainWord : anyWord)]

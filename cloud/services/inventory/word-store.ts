@@ -38,13 +38,18 @@ export async function deleteWords(tx: Transaction, assetIds: readonly string[]):
   if (assetIds.length > 0) await tx.run(deleteStatement, arrayOf('uuid', assetIds))
 }
 
-/** The assets with such words, as a set: see `AssetSet`. The question is the parameter. */
-export function assetsWithWords(parameter: string): AssetSet {
-  const where = `w.tenant_id = $1 and w.words @@ ${parameter}::tsquery`
-  const ids = `select w.asset_id as id from asset_words w where ${where}`
+/**
+ * The assets with such words, as a set: see `AssetSet`. The question is the parameter. How to find frequent words depends
+ * on how frequent they are; for rare ones the planner is not shown what they are, since it would plan for each of them,
+ * which takes several times as long as to find it.
+ */
+export function assetsWithWords(parameter: string, { areRare }: { areRare: boolean }): AssetSet {
+  const where = (question: string) => `w.tenant_id = $1 and w.words @@ ${question}`
+  const question = `${parameter}::tsquery`
+  const ids = `select w.asset_id as id from asset_words w where ${where(areRare ? `(select ${question})` : question)}`
   return {
     ids,
     once: ids,
-    has: `(select true from asset_words w where w.asset_id = a.id and ${where} limit 1)`,
+    has: `(select true from asset_words w where w.asset_id = a.id and ${where(question)} limit 1)`,
   }
 }
