@@ -48,6 +48,7 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
 }
 
 type Text = (typeof discoveryMessages)['en']
+type Count = 'found' | 'created' | 'updated' | 'gone' | 'errors'
 type Known = {
   linkName: ReturnType<typeof useLinkNames>
   gateways: ReadonlyMap<string, string>
@@ -55,10 +56,10 @@ type Known = {
 }
 
 function columnsOf(text: Text, { linkName, gateways, number }: Known): Column<Discovery>[] {
-  const count = (name: 'found' | 'created' | 'updated' | 'gone' | 'errors', header: string): Column<Discovery> => ({
+  const count = (name: Count, header: string, width: number): Column<Discovery> => ({
     id: name,
     header,
-    width: 102,
+    width,
     isNumber: true,
     cell: (row) => number(row[name]),
   })
@@ -66,12 +67,12 @@ function columnsOf(text: Text, { linkName, gateways, number }: Known): Column<Di
     { id: 'link', header: text.link, width: 130, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
     { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
     { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
-    count('found', text.found),
-    count('created', text.isNew),
-    count('updated', text.changed),
-    count('gone', text.isGone),
-    count('errors', text.errors),
-    { id: 'started', header: text.started, width: 135, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    count('found', text.found, 102),
+    count('created', text.isNew, 76),
+    count('updated', text.changed, 102),
+    count('gone', text.isGone, 80),
+    count('errors', text.errors, 86),
+    { id: 'started', header: text.started, width: 150, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
     {
       id: 'next',
       header: text.next,
