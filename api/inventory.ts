@@ -72,6 +72,9 @@ const accessGroup = Type.String({ minLength: 1, maxLength: 128, description: 'Na
 
 export const propertyTypes = ['text', 'number', 'boolean', 'date', 'url'] as const
 
+const schemaUrl = Type.String({ minLength: 1, maxLength: 512, format: 'uri' })
+const schemaFields = { url: Type.String(), title: Type.String(), builtIn: Type.Boolean() }
+
 export const CustomProperty = closed({
   key: Uuid,
   name: Name,
@@ -389,15 +392,24 @@ export const inventory = contract({
       summary: 'Asset schemas, the built-in ones first',
       access: 'inventory_read_asset_data',
       query: closed(pageQuery),
-      answers: { 200: page(closed({ url: Type.String(), title: Type.String(), builtIn: Type.Boolean() })) },
+      answers: { 200: page(closed(schemaFields)) },
+    },
+    readSchema: {
+      method: 'GET',
+      path: '/schemas/document',
+      summary: 'One asset schema with its document, by its URL',
+      access: 'inventory_read_asset_data',
+      query: closed({ url: schemaUrl }),
+      answers: { 200: data(closed({ ...schemaFields, schema: Document })) },
+      errors: ['not_found'],
     },
     createSchema: {
       method: 'POST',
       path: '/schemas',
       summary: 'Add an asset schema (JSON Schema 2019-09 or 2020-12); nothing is ever fetched from its URL',
       access: 'glb_schema_write',
-      body: data(closed({ url: Type.String({ minLength: 1, maxLength: 512, format: 'uri' }), schema: Document })),
-      answers: { 201: data(closed({ url: Type.String(), title: Type.String(), builtIn: Type.Boolean() })) },
+      body: data(closed({ url: schemaUrl, schema: Document })),
+      answers: { 201: data(closed(schemaFields)) },
       errors: ['already_exists', 'invalid_schema', 'built_in'],
     },
   },

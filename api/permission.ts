@@ -72,6 +72,9 @@ export const builtInRoles = {
   },
 } as const satisfies Record<string, BuiltInRole>
 
+/** The access group every tenant has: where things are that nobody put anywhere else. */
+export const defaultAccessGroup = 'default'
+
 export type BuiltInRoleName = keyof typeof builtInRoles
 
 export function isPermission(name: string): name is Permission {

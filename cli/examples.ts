@@ -99,6 +99,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'properties rename': ["properties rename 'Cost centre' 'Cost center'"],
   schemas: ['schemas list', 'schemas add https://example.com/pump.json pump.schema.json'],
   'schemas list': ['schemas list'],
+  'schemas show': ['schemas show https://example.com/pump.json'],
   'schemas add': ['schemas add https://example.com/pump.json pump.schema.json'],
   plant: ['plant generate --assets 5000'],
 

@@ -50,11 +50,18 @@ export const places: readonly Place[] = [
   { name: 'jobs', path: () => '/jobs' },
   { name: 'job', path: ({ jobId }) => `/jobs/${jobId}` },
   { name: 'credentials', path: () => '/credentials' },
+  { name: 'credentials-schemas', path: () => '/credentials?view=schemas' },
+  { name: 'credentials-templates', path: () => '/credentials?view=templates' },
   { name: 'workflows', path: () => '/workflows' },
   { name: 'events', path: () => '/events' },
   { name: 'access', path: () => '/access' },
+  ...['programs', 'roles', 'groups', 'grants', 'why'].map((view) => ({
+    name: `access-${view}`,
+    path: () => `/access?view=${view}`,
+  })),
   { name: 'audit', path: () => '/audit' },
   { name: 'model', path: () => '/model' },
+  { name: 'model-schemas', path: () => '/model?view=schemas' },
   { name: 'account', path: () => '/account' },
   { name: 'command-palette', path: () => '/account', prepare: (page) => page.keyboard.press('Control+k') },
 ]

@@ -60,10 +60,14 @@ describe('a plant on the screen', () => {
     await assertAxeClean(page, 'first steps')
     await page.getByRole('button', { name: /Scan with/ }).click({ timeout: scanMs })
     await page.getByRole('link', { name: 'Open the inbox' }).click({ timeout: scanMs })
-    await rows(page).first().waitFor()
-    await page.getByRole('checkbox', { name: 'Select all' }).check()
-    const all = page.getByRole('button', { name: /Select all \d+/ })
-    if (await all.isVisible()) await all.click()
+    // Rows that are still on their way have no box yet.
+    await rows(page).first().getByRole('checkbox').waitFor()
+    await page.getByRole('checkbox', { name: 'Select all' }).click()
+    const isAll = page.getByRole('checkbox', { name: 'Select all', checked: true })
+    const others = page.getByRole('button', { name: /Select all \d+/ })
+    await isAll.or(others).first().waitFor()
+    if (await others.isVisible()) await others.click()
+    await isAll.waitFor()
     await page.getByRole('button', { name: 'Onboard' }).click()
     await page.getByText('Everything is decided').waitFor({ timeout: scanMs })
     const { meta } = await caller.inventory.listAssets({

@@ -72,11 +72,29 @@ describe('a shop floor from the console', () => {
     await page.getByText('finished').first().waitFor(patience)
     await page.getByRole('tab', { name: /^New [1-9]/ }).waitFor()
     await page.getByRole('tab', { name: /^Errors [1-9]/ }).click()
-    await page
-      .getByText(/protected|credentials/i)
-      .first()
-      .waitFor()
     await assertAxeClean(page, 'a scan')
+  })
+
+  test('its errors are walked by keys; a dialog tells one in full, and Escape gives the row back', async () => {
+    await page.getByRole('heading', { level: 1, name: 'Scan: Plant' }).waitFor()
+    const rows = page.getByRole('grid', { name: 'Errors' }).getByRole('row')
+    await rows.nth(1).focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page
+      .getByRole('dialog')
+      .getByText(/protected|credentials/i)
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-rowindex')), '3')
+  })
+
+  test('what a scan was asked for is changed for its next runs', async () => {
+    await button('Change').last().click()
+    await page.getByLabel('protected_percent').fill('25')
+    await button('Save').click()
+    await page.getByText('protected_percent').locator('..').getByText('25').waitFor()
   })
 
   test('with credentials for their addresses, protected devices are found; their secret is shown nowhere', async () => {
@@ -95,7 +113,7 @@ describe('a shop floor from the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Reading' }).waitFor()
     const credential = new URL(page.url()).pathname.replace('/console', '')
     const { data: scans } = await (await callerOf(platform)).discovery.listDiscoveries({ query: {} })
-    await go(`/discovery/scans/${scans[0]?.jobId}`, /plant/)
+    await go(`/discovery/scans/${scans[0]?.jobId}`, 'Scan: Plant')
     await button('Run again').click()
     await page.getByRole('tab', { name: 'Errors 0' }).waitFor(patience)
     await page.getByText('finished').first().waitFor(patience)
@@ -122,8 +140,6 @@ describe('a shop floor from the console', () => {
     await page.getByRole('row').nth(1).click()
     await page.getByRole('img', { name: /The workflow discovery/ }).waitFor()
     await assertAxeClean(page, 'a job')
-    await go('/workflows', 'Workflows')
-    await page.getByRole('img', { name: /The workflow/ }).waitFor()
     await go('/events?type=credentials', 'Events')
     await button('Show what happened before').click()
     await page
@@ -136,6 +152,22 @@ describe('a shop floor from the console', () => {
     await page.getByRole('gridcell', { name: 'credentials.deliver' }).first().waitFor()
     await button('Check the chain').click()
     await page.getByText('The chain is whole').waitFor(patience)
+  })
+
+  test('a workflow that comes with the product stays; one of one’s own has jobs that are started by hand', async () => {
+    await go('/workflows', 'Workflows')
+    await page.getByText('built in: it stays').waitFor()
+    assert.equal(await button('Delete').count(), 0)
+    await button('Add a workflow').click()
+    await button('Store it').click()
+    await page.getByRole('heading', { level: 2, name: 'my.workflow' }).waitFor()
+    await go('/jobs?type=my.workflow', 'Jobs')
+    await page.getByText('No job fits').waitFor()
+    await button('Start a job').click()
+    await assertAxeClean(page, 'a new job')
+    await page.getByRole('dialog').getByRole('button', { name: 'Start a job' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Job: my.workflow' }).waitFor()
+    await page.getByRole('link', { name: 'Hall 3' }).waitFor()
   })
 
   test('another tenant, side by side, sees none of it', async () => {

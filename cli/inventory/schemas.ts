@@ -19,6 +19,12 @@ export function addCommands(schemas: Command, terminal: Terminal): void {
   )
 
   online(
+    schemas.command('show').description('one asset schema with its document').argument('<url>'),
+    terminal,
+    async ({ api, output }, url: string) => output.show(await api(inventory).readSchema({ query: { url } })),
+  )
+
+  online(
     schemas
       .command('add')
       .description('add a JSON Schema of your own; nothing is ever fetched from its URL')

@@ -1,3 +1,4 @@
+import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import type { MigrationSource } from '../database/migrations.ts'
@@ -12,9 +13,6 @@ export const tenantsMigrations: MigrationSource = {
   module: 'tenants',
   folder: new URL('./migrations/', import.meta.url),
 }
-
-/** The access group every tenant has: where things are that nobody put anywhere else. */
-export const defaultAccessGroup = 'default'
 
 const namePattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 

@@ -1,4 +1,5 @@
 import type { authorization } from '@millwright/api/authorization.ts'
+import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Rights } from '../../platform/access/rights.ts'
 import * as store from '../../platform/access/store.ts'
@@ -7,7 +8,6 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { defaultAccessGroup } from '../../platform/tenants/tenants.ts'
 import { isVisible, showAccessGroup, visibleGroups } from './access-group.ts'
 import { page, pagingOf } from './paging.ts'
 

@@ -33,8 +33,8 @@ export function isBuiltInUrl(url: string): boolean {
 }
 
 /** The schemas that every tenant has. */
-export const builtInSchemas: readonly { url: string; title: string }[] = [
-  { url: baseSchemaUrl, title: String(assetSchema.title) },
+export const builtInSchemas: readonly { url: string; title: string; schema: JsonSchema }[] = [
+  { url: baseSchemaUrl, title: String(assetSchema.title), schema: assetSchema },
 ]
 
 /** How many schemas of tenants are kept ready. */

@@ -7,17 +7,27 @@ import { builtInSchemas, checkSchema, isBuiltInUrl } from './schema.ts'
 import * as store from './schema-store.ts'
 import type { Desk } from './service.ts'
 
-export function schemaHandlers({ database }: Desk): Pick<Handlers<typeof inventory>, 'listSchemas' | 'createSchema'> {
+type Names = 'listSchemas' | 'readSchema' | 'createSchema'
+
+export function schemaHandlers({ database }: Desk): Pick<Handlers<typeof inventory>, Names> {
   return {
     async listSchemas({ query: { limit = 50, offset = 0 } }, caller) {
       const own = builtInSchemas.slice(offset, offset + limit)
       const place = { limit: limit - own.length, offset: Math.max(0, offset - builtInSchemas.length) }
       const { rows, total } = await database.read(caller, (handle) => store.listSchemas(handle, place))
       const data = [
-        ...own.map((schema) => ({ ...schema, builtIn: true })),
+        ...own.map(({ url, title }) => ({ url, title, builtIn: true })),
         ...rows.map((schema) => ({ ...schema, builtIn: false })),
       ]
       return { data, meta: { totalElements: builtInSchemas.length + total, elements: data.length, offset } }
+    },
+
+    async readSchema({ query: { url } }, caller) {
+      const builtIn = builtInSchemas.find((schema) => schema.url === url)
+      if (builtIn !== undefined) return { data: { ...builtIn, builtIn: true } }
+      const own = await database.read(caller, (handle) => store.findSchema(handle, url))
+      if (own === undefined) throw new Problem('not_found', `There is no schema ${url}`)
+      return { data: { ...own, builtIn: false } }
     },
 
     async createSchema({ body: { data } }, caller) {

@@ -284,6 +284,8 @@ describe('the specification', () => {
       const url = `https://plant.example/schemas/${v7()}`
       const schema = { type: 'object', properties: { name: { maxLength: 5 } }, required: ['name'] }
       await admin.inventory.createSchema({ body: { data: { url, schema } } })
+      const { data: kept } = await admin.inventory.readSchema({ query: { url } })
+      assert.deepEqual(kept, { url, title: url, builtIn: false, schema })
       const own = { functional_object_schema_url: url, name: 'short' }
       const value = v7()
       const create = (more: object) =>

@@ -1,3 +1,4 @@
+import { type BuiltInWorkflowName, builtInWorkflowNames } from '@millwright/api/built-in-workflows.ts'
 import type { Transition, Workflow } from '@millwright/api/workflows.ts'
 import { completed } from './workflow.ts'
 
@@ -15,7 +16,7 @@ const groups = [
 ]
 
 /** Something a gateway is asked to do, and may be asked to leave. */
-function errand(name: string, description: string): Workflow {
+function errand(name: BuiltInWorkflowName, description: string): Workflow {
   return {
     name,
     description,
@@ -91,13 +92,15 @@ const artefactUpdate: Workflow = {
   ],
 }
 
-const all: readonly Workflow[] = [
-  artefactUpdate,
-  errand('device-info', 'Questions to a device, asked by its gateway'),
-  errand('discovery', 'A search for devices with one link of a gateway'),
-  errand('link-inventory', 'Which links a gateway has, asked for out of turn'),
-  remoteAccess,
-].map(completed)
+const all: Readonly<Record<BuiltInWorkflowName, Workflow>> = {
+  'artefact-update': artefactUpdate,
+  'device-info': errand('device-info', 'Questions to a device, asked by its gateway'),
+  discovery: errand('discovery', 'A search for devices with one link of a gateway'),
+  'link-inventory': errand('link-inventory', 'Which links a gateway has, asked for out of turn'),
+  'remote-access': remoteAccess,
+}
 
 /** By name, in the order of their names. */
-export const builtInWorkflows: ReadonlyMap<string, Workflow> = new Map(all.map((workflow) => [workflow.name, workflow]))
+export const builtInWorkflows: ReadonlyMap<string, Workflow> = new Map(
+  builtInWorkflowNames.map((name) => [name, completed(all[name])]),
+)

@@ -14,6 +14,15 @@ export type AreaRoute = {
   load: () => Promise<ComponentType>
 }
 
+/** A view or an action of an area, to be found by its name. */
+export type AreaCommand = {
+  title: Title
+  /** What the area's own page shows or opens with this in its address. */
+  search: Readonly<Record<string, string>>
+  /** Offered to who holds it; to everybody in the area unless given. */
+  permission?: Permission
+}
+
 /**
  * A part of the console: pages about one thing. To add one, write `pages/<id>/area.ts` with an `area` and list it in
  * `app/areas.ts`; navigation, routes, command palette and the explanation of a missing permission derive from it.
@@ -31,4 +40,6 @@ export type Area = {
   /** One of these is enough to be offered the area; empty for everybody. */
   permissions: readonly Permission[]
   routes: readonly AreaRoute[]
+  /** What the command palette finds besides the area itself. */
+  commands?: readonly AreaCommand[]
 }

@@ -1,32 +1,38 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, useDeferredValue, useId, useState } from 'react'
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useState } from 'react'
 import { Dialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
-import { areas } from './areas.ts'
-import { useLanguage, useText } from './language-context.tsx'
+import { type Command, fitting } from './command.ts'
+import { useCommands } from './commands.ts'
+import { useText } from './language-context.tsx'
 import { appMessages } from './messages.ts'
 import { useOperationQuery } from './queries.ts'
-import type { Theme } from './theme.ts'
-import { useRights, useVisit } from './visit.tsx'
-
-type Command = { id: string; label: string; hint: string; icon?: string; run: () => void }
+import { useRights } from './visit.tsx'
 
 const shownAssets = 6
 const fewestLetters = 2
 
-/** Jump anywhere by typing: pages, and assets by name. */
+/** Jump anywhere by typing: pages, their views and actions, and assets by name. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const text = useText(appMessages)
   const listId = useId()
   const [typed, setTyped] = useState('')
   const [chosen, setChosen] = useState(0)
-  const commands = useCommands(typed, onClose)
+  const commands = [...fitting(useCommands(), typed), ...useAssetsNamed(typed)]
   const active = commands[Math.min(chosen, commands.length - 1)]
+  const activeId = active && `${listId}-${active.id}`
+  useEffect(() => {
+    if (activeId !== undefined) document.getElementById(activeId)?.scrollIntoView({ block: 'nearest' })
+  }, [activeId])
+  const run = (command: Command) => {
+    onClose()
+    command.run()
+  }
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) setChosen((chosen + step + commands.length) % Math.max(1, commands.length))
-    else if (event.key === 'Enter') active?.run()
+    else if (event.key === 'Enter' && active !== undefined) run(active)
     else return
     event.preventDefault()
   }
@@ -39,7 +45,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
         aria-label={text.commandHint}
         aria-expanded="true"
         aria-controls={listId}
-        aria-activedescendant={active === undefined ? undefined : `${listId}-${active.id}`}
+        aria-activedescendant={activeId}
         placeholder={text.commandHint}
         value={typed}
         onChange={({ target }) => {
@@ -58,7 +64,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
             className="palette-item"
             role="option"
             aria-selected={command === active}
-            onClick={command.run}
+            onClick={() => run(command)}
           >
             {command.icon !== undefined && <Icon name={command.icon} size={16} />}
             <span className="palette-label">{command.label}</span>
@@ -71,63 +77,11 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   )
 }
 
-function useCommands(typed: string, onClose: () => void): Command[] {
+/** Assets that have the words, for who may read some. */
+function useAssetsNamed(typed: string): Command[] {
   const text = useText(appMessages)
-  const language = useLanguage()
-  const rights = useRights()
-  const navigate = useNavigate()
-  const found = useAssetsNamed(typed)
-  const go =
-    (to: string, search: Record<string, string> = {}) =>
-    () => {
-      onClose()
-      navigate({ to, search: search as never })
-    }
-  const words = typed.trim().toLowerCase()
-  const pages = areas
-    .filter(({ permissions }) => permissions.length === 0 || rights.mayAny(permissions))
-    .filter(({ title, description }) => `${title[language]} ${description[language]}`.toLowerCase().includes(words))
-    .map(({ id, title, description, icon, path }) => ({
-      id,
-      label: title[language],
-      hint: description[language],
-      icon,
-      run: go(path),
-    }))
-  const assets = found.map(({ id, name }) => ({
-    id: `asset-${id}`,
-    label: name ?? id,
-    hint: text.assetsFound,
-    run: go(`/assets/${id}`),
-  }))
-  return [...pages, ...useActions(words, { go, onClose }), ...assets]
-}
-
-type Ways = { go: (to: string, search?: Record<string, string>) => () => void; onClose: () => void }
-
-/** What can be done from anywhere. */
-function useActions(words: string, { go, onClose }: Ways): Command[] {
-  const text = useText(appMessages)
-  const { rights, preferences, signOut } = useVisit()
-  const choose = (theme: Theme) => () => {
-    onClose()
-    preferences.set('theme', theme)
-  }
-  const actions = [
-    ...(rights.may('glb_discovery_run')
-      ? [{ id: 'scan', label: text.startScan, run: go('/discovery', { scan: 'any' }) }]
-      : []),
-    { id: 'light', label: `${text.theme}: ${text.themeLight}`, run: choose('light') },
-    { id: 'dark', label: `${text.theme}: ${text.themeDark}`, run: choose('dark') },
-    { id: 'sign-out', label: text.signOut, run: () => signOut() },
-  ]
-  return actions
-    .filter(({ label }) => label.toLowerCase().includes(words))
-    .map((action) => ({ ...action, hint: text.actions }))
-}
-
-function useAssetsNamed(typed: string): { id: string; name?: string }[] {
   const query = useOperationQuery()
+  const navigate = useNavigate()
   const mayRead = useRights().may('inventory_read_asset_data')
   const words = useDeferredValue(typed.trim())
   const { data } = useQuery({
@@ -136,5 +90,11 @@ function useAssetsNamed(typed: string): { id: string; name?: string }[] {
     }),
     enabled: mayRead && words.length >= fewestLetters,
   })
-  return words.length < fewestLetters ? [] : ((data?.data ?? []) as { id: string; name?: string }[])
+  if (words.length < fewestLetters) return []
+  return ((data?.data ?? []) as { id: string; name?: string }[]).map(({ id, name }) => ({
+    id: `asset-${id}`,
+    label: name ?? id,
+    hint: text.assetsFound,
+    run: () => navigate({ to: `/assets/${id}` }),
+  }))
 }

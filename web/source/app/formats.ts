@@ -6,6 +6,8 @@ export type Formats = {
   percent(share: number): string
   date(timestamp: string): string
   dateTime(timestamp: string): string
+  /** To the second. */
+  exact(timestamp: string): string
   /** `3 minutes ago`, `in 2 hours`. */
   relative(timestamp: string, now?: number): string
   duration(ms: number): string
@@ -34,6 +36,7 @@ function make(locale: string): Formats {
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
   const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+  const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
   const bytes = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   return {
@@ -41,6 +44,7 @@ function make(locale: string): Formats {
     percent: (share) => percent.format(share),
     date: (timestamp) => date.format(new Date(timestamp)),
     dateTime: (timestamp) => dateTime.format(new Date(timestamp)),
+    exact: (timestamp) => exact.format(new Date(timestamp)),
     relative(timestamp, now = Date.now()) {
       const seconds = (Date.parse(timestamp) - now) / 1000
       const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1]

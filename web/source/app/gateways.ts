@@ -8,6 +8,9 @@ type Options = {
   againAfterMs?: number
 }
 
+/** How often a page that shows how gateways are looks again. */
+export const statesEveryMs = 30_000
+
 /** The gateways of the tenant, and how they are. */
 export function useGateways({ isAsked = true, againAfterMs }: Options = {}) {
   const query = useOperationQuery()

@@ -3,6 +3,9 @@
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
 
+/** Each in its own words: who looks for theirs may not read another. */
+export const languageNames: Readonly<Record<Language, string>> = { en: 'English', de: 'Deutsch' }
+
 /** A text, or how one is made from what is told. */
 export type Message = string | ((...given: never[]) => string)
 export type Catalogue = Readonly<Record<string, Message>>

@@ -3,14 +3,14 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 /** What a page shows, kept in its address: it can be sent to somebody, and the way back leads back. */
 export function useSearchState<Names extends string>(): [
   Partial<Record<Names, string>>,
-  (change: Partial<Record<Names, string | undefined>>) => void,
+  (change: Partial<Record<Names, string | undefined>>) => Promise<void>,
 ] {
   const search = useSearch({ strict: false }) as Partial<Record<Names, unknown>>
   const navigate = useNavigate()
   const texts = Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]))
   const change = (changed: Partial<Record<Names, string | undefined>>) => {
     const next = Object.entries({ ...texts, ...changed }).filter(([, value]) => value !== undefined && value !== '')
-    navigate({ to: '.', search: Object.fromEntries(next), replace: true })
+    return navigate({ to: '.', search: Object.fromEntries(next), replace: true })
   }
   return [texts as Partial<Record<Names, string>>, change]
 }

@@ -8,7 +8,7 @@ import { useShortcut } from '../components/shortcut.ts'
 import { type Area, navigationGroups } from './area.ts'
 import { areas } from './areas.ts'
 import { CommandPalette } from './command-palette.tsx'
-import { languages } from './language.ts'
+import { languageNames, languages } from './language.ts'
 import { useLanguage, useText } from './language-context.tsx'
 import { LiveMark } from './live-mark.tsx'
 import { appMessages } from './messages.ts'
@@ -16,8 +16,6 @@ import { usePreference } from './preferences.ts'
 import { basePath } from './router-path.ts'
 import { type Theme, themes } from './theme.ts'
 import { useVisit } from './visit.tsx'
-
-const languageNames = { en: 'English', de: 'Deutsch' }
 
 /** The frame around every page: header, navigation, command palette. */
 export function Shell() {

@@ -1,12 +1,12 @@
 import { iconClose } from '@siemens/ix-icons/icons'
 import { IxIconButton } from '@siemens/ix-react'
-import { type MouseEvent, type ReactNode, useEffect, useId, useRef } from 'react'
+import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { useText } from '../app/language-context.tsx'
 import { componentMessages } from './messages.ts'
 
 type Given = {
   title: string
-  onClose: () => void
+  onClose: () => unknown
   children: ReactNode
   /** Buttons at the bottom. */
   actions?: ReactNode
@@ -15,12 +15,13 @@ type Given = {
   isPalette?: boolean
 }
 
-/** Something that wants an answer before one goes on. Escape and a click beside it close it. */
+/** Something that wants an answer before one goes on. Escape and a click beside it close it, and what opened it has the focus again. */
 export function Dialog({ title, onClose, children, actions, isWide, isPalette }: Given) {
   const text = useText(componentMessages)
   const dialog = useRef<HTMLDialogElement>(null)
   const titleId = useId()
-  useEffect(() => {
+  // Closed while it is still in the page: only then the browser gives the focus back to what opened it.
+  useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
     return () => shown?.close()

@@ -54,7 +54,6 @@ type TextGiven = Common & {
 }
 
 export function TextField({ value, onChange, type = 'text', ref, isCode, suggestions, ...given }: TextGiven) {
-  const listId = useId()
   const { autoComplete = 'off', placeholder, maxLength, isRequired, isDisabled } = given
   return (
     <Field {...given}>
@@ -63,10 +62,10 @@ export function TextField({ value, onChange, type = 'text', ref, isCode, suggest
           <input
             ref={ref}
             id={id}
+            list={suggestions && `${id}-list`}
             className={isCode ? 'input code' : 'input'}
             type={type}
             value={value}
-            list={suggestions && listId}
             autoComplete={autoComplete}
             placeholder={placeholder}
             maxLength={maxLength}
@@ -78,7 +77,7 @@ export function TextField({ value, onChange, type = 'text', ref, isCode, suggest
             onChange={({ target }) => onChange(target.value)}
           />
           {suggestions !== undefined && (
-            <datalist id={listId}>
+            <datalist id={`${id}-list`}>
               {suggestions.map((choice) => (
                 <option key={choice.value} value={choice.value} label={choice.label} />
               ))}

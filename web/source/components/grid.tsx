@@ -27,7 +27,10 @@ export function Grid<Row>(given: GridGiven<Row>) {
   useLayoutEffect(() => {
     const watched = scroller.current
     if (watched === null) return
-    const observer = new ResizeObserver(() => setViewportHeight(Math.max(rowHeight, watched.clientHeight - headHeight)))
+    const observer = new ResizeObserver(() => {
+      setViewportHeight(Math.max(rowHeight, watched.clientHeight - headHeight))
+      watched.style.setProperty('--grid-bar', `${watched.offsetHeight - watched.clientHeight}px`)
+    })
     observer.observe(watched)
     return () => observer.disconnect()
   }, [])
@@ -70,6 +73,7 @@ export function Grid<Row>(given: GridGiven<Row>) {
     <div
       className={isTall ? 'grid grid-tall' : 'grid'}
       ref={scroller}
+      style={{ '--grid-rows': `${headHeight + scrolledHeight(extent)}px` } as React.CSSProperties}
       onScroll={({ currentTarget }) => {
         const { scrollTop } = currentTarget
         seenTop.current = scrollTop

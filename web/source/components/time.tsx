@@ -1,17 +1,42 @@
+import { useEffect, useReducer } from 'react'
 import { useFormats, useText } from '../app/language-context.tsx'
 import { componentMessages } from './messages.ts'
 
-type Given = { at: string | null | undefined; isRelative?: boolean; isDate?: boolean }
+type Given = {
+  at: string | null | undefined
+  isRelative?: boolean
+  isDate?: boolean
+  /** To the second, for lists of what happened. */
+  isExact?: boolean
+}
 
 /** A moment as people write it; the exact one on hovering. */
-export function Time({ at, isRelative, isDate }: Given) {
+export function Time({ at, isRelative, isDate, isExact }: Given) {
   const text = useText(componentMessages)
   const formats = useFormats()
   if (at === null || at === undefined) return <span className="quiet">{text.never}</span>
-  const shown = isRelative ? formats.relative(at) : isDate ? formats.date(at) : formats.dateTime(at)
+  if (isRelative) return <Ago at={at} />
+  const shown = isDate ? formats.date(at) : isExact ? formats.exact(at) : formats.dateTime(at)
   return (
-    <time dateTime={at} title={isRelative ? formats.dateTime(at) : at}>
+    <time dateTime={at} title={at}>
       {shown}
+    </time>
+  )
+}
+
+const renewEveryMs = 10_000
+
+/** How long ago it is, which changes while one looks at it. */
+function Ago({ at }: { at: string }) {
+  const formats = useFormats()
+  const [, renew] = useReducer((times: number) => times + 1, 0)
+  useEffect(() => {
+    const timer = setInterval(renew, renewEveryMs)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <time dateTime={at} title={formats.exact(at)}>
+      {formats.relative(at)}
     </time>
   )
 }

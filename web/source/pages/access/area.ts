@@ -17,4 +17,17 @@ export const area: Area = {
     { path: 'people/$id', load: async () => (await import('./person-page.tsx')).PersonPage },
     { path: 'programs/$id', load: async () => (await import('./program-page.tsx')).ProgramPage },
   ],
+  commands: [
+    { title: { en: 'People', de: 'Personen' }, search: { view: 'people' } },
+    { title: { en: 'Programs', de: 'Programme' }, search: { view: 'programs' } },
+    { title: { en: 'Roles', de: 'Rollen' }, search: { view: 'roles' } },
+    { title: { en: 'Access groups', de: 'Zugriffsgruppen' }, search: { view: 'groups' } },
+    { title: { en: 'Grants', de: 'Zuweisungen' }, search: { view: 'grants' } },
+    { title: { en: 'Why may they?', de: 'Warum darf jemand?' }, search: { view: 'why' } },
+    { title: { en: 'Add a person', de: 'Person hinzufügen' }, search: { view: 'people', add: 'yes' } },
+    { title: { en: 'Add a program', de: 'Programm hinzufügen' }, search: { view: 'programs', add: 'yes' } },
+    { title: { en: 'Add a role', de: 'Rolle hinzufügen' }, search: { view: 'roles', add: 'yes' } },
+    { title: { en: 'Add an access group', de: 'Zugriffsgruppe hinzufügen' }, search: { view: 'groups', add: 'yes' } },
+    { title: { en: 'Give a role', de: 'Rolle geben' }, search: { view: 'grants', add: 'yes' } },
+  ],
 }

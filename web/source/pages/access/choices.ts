@@ -1,34 +1,54 @@
+import type { Role } from '@millwright/api/authorization.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import { useQuery } from '@tanstack/react-query'
-import { useText } from '../../app/language-context.tsx'
+import { useLanguage, useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
 import type { Choice } from '../../components/fields.tsx'
 import { accessMessages } from './messages.ts'
+import { permissionTitle, roleTitle } from './titles.ts'
 
 const asked = { query: { limit: 100 } }
 
-export function useRoleChoices(): Choice[] {
+/** All roles, with what they are for in the language of the person. */
+export function useRoles(): readonly Role[] {
+  const language = useLanguage()
   const query = useOperationQuery()
   const { data } = useQuery(query(['authorization', 'listRoles'], asked, { live: ['authorization.role'] }))
-  return data?.data.map(({ name, title }) => ({ value: name, label: `${name} – ${title}` })) ?? []
+  return data?.data.map((role) => ({ ...role, title: roleTitle(role, language) })) ?? []
 }
 
-/** Everybody that a role can be given to: people first. */
+/** The roles that can be given to somebody; gateways get theirs when they come in. */
+export function useRoleChoices(): Choice[] {
+  return useRoles()
+    .filter(({ name }) => name !== 'gateway')
+    .map(({ name, title }) => ({ value: name, label: `${name} – ${title}` }))
+}
+
+/** Somebody that a role can be given to. */
+export type Principal = { id: string; name: string; kind: 'person' | 'program'; disabled: boolean }
+
+/** People first. */
+export function usePrincipals(): readonly Principal[] {
+  const query = useOperationQuery()
+  const people = useQuery(query(['identity', 'listUsers'], asked, { live: ['identity.user'] }))
+  const programs = useQuery(query(['identity', 'listServerUsers'], asked, { live: ['identity.server-user'] }))
+  return [
+    ...(people.data?.data.map(({ id, name, disabled }) => ({ id, name, disabled, kind: 'person' as const })) ?? []),
+    ...(programs.data?.data.map(({ id, name, disabled }) => ({ id, name, disabled, kind: 'program' as const })) ?? []),
+  ]
+}
+
 export function usePrincipalChoices(): Choice[] {
   const text = useText(accessMessages)
-  const query = useOperationQuery()
-  const people = useQuery(query(['identity', 'listUsers'], asked))
-  const programs = useQuery(query(['identity', 'listServerUsers'], asked))
-  return [
-    ...(people.data?.data.map(({ id, name }) => ({ value: id, label: `${name} (${text.person})` })) ?? []),
-    ...(programs.data?.data.map(({ id, name }) => ({ value: id, label: `${name} (${text.program})` })) ?? []),
-  ]
+  return usePrincipals().map(({ id, name, kind }) => ({ value: id, label: `${name} (${text[kind]})` }))
 }
 
 export type KnownPermission = { name: Permission; title: string; scope: 'global' | 'access-group' }
 
+/** All permissions, with what they are for in the language of the person. */
 export function usePermissions(): readonly KnownPermission[] {
+  const language = useLanguage()
   const query = useOperationQuery()
   const { data } = useQuery(query(['authorization', 'listPermissions'], {}))
-  return data?.data ?? []
+  return data?.data.map((permission) => ({ ...permission, title: permissionTitle(permission, language) })) ?? []
 }

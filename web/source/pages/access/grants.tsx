@@ -1,8 +1,8 @@
 import type { Grant } from '@millwright/api/authorization.ts'
 import { iconUserManagement } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useState } from 'react'
 import { useGroupNames } from '../../app/access-groups.ts'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { useSearchState } from '../../app/search.ts'
@@ -24,7 +24,7 @@ export function Grants() {
   const roles = useRoleChoices()
   const groups = useGroupNames()
   const [search, setSearch] = useSearchState<'role' | 'group'>()
-  const [isGiving, setGiving] = useState(false)
+  const [isGiving, setGiving] = useAdding()
   const filters = {
     ...(search.role && { role: search.role }),
     ...(search.group && { accessGroup: search.group }),
@@ -39,14 +39,17 @@ export function Grants() {
           isLabelUnseen
           value={search.role ?? ''}
           onChange={(role) => setSearch({ role })}
-          choices={[{ value: '', label: text.roles }, ...roles]}
+          choices={[{ value: '', label: text.anyRole }, ...roles]}
         />
         <SelectField
           label={text.where}
           isLabelUnseen
           value={search.group ?? ''}
           onChange={(group) => setSearch({ group })}
-          choices={[{ value: '', label: text.groups }, ...[...groups].map(([value, label]) => ({ value, label }))]}
+          choices={[
+            { value: '', label: text.anyAccessGroup },
+            ...[...groups].map(([value, label]) => ({ value, label })),
+          ]}
         />
       </Toolbar>
       <PagedTable
@@ -65,7 +68,7 @@ type Text = (typeof accessMessages)['en']
 
 function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Grant>[] {
   return [
-    { id: 'who', header: text.who, width: 260, cell: ({ principalName }) => principalName },
+    { id: 'who', header: text.who, width: 260, cell: ({ principalName }) => withoutId(principalName) },
     { id: 'role', header: text.role, width: 200, cell: ({ role }) => role },
     {
       id: 'where',
@@ -74,6 +77,17 @@ function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Gran
       cell: ({ accessGroup }) => (accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)),
     },
     { id: 'since', header: text.since, width: 180, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
-    { id: 'revoke', header: text.revoke, width: 120, cell: (grant) => <RevokeButton grant={grant} /> },
+    // A gateway holds its role as long as it is in: it is revoked where gateways are.
+    {
+      id: 'revoke',
+      header: text.revoke,
+      width: 120,
+      cell: (grant) => grant.role !== 'gateway' && <RevokeButton grant={grant} />,
+    },
   ]
+}
+
+/** Names of gateways are made unique by their id, which nobody reads here. */
+function withoutId(name: string): string {
+  return name.replace(/ \([0-9a-f-]{36}\)$/, '')
 }

@@ -1,7 +1,9 @@
 import type { AccessGroup } from '@millwright/api/authorization.ts'
+import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
@@ -21,12 +23,13 @@ import { accessMessages } from './messages.ts'
 export function Groups() {
   const text = useText(accessMessages)
   const formats = useFormats()
-  const [edited, setEdited] = useState<AccessGroup | 'new'>()
+  const [edited, setEdited] = useState<AccessGroup>()
+  const [isAdding, setAdding] = useAdding()
   const paged = usePaged(['authorization', 'listAccessGroups'], {}, { live: ['authorization.access-group'] })
   return (
     <>
       <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        <IxButton onClick={() => setEdited('new')}>{text.addGroup}</IxButton>
+        <IxButton onClick={() => setAdding(true)}>{text.addGroup}</IxButton>
       </Toolbar>
       <PagedTable
         label={text.groups}
@@ -36,9 +39,8 @@ export function Groups() {
         onOpen={setEdited}
         empty={null}
       />
-      {edited !== undefined && (
-        <GroupDialog group={edited === 'new' ? undefined : edited} onClose={() => setEdited(undefined)} />
-      )}
+      {isAdding && <GroupDialog onClose={() => setAdding(false)} />}
+      {edited !== undefined && <GroupDialog group={edited} onClose={() => setEdited(undefined)} />}
     </>
   )
 }
@@ -53,11 +55,12 @@ function columnsOf(text: Text): Column<AccessGroup>[] {
   ]
 }
 
-function GroupDialog({ group, onClose }: { group: AccessGroup | undefined; onClose: () => void }) {
+function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => void }) {
   const text = useText(accessMessages)
   const api = useApi()
   const queryClient = useQueryClient()
   const [name, setName] = useState(group?.name ?? '')
+  const [isTold, setTold] = useState(false)
   const renew = async (told: string) => {
     await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
     toldDone(told)
@@ -73,11 +76,22 @@ function GroupDialog({ group, onClose }: { group: AccessGroup | undefined; onClo
     await api.authorization.deleteAccessGroup({ params: { id } })
     await renew(text.removed)
   }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : save()
+  }
+  if (group?.name === defaultAccessGroup) {
+    return (
+      <Dialog title={group.name} onClose={onClose}>
+        <p>{text.groupStays}</p>
+      </Dialog>
+    )
+  }
   return (
     <Dialog title={group?.name ?? text.addGroup} onClose={onClose}>
       <Form
         action={text.save}
-        onSubmit={() => (name.trim() === '' ? false : save())}
+        onSubmit={submit}
         others={
           group !== undefined && (
             <ConfirmButton action={text.remove} title={text.removeTitle(group.name)} onConfirm={() => remove(group.id)}>
@@ -86,7 +100,13 @@ function GroupDialog({ group, onClose }: { group: AccessGroup | undefined; onClo
           )
         }
       >
-        <TextField label={text.name} isRequired value={name} onChange={setName} />
+        <TextField
+          label={text.name}
+          error={isTold && name.trim() === '' ? text.needed : undefined}
+          isRequired
+          value={name}
+          onChange={setName}
+        />
       </Form>
     </Dialog>
   )

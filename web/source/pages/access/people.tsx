@@ -3,6 +3,7 @@ import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
@@ -22,7 +23,7 @@ export function People() {
   const text = useText(accessMessages)
   const formats = useFormats()
   const navigate = useNavigate()
-  const [isAdding, setAdding] = useState(false)
+  const [isAdding, setAdding] = useAdding()
   const paged = usePaged(['identity', 'listUsers'], {}, { live: ['identity.user'] })
   return (
     <>
@@ -59,7 +60,7 @@ function columnsOf(text: Text): Column<User>[] {
   ]
 }
 
-function NewPerson({ onClose }: { onClose: () => void }) {
+function NewPerson({ onClose }: { onClose: () => Promise<void> }) {
   const text = useText(accessMessages)
   const api = useApi()
   const navigate = useNavigate()
@@ -74,7 +75,7 @@ function NewPerson({ onClose }: { onClose: () => void }) {
     }
     const { data } = await api.identity.createUser({ body })
     await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listUsers') })
-    onClose()
+    await onClose()
     navigate({ to: `/access/people/${data.id}` })
   }
   const submit = () => {

@@ -57,13 +57,13 @@ export function PersonPage() {
   )
 }
 
-function Actions({ person: { id, name, disabled } }: { person: User }) {
+function Actions({ person: { id, name, displayName, disabled } }: { person: User }) {
   const text = useText(accessMessages)
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const [isSetting, setSetting] = useState(false)
-  const change = async (data: { disabled: boolean } | { password: string }) => {
+  const change = async (data: { disabled: boolean } | { password: string } | { displayName: string }) => {
     await api.identity.updateUser({ params: { id }, body: { data } })
     await queryClient.invalidateQueries({ queryKey: keyOf('identity') })
   }
@@ -77,6 +77,8 @@ function Actions({ person: { id, name, disabled } }: { person: User }) {
     <>
       <PrincipalActions
         name={name}
+        renamed={{ label: text.displayName, value: displayName }}
+        onRename={(value) => change({ displayName: value })}
         isDisabled={disabled}
         onDisable={(isDisabled) => change({ disabled: isDisabled })}
         onRemove={remove}
@@ -94,17 +96,23 @@ type PasswordGiven = { onSet: (password: string) => Promise<unknown>; onClose: (
 function PasswordDialog({ onSet, onClose }: PasswordGiven) {
   const text = useText(accessMessages)
   const [password, setPassword] = useState('')
+  const [isTold, setTold] = useState(false)
   const set = async () => {
     await onSet(password)
     toldDone(text.passwordSet)
     onClose()
   }
+  const submit = () => {
+    setTold(true)
+    return password === '' ? false : set()
+  }
   return (
     <Dialog title={text.setPassword} onClose={onClose}>
-      <Form action={text.save} onSubmit={() => (password === '' ? false : set())}>
+      <Form action={text.save} onSubmit={submit}>
         <TextField
           label={text.newPassword}
           hint={text.passwordHint}
+          error={isTold && password === '' ? text.needed : undefined}
           type="password"
           autoComplete="new-password"
           maxLength={256}

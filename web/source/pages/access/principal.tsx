@@ -1,7 +1,13 @@
 import { IxButton } from '@siemens/ix-react'
+import { useState } from 'react'
 import { useText } from '../../app/language-context.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { TextField } from '../../components/fields.tsx'
+import { Form } from '../../components/form.tsx'
+import { ProblemMessage } from '../../components/problem-message.tsx'
 import { StatusChip } from '../../components/status-chip.tsx'
+import { toldDone } from '../../components/toast.ts'
 import { accessMessages } from './messages.ts'
 
 export function ActiveState({ isDisabled }: { isDisabled: boolean }) {
@@ -11,21 +17,30 @@ export function ActiveState({ isDisabled }: { isDisabled: boolean }) {
 
 type Given = {
   name: string
+  /** What is renamed: what a person is shown as, the name of a program. */
+  renamed: { label: string; value: string }
+  onRename: (value: string) => Promise<unknown>
   isDisabled: boolean
   onDisable: (isDisabled: boolean) => Promise<unknown>
   onRemove: () => Promise<unknown>
 }
 
 /** What can be done with a person and with a program alike. */
-export function PrincipalActions({ name, isDisabled, onDisable, onRemove }: Given) {
+export function PrincipalActions({ name, renamed, onRename, isDisabled, onDisable, onRemove }: Given) {
   const text = useText(accessMessages)
+  const [isRenaming, setRenaming] = useState(false)
+  const [failure, setFailure] = useState<unknown>()
+  const enable = () => {
+    setFailure(undefined)
+    onDisable(false).catch(setFailure)
+  }
   return (
     <>
       <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={onRemove}>
         {text.removePrincipal}
       </ConfirmButton>
       {isDisabled ? (
-        <IxButton variant="secondary" onClick={() => onDisable(false)}>
+        <IxButton variant="secondary" onClick={enable}>
           {text.enable}
         </IxButton>
       ) : (
@@ -33,6 +48,41 @@ export function PrincipalActions({ name, isDisabled, onDisable, onRemove }: Give
           {text.disableDetail}
         </ConfirmButton>
       )}
+      <IxButton variant="secondary" onClick={() => setRenaming(true)}>
+        {text.rename}
+      </IxButton>
+      {isRenaming && <RenameDialog {...renamed} onRename={onRename} onClose={() => setRenaming(false)} />}
+      {failure !== undefined && <ProblemMessage failure={failure} onRetry={enable} />}
     </>
+  )
+}
+
+type RenameGiven = Given['renamed'] & Pick<Given, 'onRename'> & { onClose: () => void }
+
+function RenameDialog({ label, value, onRename, onClose }: RenameGiven) {
+  const text = useText(accessMessages)
+  const [typed, setTyped] = useState(value)
+  const [isTold, setTold] = useState(false)
+  const save = async () => {
+    await onRename(typed.trim())
+    toldDone(text.saved)
+    onClose()
+  }
+  const submit = () => {
+    setTold(true)
+    return typed.trim() === '' ? false : save()
+  }
+  return (
+    <Dialog title={text.rename} onClose={onClose}>
+      <Form action={text.save} onSubmit={submit}>
+        <TextField
+          label={label}
+          error={isTold && typed.trim() === '' ? text.needed : undefined}
+          isRequired
+          value={typed}
+          onChange={setTyped}
+        />
+      </Form>
+    </Dialog>
   )
 }

@@ -66,8 +66,8 @@ function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
   const queryClient = useQueryClient()
   const [made, setMade] = useState<Made>()
   const renew = () => queryClient.invalidateQueries({ queryKey: keyOf('identity') })
-  const disable = async (isDisabled: boolean) => {
-    await api.identity.updateServerUser({ params: { id }, body: { data: { disabled: isDisabled } } })
+  const change = async (data: { disabled: boolean } | { name: string }) => {
+    await api.identity.updateServerUser({ params: { id }, body: { data } })
     await renew()
   }
   const remove = async () => {
@@ -82,7 +82,14 @@ function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
   }
   return (
     <>
-      <PrincipalActions name={name} isDisabled={disabled} onDisable={disable} onRemove={remove} />
+      <PrincipalActions
+        name={name}
+        renamed={{ label: text.name, value: name }}
+        onRename={(value) => change({ name: value })}
+        isDisabled={disabled}
+        onDisable={(isDisabled) => change({ disabled: isDisabled })}
+        onRemove={remove}
+      />
       <ConfirmButton action={text.rotate} title={text.rotateTitle(name)} onConfirm={rotate}>
         {text.rotateDetail}
       </ConfirmButton>

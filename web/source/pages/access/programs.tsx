@@ -4,6 +4,7 @@ import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
@@ -25,7 +26,7 @@ export function Programs() {
   const text = useText(accessMessages)
   const formats = useFormats()
   const navigate = useNavigate()
-  const [isAdding, setAdding] = useState(false)
+  const [isAdding, setAdding] = useAdding()
   const [made, setMade] = useState<Made>()
   const paged = usePaged(['identity', 'listServerUsers'], {}, { live: ['identity.server-user'] })
   const seen = () => {

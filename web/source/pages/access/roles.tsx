@@ -3,7 +3,9 @@ import type { Permission } from '@millwright/api/permission.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useFormats, useText } from '../../app/language-context.tsx'
+import { useAdding } from '../../app/adding.ts'
+import type { Language } from '../../app/language.ts'
+import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
 import { useApi } from '../../app/visit.tsx'
@@ -18,36 +20,38 @@ import { toldDone } from '../../components/toast.ts'
 import { Toolbar } from '../../components/toolbar.tsx'
 import { usePermissions } from './choices.ts'
 import { accessMessages } from './messages.ts'
+import { roleTitle } from './titles.ts'
 
 /** Sets of permissions: those that come with the product, and one's own. */
 export function Roles() {
   const text = useText(accessMessages)
   const formats = useFormats()
-  const [edited, setEdited] = useState<Role | 'new'>()
+  const language = useLanguage()
+  const [edited, setEdited] = useState<Role>()
+  const [isAdding, setAdding] = useAdding()
   const paged = usePaged(['authorization', 'listRoles'], {}, { live: ['authorization.role'] })
   return (
     <>
       <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        <IxButton onClick={() => setEdited('new')}>{text.addRole}</IxButton>
+        <IxButton onClick={() => setAdding(true)}>{text.addRole}</IxButton>
       </Toolbar>
       <PagedTable
         label={text.roles}
         paged={paged}
-        columns={columnsOf(text)}
+        columns={columnsOf(text, language)}
         idOf={({ name }) => name}
         onOpen={setEdited}
         empty={null}
       />
-      {edited !== undefined && (
-        <RoleDialog role={edited === 'new' ? undefined : edited} onClose={() => setEdited(undefined)} />
-      )}
+      {isAdding && <RoleDialog onClose={() => setAdding(false)} />}
+      {edited !== undefined && <RoleDialog role={edited} onClose={() => setEdited(undefined)} />}
     </>
   )
 }
 
 type Text = (typeof accessMessages)['en']
 
-function columnsOf(text: Text): Column<Role>[] {
+function columnsOf(text: Text, language: Language): Column<Role>[] {
   return [
     { id: 'name', header: text.role, width: 200, cell: ({ name }) => name },
     {
@@ -56,7 +60,7 @@ function columnsOf(text: Text): Column<Role>[] {
       width: 130,
       cell: ({ builtIn }) => <StatusChip>{builtIn ? text.builtIn : text.own}</StatusChip>,
     },
-    { id: 'title', header: text.roleTitle, width: 360, cell: ({ title }) => title },
+    { id: 'title', header: text.roleTitle, width: 360, cell: (role) => roleTitle(role, language) },
     {
       id: 'permissions',
       header: text.permissions,
@@ -67,14 +71,16 @@ function columnsOf(text: Text): Column<Role>[] {
   ]
 }
 
-function RoleDialog({ role, onClose }: { role: Role | undefined; onClose: () => void }) {
+function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
   const text = useText(accessMessages)
   const api = useApi()
   const queryClient = useQueryClient()
   const [name, setName] = useState(role?.name ?? '')
   const [title, setTitle] = useState(role?.title ?? '')
   const [chosen, setChosen] = useState<readonly Permission[]>(role?.permissions ?? [])
+  const [isTold, setTold] = useState(false)
   const isFixed = role?.builtIn === true
+  const language = useLanguage()
   const renew = async (told: string) => {
     await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
     toldDone(told)
@@ -90,18 +96,22 @@ function RoleDialog({ role, onClose }: { role: Role | undefined; onClose: () => 
     await api.authorization.deleteRole({ params: { name: removed } })
     await renew(text.removed)
   }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : save()
+  }
   const permissions = <PermissionFields chosen={chosen} isFixed={isFixed} onChange={setChosen} />
   return (
     <Dialog title={role?.name ?? text.addRole} onClose={onClose} isWide>
       {isFixed ? (
         <>
-          <p className="card-lead">{role.title}</p>
+          <p className="card-lead">{roleTitle(role, language)}</p>
           {permissions}
         </>
       ) : (
         <Form
           action={text.save}
-          onSubmit={() => (name.trim() === '' ? false : save())}
+          onSubmit={submit}
           others={
             role !== undefined && (
               <ConfirmButton
@@ -115,7 +125,14 @@ function RoleDialog({ role, onClose }: { role: Role | undefined; onClose: () => 
           }
         >
           {role === undefined && (
-            <TextField label={text.roleName} hint={text.roleNameHint} isRequired value={name} onChange={setName} />
+            <TextField
+              label={text.roleName}
+              hint={text.roleNameHint}
+              error={isTold && name.trim() === '' ? text.needed : undefined}
+              isRequired
+              value={name}
+              onChange={setName}
+            />
           )}
           <TextField label={text.roleTitle} value={title} onChange={setTitle} />
           {permissions}

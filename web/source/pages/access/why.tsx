@@ -5,11 +5,10 @@ import type { Output } from '../../app/api.ts'
 import { useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
 import { useSearchState } from '../../app/search.ts'
-import { Facts } from '../../components/facts.tsx'
 import { SelectField } from '../../components/fields.tsx'
 import { QueryState } from '../../components/query-state.tsx'
 import { StatusChip } from '../../components/status-chip.tsx'
-import { usePermissions, usePrincipalChoices } from './choices.ts'
+import { usePermissions, usePrincipalChoices, usePrincipals, useRoles } from './choices.ts'
 import { accessMessages } from './messages.ts'
 
 /** May somebody do something, and through which grants? */
@@ -24,9 +23,11 @@ export function Why() {
     permissions.find(({ name }) => name === search.permission)?.name ?? 'inventory_read_asset_data'
   const principal = search.who ?? principals[0]?.value
   const checked = useQuery({
-    ...query(['authorization', 'check'], {
-      query: { permission, ...(principal && { principal }), ...(search.group && { accessGroup: search.group }) },
-    }),
+    ...query(
+      ['authorization', 'check'],
+      { query: { permission, ...(principal && { principal }), ...(search.group && { accessGroup: search.group }) } },
+      { live: ['authorization', 'identity'] },
+    ),
     enabled: principal !== undefined,
   })
   return (
@@ -52,27 +53,67 @@ export function Why() {
           choices={[{ value: '', label: text.anyGroup }, ...[...groups].map(([value, label]) => ({ value, label }))]}
         />
       </div>
-      <QueryState query={checked}>{({ data }) => <Verdict verdict={data} groups={groups} />}</QueryState>
+      <QueryState query={checked}>
+        {({ data }) => (
+          <Verdict
+            verdict={data}
+            title={permissions.find(({ name }) => name === data.permission)?.title ?? data.permission}
+            groups={groups}
+          />
+        )}
+      </QueryState>
     </>
   )
 }
 
-type VerdictGiven = { verdict: Output<'authorization', 'check'>['data']; groups: ReadonlyMap<string, string> }
+type VerdictGiven = {
+  verdict: Output<'authorization', 'check'>['data']
+  title: string
+  groups: ReadonlyMap<string, string>
+}
 
-function Verdict({ verdict: { allowed, explanation, because }, groups }: VerdictGiven) {
+function Verdict({ verdict, title, groups }: VerdictGiven) {
   const text = useText(accessMessages)
+  const where = (group: string | null) =>
+    group === null ? text.inTenant : text.inThisGroup(groups.get(group) ?? group)
+  const { allowed, because, accessGroup } = verdict
   return (
     <div className="card" role="status">
       <p className="card-lead">
-        <StatusChip tone={allowed ? 'good' : 'warning'}>{allowed ? text.mayYes : text.mayNo}</StatusChip>
+        <StatusChip tone={allowed ? 'good' : 'warning'}>{allowed ? text.mayYes : text.mayNo}</StatusChip>{' '}
+        <strong>{title}</strong> {where(accessGroup)}
       </p>
-      <p>{explanation}</p>
-      <Facts
-        facts={because.map(({ grant, role, accessGroup }) => ({
-          name: text.because,
-          value: `${role}, ${accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)} (${grant})`,
-        }))}
-      />
+      {allowed ? (
+        <ul className="plain-list">
+          {because.map(({ grant, role, accessGroup: granted }) => (
+            <li key={grant}>{text.becauseRole(role, where(granted))}</li>
+          ))}
+        </ul>
+      ) : (
+        <WhyNot verdict={verdict} where={where} />
+      )}
     </div>
+  )
+}
+
+type WhyNotGiven = { verdict: VerdictGiven['verdict']; where: (group: string | null) => string }
+
+/** What they hold of it elsewhere, or which roles would give it to them. */
+function WhyNot({ verdict: { principal, permission }, where }: WhyNotGiven) {
+  const text = useText(accessMessages)
+  const query = useOperationQuery()
+  const roles = useRoles()
+  const isDisabled = usePrincipals().find(({ id }) => id === principal)?.disabled === true
+  const grants = useQuery(query(['authorization', 'listGrants'], { query: { principal, limit: 100 } }))
+  const withIt = roles.filter(({ permissions }) => permissions.includes(permission)).map(({ name }) => name)
+  const elsewhere = grants.data?.data.filter(({ role }) => withIt.includes(role)) ?? []
+  if (isDisabled) return <p>{text.becauseDisabled}</p>
+  if (elsewhere.length === 0) return <p>{text.becauseNone(withIt.join(', '))}</p>
+  return (
+    <ul className="plain-list">
+      {elsewhere.map(({ id, role, accessGroup }) => (
+        <li key={id}>{text.becauseOnly(role, where(accessGroup))}</li>
+      ))}
+    </ul>
   )
 }

@@ -11,36 +11,29 @@ import { Dialog } from '../../components/dialog.tsx'
 import { download } from '../../components/download.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Facts } from '../../components/facts.tsx'
-import { SelectField, TextField } from '../../components/fields.tsx'
 import { JsonView } from '../../components/json-view.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { usePageTitle } from '../../components/page-title.ts'
 import { PagedTable } from '../../components/paged-table.tsx'
+import { ProblemMessage } from '../../components/problem-message.tsx'
 import { StatusChip, type Tone } from '../../components/status-chip.tsx'
+import { Subject } from '../../components/subject.tsx'
 import { Time } from '../../components/time.tsx'
-import { Toolbar } from '../../components/toolbar.tsx'
+import { AuditFilters, type Filter, filterNames } from './audit-filters.tsx'
 import { ChainCheck } from './chain-check.tsx'
 import { auditMessages } from './messages.ts'
 
-const outcomes = ['done', 'denied', 'failed'] as const
 const tones: Record<AuditEntry['outcome'], Tone> = { done: 'good', denied: 'warning', failed: 'bad' }
 
 /** The audit trail, newest first. */
 export function AuditPage() {
   const text = useText(auditMessages)
   const formats = useFormats()
-  const { raw } = useVisit()
-  const [search, setSearch] = useSearchState<'action' | 'outcome' | 'target'>()
+  const [search, setSearch] = useSearchState<Filter>()
   const [open, setOpen] = useState<AuditEntry>()
   usePageTitle(text.title)
-  const filters = Object.fromEntries(
-    (['action', 'outcome', 'target'] as const).flatMap((name) => (search[name] ? [[name, search[name]]] : [])),
-  )
-  const paged = usePaged(['audit', 'listEntries'], { query: filters })
-  const save = async () => {
-    const answer = await raw('audit', 'exportEntries', { query: filters })
-    download(await answer.blob(), 'audit.ndjson')
-  }
+  const filters = Object.fromEntries(filterNames.flatMap((name) => (search[name] ? [[name, search[name]]] : [])))
+  const paged = usePaged(['audit', 'listEntries'], { query: filters }, { live: ['*'] })
   return (
     <>
       <PageHeader
@@ -49,32 +42,14 @@ export function AuditPage() {
         actions={
           <>
             <ChainCheck />
-            <IxButton variant="secondary" onClick={save}>
-              {text.export}
-            </IxButton>
+            <Download filters={filters} />
           </>
         }
       />
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        <SelectField
-          label={text.outcome}
-          isLabelUnseen
-          value={search.outcome ?? ''}
-          onChange={(outcome) => setSearch({ outcome })}
-          choices={[{ value: '', label: text.anyOutcome }, ...outcomes.map((value) => ({ value, label: text[value] }))]}
-        />
-        {(['action', 'target'] as const).map((name) => (
-          <TextField
-            key={name}
-            label={text[name]}
-            isLabelUnseen
-            type="search"
-            placeholder={text[`${name}Filter`]}
-            value={search[name] ?? ''}
-            onChange={(value) => setSearch({ [name]: value })}
-          />
-        ))}
-      </Toolbar>
+      <AuditFilters search={search} onChange={setSearch} rows={paged.rows} />
+      <p className="list-count" role="status">
+        {text.count(paged.total, formats.number(paged.total))}
+      </p>
       <PagedTable
         label={text.title}
         paged={paged}
@@ -87,24 +62,90 @@ export function AuditPage() {
           </EmptyState>
         }
       />
-      {open !== undefined && <EntryDialog entry={open} onClose={() => setOpen(undefined)} />}
+      {open !== undefined && (
+        <EntryDialog
+          entry={open}
+          onOnly={(filter) => {
+            setOpen(undefined)
+            setSearch(filter)
+          }}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
     </>
   )
 }
 
-function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
+/** What the filters leave, as a file. */
+function Download({ filters }: { filters: Record<string, string | undefined> }) {
   const text = useText(auditMessages)
+  const { raw } = useVisit()
+  const [failure, setFailure] = useState<unknown>()
+  const save = async () => {
+    try {
+      setFailure(undefined)
+      const answer = await raw('audit', 'exportEntries', { query: filters })
+      download(await answer.blob(), 'audit.ndjson')
+    } catch (error) {
+      setFailure(error)
+    }
+  }
   return (
-    <Dialog title={text.entry} onClose={onClose} isWide>
+    <>
+      <IxButton variant="secondary" onClick={save}>
+        {text.export}
+      </IxButton>
+      {failure !== undefined && <ProblemMessage failure={failure} onRetry={save} />}
+    </>
+  )
+}
+
+type EntryGiven = {
+  entry: AuditEntry
+  /** Asks for the entries that have something in common with this one. */
+  onOnly: (filter: Partial<Record<Filter, string>>) => void
+  onClose: () => void
+}
+
+function EntryDialog({ entry, onOnly, onClose }: EntryGiven) {
+  const text = useText(auditMessages)
+  const { principal, target, requestId } = entry
+  const kinds = text as Readonly<Record<string, unknown>>
+  const kind = kinds[entry.principalKind] ?? entry.principalKind
+  return (
+    <Dialog
+      title={text.entry}
+      onClose={onClose}
+      isWide
+      actions={
+        <>
+          {principal !== null && (
+            <IxButton variant="secondary" onClick={() => onOnly({ principal })}>
+              {text.onlyWho}
+            </IxButton>
+          )}
+          {target !== null && (
+            <IxButton variant="secondary" onClick={() => onOnly({ target })}>
+              {text.onlyTarget}
+            </IxButton>
+          )}
+          {requestId !== null && (
+            <IxButton variant="secondary" onClick={() => onOnly({ requestId })}>
+              {text.onlyRequest}
+            </IxButton>
+          )}
+        </>
+      }
+    >
       <Facts
         facts={[
           { name: text.action, value: entry.action },
           { name: text.outcome, value: <StatusChip tone={tones[entry.outcome]}>{text[entry.outcome]}</StatusChip> },
-          { name: text.time, value: <Time at={entry.time} /> },
-          { name: text.who, value: `${entry.principalName} (${entry.principalKind})` },
-          { name: text.target, value: entry.target && <code>{entry.target}</code> },
+          { name: text.time, value: <Time at={entry.time} isExact /> },
+          { name: text.who, value: `${entry.principalName} (${kind})` },
+          { name: text.target, value: target !== null && <Subject of={target} /> },
           { name: text.address, value: entry.address ?? text.system },
-          { name: text.request, value: entry.requestId && <code>{entry.requestId}</code> },
+          { name: text.request, value: requestId !== null && <code>{requestId}</code> },
           { name: text.place, value: entry.sequence ?? text.notSealed },
           { name: text.detail, value: <JsonView value={entry.detail} /> },
         ]}
@@ -117,9 +158,9 @@ type Text = (typeof auditMessages)['en']
 
 function columnsOf(text: Text): Column<AuditEntry>[] {
   return [
-    { id: 'time', header: text.time, width: 180, cell: ({ time }) => <Time at={time} /> },
-    { id: 'who', header: text.who, width: 200, cell: ({ principalName }) => principalName },
-    { id: 'action', header: text.action, width: 280, cell: ({ action }) => action },
+    { id: 'time', header: text.time, width: 200, cell: ({ time }) => <Time at={time} isExact /> },
+    { id: 'who', header: text.who, width: 190, cell: ({ principalName }) => principalName },
+    { id: 'action', header: text.action, width: 260, cell: ({ action }) => action },
     {
       id: 'outcome',
       header: text.outcome,
@@ -127,6 +168,6 @@ function columnsOf(text: Text): Column<AuditEntry>[] {
       cell: ({ outcome }) => <StatusChip tone={tones[outcome]}>{text[outcome]}</StatusChip>,
     },
     { id: 'address', header: text.address, width: 140, cell: ({ address }) => address },
-    { id: 'target', header: text.target, width: 340, cell: ({ target }) => target && <code>{target}</code> },
+    { id: 'target', header: text.target, width: 400, cell: ({ target }) => target !== null && <Subject of={target} /> },
   ]
 }

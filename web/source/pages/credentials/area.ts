@@ -16,4 +16,18 @@ export const area: Area = {
     { path: '', load: async () => (await import('./credentials-page.tsx')).CredentialsPage },
     { path: '$id', load: async () => (await import('./instance-page.tsx')).InstancePage },
   ],
+  commands: [
+    { title: { en: 'Templates of links', de: 'Vorlagen der Links' }, search: { view: 'schemas' } },
+    { title: { en: 'Monitoring templates', de: 'Überwachungsvorlagen' }, search: { view: 'templates' } },
+    {
+      title: { en: 'Add a credential', de: 'Zugang hinzufügen' },
+      search: { add: 'yes' },
+      permission: 'glb_credential_write',
+    },
+    {
+      title: { en: 'Add a monitoring template', de: 'Überwachungsvorlage hinzufügen' },
+      search: { view: 'templates', add: 'yes' },
+      permission: 'glb_credential_write',
+    },
+  ],
 }

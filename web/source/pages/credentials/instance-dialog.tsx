@@ -1,5 +1,6 @@
 import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
@@ -13,7 +14,7 @@ import { credentialMessages } from './messages.ts'
 import { ValueFields } from './value-fields.tsx'
 import { changesOf, errorsIn, fieldsOf, type JsonObject, rangesIn, typedOf, valuesOf } from './value-form.ts'
 
-type Given = { instance?: CredentialInstance; onClose: () => void; onSaved?: (id: string) => void }
+type Given = { instance?: CredentialInstance; onClose: () => unknown; onSaved?: (id: string) => void }
 
 /** A new credential, or changes of one. */
 export function InstanceDialog({ instance, onClose, onSaved }: Given) {
@@ -26,7 +27,16 @@ export function InstanceDialog({ instance, onClose, onSaved }: Given) {
       <QueryState query={schemas}>
         {({ data }) => {
           const schemaId = chosen ?? data[0]?.id
-          if (schemaId === undefined) return <p>{text.newHint}</p>
+          if (schemaId === undefined) {
+            return (
+              <>
+                <p className="card-lead">{text.newHint}</p>
+                <Link to="/credentials" search={{ view: 'schemas' }}>
+                  {text.fromLink}
+                </Link>
+              </>
+            )
+          }
           return (
             <>
               {instance === undefined && (
@@ -113,7 +123,7 @@ function InstanceForm({
           })
     await queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
     toldDone(text.saved)
-    onClose()
+    await onClose()
     onSaved?.(saved.data.id)
   }
   const submit = () => {

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useGatewayNames } from '../../app/gateways.ts'
 import { useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
+import { useMay } from '../../app/visit.tsx'
 import { Card } from '../../components/card.tsx'
 import { QueryState } from '../../components/query-state.tsx'
 import { StatusChip } from '../../components/status-chip.tsx'
@@ -59,7 +60,7 @@ function Used({ usage: { associations, deliveries, copies, templates } }: { usag
       <Part title={text.copies}>
         {copies.map((copy) => (
           <li key={copy.instanceId}>
-            <Link to={`/assets/${copy.assetId}`}>{copy.assetId}</Link>
+            <AssetLine assetId={copy.assetId} />
           </li>
         ))}
       </Part>
@@ -69,6 +70,19 @@ function Used({ usage: { associations, deliveries, copies, templates } }: { usag
         ))}
       </Part>
     </>
+  )
+}
+
+/** An asset by its name, for who may read it. */
+function AssetLine({ assetId }: { assetId: string }) {
+  const query = useOperationQuery()
+  const mayRead = useMay('inventory_read_asset_data')
+  const { data } = useQuery({ ...query(['inventory', 'readAsset'], { params: { id: assetId } }), enabled: mayRead })
+  const { name } = (data?.data ?? {}) as { name?: string }
+  return (
+    <Link className="link-name" to={`/assets/${assetId}`}>
+      {name ?? assetId}
+    </Link>
   )
 }
 

@@ -2,7 +2,7 @@ import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
 import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { useSearchState } from '../../app/search.ts'
@@ -26,7 +26,7 @@ export function Instances() {
   const navigate = useNavigate()
   const mayWrite = useMay('glb_credential_write')
   const [search, setSearch] = useSearchState<'address'>()
-  const [isAdding, setAdding] = useState(false)
+  const [isAdding, setAdding] = useAdding()
   const address = looksWhole.test(search.address ?? '') ? search.address : undefined
   const paged = usePaged(
     ['credentials', 'listInstances'],
@@ -58,7 +58,7 @@ export function Instances() {
           </EmptyState>
         }
       />
-      {isAdding && (
+      {isAdding && mayWrite && (
         <InstanceDialog onClose={() => setAdding(false)} onSaved={(id) => navigate({ to: `/credentials/${id}` })} />
       )}
     </>
@@ -72,7 +72,7 @@ function columnsOf(text: Text): Column<CredentialInstance>[] {
     { id: 'name', header: text.name, width: 220, cell: ({ name }) => name },
     { id: 'product', header: text.product, width: 240, cell: ({ resourceIdentifier }) => resourceIdentifier },
     { id: 'ranges', header: text.ranges, width: 260, cell: ({ metadata }) => metadata.ipRanges.join(', ') },
-    { id: 'purpose', header: text.purpose, width: 200, cell: ({ metadata }) => text[metadata.purpose ?? 'both'] },
+    { id: 'purpose', header: text.purpose, width: 230, cell: ({ metadata }) => text[metadata.purpose ?? 'both'] },
     {
       id: 'changed',
       header: text.changed,

@@ -151,7 +151,7 @@ export const credentialMessages = messages({
     copies: 'Kopien für Assets',
     inTemplates: 'Überwachungsvorlagen',
     notUsed: 'Noch nicht verwendet.',
-    worked: 'ging',
+    worked: 'passte',
     failed: 'abgelehnt',
     asset: 'Asset',
     history: 'Änderungen',

@@ -3,6 +3,7 @@ import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
@@ -24,13 +25,13 @@ export function Templates() {
   const text = useText(credentialMessages)
   const formats = useFormats()
   const mayWrite = useMay('glb_credential_write')
-  const [open, setOpen] = useState<InstancesTemplate | 'new'>()
+  const [open, setOpen] = useState<InstancesTemplate>()
+  const [isAdding, setAdding] = useAdding()
   const paged = usePaged(['credentials', 'listInstancesTemplates'], {}, { live: ['credentials'] })
-  const close = () => setOpen(undefined)
   return (
     <>
       <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        {mayWrite && <IxButton onClick={() => setOpen('new')}>{text.addTemplate}</IxButton>}
+        {mayWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
       </Toolbar>
       <PagedTable
         label={text.templates}
@@ -44,8 +45,16 @@ export function Templates() {
           </EmptyState>
         }
       />
-      {open === 'new' && <NewTemplate onClose={close} onMade={setOpen} />}
-      {typeof open === 'object' && <TemplateDialog template={open} mayWrite={mayWrite} onClose={close} />}
+      {isAdding && mayWrite && (
+        <NewTemplate
+          onClose={() => setAdding(false)}
+          onMade={(template) => {
+            setAdding(false)
+            setOpen(template)
+          }}
+        />
+      )}
+      {open !== undefined && <TemplateDialog template={open} mayWrite={mayWrite} onClose={() => setOpen(undefined)} />}
     </>
   )
 }

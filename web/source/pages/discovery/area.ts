@@ -17,4 +17,16 @@ export const area: Area = {
     { path: 'gateways/$id', load: async () => (await import('./gateway-page.tsx')).GatewayPage },
     { path: 'scans/$id', load: async () => (await import('./scan-page.tsx')).ScanPage },
   ],
+  commands: [
+    {
+      title: { en: 'Start a scan', de: 'Gerätesuche starten' },
+      search: { scan: 'any' },
+      permission: 'glb_discovery_run',
+    },
+    {
+      title: { en: 'Add a gateway', de: 'Gateway hinzufügen' },
+      search: { onboard: 'yes' },
+      permission: 'glb_gateway_manage',
+    },
+  ],
 }

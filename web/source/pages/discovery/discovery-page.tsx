@@ -3,7 +3,7 @@ import { iconNetworkDevice } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useGateways } from '../../app/gateways.ts'
+import { statesEveryMs, useGateways } from '../../app/gateways.ts'
 import { useText } from '../../app/language-context.tsx'
 import { useSearchState } from '../../app/search.ts'
 import { useMay } from '../../app/visit.tsx'
@@ -27,7 +27,7 @@ export function DiscoveryPage() {
   const [search, setSearch] = useSearchState<'scan' | 'onboard'>()
   const mayRun = useMay('glb_discovery_run')
   const mayManage = useMay('glb_gateway_manage')
-  const gateways = useGateways()
+  const gateways = useGateways({ againAfterMs: statesEveryMs })
   usePageTitle(text.title)
   return (
     <>
@@ -117,7 +117,7 @@ function GatewayLinks({ gatewayId }: { gatewayId: string }) {
             {data.length > mostShown && !isOpen && (
               <li>
                 <button type="button" className="link-button" onClick={() => setOpen(true)}>
-                  + {data.length - mostShown}
+                  {text.moreLinks(data.length - mostShown)}
                 </button>
               </li>
             )}

@@ -4,6 +4,7 @@ import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
+import { statesEveryMs } from '../../app/gateways.ts'
 import { useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi, useMay } from '../../app/visit.tsx'
@@ -29,7 +30,10 @@ export function GatewayPage() {
   const text = useText(gatewayMessages)
   const { id = '' } = useParams({ strict: false })
   const query = useOperationQuery()
-  const gateway = useQuery(query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }))
+  const gateway = useQuery({
+    ...query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }),
+    refetchInterval: statesEveryMs,
+  })
   const scans = useText(discoveryMessages)
   usePageTitle(gateway.data?.data.name ?? scans.gateway)
   return (
@@ -41,7 +45,7 @@ export function GatewayPage() {
       />
       <QueryState query={gateway}>
         {({ data }) => (
-          <div className="cards">
+          <div className="cards cards-two">
             <Card title={scans.gateway}>
               <GatewayFacts gateway={data} />
             </Card>
@@ -164,7 +168,7 @@ function LinkFacts({ link }: { link: AssetLink }) {
           { name: scans.version, value: link.version },
           { name: scans.vendor, value: product?.vendor },
           { name: scans.endpoint, value: <code>{link.endpoint}</code> },
-          { name: scans.interfaces, value: link.interfaces.map(spoken).join(', ') },
+          { name: scans.interfaces, value: [...new Set(link.interfaces.map(spoken))].join(', ') },
           { name: scans.filters, value: link.filters.map(({ key }) => key).join(', ') },
           { name: scans.options, value: link.options.map(({ key }) => key).join(', ') },
           { name: text.documentation, value: product?.documentation },

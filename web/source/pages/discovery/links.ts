@@ -7,9 +7,10 @@ export type GatewayLink = { gatewayId: string; gatewayName: string; link: AssetL
 
 const live = ['discovery.link', 'onboarding.gateway', 'inventory.relation']
 
-export function useLinksOf(gatewayId: string) {
+export function useLinksOf(gatewayId: string | undefined) {
   const query = useOperationQuery()
-  return useQuery(query(['discovery', 'listAssetLinks'], { params: { gatewayId } }, { live }))
+  const asked = { params: { gatewayId: gatewayId ?? '' } }
+  return useQuery({ ...query(['discovery', 'listAssetLinks'], asked, { live }), enabled: gatewayId !== undefined })
 }
 
 /** The links of all gateways that can be scanned with now. */
@@ -24,6 +25,19 @@ export function useReadyLinks(): { links: GatewayLink[]; isWaiting: boolean } {
     (answers[index]?.data?.data ?? []).filter(isReady).map((link) => ({ gatewayId: id, gatewayName: name, link })),
   )
   return { links, isWaiting: gateways.isPending || answers.some(({ isPending }) => isPending) }
+}
+
+/** What the links of some gateways are called; the id of one that is not there any more. */
+export function useLinkNames(gatewayIds: readonly string[]): (gatewayId: string, assetLinkId: string) => string {
+  const query = useOperationQuery()
+  const asked = [...new Set(gatewayIds)]
+  const answers = useQueries({
+    queries: asked.map((gatewayId) => query(['discovery', 'listAssetLinks'], { params: { gatewayId } }, { live })),
+  })
+  return (gatewayId, assetLinkId) => {
+    const links = answers[asked.indexOf(gatewayId)]?.data?.data
+    return links?.find((link) => link.assetLinkId === assetLinkId)?.product?.name ?? assetLinkId
+  }
 }
 
 export function isReady({ compatible, reachable, state }: AssetLink): boolean {

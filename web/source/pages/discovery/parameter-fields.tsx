@@ -36,7 +36,7 @@ function ParameterField({ parameter, value, error, onChange }: FieldGiven) {
   const { key, dataType, mandatory, defaultValue, description } = parameter
   const common = {
     label: key,
-    hint: [description, defaultValue !== undefined && text.isDefault(shown(defaultValue))].filter(Boolean).join(' '),
+    hint: hintOf(description, defaultValue !== undefined && text.isDefault(shown(defaultValue))),
     error: error && text[error],
     isRequired: mandatory && defaultValue === undefined,
     value,
@@ -51,6 +51,12 @@ function ParameterField({ parameter, value, error, onChange }: FieldGiven) {
     return <SelectField {...common} choices={choices} />
   }
   return <TextField {...common} type={isNumeric(parameter) ? 'number' : 'text'} />
+}
+
+/** Links end their descriptions with a full stop, or not. */
+function hintOf(description: string | undefined, isDefault: string | false): string | undefined {
+  const sentence = description?.replace(/[^.!?:]$/, '$&.')
+  return [sentence, isDefault].filter(Boolean).join(' ') || undefined
 }
 
 function shown(value: unknown): string {

@@ -1,65 +1,74 @@
 import type { Discovery } from '@millwright/api/discovery.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Output } from '../../app/api.ts'
+import type { Failure } from '../../app/failure.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
-import { useOperationQuery } from '../../app/queries.ts'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi } from '../../app/visit.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { SelectField } from '../../components/fields.tsx'
 import { QueryState } from '../../components/query-state.tsx'
 import { type Tab, Tabs } from '../../components/tabs.tsx'
+import { DeviceErrors } from './device-errors.tsx'
 import { discoveryMessages } from './messages.ts'
 
-type Finding = Output<'discovery', 'getReport'>['data']['findings'][number]
+type Part = Output<'discovery', 'getReport'>['data']
+type Finding = Part['findings'][number]
 type View = Finding['outcome'] | 'errors'
 
 const live = ['discovery', 'workflows.job']
-const mostShown = 100
+const partRows = 100
 
 /** What a run found: new, changed, unchanged and gone assets, and errors per device. */
 export function Report({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const [run, setRun] = useState<string>()
-  const [view, setView] = useState<View>('new')
+  const [chosen, setView] = useState<View>()
+  const view = chosen ?? firstOf(scan)
   const query = useOperationQuery()
-  const params = { jobId: scan.jobId }
-  const runs = useQuery(query(['discovery', 'listRuns'], { params, query: { limit: 50 } }, { live }))
-  const asked = { limit: mostShown, ...(run !== undefined && { run }), ...(view !== 'errors' && { outcome: view }) }
-  const report = useQuery({
-    ...query(['discovery', 'getReport'], { params, query: asked }, { live }),
-    enabled: scan.runId !== undefined,
-    placeholderData: (before) => before,
-  })
+  const asked = { params: { jobId: scan.jobId }, query: { limit: 50 } }
+  const runs = useQuery(query(['discovery', 'listRuns'], asked, { live }))
+  const report = useReport(scan, { run, view })
   if (scan.runId === undefined) return <p className="quiet">{text.noScan}</p>
   return (
     <QueryState query={report}>
-      {({ data }) => {
+      {({ run: shown, findings, errors }) => {
         const count = (name: string, value: number) => `${name} ${formats.number(value)}`
         const tabs: Tab<View>[] = [
-          { id: 'new', label: count(text.isNew, data.run.created) },
-          { id: 'changed', label: count(text.changed, data.run.updated) },
-          { id: 'gone', label: count(text.isGone, data.run.gone) },
-          { id: 'unchanged', label: count(text.unchanged, data.run.unchanged) },
-          { id: 'errors', label: count(text.errors, data.run.errors) },
+          { id: 'new', label: count(text.isNew, shown.created) },
+          { id: 'changed', label: count(text.changed, shown.updated) },
+          { id: 'gone', label: count(text.isGone, shown.gone) },
+          { id: 'unchanged', label: count(text.unchanged, shown.unchanged) },
+          { id: 'errors', label: count(text.errors, shown.errors) },
         ]
+        const onEnd = () => {
+          if (report.hasNextPage && !report.isFetchingNextPage) report.fetchNextPage()
+        }
         return (
           <>
             {(runs.data?.data.length ?? 0) > 1 && (
-              <SelectField
-                label={text.run}
-                value={run ?? data.run.id}
-                onChange={setRun}
-                choices={(runs.data?.data ?? []).map(({ id, number, createdTimestamp, trigger }) => ({
-                  value: id,
-                  label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.byPerson : text.bySchedule}`,
-                }))}
-              />
+              <div className="report-run">
+                <SelectField
+                  label={text.run}
+                  value={run ?? shown.id}
+                  onChange={setRun}
+                  choices={(runs.data?.data ?? []).map(({ id, number, createdTimestamp, trigger }) => ({
+                    value: id,
+                    label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.byPerson : text.bySchedule}`,
+                  }))}
+                />
+              </div>
             )}
             <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={setView}>
-              {view === 'errors' ? <Errors errors={data.errors} /> : <Findings findings={data.findings} />}
+              {view === 'errors' ? (
+                <DeviceErrors errors={errors} onEnd={onEnd} />
+              ) : (
+                <Findings findings={findings} onEnd={onEnd} />
+              )}
             </Tabs>
           </>
         )
@@ -68,7 +77,46 @@ export function Report({ scan }: { scan: Discovery }) {
   )
 }
 
-function Findings({ findings }: { findings: readonly Finding[] }) {
+/** Where there is something to see. */
+function firstOf({ created, updated, gone, errors, unchanged }: Discovery): View {
+  if (created > 0) return 'new'
+  if (updated > 0) return 'changed'
+  if (gone > 0) return 'gone'
+  if (errors > 0) return 'errors'
+  return unchanged > 0 ? 'unchanged' : 'new'
+}
+
+type Wanted = { run: string | undefined; view: View }
+type Whole = { run: Part['run']; findings: Finding[]; errors: DeviceError[] }
+
+/** A report as far as one has scrolled in it. */
+function useReport({ jobId, runId }: Discovery, { run, view }: Wanted) {
+  const api = useApi()
+  const asked = { ...(run !== undefined && { run }), ...(view !== 'errors' && { outcome: view }) }
+  return useInfiniteQuery<Part, Failure, Whole, readonly unknown[], number>({
+    queryKey: keyOf('discovery', 'getReport', { jobId, ...asked }),
+    queryFn: async ({ pageParam }) => {
+      const query = { ...asked, limit: partRows, offset: pageParam }
+      return (await api.discovery.getReport({ params: { jobId }, query })).data
+    },
+    initialPageParam: 0,
+    getNextPageParam: (last, parts) => {
+      const [rows, total] = view === 'errors' ? [last.errors, last.totalErrors] : [last.findings, last.totalFindings]
+      const next = parts.length * partRows
+      return rows.length > 0 && next < total ? next : undefined
+    },
+    select: ({ pages }) => ({
+      run: (pages[0] as Part).run,
+      findings: pages.flatMap(({ findings }) => findings),
+      errors: pages.flatMap(({ errors }) => errors),
+    }),
+    enabled: runId !== undefined,
+    placeholderData: (before) => before,
+    meta: { live },
+  })
+}
+
+function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: () => void }) {
   const text = useText(discoveryMessages)
   const navigate = useNavigate()
   const columns: Column<Finding>[] = [
@@ -86,47 +134,8 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
       rows={findings}
       idOf={({ assetId }) => assetId}
       onOpen={({ assetId }) => navigate({ to: `/assets/${assetId}` })}
+      onEnd={onEnd}
       empty={<p className="quiet">{text.nothingOf}</p>}
     />
   )
-}
-
-function Errors({ errors }: { errors: readonly DeviceError[] }) {
-  const text = useText(discoveryMessages)
-  if (errors.length === 0) return <p className="quiet">{text.nothingOf}</p>
-  return (
-    <table className="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">{text.device}</th>
-          <th scope="col">{text.problem}</th>
-          <th scope="col">{text.code}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {errors.map(({ code, description, device, fields }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: errors have no name of their own and never change places
-          <tr key={index}>
-            <td>{deviceIn(device)}</td>
-            <td>
-              {description}
-              {fields?.map(({ pointer, detail }) => (
-                <div key={pointer} className="quiet">
-                  <code>{pointer}</code> {detail}
-                </div>
-              ))}
-            </td>
-            <td>{code}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
-
-/** The values of an address in a line: links have shapes of their own for it. */
-function deviceIn(device: DeviceError['device']): string {
-  return Object.values(device ?? {})
-    .filter((value) => typeof value === 'string' || typeof value === 'number')
-    .join(', ')
 }

@@ -18,6 +18,8 @@ import { Progress } from '../../components/progress.tsx'
 import { QueryState } from '../../components/query-state.tsx'
 import { Time } from '../../components/time.tsx'
 import { toldDone } from '../../components/toast.ts'
+import { AskedCard } from './asked-card.tsx'
+import { nameOf, useLinksOf } from './links.ts'
 import { discoveryMessages } from './messages.ts'
 import { Report } from './report.tsx'
 import { ScheduleCard } from './schedule-card.tsx'
@@ -31,7 +33,10 @@ export function ScanPage() {
   const { id = '' } = useParams({ strict: false })
   const query = useOperationQuery()
   const scan = useQuery(query(['discovery', 'getDiscovery'], { params: { jobId: id } }, { live }))
-  const title = scan.data === undefined ? text.scans : `${text.scan}: ${scan.data.data.assetLinkId}`
+  const { data: links } = useLinksOf(scan.data?.data.gatewayId)
+  const link = links?.data.find(({ assetLinkId }) => assetLinkId === scan.data?.data.assetLinkId)
+  const name = link === undefined ? scan.data?.data.assetLinkId : nameOf(link)
+  const title = name === undefined ? text.scans : text.scanOf(name)
   usePageTitle(title)
   return (
     <>
@@ -50,9 +55,7 @@ export function ScanPage() {
               <Report scan={data} />
             </Card>
             <ScheduleCard scan={data} />
-            <Card title={text.options}>
-              <Asked scan={data} />
-            </Card>
+            <AskedCard scan={data} link={link} />
           </div>
         )}
       </QueryState>
@@ -75,7 +78,8 @@ function RunState({ scan }: { scan: Discovery }) {
       <Facts
         facts={[
           { name: text.state, value: <ScanState state={scan.state} /> },
-          { name: text.says, value: scan.message },
+          // Of a run that went well it says the figures below once more.
+          scan.state !== 'finished' && { name: text.says, value: scan.message },
           {
             name: text.gateway,
             value: (
@@ -106,23 +110,6 @@ function RunState({ scan }: { scan: Discovery }) {
         </p>
       )}
     </>
-  )
-}
-
-function Asked({ scan: { discoveryFilters, discoveryOptions, createdBy, createdTimestamp } }: { scan: Discovery }) {
-  const text = useText(discoveryMessages)
-  const shown = [...discoveryFilters, ...discoveryOptions].map(({ key, value }) => ({
-    name: key,
-    value: String(value),
-  }))
-  return (
-    <Facts
-      facts={[
-        ...shown,
-        { name: text.by, value: createdBy },
-        { name: text.started, value: <Time at={createdTimestamp} /> },
-      ]}
-    />
   )
 }
 
@@ -164,7 +151,9 @@ function Actions({ scan }: { scan: Discovery }) {
           {text.cancel}
         </IxButton>
       ) : (
-        <IxButton onClick={doing(() => api.discovery.runDiscovery({ params }))}>{text.again}</IxButton>
+        <IxButton variant="primary" onClick={doing(() => api.discovery.runDiscovery({ params }))}>
+          {text.again}
+        </IxButton>
       )}
       {failure !== undefined && <ProblemMessage failure={failure} />}
     </>

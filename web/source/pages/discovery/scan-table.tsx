@@ -10,6 +10,7 @@ import { ProblemMessage } from '../../components/problem-message.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { Time } from '../../components/time.tsx'
 import { Waiting } from '../../components/waiting.tsx'
+import { useLinkNames } from './links.ts'
 import { discoveryMessages } from './messages.ts'
 import { ScanState } from './state-chips.tsx'
 
@@ -24,12 +25,15 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
     { query: { ...(gatewayId !== undefined && { gatewayId }) } },
     { live: ['discovery', 'workflows.job'] },
   )
+  const linkName = useLinkNames(paged.rows.map((row) => row.gatewayId))
   if (paged.error !== null) return <ProblemMessage failure={paged.error} onRetry={paged.retry} />
   if (paged.isWaiting) return <Waiting />
   return (
     <DataTable
       label={text.scans}
-      columns={columnsOf(text, { gateways, number: formats.number })}
+      columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
+        ({ id }) => gatewayId === undefined || id !== 'gateway',
+      )}
       rows={paged.rows}
       idOf={({ jobId }) => jobId}
       onEnd={paged.next}
@@ -44,32 +48,37 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
 }
 
 type Text = (typeof discoveryMessages)['en']
-type Known = { gateways: ReadonlyMap<string, string>; number: (value: number) => string }
+type Count = 'found' | 'created' | 'updated' | 'gone' | 'errors'
+type Known = {
+  linkName: ReturnType<typeof useLinkNames>
+  gateways: ReadonlyMap<string, string>
+  number: (value: number) => string
+}
 
-function columnsOf(text: Text, { gateways, number }: Known): Column<Discovery>[] {
-  const count = (name: 'found' | 'created' | 'updated' | 'gone' | 'errors', header: string): Column<Discovery> => ({
+function columnsOf(text: Text, { linkName, gateways, number }: Known): Column<Discovery>[] {
+  const count = (name: Count, header: string, width: number): Column<Discovery> => ({
     id: name,
     header,
-    width: 92,
+    width,
     isNumber: true,
     cell: (row) => number(row[name]),
   })
   return [
-    { id: 'link', header: text.link, width: 190, cell: ({ assetLinkId }) => assetLinkId },
+    { id: 'link', header: text.link, width: 130, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
     { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
-    { id: 'state', header: text.state, width: 130, cell: (row) => <StateOrProgress scan={row} /> },
-    count('found', text.found),
-    count('created', text.isNew),
-    count('updated', text.changed),
-    count('gone', text.isGone),
-    count('errors', text.errors),
-    { id: 'started', header: text.started, width: 130, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
+    count('found', text.found, 102),
+    count('created', text.isNew, 76),
+    count('updated', text.changed, 102),
+    count('gone', text.isGone, 80),
+    count('errors', text.errors, 86),
+    { id: 'started', header: text.started, width: 150, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
     {
       id: 'next',
       header: text.next,
-      width: 150,
+      width: 130,
       cell: ({ schedule }) =>
-        schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} />,
+        schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative />,
     },
   ]
 }

@@ -1,7 +1,7 @@
 import type { CloudEvent } from '@millwright/api/events.ts'
 import { iconNotifications } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useState } from 'react'
+import { useEffect, useEffectEvent, useState } from 'react'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { useLive } from '../../app/live.ts'
 import { eventTypePrefix } from '../../app/live-events.ts'
@@ -16,6 +16,7 @@ import { JsonView } from '../../components/json-view.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { usePageTitle } from '../../components/page-title.ts'
 import { ProblemMessage } from '../../components/problem-message.tsx'
+import { Subject } from '../../components/subject.tsx'
 import { Time } from '../../components/time.tsx'
 import { Toolbar } from '../../components/toolbar.tsx'
 import { added, begins, noEvents, resumed } from './event-list.ts'
@@ -83,8 +84,8 @@ export function EventsPage() {
         onOpen={setOpen}
         isTall
         empty={
-          <EmptyState icon={iconNotifications} title={text.none}>
-            <p>{text.noneHint}</p>
+          <EmptyState icon={iconNotifications} title={search.type === undefined ? text.none : text.noneFit}>
+            <p>{search.type === undefined ? text.noneHint : text.noneFitHint}</p>
           </EmptyState>
         }
       />
@@ -101,13 +102,12 @@ function Earlier({ oldest, onFound }: EarlierGiven) {
   const api = useApi()
   const mayRead = useMay('glb_audit_read')
   const [failure, setFailure] = useState<unknown>()
-  if (!mayRead) return null
-  const ask = async () => {
+  const ask = async (pages: number) => {
     try {
       setFailure(undefined)
       const { meta } = await api.events.listEvents({ query: { limit: 1 } })
       const end = oldest === undefined ? meta.newestPosition : Number(oldest) - 1
-      const first = Math.max(0, end - pageEvents * askedPages, (meta.oldestPosition ?? 1) - 1)
+      const first = Math.max(0, end - pageEvents * pages, (meta.oldestPosition ?? 1) - 1)
       for (let after = first; after < end; after += pageEvents) {
         onFound((await api.events.listEvents({ query: { after, limit: Math.min(pageEvents, end - after) } })).data)
       }
@@ -115,12 +115,19 @@ function Earlier({ oldest, onFound }: EarlierGiven) {
       setFailure(error)
     }
   }
+  // An empty page would make people wait for what has happened already.
+  const askAtFirst = useEffectEvent(() => {
+    if (mayRead) ask(1)
+  })
+  useEffect(() => askAtFirst(), [])
+  if (!mayRead) return null
+  const askMore = () => ask(askedPages)
   return (
     <>
-      <IxButton variant="tertiary" onClick={ask}>
+      <IxButton variant="tertiary" onClick={askMore}>
         {text.before}
       </IxButton>
-      {failure !== undefined && <ProblemMessage failure={failure} onRetry={ask} />}
+      {failure !== undefined && <ProblemMessage failure={failure} onRetry={askMore} />}
     </>
   )
 }
@@ -131,8 +138,8 @@ function EventDialog({ event, onClose }: { event: CloudEvent; onClose: () => voi
     <Dialog title={shortened(event.type)} onClose={onClose} isWide>
       <Facts
         facts={[
-          { name: text.subject, value: <code>{event.subject}</code> },
-          { name: text.time, value: <Time at={event.time} /> },
+          { name: text.subject, value: <Subject of={event.subject} /> },
+          { name: text.time, value: <Time at={event.time} isExact /> },
           { name: text.who, value: event.source },
           { name: text.position, value: Number(event.sequence) },
           { name: 'ID', value: <code>{event.id}</code> },
@@ -147,9 +154,9 @@ type Text = (typeof eventMessages)['en']
 
 function columnsOf(text: Text): Column<CloudEvent>[] {
   return [
-    { id: 'time', header: text.time, width: 190, cell: ({ time }) => <Time at={time} /> },
+    { id: 'time', header: text.time, width: 200, cell: ({ time }) => <Time at={time} isExact /> },
     { id: 'type', header: text.type, width: 300, cell: ({ type }) => shortened(type) },
-    { id: 'subject', header: text.subject, width: 400, cell: ({ subject }) => <code>{subject}</code> },
+    { id: 'subject', header: text.subject, width: 400, cell: ({ subject }) => <Subject of={subject} /> },
     { id: 'position', header: text.position, width: 110, isNumber: true, cell: ({ sequence }) => Number(sequence) },
   ]
 }

@@ -13,4 +13,9 @@ export const area: Area = {
     { path: '', load: async () => (await import('./jobs-page.tsx')).JobsPage },
     { path: '$id', load: async () => (await import('./job-page.tsx')).JobPage },
   ],
+  commands: [
+    { title: { en: 'Running jobs', de: 'Laufende Aufträge' }, search: { phase: 'running' } },
+    { title: { en: 'Failed jobs', de: 'Gescheiterte Aufträge' }, search: { phase: 'failed' } },
+    { title: { en: 'Start a job', de: 'Auftrag starten' }, search: { add: 'yes' }, permission: 'glb_workflow_manage' },
+  ],
 }

@@ -1,10 +1,12 @@
 import type { AnyJobInFull } from '@millwright/api/jobs.ts'
-import { useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useGatewayNames } from '../../app/gateways.ts'
 import { useText } from '../../app/language-context.tsx'
-import { useOperationQuery } from '../../app/queries.ts'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
+import { useApi, useMay } from '../../app/visit.tsx'
 import { Card } from '../../components/card.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { JsonView } from '../../components/json-view.tsx'
@@ -14,6 +16,8 @@ import { Progress } from '../../components/progress.tsx'
 import { QueryState } from '../../components/query-state.tsx'
 import { StatusChip } from '../../components/status-chip.tsx'
 import { Time } from '../../components/time.tsx'
+import { toldDone } from '../../components/toast.ts'
+import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { WorkflowPicture } from '../workflows/workflow-picture.tsx'
 import { JobPhaseChip } from './job-phase.tsx'
 import { jobMessages } from './messages.ts'
@@ -24,12 +28,40 @@ export function JobPage() {
   const { id = '' } = useParams({ strict: false })
   const query = useOperationQuery()
   const job = useQuery(query(['jobs', 'getJob'], { params: { id } }, { live: ['workflows.job'] }))
-  usePageTitle(text.job)
+  const names = useText(workflowNames)
+  const title = job.data === undefined ? text.job : `${text.job}: ${workflowName(job.data.data.type, names)}`
+  usePageTitle(title)
   return (
     <>
-      <PageHeader title={`${text.job} ${job.data?.data.type ?? ''}`} above={<Link to="/jobs">{text.all}</Link>} />
+      <PageHeader
+        title={title}
+        above={<Link to="/jobs">{text.all}</Link>}
+        actions={job.data !== undefined && <Actions job={job.data.data} />}
+      />
       <QueryState query={job}>{({ data }) => <JobCards job={data} />}</QueryState>
     </>
+  )
+}
+
+const ended: readonly AnyJobInFull['phase'][] = ['finished', 'failed', 'canceled']
+
+function Actions({ job: { id, phase } }: { job: AnyJobInFull }) {
+  const text = useText(jobMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const mayManage = useMay('glb_workflow_manage')
+  if (!mayManage || !ended.includes(phase)) return null
+  const remove = async () => {
+    await api.workflows.deleteJob({ params: { id } })
+    toldDone(text.removed)
+    await navigate({ to: '/jobs' })
+    await queryClient.invalidateQueries({ queryKey: keyOf('jobs', 'listJobs') })
+  }
+  return (
+    <ConfirmButton action={text.remove} title={text.removeTitle} onConfirm={remove}>
+      {text.removeDetail}
+    </ConfirmButton>
   )
 }
 
@@ -53,6 +85,11 @@ function JobCards({ job }: { job: AnyJobInFull }) {
       </Card>
       <Card title={text.workflow} size="wide">
         <WorkflowPicture name={job.type} label={text.drawing(job.type)} />
+        <p>
+          <Link to="/workflows" search={{ name: job.type }}>
+            {text.toWorkflow}
+          </Link>
+        </p>
       </Card>
       <Card title={text.definition}>
         <JsonView value={job.definition} />
@@ -68,6 +105,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
 
 function JobFacts({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
+  const { discoveryId: scanId } = job.definition
   const gateways = useGatewayNames()
   return (
     <Facts
@@ -79,7 +117,18 @@ function JobFacts({ job }: { job: AnyJobInFull }) {
         },
         { name: text.message, value: job.message },
         { name: text.state, value: job.state },
-        { name: text.gateway, value: gateways.get(job.gatewayId) ?? job.gatewayId },
+        {
+          name: text.gateway,
+          value: gateways.has(job.gatewayId) ? (
+            <Link to={`/discovery/gateways/${job.gatewayId}`}>{gateways.get(job.gatewayId)}</Link>
+          ) : (
+            job.gatewayId
+          ),
+        },
+        typeof scanId === 'string' && {
+          name: text.scan,
+          value: <Link to={`/discovery/scans/${scanId}`}>{text.toScan}</Link>,
+        },
         { name: text.created, value: <Time at={job.createdTimestamp} /> },
         { name: text.changed, value: <Time at={job.lastModifiedTimestamp} /> },
         job.tags.length > 0 && {

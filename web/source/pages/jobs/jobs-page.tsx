@@ -1,10 +1,15 @@
 import type { AnyJob, JobPhase } from '@millwright/api/jobs.ts'
 import { iconTasksAll } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
+import { useAdding } from '../../app/adding.ts'
 import { useGatewayNames } from '../../app/gateways.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
+import { useOperationQuery } from '../../app/queries.ts'
 import { useSearchState } from '../../app/search.ts'
+import { useMay } from '../../app/visit.tsx'
 import type { Column } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { SelectField } from '../../components/fields.tsx'
@@ -14,18 +19,23 @@ import { PagedTable } from '../../components/paged-table.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { Time } from '../../components/time.tsx'
 import { Toolbar } from '../../components/toolbar.tsx'
+import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { jobMessages } from './messages.ts'
+import { StartJob } from './start-job.tsx'
 
 const phases: readonly JobPhase[] = ['waiting', 'running', 'finished', 'failed', 'canceled']
-const types = ['discovery', 'device-info']
 
 /** All jobs of the tenant, as they go on. */
 export function JobsPage() {
   const text = useText(jobMessages)
+  const names = useText(workflowNames)
   const formats = useFormats()
   const navigate = useNavigate()
   const gateways = useGatewayNames()
+  const mayManage = useMay('glb_workflow_manage')
+  const [isAdding, setAdding] = useAdding()
+  const types = useWorkflowNames()
   const [search, setSearch] = useSearchState<'type' | 'phase' | 'gateway'>()
   usePageTitle(text.title)
   const phase = phases.find((each) => each === search.phase)
@@ -40,10 +50,14 @@ export function JobsPage() {
     },
     { live: ['workflows.job'] },
   )
-  const isFiltered = Object.keys(search).length > 0
+  const isFiltered = [search.type, search.phase, search.gateway].some((each) => each !== undefined)
   return (
     <>
-      <PageHeader title={text.title} subtitle={text.subtitle} />
+      <PageHeader
+        title={text.title}
+        subtitle={text.subtitle}
+        actions={mayManage && <IxButton onClick={() => setAdding(true)}>{text.start}</IxButton>}
+      />
       <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
         <SelectField
           label={text.phase}
@@ -57,7 +71,10 @@ export function JobsPage() {
           isLabelUnseen
           value={search.type ?? ''}
           onChange={(value) => setSearch({ type: value })}
-          choices={[{ value: '', label: text.anyType }, ...types.map((value) => ({ value, label: value }))]}
+          choices={[
+            { value: '', label: text.anyType },
+            ...types.map((value) => ({ value, label: workflowName(value, names) })),
+          ]}
         />
         <SelectField
           label={text.gateway}
@@ -73,7 +90,7 @@ export function JobsPage() {
       <PagedTable
         label={text.title}
         paged={paged}
-        columns={columnsOf(text, gateways)}
+        columns={columnsOf(text, { gateways, names })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
@@ -83,35 +100,50 @@ export function JobsPage() {
           </EmptyState>
         }
       />
+      {isAdding && mayManage && types.length > 0 && <StartJob workflows={types} onClose={() => setAdding(false)} />}
     </>
   )
 }
 
+/** What jobs there can be. */
+function useWorkflowNames(): string[] {
+  const query = useOperationQuery()
+  const asked = { query: { limit: 1_000 } }
+  const { data } = useQuery(query(['workflows', 'listWorkflows'], asked, { live: ['workflows.workflow'] }))
+  return data?.content.map(({ name }) => name) ?? []
+}
+
 type Text = (typeof jobMessages)['en']
 
-function columnsOf(text: Text, gateways: ReadonlyMap<string, string>): Column<AnyJob>[] {
+type Known = { gateways: ReadonlyMap<string, string>; names: (typeof workflowNames)['en'] }
+
+function columnsOf(text: Text, { gateways, names }: Known): Column<AnyJob>[] {
   return [
-    { id: 'type', header: text.type, width: 140, cell: ({ type }) => type },
-    { id: 'phase', header: text.phase, width: 130, cell: ({ phase }) => <JobPhaseChip phase={phase} /> },
+    { id: 'type', header: text.type, width: 180, cell: ({ type }) => workflowName(type, names) },
     {
-      id: 'progress',
-      header: text.progress,
-      width: 170,
-      cell: ({ phase, progress }) => (phase === 'running' ? <Progress value={progress} label={text.progress} /> : null),
+      id: 'phase',
+      header: text.phase,
+      width: 140,
+      cell: ({ phase, progress }) =>
+        phase === 'running' && progress !== undefined ? (
+          <Progress value={progress} label={text.progress} />
+        ) : (
+          <JobPhaseChip phase={phase} />
+        ),
     },
+    { id: 'message', header: text.message, width: 300, cell: ({ message }) => message },
     {
       id: 'gateway',
       header: text.gateway,
-      width: 200,
+      width: 180,
       cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId,
     },
     { id: 'created', header: text.created, width: 170, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
     {
       id: 'changed',
       header: text.changed,
-      width: 150,
+      width: 170,
       cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isRelative />,
     },
-    { id: 'message', header: text.message, width: 260, cell: ({ message }) => message },
   ]
 }

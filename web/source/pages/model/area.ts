@@ -13,4 +13,18 @@ export const area: Area = {
   group: 'administration',
   permissions: ['inventory_read_asset_data'],
   routes: [{ path: '', load: async () => (await import('./model-page.tsx')).ModelPage }],
+  commands: [
+    { title: { en: 'Custom properties', de: 'Eigene Eigenschaften' }, search: { view: 'properties' } },
+    { title: { en: 'Asset schemas', de: 'Asset-Schemata' }, search: { view: 'schemas' } },
+    {
+      title: { en: 'Add a property', de: 'Eigenschaft hinzufügen' },
+      search: { view: 'properties', add: 'yes' },
+      permission: 'glb_schema_write',
+    },
+    {
+      title: { en: 'Add a schema', de: 'Schema hinzufügen' },
+      search: { view: 'schemas', add: 'yes' },
+      permission: 'glb_schema_write',
+    },
+  ],
 }

@@ -15,6 +15,10 @@ export const modelMessages = messages({
     noProperties: 'No custom properties yet',
     noPropertiesHint:
       'For example: cost centre, maintenance contract, criticality. Assets can be filtered and sorted by them.',
+    text: 'text',
+    number: 'number',
+    boolean: 'yes or no',
+    date: 'date',
     rename: 'Rename',
     save: 'Save',
     saved: 'Saved.',
@@ -45,6 +49,10 @@ export const modelMessages = messages({
     noProperties: 'Noch keine eigenen Eigenschaften',
     noPropertiesHint:
       'Zum Beispiel: Kostenstelle, Wartungsvertrag, Wichtigkeit. Assets können danach gefiltert und sortiert werden.',
+    text: 'Text',
+    number: 'Zahl',
+    boolean: 'ja oder nein',
+    date: 'Datum',
     rename: 'Umbenennen',
     save: 'Speichern',
     saved: 'Gespeichert.',

@@ -3,6 +3,7 @@ import { iconDocumentSettings } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { keyOf } from '../../app/queries.ts'
@@ -26,12 +27,13 @@ export function Properties() {
   const text = useText(modelMessages)
   const formats = useFormats()
   const mayWrite = useMay('glb_schema_write')
-  const [open, setOpen] = useState<CustomProperty | 'new'>()
+  const [open, setOpen] = useState<CustomProperty>()
+  const [isAdding, setAdding] = useAdding()
   const paged = usePaged(['inventory', 'listCustomProperties'], {}, { live: ['inventory.custom-property'] })
   return (
     <>
       <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        {mayWrite && <IxButton onClick={() => setOpen('new')}>{text.addProperty}</IxButton>}
+        {mayWrite && <IxButton onClick={() => setAdding(true)}>{text.addProperty}</IxButton>}
       </Toolbar>
       <PagedTable
         label={text.properties}
@@ -45,9 +47,8 @@ export function Properties() {
           </EmptyState>
         }
       />
-      {open !== undefined && (
-        <PropertyDialog property={open === 'new' ? undefined : open} onClose={() => setOpen(undefined)} />
-      )}
+      {isAdding && mayWrite && <PropertyDialog onClose={() => setAdding(false)} />}
+      {open !== undefined && <PropertyDialog property={open} onClose={() => setOpen(undefined)} />}
     </>
   )
 }
@@ -57,13 +58,13 @@ type Text = (typeof modelMessages)['en']
 function columnsOf(text: Text): Column<CustomProperty>[] {
   return [
     { id: 'name', header: text.name, width: 320, cell: ({ name }) => name },
-    { id: 'type', header: text.type, width: 160, cell: ({ data_type: type }) => type },
+    { id: 'type', header: text.type, width: 160, cell: ({ data_type: type }) => text[type] },
     { id: 'created', header: text.created, width: 200, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
     { id: 'key', header: 'ID', width: 340, cell: ({ key }) => <code>{key}</code> },
   ]
 }
 
-function PropertyDialog({ property, onClose }: { property: CustomProperty | undefined; onClose: () => void }) {
+function PropertyDialog({ property, onClose }: { property?: CustomProperty; onClose: () => void }) {
   const text = useText(modelMessages)
   const api = useApi()
   const queryClient = useQueryClient()
@@ -100,7 +101,7 @@ function PropertyDialog({ property, onClose }: { property: CustomProperty | unde
             hint={text.typeHint}
             value={type}
             onChange={setType}
-            choices={dataTypes.map((value) => ({ value, label: value }))}
+            choices={dataTypes.map((value) => ({ value, label: text[value] }))}
           />
         )}
       </Form>

@@ -1,19 +1,24 @@
 import { iconDocumentSettings } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import type { Output } from '../../app/api.ts'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
-import { keyOf } from '../../app/queries.ts'
+import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useApi, useMay } from '../../app/visit.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
 import type { Column } from '../../components/data-table.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { Facts } from '../../components/facts.tsx'
 import { TextAreaField, TextField } from '../../components/fields.tsx'
 import { Form } from '../../components/form.tsx'
 import { objectInJson } from '../../components/json-text.ts'
+import { JsonView } from '../../components/json-view.tsx'
 import { PagedTable } from '../../components/paged-table.tsx'
+import { QueryState } from '../../components/query-state.tsx'
 import { StatusChip } from '../../components/status-chip.tsx'
 import { toldDone } from '../../components/toast.ts'
 import { Toolbar } from '../../components/toolbar.tsx'
@@ -26,8 +31,9 @@ export function Schemas() {
   const text = useText(modelMessages)
   const formats = useFormats()
   const mayWrite = useMay('glb_schema_write')
-  const [isAdding, setAdding] = useState(false)
-  const paged = usePaged(['inventory', 'listSchemas'], {})
+  const [isAdding, setAdding] = useAdding()
+  const [open, setOpen] = useState<Schema>()
+  const paged = usePaged(['inventory', 'listSchemas'], {}, { live: ['inventory.schema'] })
   return (
     <>
       <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
@@ -38,9 +44,11 @@ export function Schemas() {
         paged={paged}
         columns={columnsOf(text)}
         idOf={({ url }) => url}
+        onOpen={setOpen}
         empty={<EmptyState icon={iconDocumentSettings} title={text.schemas} />}
       />
-      {isAdding && <NewSchema onClose={() => setAdding(false)} />}
+      {open !== undefined && <SchemaDialog schema={open} onClose={() => setOpen(undefined)} />}
+      {isAdding && mayWrite && <NewSchema onClose={() => setAdding(false)} />}
     </>
   )
 }
@@ -58,6 +66,33 @@ function columnsOf(text: Text): Column<Schema>[] {
     },
     { id: 'url', header: text.url, width: 560, cell: ({ url }) => <code>{url}</code> },
   ]
+}
+
+/** A schema with its document. It never changes: assets were checked against it. */
+function SchemaDialog({ schema: { url, title, builtIn }, onClose }: { schema: Schema; onClose: () => void }) {
+  const text = useText(modelMessages)
+  const query = useOperationQuery()
+  const read = useQuery(query(['inventory', 'readSchema'], { query: { url } }))
+  return (
+    <Dialog title={title} onClose={onClose} isWide>
+      <Facts
+        facts={[
+          {
+            name: text.url,
+            value: (
+              <span className="with-copy">
+                <code>{url}</code>
+                <CopyButton value={url} what={text.url} />
+              </span>
+            ),
+          },
+          { name: text.kind, value: <StatusChip>{builtIn ? text.builtIn : text.own}</StatusChip> },
+        ]}
+      />
+      <h3 className="part-title">{text.document}</h3>
+      <QueryState query={read}>{({ data }) => <JsonView value={data.schema} />}</QueryState>
+    </Dialog>
+  )
 }
 
 function NewSchema({ onClose }: { onClose: () => void }) {

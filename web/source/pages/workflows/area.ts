@@ -10,4 +10,11 @@ export const area: Area = {
   group: 'administration',
   permissions: ['glb_jobs_read', 'glb_workflow_manage'],
   routes: [{ path: '', load: async () => (await import('./workflows-page.tsx')).WorkflowsPage }],
+  commands: [
+    {
+      title: { en: 'Add a workflow', de: 'Ablauf hinzufügen' },
+      search: { add: 'yes' },
+      permission: 'glb_workflow_manage',
+    },
+  ],
 }

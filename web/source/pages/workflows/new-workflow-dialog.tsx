@@ -17,7 +17,10 @@ const example: Workflow = {
   transitions: [{ from: 'OPEN', to: 'DONE', eligible: 'CLIENT' }],
 }
 
-type Given = { onClose: () => void; onStored: (name: string) => void }
+type Given = {
+  onClose: () => void
+  onStored: (name: string) => void
+}
 
 export function NewWorkflowDialog({ onClose, onStored }: Given) {
   const text = useText(workflowMessages)
@@ -36,7 +39,6 @@ export function NewWorkflowDialog({ onClose, onStored }: Given) {
     await queryClient.invalidateQueries({ queryKey: keyOf('workflows') })
     toldDone(text.stored)
     onStored(name)
-    onClose()
   }
   return (
     <Dialog title={text.add} onClose={onClose} isWide>

@@ -24,8 +24,9 @@ function Drawn({ blob, label }: { blob: Blob; label: string }) {
   }, [blob])
   if (address === undefined) return null
   return (
-    <div className="drawing">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no pointer scrolls it with the arrow keys
+    <section className="drawing" tabIndex={0} aria-label={label}>
       <img src={address} alt={label} />
-    </div>
+    </section>
   )
 }

@@ -1,8 +1,9 @@
+import { isBuiltInWorkflow } from '@millwright/api/built-in-workflows.ts'
 import type { Workflow } from '@millwright/api/workflows.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useAdding } from '../../app/adding.ts'
 import { useText } from '../../app/language-context.tsx'
 import { keyOf, useOperationQuery } from '../../app/queries.ts'
 import { useSearchState } from '../../app/search.ts'
@@ -14,20 +15,25 @@ import { SelectField } from '../../components/fields.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { usePageTitle } from '../../components/page-title.ts'
 import { QueryState } from '../../components/query-state.tsx'
+import { StatusChip } from '../../components/status-chip.tsx'
 import { toldDone } from '../../components/toast.ts'
 import { Toolbar } from '../../components/toolbar.tsx'
 import { workflowMessages } from './messages.ts'
 import { NewWorkflowDialog } from './new-workflow-dialog.tsx'
+import { workflowName, workflowNames } from './workflow-names.ts'
 import { WorkflowPicture } from './workflow-picture.tsx'
 
 /** The state machines, drawn. */
 export function WorkflowsPage() {
   const text = useText(workflowMessages)
+  const names = useText(workflowNames)
   const mayManage = useMay('glb_workflow_manage')
   const query = useOperationQuery()
-  const [isAdding, setAdding] = useState(false)
-  const [search, setSearch] = useSearchState<'name'>()
-  const workflows = useQuery(query(['workflows', 'listWorkflows'], { query: { limit: 1_000 } }))
+  const [isAdding, setAdding] = useAdding()
+  const [search, setSearch] = useSearchState<'name' | 'add'>()
+  const workflows = useQuery(
+    query(['workflows', 'listWorkflows'], { query: { limit: 1_000 } }, { live: ['workflows.workflow'] }),
+  )
   usePageTitle(text.title)
   return (
     <>
@@ -47,7 +53,7 @@ export function WorkflowsPage() {
                   isLabelUnseen
                   value={chosen?.name ?? ''}
                   onChange={(name) => setSearch({ name })}
-                  choices={content.map(({ name }) => ({ value: name, label: name }))}
+                  choices={content.map(({ name }) => ({ value: name, label: workflowName(name, names) }))}
                 />
               </Toolbar>
               {chosen !== undefined && <WorkflowCards workflow={chosen} mayManage={mayManage} />}
@@ -55,7 +61,9 @@ export function WorkflowsPage() {
           )
         }}
       </QueryState>
-      {isAdding && <NewWorkflowDialog onClose={() => setAdding(false)} onStored={(name) => setSearch({ name })} />}
+      {isAdding && mayManage && (
+        <NewWorkflowDialog onClose={() => setAdding(false)} onStored={(name) => setSearch({ name, add: undefined })} />
+      )}
     </>
   )
 }
@@ -75,10 +83,14 @@ function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage:
         title={workflow.name}
         size="wide"
         actions={
-          mayManage && (
-            <ConfirmButton action={text.remove} title={text.removeTitle(workflow.name)} onConfirm={remove}>
-              {text.removeDetail}
-            </ConfirmButton>
+          isBuiltInWorkflow(workflow.name) ? (
+            <StatusChip>{text.builtIn}</StatusChip>
+          ) : (
+            mayManage && (
+              <ConfirmButton action={text.remove} title={text.removeTitle(workflow.name)} onConfirm={remove}>
+                {text.removeDetail}
+              </ConfirmButton>
+            )
           )
         }
       >
@@ -112,13 +124,16 @@ function Transitions({ workflow: { transitions } }: { workflow: Workflow }) {
         </tr>
       </thead>
       <tbody>
-        {transitions.map(({ from, to, eligible }) => (
-          <tr key={`${from} ${to} ${eligible}`}>
-            <td>{from}</td>
-            <td>{to}</td>
-            <td>{eligible === 'CLIENT' ? text.byClient : text.byPlatform}</td>
-          </tr>
-        ))}
+        {transitions.map(({ from, to, eligible, action }) => {
+          const mover = eligible === 'CLIENT' ? text.byClient : text.byPlatform
+          return (
+            <tr key={`${from} ${to} ${eligible}`}>
+              <td>{from}</td>
+              <td>{to}</td>
+              <td>{action === 'IMMEDIATE' ? text.atOnce(mover) : mover}</td>
+            </tr>
+          )
+        })}
       </tbody>
     </table>
   )

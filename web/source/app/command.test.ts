@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fitting } from './command.ts'
+
+const commands = [
+  { label: 'Discovery', hint: 'Find devices: gateways, links, scans' },
+  { label: 'Access', hint: 'Users, programs, roles' },
+  { label: 'Add a gateway', hint: 'Discovery' },
+  { label: 'Roles', hint: 'Access' },
+]
+
+const found = (typed: string) => fitting(commands, typed).map(({ label }) => label)
+
+test('a command whose name begins with what is typed comes before one that only speaks of it', () => {
+  assert.deepEqual(found('ro'), ['Roles', 'Access'])
+  assert.deepEqual(found('gateway'), ['Add a gateway', 'Discovery'])
+})
+
+test('every word has to fit, wherever it stands; nothing typed fits everything', () => {
+  assert.deepEqual(found('access ROLES'), ['Access', 'Roles'])
+  assert.deepEqual(found('roles gateway'), [])
+  assert.equal(found(' ').length, commands.length)
+})

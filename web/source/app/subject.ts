@@ -1,0 +1,24 @@
+export type Place = { to: string; search?: Record<string, string> }
+
+/** Where the things stand that events and audit entries speak of, by the kind in `kind/id`. */
+const places: Readonly<Record<string, (id: string) => Place>> = {
+  asset: (id) => ({ to: `/assets/${id}` }),
+  job: (id) => ({ to: `/jobs/${id}` }),
+  gateway: (id) => ({ to: `/discovery/gateways/${id}` }),
+  discovery: (id) => ({ to: `/discovery/scans/${id}` }),
+  'credential-instance': (id) => ({ to: `/credentials/${id}` }),
+  user: (id) => ({ to: `/access/people/${id}` }),
+  'server-user': (id) => ({ to: `/access/programs/${id}` }),
+  workflow: (name) => ({ to: '/workflows', search: { name } }),
+  role: () => ({ to: '/access', search: { view: 'roles' } }),
+  grant: () => ({ to: '/access', search: { view: 'grants' } }),
+  'access-group': () => ({ to: '/access', search: { view: 'groups' } }),
+  'custom-property': () => ({ to: '/model', search: { view: 'properties' } }),
+  schema: () => ({ to: '/model', search: { view: 'schemas' } }),
+}
+
+/** The page about something; undefined for what has none. */
+export function placeOf(subject: string): Place | undefined {
+  const [, kind = '', id = ''] = /^([a-z-]+)\/([^/]+)/.exec(subject) ?? []
+  return Object.hasOwn(places, kind) ? places[kind]?.(id) : undefined
+}

@@ -1,0 +1,77 @@
+import { isBuiltInWorkflow } from '@millwright/api/built-in-workflows.ts'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useGatewayNames } from '../../app/gateways.ts'
+import { useText } from '../../app/language-context.tsx'
+import { useApi } from '../../app/visit.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { SelectField, TextAreaField } from '../../components/fields.tsx'
+import { Form } from '../../components/form.tsx'
+import { objectInJson } from '../../components/json-text.ts'
+import { jobMessages } from './messages.ts'
+
+type Given = { workflows: readonly string[]; onClose: () => Promise<void> }
+
+/** Asks a gateway to do something. Jobs of built-in workflows are made where they belong: a discovery by a scan, … */
+export function StartJob({ workflows, onClose }: Given) {
+  const text = useText(jobMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const gateways = [...useGatewayNames()].map(([value, label]) => ({ value, label }))
+  const offered = workflows.filter((name) => !isBuiltInWorkflow(name))
+  const [chosen, setChosen] = useState<{ workflow?: string; gateway?: string }>({})
+  const [definition, setDefinition] = useState('{}')
+  const [isTold, setTold] = useState(false)
+  const workflow = chosen.workflow ?? offered[0]
+  const gateway = chosen.gateway ?? gateways[0]?.value
+  const content = objectInJson(definition)
+  if (workflow === undefined || gateway === undefined) {
+    return (
+      <Dialog title={text.start} onClose={onClose}>
+        <p className="card-lead">{workflow === undefined ? text.noWorkflow : text.noGateway}</p>
+        {workflow === undefined ? (
+          <Link to="/workflows">{text.toWorkflows}</Link>
+        ) : (
+          <Link to="/discovery">{text.toDiscovery}</Link>
+        )}
+      </Dialog>
+    )
+  }
+  const start = async (given: Record<string, unknown>) => {
+    const job = await api.workflows.createJob({ body: { clientId: gateway, workflow, definition: given } })
+    await onClose()
+    navigate({ to: `/jobs/${job.id}` })
+  }
+  const submit = () => {
+    setTold(true)
+    return content === undefined ? false : start(content)
+  }
+  return (
+    <Dialog title={text.start} onClose={onClose}>
+      <Form action={text.start} onSubmit={submit}>
+        <SelectField
+          label={text.workflow}
+          hint={text.startHint}
+          value={workflow}
+          onChange={(value) => setChosen({ ...chosen, workflow: value })}
+          choices={offered.map((name) => ({ value: name, label: name }))}
+        />
+        <SelectField
+          label={text.gateway}
+          value={gateway}
+          onChange={(value) => setChosen({ ...chosen, gateway: value })}
+          choices={gateways}
+        />
+        <TextAreaField
+          label={text.definition}
+          hint={text.definitionHint}
+          error={isTold && content === undefined ? text.notJson : undefined}
+          isCode
+          rows={5}
+          value={definition}
+          onChange={setDefinition}
+        />
+      </Form>
+    </Dialog>
+  )
+}
