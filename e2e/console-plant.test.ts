@@ -60,8 +60,8 @@ describe('a plant on the screen', () => {
     await assertAxeClean(page, 'first steps')
     await page.getByRole('button', { name: /Scan with/ }).click({ timeout: scanMs })
     await page.getByRole('link', { name: 'Open the inbox' }).click({ timeout: scanMs })
-    // Rows that are still on their way have no box yet.
-    await rows(page).first().getByRole('checkbox').waitFor()
+    // Rows that are still on their way cannot be chosen yet.
+    await rows(page).first().getByRole('checkbox', { disabled: false }).waitFor()
     await page.getByRole('checkbox', { name: 'Select all' }).click()
     const isAll = page.getByRole('checkbox', { name: 'Select all', checked: true })
     const others = page.getByRole('button', { name: /Select all \d+/ })
