@@ -77,7 +77,9 @@ describe('what is in the safe', () => {
   test('sealing costs one statement, opening none, once the key is known', async () => {
     const sealed = await seal('warm', 'row')
     const { database, safe } = hub.context
-    const count = async (work: () => Promise<unknown>) => (await hub.statements(work)).length
+    // Whatever the platform does in the background meanwhile has nothing to do with keys.
+    const count = async (work: () => Promise<unknown>) =>
+      (await hub.statements(work)).filter(({ text }) => /\b(data_keys|master_keys)\b/.test(text)).length
     const twice = (tx: Transaction) => safe.seal(tx, 'x', 'row')
     assert.equal(await count(() => database.transaction(hub.tenant, twice)), 1)
     assert.equal(await count(() => safe.open(hub.tenant, sealed, 'row')), 0)
