@@ -2,8 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import { systemCaller } from '../../platform/access/system.ts'
+import { lowestIdAt } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { assertCounted } from './testing.ts'
+import { Acceptance } from './acceptance.ts'
+import { Handover } from './handover.ts'
+import { preferredWaitMs, statusJobs } from './statuses.ts'
+import { assertCounted, givenCaller } from './testing.ts'
 
 type Result = {
   assetId: string
@@ -384,6 +390,174 @@ describe('assets', () => {
     assert.equal((await change('a')).state, 'finished')
     const late = await change('b')
     assert.deepEqual([late.state, late.result.code], ['failed', 'precondition_failed'])
+  })
+
+  test('If-Match counts for every asynchronous write: any version, one of several, and none that is to be created', async () => {
+    const { result } = await put(device('guarded'))
+    const params = { id: result.assetId }
+    const tried = async (operation: string, ifMatch: string, input: object) => {
+      const written = await finish(operator, operation, {
+        ...input,
+        headers: { prefer: 'wait=10', 'if-match': ifMatch },
+      })
+      const [one] = [written.result].flat()
+      return one?.code ?? one?.outcome
+    }
+    const named = (name: string) => ({ body: { data: { asset: { ...device('guarded'), name } } } })
+    const responsible = (name: string) => ({ params, body: { data: { responsible: name } } })
+    const deleted = { body: { data: { ids: [result.assetId] } } }
+    assert.equal(await tried('createAsset', '"7"', named('late')), 'precondition_failed')
+    assert.equal(await tried('createAsset', '"1"', named('in time')), 'updated')
+    assert.equal(
+      await tried('createAsset', '*', { body: { data: { asset: device('unheard-of') } } }),
+      'precondition_failed',
+    )
+    assert.equal(await tried('setResponsible', '"1", "2"', responsible('one of several')), 'updated')
+    assert.equal(await tried('setResponsible', '*', responsible('whatever it is')), 'updated')
+    assert.equal(await tried('deleteAssets', '"3"', deleted), 'precondition_failed')
+    assert.equal(await tried('deleteAssets', '"4"', deleted), 'deleted')
+  })
+
+  test('all assets of a body that are not there are told, each by the pointer to its id', async () => {
+    const { result } = await put(device('present'))
+    const ids = [v7(), result.assetId, v7()]
+    const pointers = async (operation: string, data: object) => {
+      const { status, body } = await operator.exchange(inventory, operation, { body: { data } })
+      assert.deepEqual([status, (body as ProblemDocument).code], [422, 'asset_not_found'])
+      return (body as ProblemDocument).errors?.map(({ pointer }) => pointer)
+    }
+    assert.deepEqual(await pointers('deleteAssets', { ids }), ['/data/ids/0', '/data/ids/2'])
+    const many = ids.map((asset_id) => ({ asset_id, responsible: 'jane' }))
+    assert.deepEqual(await pointers('setResponsibles', many), ['/data/0/asset_id', '/data/2/asset_id'])
+  })
+
+  test('bulk takes 1 to 100, and the same asset twice in their order', async () => {
+    const { result } = await put(device('twice'))
+    const states = (count: number, values = ['regarded']) =>
+      Array.from({ length: count }, (_, at) => ({ asset_id: result.assetId, state_value: values[at % values.length] }))
+    const status = async (data: object) =>
+      (await operator.exchange(inventory, 'setManagementStates', { body: { data } })).status
+    assert.deepEqual([await status(states(0)), await status(states(100)), await status(states(101))], [400, 202, 400])
+    const body = { data: states(3, ['ignored', 'ignored', 'regarded']) }
+    const outcomes = (await finish(operator, 'setManagementStates', { body })).result as unknown as Result[]
+    assert.deepEqual(
+      outcomes.map(({ outcome }) => outcome),
+      ['updated', 'unchanged', 'updated'],
+    )
+    const ids = [result.assetId.toUpperCase(), result.assetId]
+    const ends = (await finish(operator, 'deleteAssets', { body: { data: { ids } } })).result as unknown as Result[]
+    assert.deepEqual(
+      ends.map(({ outcome, code }) => outcome ?? code),
+      ['deleted', 'asset_not_found'],
+    )
+  })
+
+  test('the version of a gateway is that of a gateway', async () => {
+    const { result } = await put(device('no-gateway'))
+    const set = (id: string) =>
+      operator.exchange(inventory, 'setGatewayVersion', { params: { id }, body: { data: { version: '0.3.10' } } })
+    assert.equal((await set(result.assetId)).status, 404)
+    const gateway = await put({ ...device('a-gateway'), functional_object_type: 'gateway' })
+    assert.equal((await set(gateway.result.assetId)).status, 202)
+  })
+
+  test('asset_relations need read and write of the related asset', async () => {
+    const defaultGroup = (await admin.authorization.listAccessGroups({ query: { name: 'default' } })).data[0]?.id ?? ''
+    const outcomes: unknown[] = []
+    for (const permissions of [['inventory_write_asset_data'], ['inventory_read_asset_data']] as const) {
+      const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: permissions[0] } } })
+      await put({ ...device(permissions[0]), access_group: group.name }, {}, admin)
+      const caller = await givenCaller(hub, [
+        { permissions: ['glb_inventory_write_relation_data'] },
+        { permissions: ['inventory_read_asset_data', 'inventory_write_asset_data'], accessGroupId: defaultGroup },
+        { permissions, accessGroupId: group.id },
+      ])
+      const asset_relations = [
+        {
+          predicate: 'is_module_of',
+          related_asset: { asset_identifiers: [custom(permissions[0])] },
+          relational_role_of_related_asset: 'object',
+        },
+      ]
+      const { result } = await put({ ...device(v7()), asset_relations }, {}, caller)
+      outcomes.push(result.relations.map(({ outcome, reason }) => [outcome, reason]))
+    }
+    assert.deepEqual(outcomes, [[['skipped', 'asset_not_found']], [['skipped', 'forbidden']]])
+  })
+
+  test('how long a caller prefers to wait may be said among other preferences, in any case, and is bounded', () => {
+    for (const [header, seconds] of [
+      ['wait=10', 10],
+      ['respond-async, Wait = 10', 10],
+      ['wait="7"; foo=bar', 7],
+      ['wait=99999', 30],
+      ['await=10', 0],
+      ['other; wait=10', 0],
+      ['wait=-1', 0],
+      ['wait', 0],
+      [undefined, 0],
+    ] as const)
+      assert.equal(preferredWaitMs(header), seconds * 1000, header)
+  })
+
+  test('what became of a write is kept for seven days and then pruned, however many there are', async () => {
+    const dayMs = 86_400_000
+    const { tenantId } = hub.tenant
+    const insert = (count: number, { days, state }: { days: number; state: string }) => {
+      const newest = Date.now() - days * dayMs
+      const ids = Array.from({ length: count }, (_, at) => lowestIdAt(newest - at))
+      return hub.asOwner(async (owner) => {
+        await owner.query(
+          `insert into operations (tenant_id, id, accepted_at, kind, payload, items, principal_id, principal_kind,
+                                   principal_name, roles, state, modified_at)
+           select $1, id, now(), 'patch', '{}', 1, $1, 'user', 'somebody', '[]', $3, now() from unnest($2::uuid[]) as id`,
+          [tenantId, ids, state],
+        )
+        return ids[0] ?? ''
+      })
+    }
+    const kept = await insert(1, { days: 6, state: 'finished' })
+    const gone = await insert(2_001, { days: 8, state: 'failed' })
+    const signal = new AbortController().signal
+    await statusJobs({ database: hub.context.database })['inventory.prune']?.run({ tenantId, signal } as never)
+    const status = async (id: string) => (await admin.exchange(inventory, 'readStatus', { params: { id } })).status
+    assert.deepEqual([await status(kept), await status(gone)], [200, 404])
+    const { rowCount } = await hub.asOwner((owner) =>
+      owner.query('select from operations where tenant_id = $1 and id < $2', [
+        tenantId,
+        lowestIdAt(Date.now() - 7 * dayMs),
+      ]),
+    )
+    assert.equal(rowCount, 0)
+  })
+
+  test('while too many writes wait, more are refused with when to come again, also with an Idempotency-Key', async () => {
+    const { database } = hub.context
+    const { result } = await put(device('held'))
+    const acceptance = new Acceptance({ database, handover: new Handover(), longest: 1 })
+    const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+    const wanted = { kind: 'patch', action: 'inventory.setResponsibles', payload: { items: [], single: false } }
+    const statusId = await hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [
+        caller.tenantId,
+        result.assetId,
+      ])
+      const { data } = await operator.inventory.setResponsible({
+        params: { id: result.assetId },
+        body: { data: { responsible: 'who waits' } },
+      })
+      const refused = { code: 'overloaded', status: 503, headers: { 'retry-after': '5' } }
+      await assert.rejects(acceptance.accept(caller, wanted), refused)
+      await assert.rejects(
+        database.transaction(caller, (tx) => acceptance.accept({ ...caller, transaction: tx }, wanted)),
+        refused,
+      )
+      await owner.query('rollback')
+      return data.statusId
+    })
+    const { data } = await operator.inventory.readStatus({ params: { id: statusId }, query: { wait: 10 } })
+    assert.equal(data.state, 'finished')
   })
 
   test('free text finds assets by the beginnings of all the words given', async () => {

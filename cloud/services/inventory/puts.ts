@@ -1,7 +1,8 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
-import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
+import { requireMatch } from '../../platform/http/etag.ts'
+import { type ApplierParts, type Applying, mayRead, mayWrite } from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { suspicionsOf } from './duplicate.ts'
 import { choose } from './identifier.ts'
@@ -65,6 +66,7 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
   if (known === undefined && item.assetId !== undefined)
     throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
   if (known !== undefined && !mayWrite(rights, known.accessGroupId)) throw identityTaken()
+  requireSeen(payload.ifMatch, known)
   const now = new Date().toISOString()
   const accessGroupId = item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
   if (!mayWrite(rights, accessGroupId))
@@ -118,6 +120,12 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
   return result(asset, known === undefined ? 'created' : 'updated')
 }
 
+/** Who says which version it has seen does not mean to create anything. */
+function requireSeen(ifMatch: string | undefined, known: WorkingAsset | undefined): void {
+  if (known !== undefined) requireMatch(ifMatch, known.version)
+  else if (ifMatch !== undefined) throw new Problem('precondition_failed', 'No asset has these identifiers any more')
+}
+
 function identityTaken(): Problem {
   return new Problem('identity_taken', 'An identifier belongs to an asset in an access group that you may not change')
 }
@@ -130,7 +138,7 @@ function described({ identifiers }: PutItem, keys: readonly string[]): Record<st
 function visible({ workspace, rights }: Applying, conflicts: readonly Conflict[]): Conflict[] {
   return conflicts.filter(({ assetId }) => {
     const asset = workspace.asset(assetId)
-    return asset !== undefined && mayWrite(rights, asset.accessGroupId)
+    return asset !== undefined && mayRead(rights, asset.accessGroupId)
   })
 }
 
@@ -148,7 +156,8 @@ function relateOne({ workspace, rights }: Applying, { relation, result, payload 
   })
   const { match } = choose(owners)
   const other = match === undefined ? undefined : workspace.asset(match)
-  if (other === undefined || !mayWrite(rights, other.accessGroupId)) return void skip('asset_not_found')
+  if (other === undefined || !mayRead(rights, other.accessGroupId)) return void skip('asset_not_found')
+  if (!mayWrite(rights, other.accessGroupId)) return void skip('forbidden')
   const report: RelationResult = { predicate, outcome: 'created' }
   result.relations.push(report)
   const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]
@@ -157,16 +166,26 @@ function relateOne({ workspace, rights }: Applying, { relation, result, payload 
     workspace.relate({ subject: object, predicate, object: subject, source: payload.source }, { ...report })
 }
 
-export function applyDelete({ workspace, rights, operation }: Applying, { ids }: DeletePayload): unknown[] {
-  const time = new Date().toISOString()
+export function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload): unknown[] {
   return ids.map((assetId) => {
-    const asset = workspace.asset(assetId)
-    if (asset === undefined) return new Problem('asset_not_found', `There is no asset ${assetId}`).toDocument()
-    if (!mayWrite(rights, asset.accessGroupId))
-      return new Problem('asset_not_found', `There is no asset ${assetId}`).toDocument()
-    workspace.remove(asset, { actor: operation, source: { type: 'manual' }, time })
-    return { assetId, outcome: 'deleted' }
+    try {
+      return deleteOne(applying, { assetId, ifMatch })
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      return error.toDocument({ traceId: applying.operation.id })
+    }
   })
+}
+
+type Deleted = { assetId: string; ifMatch: string | undefined }
+
+function deleteOne({ workspace, rights, operation }: Applying, { assetId, ifMatch }: Deleted) {
+  const asset = workspace.asset(assetId)
+  if (asset === undefined || !mayWrite(rights, asset.accessGroupId))
+    throw new Problem('asset_not_found', `There is no asset ${assetId}`)
+  requireMatch(ifMatch, asset.version)
+  workspace.remove(asset, { actor: operation, source: { type: 'manual' }, time: new Date().toISOString() })
+  return { assetId, outcome: 'deleted' }
 }
 
 export type { DeletePayload, PutPayload }
