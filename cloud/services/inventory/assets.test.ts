@@ -381,6 +381,122 @@ describe('assets', () => {
     assert.equal(then.data.name, 'past')
   })
 
+  test('an asset as it was is there for who may read the group that it is in now', async () => {
+    const { data: vault } = await admin.authorization.createAccessGroup({ body: { data: { name: 'vault' } } })
+    const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+    const before = await hub.as('viewer', { accessGroupId: groups[0]?.id ?? '' })
+    const since = await hub.as('viewer', { accessGroupId: vault.id })
+    const { result } = await put(device('moved'))
+    const params = { id: result.assetId }
+    const { data } = await operator.inventory.readAsset({ params })
+    const then = { params, query: { at: String(data.last_modified_timestamp) } }
+    const seenBy = async (caller: TestCaller) => (await caller.exchange(inventory, 'readAsset', then)).status
+    assert.deepEqual([await seenBy(before), await seenBy(since)], [200, 404])
+    await finish(admin, 'setAccessGroup', { params, body: { data: { access_group: 'vault' } } })
+    assert.deepEqual([await seenBy(before), await seenBy(since)], [404, 200])
+  })
+
+  test('moving an asset needs write in both groups, by PATCH, in bulk and by POST', async () => {
+    const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+    const newGroup = async (name: string) =>
+      (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+    const [readable, writable] = [await newGroup('only-read'), await newGroup('written-too')]
+    await newGroup('unseen')
+    const write = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
+    const mover = await givenCaller(hub, [
+      { permissions: write, accessGroupId: groups[0]?.id ?? '' },
+      { permissions: write, accessGroupId: writable },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: readable },
+    ])
+    const { result } = await put(device('mover'))
+    const ways = (access_group: string): [string, object][] => [
+      ['setAccessGroup', { params: { id: result.assetId }, body: { data: { access_group } } }],
+      ['setAccessGroups', { body: { data: [{ asset_id: result.assetId, access_group }] } }],
+      ['createAsset', { body: { data: { asset: { ...device('mover'), access_group } } } }],
+    ]
+    for (const [group, answer] of [
+      ['only-read', 403],
+      ['unseen', 422],
+      ['written-too', 202],
+      ['default', 202],
+    ] as const) {
+      for (const [operation, input] of ways(group))
+        assert.equal((await mover.exchange(inventory, operation, input)).status, answer, `${operation} to ${group}`)
+    }
+    const there = await put({ ...device('over-there'), access_group: 'only-read' }, {}, admin)
+    const params = { id: there.result.assetId }
+    const taken = await mover.exchange(inventory, 'setAccessGroup', {
+      params,
+      body: { data: { access_group: 'default' } },
+    })
+    assert.equal(taken.status, 403)
+  })
+
+  test('what became of a write is for who sent it, and for an administrator', async () => {
+    const { data } = await operator.inventory.createAsset({ body: { data: { asset: device('mine') } } })
+    const other = await hub.as('operator')
+    const seenBy = async (caller: TestCaller) =>
+      (await caller.exchange(inventory, 'readStatus', { params: { id: data.statusId } })).status
+    assert.deepEqual([await seenBy(operator), await seenBy(admin), await seenBy(other)], [200, 200, 404])
+    for (const [wait, status] of [
+      [1, 200],
+      [30, 200],
+      [0, 400],
+      [31, 400],
+    ]) {
+      const answer = await operator.exchange(inventory, 'readStatus', {
+        params: { id: data.statusId },
+        query: { wait },
+      })
+      assert.equal(answer.status, status, `wait=${wait}`)
+    }
+  })
+
+  test('a write with an Idempotency-Key is done once, and answered at once and alike, whoever would rather wait', async () => {
+    const headers = { 'idempotency-key': v7(), prefer: 'wait=10' }
+    const send = () =>
+      operator.exchange(inventory, 'createAsset', { headers, body: { data: { asset: device('only-once') } } })
+    const [first, second] = [await send(), await send()]
+    assert.deepEqual([first.status, second.status, second.body], [202, 202, first.body])
+    assert.equal(first.headers.get('preference-applied'), null)
+    const { data } = first.body as { data: { statusId: string; state?: string } }
+    assert.equal(data.state, undefined)
+    const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 10 } })
+    assert.equal((status.data.detail.result as Result).outcome, 'created')
+  })
+
+  test('a write that nobody can make sense of fails alone: those before and after it are applied', async () => {
+    const { result } = await put(device('neighbour'))
+    const insert = (id: string, payload: object) =>
+      hub.asOwner((owner) =>
+        owner.query(
+          `insert into operations (tenant_id, id, accepted_at, kind, payload, items, principal_id, principal_kind,
+                                   principal_name, roles, modified_at)
+           values ($1, $2, clock_timestamp(), 'patch', $3, 1, $2, 'system', 'somebody', '[]', now())`,
+          [hub.tenant.tenantId, id, JSON.stringify(payload)],
+        ),
+      )
+    const [before, poison] = [v7(), v7()]
+    const responsible = (name: string) => ({ assetId: result.assetId, change: 'responsible', responsible: name })
+    await insert(before, { items: [responsible('before')], single: true })
+    await insert(poison, { items: 'no list', single: true })
+    const after = await finish(operator, 'setResponsible', {
+      params: { id: result.assetId },
+      body: { data: { responsible: 'after' } },
+    })
+    assert.equal(after.state, 'finished')
+    const outcomes = await Promise.all(
+      [before, poison].map(async (id) => {
+        const { data } = await admin.inventory.readStatus({ params: { id }, query: { wait: 10 } })
+        return [data.state, (data.detail.result as Result).code ?? (data.detail.result as Result).outcome]
+      }),
+    )
+    assert.deepEqual(outcomes, [
+      ['finished', 'updated'],
+      ['failed', 'internal'],
+    ])
+  })
+
   test('If-Match is checked when the write is applied', async () => {
     const { result } = await put(device('matched'))
     const read = await operator.exchange(inventory, 'readAsset', { params: { id: result.assetId } })
@@ -431,13 +547,26 @@ describe('assets', () => {
     assert.deepEqual(await pointers('setResponsibles', many), ['/data/0/asset_id', '/data/2/asset_id'])
   })
 
-  test('bulk takes 1 to 100, and the same asset twice in their order', async () => {
+  test('bulk takes 1 to 100 changes, of the same asset in their order; nothing is deleted twice', async () => {
     const { result } = await put(device('twice'))
     const states = (count: number, values = ['regarded']) =>
       Array.from({ length: count }, (_, at) => ({ asset_id: result.assetId, state_value: values[at % values.length] }))
     const status = async (data: object) =>
       (await operator.exchange(inventory, 'setManagementStates', { body: { data } })).status
     assert.deepEqual([await status(states(0)), await status(states(100)), await status(states(101))], [400, 202, 400])
+    const refused = async (operation: string, data: object) => {
+      const { status: answer, body } = await operator.exchange(inventory, operation, { body: { data } })
+      const { code, errors } = body as ProblemDocument
+      return [answer, code, errors?.[0]?.pointer]
+    }
+    for (const count of [0, inventoryLimits.bulk + 1]) {
+      const ids = Array.from({ length: count }, () => v7())
+      assert.deepEqual(await refused('deleteAssets', { ids }), [400, 'invalid_body', '/data/ids'])
+    }
+    for (const count of [0, inventoryLimits.batch + 1]) {
+      const assets = Array.from({ length: count }, () => ({}))
+      assert.deepEqual(await refused('createAssets', { assets }), [400, 'invalid_body', '/data/assets'])
+    }
     const body = { data: states(3, ['ignored', 'ignored', 'regarded']) }
     const outcomes = (await finish(operator, 'setManagementStates', { body })).result as unknown as Result[]
     assert.deepEqual(
@@ -445,11 +574,7 @@ describe('assets', () => {
       ['updated', 'unchanged', 'updated'],
     )
     const ids = [result.assetId.toUpperCase(), result.assetId]
-    const ends = (await finish(operator, 'deleteAssets', { body: { data: { ids } } })).result as unknown as Result[]
-    assert.deepEqual(
-      ends.map(({ outcome, code }) => outcome ?? code),
-      ['deleted', 'asset_not_found'],
-    )
+    assert.deepEqual(await refused('deleteAssets', { ids }), [400, 'invalid_body', '/data/ids'])
   })
 
   test('the version of a gateway is that of a gateway', async () => {
