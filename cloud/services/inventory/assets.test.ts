@@ -15,6 +15,8 @@ type Result = {
   assetId: string
   outcome: string
   relations: { predicate: string; outcome: string; reason?: string }[]
+  matchedBy?: object[]
+  conflicts?: { assetId: string }[]
   code?: string
 }
 
@@ -264,6 +266,80 @@ describe('assets', () => {
       Array.from({ length: 20 }, (_, i) => put(device(`twin ${i}`, mac('00:1B:1B:00:00:01'), custom('twin')))),
     )
     assert.equal(new Set(results.map(({ result }) => result.assetId)).size, 1)
+  })
+
+  test('which identifier matched and which belongs to others is told, of what the caller may read; strict fails instead', async () => {
+    await admin.authorization.createAccessGroup({ body: { data: { name: 'behind-the-wall' } } })
+    const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+    const local = await hub.as('operator', { accessGroupId: groups[0]?.id ?? '' })
+    const [own, seen] = [await put(device('known-mac', mac('02:00:00:00:01:01'))), await put(device('known-tag'))]
+    await put({ ...device('hidden-tag'), access_group: 'behind-the-wall' }, {}, admin)
+    const both = device('both', mac('02-00-00-00-01-01'), custom('known-tag'), custom('hidden-tag'))
+    const { result } = await put(both, {}, local)
+    assert.deepEqual([result.assetId, result.outcome], [own.result.assetId, 'updated'])
+    assert.deepEqual(result.matchedBy, [mac('02:00:00:00:01:01')])
+    assert.deepEqual(
+      result.conflicts?.map(({ assetId }) => assetId),
+      [seen.result.assetId],
+    )
+    for (const [operation, body] of [
+      ['createAsset', { data: { asset: both } }],
+      ['createAssets', { data: { assets: [both] } }],
+    ] as const) {
+      const strict = await finish(operator, operation, { query: { strict: true }, body })
+      const [only] = [strict.result].flat()
+      assert.deepEqual([strict.state, only?.code], ['failed', 'ambiguous_identity'], operation)
+    }
+  })
+
+  test('in a batch a child may come before its parent, and where relations come from is told in four ways', async () => {
+    for (const [index, [meta, source]] of [
+      [{}, { type: 'manual' }],
+      [{ meta: { source: 'a.link' } }, { type: 'discovery', value: 'a.link' }],
+      [{ meta: { source: { value: 'a.link' } } }, { type: 'discovery', value: 'a.link' }],
+      [{ meta: { source: { type: 'assetlinkdiscovery', value: 'x' } } }, { type: 'assetlinkdiscovery', value: 'x' }],
+    ].entries()) {
+      const asset_relations = [
+        {
+          predicate: 'is_module_of',
+          related_asset: { asset_identifiers: [custom(`parent-${index}`)] },
+          relational_role_of_related_asset: 'object',
+        },
+      ]
+      const assets = [{ ...device(`child-${index}`), asset_relations }, device(`parent-${index}`)]
+      const { result } = await finish(operator, 'createAssets', { body: { data: { assets, ...meta } } })
+      const [child, parent] = result as unknown as Result[]
+      const filter = `subject.id eq '${child?.assetId}'`
+      const { data } = await operator.inventory.listRelations({ query: { filter } })
+      assert.deepEqual(
+        data.map(({ object, source: from }) => [object.id, from]),
+        [[parent?.assetId, source]],
+      )
+    }
+  })
+
+  test('of an asset only the fields are shown that are asked for', async () => {
+    const { result } = await put({ ...device('projected'), description: 'long' })
+    const fields = 'name, id,no_such_field'
+    const wanted = { id: result.assetId, name: 'projected' }
+    assert.deepEqual(
+      (await operator.inventory.readAsset({ params: { id: result.assetId }, query: { fields } })).data,
+      wanted,
+    )
+    const page = await operator.inventory.listAssets({ query: { filter: `name eq 'projected'`, fields, count: false } })
+    assert.deepEqual([page.data, page.meta.totalElements], [[wanted], undefined])
+  })
+
+  test('blanks in a query are + or %20', async () => {
+    await put(device('blank', custom('blank')))
+    for (const blank of ['+', '%20']) {
+      const { body } = await hub.request({
+        method: 'GET',
+        path: `/inventory/v2/assets?filter=name${blank}eq${blank}'blank'`,
+        headers: { authorization: `Bearer ${operator.token}` },
+      })
+      assert.equal((body as { data: unknown[] }).data.length, 1, blank)
+    }
   })
 
   test('operations on one asset apply in the order they were accepted', async () => {
@@ -586,28 +662,41 @@ describe('assets', () => {
     assert.equal((await set(gateway.result.assetId)).status, 202)
   })
 
-  test('asset_relations need read and write of the related asset', async () => {
+  test('asset_relations need read and write of the related asset, and the global permission', async () => {
     const defaultGroup = (await admin.authorization.listAccessGroups({ query: { name: 'default' } })).data[0]?.id ?? ''
     const outcomes: unknown[] = []
-    for (const permissions of [['inventory_write_asset_data'], ['inventory_read_asset_data']] as const) {
-      const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: permissions[0] } } })
-      await put({ ...device(permissions[0]), access_group: group.name }, {}, admin)
+    for (const [index, permissions] of (
+      [
+        ['inventory_write_asset_data'],
+        ['inventory_read_asset_data'],
+        ['inventory_read_asset_data', 'inventory_write_asset_data'],
+        ['inventory_read_asset_data', 'inventory_write_asset_data'],
+      ] as const
+    ).entries()) {
+      const name = `related-${index}`
+      const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name } } })
+      await put({ ...device(name), access_group: name }, {}, admin)
       const caller = await givenCaller(hub, [
-        { permissions: ['glb_inventory_write_relation_data'] },
+        ...(index === 2 ? [] : [{ permissions: ['glb_inventory_write_relation_data'] as const }]),
         { permissions: ['inventory_read_asset_data', 'inventory_write_asset_data'], accessGroupId: defaultGroup },
         { permissions, accessGroupId: group.id },
       ])
       const asset_relations = [
         {
           predicate: 'is_module_of',
-          related_asset: { asset_identifiers: [custom(permissions[0])] },
+          related_asset: { asset_identifiers: [custom(name)] },
           relational_role_of_related_asset: 'object',
         },
       ]
       const { result } = await put({ ...device(v7()), asset_relations }, {}, caller)
       outcomes.push(result.relations.map(({ outcome, reason }) => [outcome, reason]))
     }
-    assert.deepEqual(outcomes, [[['skipped', 'asset_not_found']], [['skipped', 'forbidden']]])
+    assert.deepEqual(outcomes.flat(), [
+      ['skipped', 'asset_not_found'],
+      ['skipped', 'forbidden'],
+      ['skipped', 'forbidden'],
+      ['created', undefined],
+    ])
   })
 
   test('how long a caller prefers to wait may be said among other preferences, in any case, and is bounded', () => {
