@@ -16,7 +16,7 @@ type Result = {
   outcome: string
   relations: { predicate: string; outcome: string; reason?: string }[]
   matchedBy?: object[]
-  conflicts?: { assetId: string }[]
+  conflicts?: { assetId: string; by: object[] }[]
   code?: string
 }
 
@@ -278,10 +278,9 @@ describe('assets', () => {
     const { result } = await put(both, {}, local)
     assert.deepEqual([result.assetId, result.outcome], [own.result.assetId, 'updated'])
     assert.deepEqual(result.matchedBy, [mac('02:00:00:00:01:01')])
-    assert.deepEqual(
-      result.conflicts?.map(({ assetId }) => assetId),
-      [seen.result.assetId],
-    )
+    assert.deepEqual(result.conflicts, [{ assetId: seen.result.assetId, by: [custom('known-tag')] }])
+    const unseen = await put(device('one', mac('02-00-00-00-01-01'), custom('hidden-tag')), {}, local)
+    assert.equal(unseen.result.conflicts, undefined)
     for (const [operation, body] of [
       ['createAsset', { data: { asset: both } }],
       ['createAssets', { data: { assets: [both] } }],

@@ -5,13 +5,14 @@ import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayRead, mayWrite } from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { suspicionsOf } from './duplicate.ts'
-import { choose } from './identifier.ts'
+import { choose, type Identity } from './identifier.ts'
 import type { DeletePayload, PutItem, PutPayload, WantedRelation } from './payload.ts'
 import { isReserved } from './relation.ts'
 import { setPartOf, withRest } from './whole.ts'
 import type { WorkingAsset } from './workspace.ts'
 
-type Conflict = { assetId: string; by: string[] }
+/** Another asset, and which of the identifiers that were sent are its own. */
+type Conflict = { assetId: string; by: Record<string, unknown>[] }
 
 export type PutResult = {
   assetId: string
@@ -92,11 +93,12 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
     workspace.suspect(suspicion)
   const fresh = item.identifiers.filter(({ key }) => workspace.ownerOf(key) === undefined)
   const change = { actor: operation, source: payload.source, time: now }
+  const conflicts = conflictsTold(applying, item, decision)
   const result = (asset: WorkingAsset, outcome: PutResult['outcome']): PutResult => ({
     assetId: asset.id,
     outcome,
     ...(decision.matchedBy.length === 0 ? {} : { matchedBy: described(item, decision.matchedBy) }),
-    ...(decision.conflicts.length === 0 ? {} : { conflicts: visible(applying, decision.conflicts) }),
+    ...(conflicts.length === 0 ? {} : { conflicts }),
     relations: [],
   })
   if (
@@ -135,10 +137,11 @@ function described({ identifiers }: PutItem, keys: readonly string[]): Record<st
 }
 
 /** Who the others are is told only as far as the caller may see them. */
-function visible({ workspace, rights }: Applying, conflicts: readonly Conflict[]): Conflict[] {
-  return conflicts.filter(({ assetId }) => {
+function conflictsTold({ workspace, rights }: Applying, item: PutItem, { conflicts }: Identity): Conflict[] {
+  return conflicts.flatMap(({ assetId, by }) => {
     const asset = workspace.asset(assetId)
-    return asset !== undefined && mayRead(rights, asset.accessGroupId)
+    const isVisible = asset !== undefined && mayRead(rights, asset.accessGroupId)
+    return isVisible ? [{ assetId, by: described(item, by) }] : []
   })
 }
 
