@@ -285,7 +285,12 @@ async function putItem(
 ): Promise<PutItem> {
   const { access_group: wantedGroup, ...rest } = asset
   const { document, faults } = normaliseAsset(rest)
-  const wrong = [...faults, ...(await desk.schemas.faultsOfWrite(handle, document))]
+  const isNamed = wantedGroup === undefined || wantedGroup === null || typeof wantedGroup === 'string'
+  const wrong = [
+    ...faults,
+    ...(isNamed ? [] : [{ pointer: '/access_group', code: 'type', detail: 'must be string' }]),
+    ...(await desk.schemas.faultsOfWrite(handle, document)),
+  ]
   if (wrong.length > 0) throw invalid(wrong, pointer)
   const accessGroupId =
     wantedGroup === undefined || wantedGroup === null

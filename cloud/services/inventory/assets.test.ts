@@ -96,6 +96,25 @@ describe('assets', () => {
     assert.ok(problem.errors?.some(({ pointer }) => pointer === '/data/asset/name'))
   })
 
+  test('text that no database can keep is a fault of nobody: it is kept as well as it can be, or names nothing', async () => {
+    const { result } = await put(device('odd-text'))
+    const params = { id: result.assetId }
+    const url = `https://plant.example/${v7()}`
+    for (const [operation, input, status] of [
+      ['readGraph', { params, query: { predicates: 'a\0' } }, 200],
+      ['readTopology', { query: { predicates: '\0', q: '\0' } }, 200],
+      ['setAccessGroup', { params, body: { data: { access_group: '\0' } } }, 422],
+      ['createAsset', { body: { data: { asset: { ...device('odd'), access_group: '\0' } } } }, 422],
+      ['createAsset', { body: { data: { asset: { ...device('odd'), access_group: 5 } } } }, 400],
+      ['createSchema', { body: { data: { url, schema: { title: '\0' } } } }, 201],
+      ['createAsset', { body: { data: { asset: { ...device('odd'), name: '\0\ud800' } } } }, 202],
+      ['setResponsible', { params, body: { data: { responsible: '\0' } } }, 202],
+    ] as const) {
+      const { status: answered } = await admin.exchange(inventory, operation, input)
+      assert.equal(answered, status, operation)
+    }
+  })
+
   test('the dedicated PATCH endpoints change what they are for', async () => {
     const { result } = await put(device('drive'))
     const params = { id: result.assetId }
