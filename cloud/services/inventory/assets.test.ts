@@ -591,6 +591,36 @@ describe('assets', () => {
     ])
   })
 
+  test('a write that the database takes too long for fails, and holds up nobody behind it', async () => {
+    const [slow, quick] = [await put(device('slow')), await put(device('quick'))]
+    const send = async ({ result }: { result: Result }) => {
+      const params = { id: result.assetId }
+      return (await operator.inventory.setResponsible({ params, body: { data: { responsible: 'x' } } })).data.statusId
+    }
+    const stateOf = async (id: string) =>
+      (await operator.inventory.readStatus({ params: { id }, query: { wait: 1 } })).data
+    await hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [
+        hub.tenant.tenantId,
+        slow.result.assetId,
+      ])
+      const [first, second] = [await send(slow), await send(quick)]
+      let status = await stateOf(first)
+      while (status.state === 'queued') {
+        // As the server does it when the time of a statement is over.
+        await owner.query(
+          'select pg_cancel_backend(pid) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
+        )
+        status = await stateOf(first)
+      }
+      assert.deepEqual([status.state, (status.detail.result as Result).code], ['failed', 'overloaded'])
+      const { data } = await operator.inventory.readStatus({ params: { id: second }, query: { wait: 10 } })
+      assert.equal(data.state, 'finished')
+      await owner.query('rollback')
+    })
+  })
+
   test('If-Match is checked when the write is applied', async () => {
     const { result } = await put(device('matched'))
     const read = await operator.exchange(inventory, 'readAsset', { params: { id: result.assetId } })
