@@ -192,7 +192,7 @@ export const inventory = contract({
         at: Type.Optional(Type.String({ format: 'date-time', description: 'As it was at this time' })),
       }),
       answers: { 200: data(Document) },
-      errors: ['not_found', 'unknown_property', 'history_gone'],
+      errors: ['not_found', 'history_gone'],
     },
     readIdentifiers: {
       method: 'GET',

@@ -162,6 +162,12 @@ function fieldError(error: ErrorObject): FieldError {
       return { pointer: at, code: 'const', detail: `must be ${JSON.stringify(parameters.allowedValue)}` }
     case 'pattern':
       return { pointer: at, code: 'pattern', detail: patternDetail(error) }
+    case 'uniqueItems':
+      return {
+        pointer: at,
+        code: 'uniqueItems',
+        detail: `has the same twice: entries ${parameters.j} and ${parameters.i}`,
+      }
     default:
       return { pointer: at, code: error.keyword, detail: error.message ?? 'is not valid' }
   }

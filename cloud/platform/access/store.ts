@@ -1,6 +1,7 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type Handle, type ReferenceHandle, type Transaction, violatedConstraint } from '../database/database.ts'
+import { storableText } from '../database/json.ts'
 import { statement } from '../database/statement.ts'
 import { type HeldRole, permissionsOf } from './rights.ts'
 
@@ -280,7 +281,7 @@ export async function lockAccessGroup(tx: Transaction, id: string): Promise<Acce
 }
 
 export async function findAccessGroupByName(handle: Handle, name: string): Promise<AccessGroupRow | undefined> {
-  return handle.row(groupByName, name)
+  return handle.row(groupByName, storableText(name))
 }
 
 export async function listAccessGroups(handle: Handle, { limit, offset }: Paging): Promise<Listed<AccessGroupRow>> {

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import fc from 'fast-check'
 import { fromV1, mergePatch, placesOf, toV1 } from './asset.ts'
+import { restOf } from './change.ts'
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '1', '.', '-'), minLength: 1, maxLength: 6 })
 const mac = fc.constantFrom('00:1b:1b:00:00:01', '00:1b:1b:00:00:02')
@@ -253,6 +254,24 @@ test('an asset was found by the last gateway that found it, and is part of what 
   ]
   assert.deepEqual(placesOf('a', relations), { gatewayId: 'g2', parentId: 'p' })
   assert.deepEqual(placesOf('p', relations), {})
+})
+
+test('what a patch leaves as it was is not written again: others may have changed it meanwhile', () => {
+  const document = {
+    '@type': 'Device',
+    management_state: { state_value: 'regarded' },
+    trust_established_state: { state_value: 'trusted' },
+    responsible: 'jane',
+    custom_ui_properties: [{ key: 'k', value: '1' }],
+    parent: { id: 'rack' },
+  }
+  const restAfter = (patch: object) => restOf(fromV1(mergePatch(document, patch) as typeof document), fromV1(document))
+  assert.deepEqual(restAfter({ name: 'another' }), { states: {} })
+  assert.deepEqual(restAfter({ management_state: { state_value: 'ignored' }, responsible: 'joe' }), {
+    states: { management_state: 'ignored' },
+    responsible: 'joe',
+  })
+  assert.deepEqual(restAfter({ custom_ui_properties: null }), { states: {}, properties: [] })
 })
 
 test('a merge patch does what RFC 7396 says', () => {

@@ -80,23 +80,30 @@ export function requireKnownStates(asset: PlainObject): void {
 
 /**
  * What a document says besides the asset itself: its states, who is responsible, property values, what it is part of.
- * Where it is known what was before, the document is the whole: what it does not say any more is gone. What stays unsaid
- * may be there all the same, for others: it is not touched.
+ * Where it is known what was before, the document is the whole: what it does not say any more is gone, and what it says as
+ * before is not said again, for it may have been changed by others meanwhile. What stays unsaid may be there all the same,
+ * for others: it is not touched.
  */
 export function restOf({ asset, parentId }: Told, before?: Told) {
-  const properties = asset.custom_properties === undefined && before === undefined ? undefined : valuesIn(asset)
+  const was = before?.asset ?? {}
   const said = stateNames.flatMap((name) => {
     const value = stateIn(asset[name])
-    return value === null ? [] : [[name, value] as const]
+    return value === null || value === stateIn(was[name]) ? [] : [[name, value] as const]
   })
+  const { responsible } = asset
+  const hasOther = before === undefined ? asset.custom_properties !== undefined : hasOtherValues(asset, was)
   return {
     states: Object.fromEntries(said) as { [Name in StateName]?: (typeof states)[Name][number] },
-    ...(typeof asset.responsible === 'string' ? { responsible: asset.responsible } : {}),
-    ...(properties === undefined ? {} : { properties }),
+    ...(typeof responsible === 'string' && responsible !== was.responsible ? { responsible } : {}),
+    ...(hasOther ? { properties: valuesIn(asset) } : {}),
     ...(parentId === before?.parentId
       ? {}
       : { partOf: { asset: parentId ?? null, predicates: [...parentPredicates] } }),
   }
+}
+
+function hasOtherValues(asset: PlainObject, was: PlainObject): boolean {
+  return !isDeepStrictEqual(valuesIn(asset), valuesIn(was))
 }
 
 function stateIn(state: unknown): string | null {

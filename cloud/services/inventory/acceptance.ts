@@ -19,6 +19,9 @@ const limits = { batch: 256, queued: 50_000, lengthFreshMs: 1_000 } as const
 /** The topic that wakes the applier. */
 export const operationsTopic = 'operations'
 
+/** How many writes may wait to be applied: as many as said, for tests. */
+type AcceptanceParts = { database: Database; handover: Handover; longest?: number }
+
 /**
  * Accepts writes: durable before anybody is told so. Requests that arrive while a commit is under way share the next
  * one, so that a thousand callers cost a few commits; one caller alone waits for nobody.
@@ -26,10 +29,12 @@ export const operationsTopic = 'operations'
 export class Acceptance {
   readonly #database: Database
   readonly #handover: Handover
+  readonly #longest: number
   readonly #tenants = new Map<string, { waiting: Waiting[]; busy: boolean; length: number; lengthAt: number }>()
 
-  constructor({ database, handover }: { database: Database; handover: Handover }) {
+  constructor({ database, handover, longest = limits.queued }: AcceptanceParts) {
     this.#database = database
+    this.#longest = longest
     this.#handover = handover
   }
 
@@ -38,13 +43,14 @@ export class Acceptance {
     const id = newId()
     const stored = { ...wanted, id, caller, printed: jsonText(wanted.payload) }
     if (caller.transaction !== undefined) {
+      await this.#requireRoom(caller.transaction)
       await store(caller.transaction, [stored])
       // If it is rolled back, nobody ever asks for it.
       this.#handOver(stored)
       return id
     }
     const line = this.#line(caller.tenantId)
-    if (line.waiting.length + line.length >= limits.queued) throw tooLong()
+    if (line.waiting.length >= this.#longest) throw this.#tooLong()
     await new Promise<void>((resolve, reject) => {
       line.waiting.push({ ...stored, resolve, reject })
       this.#flush(caller.tenantId)
@@ -88,22 +94,26 @@ export class Acceptance {
   }
 
   async #commit(tenantId: string, batch: readonly Waiting[]): Promise<void> {
-    const line = this.#line(tenantId)
     await this.#database.transaction({ tenantId }, async (tx) => {
-      if (performance.now() - line.lengthAt > limits.lengthFreshMs) {
-        line.length = await queueLength(tx, limits.queued)
-        line.lengthAt = performance.now()
-        if (line.length >= limits.queued) throw tooLong()
-      }
+      await this.#requireRoom(tx)
       await store(tx, batch)
     })
   }
-}
 
-function tooLong(): Problem {
-  return new Problem('overloaded', `${limits.queued} accepted writes wait to be applied: send more later`, {
-    retryAfter: 5,
-  })
+  /** Who writes faster than can be applied is told so, instead of a queue that grows without end. */
+  async #requireRoom(tx: Transaction): Promise<void> {
+    const line = this.#line(tx.tenantId)
+    if (performance.now() - line.lengthAt > limits.lengthFreshMs) {
+      line.length = await queueLength(tx, this.#longest)
+      line.lengthAt = performance.now()
+    }
+    if (line.length >= this.#longest) throw this.#tooLong()
+  }
+
+  #tooLong(): Problem {
+    const detail = `${this.#longest} accepted writes wait to be applied: send more later`
+    return new Problem('overloaded', detail, { retryAfter: 5 })
+  }
 }
 
 async function store(tx: Transaction, batch: readonly Stored[]): Promise<void> {

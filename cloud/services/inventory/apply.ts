@@ -33,7 +33,7 @@ export async function applyQueued(parts: ApplierParts, tenantId: string, signal:
   let applied = 0
   while (!signal.aborted) {
     const outcomes = await applyBatch(parts, tenantId, batch).catch(async (error: unknown) => {
-      if (error instanceof Problem && (error.code === 'unavailable' || error.code === 'overloaded')) throw error
+      if (passes(error)) throw error
       parts.log.warn({ tenantId, error }, 'a batch of writes failed and is applied one by one')
       return applyOneByOne(parts, tenantId)
     })
@@ -58,7 +58,7 @@ async function applyOneByOne(parts: ApplierParts, tenantId: string): Promise<Out
 
 /** The one at the head of the queue cannot be applied: it fails, and the queue moves on. */
 async function failFirst({ database, log }: ApplierParts, tenantId: string, error: unknown): Promise<Outcome[]> {
-  if (error instanceof Problem && (error.code === 'unavailable' || error.code === 'overloaded')) throw error
+  if (passes(error)) throw error
   return database.transaction({ tenantId }, async (tx) => {
     const [first] = await lockQueue(tx, alone)
     if (first === undefined) return []
@@ -71,6 +71,16 @@ async function failFirst({ database, log }: ApplierParts, tenantId: string, erro
     await finishOperations(tx, [outcome])
     return [outcome]
   })
+}
+
+/** What took longer than a statement may does so again: to try it for ever would hold up everybody behind it. */
+const tookTooLong = '57014'
+
+/** Whether it has nothing to do with what was to be applied, and is over some time. */
+function passes(error: unknown): boolean {
+  if (!(error instanceof Problem)) return false
+  const { code } = (error.cause ?? {}) as { code?: string }
+  return error.code === 'unavailable' || (error.code === 'overloaded' && code !== tookTooLong)
 }
 
 async function applyBatch(parts: ApplierParts, tenantId: string, size: Batch): Promise<Outcome[]> {

@@ -21,6 +21,10 @@ export type ApplierParts = {
 /** One accepted write while it is applied. */
 export type Applying = { tx: Transaction; workspace: Workspace; operation: QueuedOperation; rights: Rights }
 
+export function mayRead(rights: Rights, accessGroupId: string): boolean {
+  return mayIn({ rights }, 'inventory_read_asset_data', accessGroupId)
+}
+
 export function mayWrite(rights: Rights, accessGroupId: string): boolean {
   return mayIn({ rights }, 'inventory_write_asset_data', accessGroupId)
 }

@@ -311,14 +311,16 @@ const atTime = statement<{
   accessGroup: string | null
   version: number
 }>(
-  `select h.document as "document:text", h.access_group_id as "accessGroupId", g.name as "accessGroup", h.version
+  `select h.document as "document:text", g.name as "accessGroup", h.version,
+          (select l.access_group_id from asset_history l where l.tenant_id = $1 and l.asset_id = $2
+           order by l.version desc limit 1) as "accessGroupId"
    from asset_history h
    left join access_groups g on g.tenant_id = $1 and g.id = h.access_group_id
    where h.tenant_id = $1 and h.asset_id = $2 and h.time <= $3
    order by h.time desc, h.version desc limit 1`,
 )
 
-/** The asset as it was; its document is null when it was deleted by then. */
+/** The asset as it was, and the group that it is in now or was in last; its document is null when it was deleted by then. */
 export function findAssetAt(handle: Handle, id: string, at: string) {
   return handle.row(atTime, id, at)
 }

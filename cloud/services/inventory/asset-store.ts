@@ -45,6 +45,14 @@ export async function findGroups(handle: Handle, ids: readonly string[]): Promis
   return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
 }
 
+const gatewaysStatement = statement<{ id: string }>(
+  `select id from assets where tenant_id = $1 and id = any($2) and type = 'Gateway'`,
+)
+
+export async function areGateways(handle: Handle, ids: readonly string[]): Promise<boolean> {
+  return (await handle.rows(gatewaysStatement, ids)).length === new Set(ids).size
+}
+
 /** What is filtered and sorted by, beside the document. */
 export type AssetColumns = {
   type: string

@@ -7,7 +7,7 @@ import { type AccessGroupRow, findAccessGroup, findAccessGroupByName } from '../
 import type { Database, Handle } from '../../platform/database/database.ts'
 import type { Handlers } from '../../platform/service.ts'
 import { normaliseAsset } from './asset.ts'
-import { findGroups } from './asset-store.ts'
+import { areGateways, findGroups } from './asset-store.ts'
 import { keyOf, storedIdentifier, uncertaintyOf } from './identifier.ts'
 import type { PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
 import { propertyText } from './property.ts'
@@ -44,6 +44,13 @@ type Writes = Pick<
   | 'setAccessGroups'
 >
 
+type Headers = Record<string, string | undefined>
+
+/** The version that a write is meant for: compared when it is applied. */
+export function matching({ 'if-match': ifMatch }: Headers): { ifMatch?: string } {
+  return ifMatch === undefined ? {} : { ifMatch }
+}
+
 /** What is wrong with a write is said before it is accepted, as far as it can be known then. */
 export function assetWriteHandlers(desk: Desk): Writes {
   const { context, acceptance } = desk
@@ -57,26 +64,31 @@ export function assetWriteHandlers(desk: Desk): Writes {
       source: Source | undefined
       strict: boolean
       single: boolean
-      prefer: string | undefined
+      headers: Headers
     },
   ) => {
-    const payload = await putPayload(desk, eachByItself(context.database, caller), { caller, ...wanted })
+    const { headers } = wanted
+    const checked = await putPayload(desk, eachByItself(context.database, caller), { caller, ...wanted })
+    const payload = { ...checked, ...matching(headers) }
     const [kind, action] = wanted.single ? ['put', 'inventory.createAsset'] : ['put-many', 'inventory.createAssets']
     const id = await acceptance.accept(caller, { kind, action, payload })
-    return acceptedAnswer(desk, caller, { id, prefer: wanted.prefer })
+    return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
   }
 
   /** Changes of assets that must be there and writable. In a path a missing one is 404, in a body 422. */
   const patch = async (
     caller: Caller,
-    wanted: { action: string; items: PatchItem[]; single: boolean; headers: Record<string, string | undefined> },
+    wanted: { action: string; items: PatchItem[]; single: boolean; headers: Headers },
   ) => {
     const { items, single, headers, action } = wanted
-    await read(caller, (handle) =>
-      requireWritable(handle, caller, { ids: items.map(({ assetId }) => assetId), inPath: single }),
-    )
-    const ifMatch = headers['if-match']
-    const payload = { items, single, ...(ifMatch === undefined ? {} : { ifMatch }) }
+    const ids = items.map(({ assetId }) => assetId)
+    await read(caller, async (handle) => {
+      const inBody = single ? {} : { pointerAt: (index: number) => `/data/${index}/asset_id` }
+      await requireWritable(handle, caller, { ids, ...inBody })
+      if (items.some(({ change }) => change === 'gateway_version') && !(await areGateways(handle, ids)))
+        throw new Problem('not_found', 'There is no such gateway')
+    })
+    const payload = { items, single, ...matching(headers) }
     const target = single ? `asset/${items[0]?.assetId}` : undefined
     const id = await acceptance.accept(caller, {
       kind: 'patch',
@@ -89,16 +101,18 @@ export function assetWriteHandlers(desk: Desk): Writes {
 
   return {
     createAsset: ({ body: { data }, query: { strict = false }, headers }, caller) =>
-      put(caller, { assets: [data.asset], source: data.meta?.source, strict, single: true, prefer: headers.prefer }),
+      put(caller, { assets: [data.asset], source: data.meta?.source, strict, single: true, headers }),
     createAssets: ({ body: { data }, query: { strict = false }, headers }, caller) =>
-      put(caller, { assets: data.assets, source: data.meta?.source, strict, single: false, prefer: headers.prefer }),
+      put(caller, { assets: data.assets, source: data.meta?.source, strict, single: false, headers }),
 
     async deleteAssets({ body: { data }, headers }, caller) {
-      await read(caller, (handle) => requireWritable(handle, caller, { ids: data.ids, inPath: false }))
+      await read(caller, (handle) =>
+        requireWritable(handle, caller, { ids: data.ids, pointerAt: (index) => `/data/ids/${index}` }),
+      )
       const id = await acceptance.accept(caller, {
         kind: 'delete',
         action: 'inventory.deleteAssets',
-        payload: { ids: data.ids },
+        payload: { ids: data.ids, ...matching(headers) },
       })
       return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
     },
@@ -287,7 +301,12 @@ async function putItem(
 ): Promise<PutItem> {
   const { access_group: wantedGroup, ...rest } = asset
   const { document, faults } = normaliseAsset(rest)
-  const wrong = [...faults, ...(await desk.schemas.faultsOfWrite(handle, document))]
+  const isNamed = wantedGroup === undefined || wantedGroup === null || typeof wantedGroup === 'string'
+  const wrong = [
+    ...faults,
+    ...(isNamed ? [] : [{ pointer: '/access_group', code: 'type', detail: 'must be string' }]),
+    ...(await desk.schemas.faultsOfWrite(handle, document)),
+  ]
   if (wrong.length > 0) throw invalid(wrong, pointer)
   const accessGroupId =
     wantedGroup === undefined || wantedGroup === null
@@ -351,20 +370,21 @@ async function findGroup(handle: Handle, group: string): Promise<AccessGroupRow 
   return named ?? (isId ? await findAccessGroup(handle, group.toLowerCase()) : undefined)
 }
 
-type Named = { ids: readonly string[]; inPath: boolean }
+/** Assets by their ids, and where each of them stands in the body; without that, the one in the path. */
+type Named = { ids: readonly string[]; pointerAt?: (index: number) => string }
 
-/** Missing and hidden alike; what can be read but not written is refused as such. */
-export async function requireWritable(handle: Handle, caller: Caller, { ids, inPath }: Named): Promise<void> {
+/** Missing and hidden alike, and all of them told; what can be read but not written is refused as such. */
+export async function requireWritable(handle: Handle, caller: Caller, { ids, pointerAt }: Named): Promise<void> {
   const groups = await findGroups(handle, [...new Set(ids)])
-  for (const [index, id] of ids.entries()) {
+  const errors = ids.flatMap((id, index): FieldError[] => {
     const group = groups.get(id)
-    const readable = group !== undefined && mayIn(caller, 'inventory_read_asset_data', group)
-    const writable = group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)
-    if (writable) continue
-    if (readable) throw forbidden()
-    if (inPath) throw new Problem('not_found', 'There is no such asset')
-    throw at('asset_not_found', `/data/${index}`, `${id} is not an asset that you can see`)
-  }
+    if (group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)) return []
+    if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group)) throw forbidden()
+    if (pointerAt === undefined) throw new Problem('not_found', 'There is no such asset')
+    return [{ pointer: pointerAt(index), code: 'asset_not_found', detail: `${id} is not an asset that you can see` }]
+  })
+  const [first] = errors
+  if (first !== undefined) throw new Problem('asset_not_found', `${first.pointer} ${first.detail}`, { errors })
 }
 
 function forbidden(): Problem {
@@ -374,11 +394,7 @@ function forbidden(): Problem {
   )
 }
 
-function at(
-  code: 'asset_not_found' | 'access_group_not_found' | 'property_not_found',
-  pointer: string,
-  detail: string,
-): Problem {
+function at(code: 'access_group_not_found' | 'property_not_found', pointer: string, detail: string): Problem {
   return new Problem(code, `${pointer} ${detail}`, { errors: [{ pointer, code, detail }] })
 }
 

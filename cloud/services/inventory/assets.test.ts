@@ -2,13 +2,21 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import { systemCaller } from '../../platform/access/system.ts'
+import { lowestIdAt } from '../../platform/database/id.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { assertCounted } from './testing.ts'
+import { Acceptance } from './acceptance.ts'
+import { Handover } from './handover.ts'
+import { preferredWaitMs, statusJobs } from './statuses.ts'
+import { assertCounted, givenCaller } from './testing.ts'
 
 type Result = {
   assetId: string
   outcome: string
   relations: { predicate: string; outcome: string; reason?: string }[]
+  matchedBy?: object[]
+  conflicts?: { assetId: string; by: object[] }[]
   code?: string
 }
 
@@ -94,6 +102,25 @@ describe('assets', () => {
     assert.equal(problem.code, 'invalid_asset')
     assert.ok(problem.errors?.some(({ pointer }) => pointer === '/data/asset/nonsense'))
     assert.ok(problem.errors?.some(({ pointer }) => pointer === '/data/asset/name'))
+  })
+
+  test('text that no database can keep is a fault of nobody: it is kept as well as it can be, or names nothing', async () => {
+    const { result } = await put(device('odd-text'))
+    const params = { id: result.assetId }
+    const url = `https://plant.example/${v7()}`
+    for (const [operation, input, status] of [
+      ['readGraph', { params, query: { predicates: 'a\0' } }, 200],
+      ['readTopology', { query: { predicates: '\0', q: '\0' } }, 200],
+      ['setAccessGroup', { params, body: { data: { access_group: '\0' } } }, 422],
+      ['createAsset', { body: { data: { asset: { ...device('odd'), access_group: '\0' } } } }, 422],
+      ['createAsset', { body: { data: { asset: { ...device('odd'), access_group: 5 } } } }, 400],
+      ['createSchema', { body: { data: { url, schema: { title: '\0' } } } }, 201],
+      ['createAsset', { body: { data: { asset: { ...device('odd'), name: '\0\ud800' } } } }, 202],
+      ['setResponsible', { params, body: { data: { responsible: '\0' } } }, 202],
+    ] as const) {
+      const { status: answered } = await admin.exchange(inventory, operation, input)
+      assert.equal(answered, status, operation)
+    }
   })
 
   test('the dedicated PATCH endpoints change what they are for', async () => {
@@ -275,6 +302,79 @@ describe('assets', () => {
     assert.equal(new Set(results.map(({ result }) => result.assetId)).size, 1)
   })
 
+  test('which identifier matched and which belongs to others is told, of what the caller may read; strict fails instead', async () => {
+    await admin.authorization.createAccessGroup({ body: { data: { name: 'behind-the-wall' } } })
+    const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+    const local = await hub.as('operator', { accessGroupId: groups[0]?.id ?? '' })
+    const [own, seen] = [await put(device('known-mac', mac('02:00:00:00:01:01'))), await put(device('known-tag'))]
+    await put({ ...device('hidden-tag'), access_group: 'behind-the-wall' }, {}, admin)
+    const both = device('both', mac('02-00-00-00-01-01'), custom('known-tag'), custom('hidden-tag'))
+    const { result } = await put(both, {}, local)
+    assert.deepEqual([result.assetId, result.outcome], [own.result.assetId, 'updated'])
+    assert.deepEqual(result.matchedBy, [mac('02:00:00:00:01:01')])
+    assert.deepEqual(result.conflicts, [{ assetId: seen.result.assetId, by: [custom('known-tag')] }])
+    const unseen = await put(device('one', mac('02-00-00-00-01-01'), custom('hidden-tag')), {}, local)
+    assert.equal(unseen.result.conflicts, undefined)
+    for (const [operation, body] of [
+      ['createAsset', { data: { asset: both } }],
+      ['createAssets', { data: { assets: [both] } }],
+    ] as const) {
+      const strict = await finish(operator, operation, { query: { strict: true }, body })
+      const [only] = [strict.result].flat()
+      assert.deepEqual([strict.state, only?.code], ['failed', 'ambiguous_identity'], operation)
+    }
+  })
+
+  test('in a batch a child may come before its parent, and where relations come from is told in four ways', async () => {
+    for (const [index, [meta, source]] of [
+      [{}, { type: 'manual' }],
+      [{ meta: { source: 'a.link' } }, { type: 'discovery', value: 'a.link' }],
+      [{ meta: { source: { value: 'a.link' } } }, { type: 'discovery', value: 'a.link' }],
+      [{ meta: { source: { type: 'assetlinkdiscovery', value: 'x' } } }, { type: 'assetlinkdiscovery', value: 'x' }],
+    ].entries()) {
+      const asset_relations = [
+        {
+          predicate: 'is_module_of',
+          related_asset: { asset_identifiers: [custom(`parent-${index}`)] },
+          relational_role_of_related_asset: 'object',
+        },
+      ]
+      const assets = [{ ...device(`child-${index}`), asset_relations }, device(`parent-${index}`)]
+      const { result } = await finish(operator, 'createAssets', { body: { data: { assets, ...meta } } })
+      const [child, parent] = result as unknown as Result[]
+      const filter = `subject.id eq '${child?.assetId}'`
+      const { data } = await operator.inventory.listRelations({ query: { filter } })
+      assert.deepEqual(
+        data.map(({ object, source: from }) => [object.id, from]),
+        [[parent?.assetId, source]],
+      )
+    }
+  })
+
+  test('of an asset only the fields are shown that are asked for', async () => {
+    const { result } = await put({ ...device('projected'), description: 'long' })
+    const fields = 'name, id,no_such_field'
+    const wanted = { id: result.assetId, name: 'projected' }
+    assert.deepEqual(
+      (await operator.inventory.readAsset({ params: { id: result.assetId }, query: { fields } })).data,
+      wanted,
+    )
+    const page = await operator.inventory.listAssets({ query: { filter: `name eq 'projected'`, fields, count: false } })
+    assert.deepEqual([page.data, page.meta.totalElements], [[wanted], undefined])
+  })
+
+  test('blanks in a query are + or %20', async () => {
+    await put(device('blank', custom('blank')))
+    for (const blank of ['+', '%20']) {
+      const { body } = await hub.request({
+        method: 'GET',
+        path: `/inventory/v2/assets?filter=name${blank}eq${blank}'blank'`,
+        headers: { authorization: `Bearer ${operator.token}` },
+      })
+      assert.equal((body as { data: unknown[] }).data.length, 1, blank)
+    }
+  })
+
   test('operations on one asset apply in the order they were accepted', async () => {
     const { result } = await put(device('counter'))
     const ids: string[] = []
@@ -390,6 +490,152 @@ describe('assets', () => {
     assert.equal(then.data.name, 'past')
   })
 
+  test('an asset as it was is there for who may read the group that it is in now', async () => {
+    const { data: vault } = await admin.authorization.createAccessGroup({ body: { data: { name: 'vault' } } })
+    const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+    const before = await hub.as('viewer', { accessGroupId: groups[0]?.id ?? '' })
+    const since = await hub.as('viewer', { accessGroupId: vault.id })
+    const { result } = await put(device('moved'))
+    const params = { id: result.assetId }
+    const { data } = await operator.inventory.readAsset({ params })
+    const then = { params, query: { at: String(data.last_modified_timestamp) } }
+    const seenBy = async (caller: TestCaller) => (await caller.exchange(inventory, 'readAsset', then)).status
+    assert.deepEqual([await seenBy(before), await seenBy(since)], [200, 404])
+    await finish(admin, 'setAccessGroup', { params, body: { data: { access_group: 'vault' } } })
+    assert.deepEqual([await seenBy(before), await seenBy(since)], [404, 200])
+  })
+
+  test('moving an asset needs write in both groups, by PATCH, in bulk and by POST', async () => {
+    const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+    const newGroup = async (name: string) =>
+      (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+    const [readable, writable] = [await newGroup('only-read'), await newGroup('written-too')]
+    await newGroup('unseen')
+    const write = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
+    const mover = await givenCaller(hub, [
+      { permissions: write, accessGroupId: groups[0]?.id ?? '' },
+      { permissions: write, accessGroupId: writable },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: readable },
+    ])
+    const { result } = await put(device('mover'))
+    const ways = (access_group: string): [string, object][] => [
+      ['setAccessGroup', { params: { id: result.assetId }, body: { data: { access_group } } }],
+      ['setAccessGroups', { body: { data: [{ asset_id: result.assetId, access_group }] } }],
+      ['createAsset', { body: { data: { asset: { ...device('mover'), access_group } } } }],
+    ]
+    for (const [group, answer] of [
+      ['only-read', 403],
+      ['unseen', 422],
+      ['written-too', 202],
+      ['default', 202],
+    ] as const) {
+      for (const [operation, input] of ways(group))
+        assert.equal((await mover.exchange(inventory, operation, input)).status, answer, `${operation} to ${group}`)
+    }
+    const there = await put({ ...device('over-there'), access_group: 'only-read' }, {}, admin)
+    const params = { id: there.result.assetId }
+    const taken = await mover.exchange(inventory, 'setAccessGroup', {
+      params,
+      body: { data: { access_group: 'default' } },
+    })
+    assert.equal(taken.status, 403)
+  })
+
+  test('what became of a write is for who sent it, and for an administrator', async () => {
+    const { data } = await operator.inventory.createAsset({ body: { data: { asset: device('mine') } } })
+    const other = await hub.as('operator')
+    const seenBy = async (caller: TestCaller) =>
+      (await caller.exchange(inventory, 'readStatus', { params: { id: data.statusId } })).status
+    assert.deepEqual([await seenBy(operator), await seenBy(admin), await seenBy(other)], [200, 200, 404])
+    for (const [wait, status] of [
+      [1, 200],
+      [30, 200],
+      [0, 400],
+      [31, 400],
+    ]) {
+      const answer = await operator.exchange(inventory, 'readStatus', {
+        params: { id: data.statusId },
+        query: { wait },
+      })
+      assert.equal(answer.status, status, `wait=${wait}`)
+    }
+  })
+
+  test('a write with an Idempotency-Key is done once, and answered at once and alike, whoever would rather wait', async () => {
+    const headers = { 'idempotency-key': v7(), prefer: 'wait=10' }
+    const send = () =>
+      operator.exchange(inventory, 'createAsset', { headers, body: { data: { asset: device('only-once') } } })
+    const [first, second] = [await send(), await send()]
+    assert.deepEqual([first.status, second.status, second.body], [202, 202, first.body])
+    assert.equal(first.headers.get('preference-applied'), null)
+    const { data } = first.body as { data: { statusId: string; state?: string } }
+    assert.equal(data.state, undefined)
+    const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 10 } })
+    assert.equal((status.data.detail.result as Result).outcome, 'created')
+  })
+
+  test('a write that nobody can make sense of fails alone: those before and after it are applied', async () => {
+    const { result } = await put(device('neighbour'))
+    const insert = (id: string, payload: object) =>
+      hub.asOwner((owner) =>
+        owner.query(
+          `insert into operations (tenant_id, id, accepted_at, kind, payload, items, principal_id, principal_kind,
+                                   principal_name, roles, modified_at)
+           values ($1, $2, clock_timestamp(), 'patch', $3, 1, $2, 'system', 'somebody', '[]', now())`,
+          [hub.tenant.tenantId, id, JSON.stringify(payload)],
+        ),
+      )
+    const [before, poison] = [v7(), v7()]
+    const responsible = (name: string) => ({ assetId: result.assetId, change: 'responsible', responsible: name })
+    await insert(before, { items: [responsible('before')], single: true })
+    await insert(poison, { items: 'no list', single: true })
+    const after = await finish(operator, 'setResponsible', {
+      params: { id: result.assetId },
+      body: { data: { responsible: 'after' } },
+    })
+    assert.equal(after.state, 'finished')
+    const outcomes = await Promise.all(
+      [before, poison].map(async (id) => {
+        const { data } = await admin.inventory.readStatus({ params: { id }, query: { wait: 10 } })
+        return [data.state, (data.detail.result as Result).code ?? (data.detail.result as Result).outcome]
+      }),
+    )
+    assert.deepEqual(outcomes, [
+      ['finished', 'updated'],
+      ['failed', 'internal'],
+    ])
+  })
+
+  test('a write that the database takes too long for fails, and holds up nobody behind it', async () => {
+    const [slow, quick] = [await put(device('slow')), await put(device('quick'))]
+    const send = async ({ result }: { result: Result }) => {
+      const params = { id: result.assetId }
+      return (await operator.inventory.setResponsible({ params, body: { data: { responsible: 'x' } } })).data.statusId
+    }
+    const stateOf = async (id: string) =>
+      (await operator.inventory.readStatus({ params: { id }, query: { wait: 1 } })).data
+    await hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [
+        hub.tenant.tenantId,
+        slow.result.assetId,
+      ])
+      const [first, second] = [await send(slow), await send(quick)]
+      let status = await stateOf(first)
+      while (status.state === 'queued') {
+        // As the server does it when the time of a statement is over.
+        await owner.query(
+          'select pg_cancel_backend(pid) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
+        )
+        status = await stateOf(first)
+      }
+      assert.deepEqual([status.state, (status.detail.result as Result).code], ['failed', 'overloaded'])
+      const { data } = await operator.inventory.readStatus({ params: { id: second }, query: { wait: 10 } })
+      assert.equal(data.state, 'finished')
+      await owner.query('rollback')
+    })
+  })
+
   test('If-Match is checked when the write is applied', async () => {
     const { result } = await put(device('matched'))
     const read = await operator.exchange(inventory, 'readAsset', { params: { id: result.assetId } })
@@ -399,6 +645,196 @@ describe('assets', () => {
     assert.equal((await change('a')).state, 'finished')
     const late = await change('b')
     assert.deepEqual([late.state, late.result.code], ['failed', 'precondition_failed'])
+  })
+
+  test('If-Match counts for every asynchronous write: any version, one of several, and none that is to be created', async () => {
+    const { result } = await put(device('guarded'))
+    const params = { id: result.assetId }
+    const tried = async (operation: string, ifMatch: string, input: object) => {
+      const written = await finish(operator, operation, {
+        ...input,
+        headers: { prefer: 'wait=10', 'if-match': ifMatch },
+      })
+      const [one] = [written.result].flat()
+      return one?.code ?? one?.outcome
+    }
+    const named = (name: string) => ({ body: { data: { asset: { ...device('guarded'), name } } } })
+    const responsible = (name: string) => ({ params, body: { data: { responsible: name } } })
+    const deleted = { body: { data: { ids: [result.assetId] } } }
+    assert.equal(await tried('createAsset', '"7"', named('late')), 'precondition_failed')
+    assert.equal(await tried('createAsset', '"1"', named('in time')), 'updated')
+    assert.equal(
+      await tried('createAsset', '*', { body: { data: { asset: device('unheard-of') } } }),
+      'precondition_failed',
+    )
+    assert.equal(await tried('setResponsible', '"1", "2"', responsible('one of several')), 'updated')
+    assert.equal(await tried('setResponsible', '*', responsible('whatever it is')), 'updated')
+    assert.equal(await tried('deleteAssets', '"3"', deleted), 'precondition_failed')
+    assert.equal(await tried('deleteAssets', '"4"', deleted), 'deleted')
+  })
+
+  test('all assets of a body that are not there are told, each by the pointer to its id', async () => {
+    const { result } = await put(device('present'))
+    const ids = [v7(), result.assetId, v7()]
+    const pointers = async (operation: string, data: object) => {
+      const { status, body } = await operator.exchange(inventory, operation, { body: { data } })
+      assert.deepEqual([status, (body as ProblemDocument).code], [422, 'asset_not_found'])
+      return (body as ProblemDocument).errors?.map(({ pointer }) => pointer)
+    }
+    assert.deepEqual(await pointers('deleteAssets', { ids }), ['/data/ids/0', '/data/ids/2'])
+    const many = ids.map((asset_id) => ({ asset_id, responsible: 'jane' }))
+    assert.deepEqual(await pointers('setResponsibles', many), ['/data/0/asset_id', '/data/2/asset_id'])
+  })
+
+  test('bulk takes 1 to 100 changes, of the same asset in their order; nothing is deleted twice', async () => {
+    const { result } = await put(device('twice'))
+    const states = (count: number, values = ['regarded']) =>
+      Array.from({ length: count }, (_, at) => ({ asset_id: result.assetId, state_value: values[at % values.length] }))
+    const status = async (data: object) =>
+      (await operator.exchange(inventory, 'setManagementStates', { body: { data } })).status
+    assert.deepEqual([await status(states(0)), await status(states(100)), await status(states(101))], [400, 202, 400])
+    const refused = async (operation: string, data: object) => {
+      const { status: answer, body } = await operator.exchange(inventory, operation, { body: { data } })
+      const { code, errors } = body as ProblemDocument
+      return [answer, code, errors?.[0]?.pointer]
+    }
+    for (const count of [0, inventoryLimits.bulk + 1]) {
+      const ids = Array.from({ length: count }, () => v7())
+      assert.deepEqual(await refused('deleteAssets', { ids }), [400, 'invalid_body', '/data/ids'])
+    }
+    for (const count of [0, inventoryLimits.batch + 1]) {
+      const assets = Array.from({ length: count }, () => ({}))
+      assert.deepEqual(await refused('createAssets', { assets }), [400, 'invalid_body', '/data/assets'])
+    }
+    const body = { data: states(3, ['ignored', 'ignored', 'regarded']) }
+    const outcomes = (await finish(operator, 'setManagementStates', { body })).result as unknown as Result[]
+    assert.deepEqual(
+      outcomes.map(({ outcome }) => outcome),
+      ['updated', 'unchanged', 'updated'],
+    )
+    const ids = [result.assetId.toUpperCase(), result.assetId]
+    assert.deepEqual(await refused('deleteAssets', { ids }), [400, 'invalid_body', '/data/ids'])
+  })
+
+  test('the version of a gateway is that of a gateway', async () => {
+    const { result } = await put(device('no-gateway'))
+    const set = (id: string) =>
+      operator.exchange(inventory, 'setGatewayVersion', { params: { id }, body: { data: { version: '0.3.10' } } })
+    assert.equal((await set(result.assetId)).status, 404)
+    const gateway = await put({ ...device('a-gateway'), functional_object_type: 'gateway' })
+    assert.equal((await set(gateway.result.assetId)).status, 202)
+  })
+
+  test('asset_relations need read and write of the related asset, and the global permission', async () => {
+    const defaultGroup = (await admin.authorization.listAccessGroups({ query: { name: 'default' } })).data[0]?.id ?? ''
+    const outcomes: unknown[] = []
+    for (const [index, permissions] of (
+      [
+        ['inventory_write_asset_data'],
+        ['inventory_read_asset_data'],
+        ['inventory_read_asset_data', 'inventory_write_asset_data'],
+        ['inventory_read_asset_data', 'inventory_write_asset_data'],
+      ] as const
+    ).entries()) {
+      const name = `related-${index}`
+      const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name } } })
+      await put({ ...device(name), access_group: name }, {}, admin)
+      const caller = await givenCaller(hub, [
+        ...(index === 2 ? [] : [{ permissions: ['glb_inventory_write_relation_data'] as const }]),
+        { permissions: ['inventory_read_asset_data', 'inventory_write_asset_data'], accessGroupId: defaultGroup },
+        { permissions, accessGroupId: group.id },
+      ])
+      const asset_relations = [
+        {
+          predicate: 'is_module_of',
+          related_asset: { asset_identifiers: [custom(name)] },
+          relational_role_of_related_asset: 'object',
+        },
+      ]
+      const { result } = await put({ ...device(v7()), asset_relations }, {}, caller)
+      outcomes.push(result.relations.map(({ outcome, reason }) => [outcome, reason]))
+    }
+    assert.deepEqual(outcomes.flat(), [
+      ['skipped', 'asset_not_found'],
+      ['skipped', 'forbidden'],
+      ['skipped', 'forbidden'],
+      ['created', undefined],
+    ])
+  })
+
+  test('how long a caller prefers to wait may be said among other preferences, in any case, and is bounded', () => {
+    for (const [header, seconds] of [
+      ['wait=10', 10],
+      ['respond-async, Wait = 10', 10],
+      ['wait="7"; foo=bar', 7],
+      ['wait=99999', 30],
+      ['await=10', 0],
+      ['other; wait=10', 0],
+      ['wait=-1', 0],
+      ['wait', 0],
+      [undefined, 0],
+    ] as const)
+      assert.equal(preferredWaitMs(header), seconds * 1000, header)
+  })
+
+  test('what became of a write is kept for seven days and then pruned, however many there are', async () => {
+    const dayMs = 86_400_000
+    const { tenantId } = hub.tenant
+    const insert = (count: number, { days, state }: { days: number; state: string }) => {
+      const newest = Date.now() - days * dayMs
+      const ids = Array.from({ length: count }, (_, at) => lowestIdAt(newest - at))
+      return hub.asOwner(async (owner) => {
+        await owner.query(
+          `insert into operations (tenant_id, id, accepted_at, kind, payload, items, principal_id, principal_kind,
+                                   principal_name, roles, state, modified_at)
+           select $1, id, now(), 'patch', '{}', 1, $1, 'user', 'somebody', '[]', $3, now() from unnest($2::uuid[]) as id`,
+          [tenantId, ids, state],
+        )
+        return ids[0] ?? ''
+      })
+    }
+    const kept = await insert(1, { days: 6, state: 'finished' })
+    const gone = await insert(2_001, { days: 8, state: 'failed' })
+    const signal = new AbortController().signal
+    await statusJobs({ database: hub.context.database })['inventory.prune']?.run({ tenantId, signal } as never)
+    const status = async (id: string) => (await admin.exchange(inventory, 'readStatus', { params: { id } })).status
+    assert.deepEqual([await status(kept), await status(gone)], [200, 404])
+    const { rowCount } = await hub.asOwner((owner) =>
+      owner.query('select from operations where tenant_id = $1 and id < $2', [
+        tenantId,
+        lowestIdAt(Date.now() - 7 * dayMs),
+      ]),
+    )
+    assert.equal(rowCount, 0)
+  })
+
+  test('while too many writes wait, more are refused with when to come again, also with an Idempotency-Key', async () => {
+    const { database } = hub.context
+    const { result } = await put(device('held'))
+    const acceptance = new Acceptance({ database, handover: new Handover(), longest: 1 })
+    const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+    const wanted = { kind: 'patch', action: 'inventory.setResponsibles', payload: { items: [], single: false } }
+    const statusId = await hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [
+        caller.tenantId,
+        result.assetId,
+      ])
+      const { data } = await operator.inventory.setResponsible({
+        params: { id: result.assetId },
+        body: { data: { responsible: 'who waits' } },
+      })
+      const refused = { code: 'overloaded', status: 503, headers: { 'retry-after': '5' } }
+      await assert.rejects(acceptance.accept(caller, wanted), refused)
+      await assert.rejects(
+        database.transaction(caller, (tx) => acceptance.accept({ ...caller, transaction: tx }, wanted)),
+        refused,
+      )
+      await owner.query('rollback')
+      return data.statusId
+    })
+    const { data } = await operator.inventory.readStatus({ params: { id: statusId }, query: { wait: 10 } })
+    assert.equal(data.state, 'finished')
   })
 
   test('free text finds assets by the beginnings of all the words given', async () => {

@@ -32,7 +32,7 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
         const stretches =
           query.cursor === undefined
             ? everything
-            : after(sort, readCursor(query.cursor, identity, sort.length + 1), selection.values.length + 2)
+            : after(sort, readCursor(query.cursor, identity, sort), selection.values.length + 2)
         const question = JSON.stringify([caller.tenantId, selection.groups, identity, count])
         const isOfMany = asked.isOfMany(question)
         const page = { stretches, sort, limit, offset, count, isOfMany }

@@ -3,6 +3,7 @@ import { inventoryLimits } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle } from '../../platform/database/database.ts'
+import { storableText } from '../../platform/database/json.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { listIds } from './asset-list-store.ts'
 import { type Query as Selection, selectionOf } from './asset-selection.ts'
@@ -133,7 +134,7 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
 function viewOf({ direction = 'both', predicates, at }: Query, groups: View['groups']): View {
   const wanted = predicates
     ?.split(',')
-    .map((predicate) => predicate.trim())
+    .map((predicate) => storableText(predicate).trim())
     .filter((predicate) => predicate !== '')
   return { groups, direction, predicates: wanted, at: at === undefined ? undefined : momentOf(at) }
 }

@@ -1,11 +1,43 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inventory } from '@millwright/api/inventory.ts'
 import { testHub } from '../../platform/testing/hub.ts'
+
+type Query = { sort?: string; cursor?: string }
 
 const asset = (tag: number, fields: object) => ({
   functional_object_type: 'Device',
   asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: `t${tag}` }],
   ...fields,
+})
+
+test('a cursor that somebody made up is refused, whatever it says', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  await admin.inventory.createAssets({
+    body: { data: { assets: [asset(1, { name: 'a' }), asset(2, {})] } },
+    headers: { prefer: 'wait=10' },
+  })
+  const answer = async (query: Query) => {
+    const { status, body } = await admin.exchange(inventory, 'listAssets', { query: { ...query, limit: 1 } })
+    return { status, ...(body as { code?: string; meta?: { nextCursor?: string } }) }
+  }
+  for (const sort of ['id', 'name', '-name', 'created_timestamp', 'is_firmware']) {
+    const { meta } = await answer({ sort })
+    const given = JSON.parse(Buffer.from(meta?.nextCursor ?? '', 'base64url').toString()) as unknown[]
+    for (const made of [
+      given.with(-1, 'no id'),
+      given.with(-1, null),
+      given.with(1, { a: 1 }),
+      given.with(1, sort.endsWith('name') ? '\0' : 'none'),
+      [...given, 'more'],
+      given.slice(0, -1),
+      'nothing',
+    ]) {
+      const { status, code } = await answer({ sort, cursor: Buffer.from(JSON.stringify(made)).toString('base64url') })
+      assert.deepEqual([status, code], [400, 'invalid_cursor'], JSON.stringify(made))
+    }
+  }
 })
 
 test('pages by cursor are the list cut into pieces, whatever it is sorted by and whatever is missing', async () => {

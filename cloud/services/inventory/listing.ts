@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
+import { storableText } from '../../platform/database/json.ts'
+import { timeOf, uuidOf } from '../../platform/filter/filter.ts'
 
 /** What a list is sorted by. The id comes last by itself, so that the order is always whole. */
 export type SortKey = {
@@ -40,8 +42,7 @@ export const everything: Stretches = { conditions: ['true'], values: [] }
  * the last two, and so on. As one condition with `or` it would be true of the same rows, and no index could find them.
  */
 export function after(keys: readonly SortKey[], last: readonly (string | null)[], firstParameter: number): Stretches {
-  const descending = keys.at(-1)?.descending === true
-  const all: SortKey[] = [...keys, { column: 'a.id', descending, nullable: false, cast: 'uuid' }]
+  const all = withId(keys)
   const values: unknown[] = []
   const parameter = (value: string, cast: string) => `$${firstParameter + values.push(value) - 1}::${cast}`
   const conditions = all.flatMap((key, index) => {
@@ -52,6 +53,11 @@ export function after(keys: readonly SortKey[], last: readonly (string | null)[]
     return further.map((next) => [...same, next].join(' and '))
   })
   return { conditions, values }
+}
+
+function withId(keys: readonly SortKey[]): SortKey[] {
+  const descending = keys.at(-1)?.descending === true
+  return [...keys, { column: 'a.id', descending, nullable: false, cast: 'uuid' }]
 }
 
 type Parameter = (value: string, cast: string) => string
@@ -78,11 +84,23 @@ export function writeCursor(query: string, last: readonly (string | null)[]): st
   return Buffer.from(JSON.stringify([fingerprint(query), ...last])).toString('base64url')
 }
 
-export function readCursor(cursor: string, query: string, length: number): (string | null)[] {
+/** Whoever makes up a cursor may write anything into it: what the database would stumble over is none of ours. */
+export function readCursor(cursor: string, query: string, keys: readonly SortKey[]): (string | null)[] {
   const [of, ...last] = parsed(cursor)
-  const whole = last.length === length && last.every((value) => value === null || typeof value === 'string')
-  if (of === fingerprint(query) && whole) return last as (string | null)[]
+  const all = withId(keys)
+  const isWhole = last.length === all.length && all.every((key, index) => isValueOf(key, last[index]))
+  if (of === fingerprint(query) && isWhole) return last as (string | null)[]
   throw new Problem('invalid_cursor', 'Take the cursor from meta.nextCursor of the page before, with the same query')
+}
+
+function isValueOf({ cast, nullable }: SortKey, value: unknown): boolean {
+  if (value === null) return nullable
+  if (typeof value !== 'string') return false
+  if (cast === 'uuid') return uuidOf(value) !== undefined
+  if (cast === 'timestamptz') return timeOf(value) !== undefined
+  if (cast === 'boolean') return value === 'true' || value === 'false'
+  if (cast === 'numeric') return /^-?\d{1,300}(?:\.\d{1,300})?$/.test(value)
+  return storableText(value) === value
 }
 
 function parsed(cursor: string): unknown[] {

@@ -5,6 +5,7 @@ import { mayIn } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import type { Handlers } from '../../platform/service.ts'
 import { findGroups } from './asset-store.ts'
+import { matching } from './asset-writes.ts'
 import { keyOf } from './identifier.ts'
 import { findMerge, type ListedMerge, listMerges } from './merge-store.ts'
 import { forbidden, requireUndoable } from './merges.ts'
@@ -20,12 +21,11 @@ export function mergeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
   const { database, acceptance } = desk
 
   const accept = async (caller: Caller, { kind, action, assetId, payload, headers }: Write) => {
-    const ifMatch = headers['if-match']
     const id = await acceptance.accept(caller, {
       kind,
       action: `inventory.${action}`,
       target: `asset/${assetId}`,
-      payload: { assetId, ...payload, ...(ifMatch === undefined ? {} : { ifMatch }) },
+      payload: { assetId, ...payload, ...matching(headers) },
     })
     return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
   }

@@ -1,7 +1,7 @@
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { findAccessGroup } from '../../platform/access/store.ts'
-import { etagOf } from '../../platform/http/etag.ts'
+import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
 import { createdDocument, writeShape } from './asset.ts'
 import { findGroups } from './asset-store.ts'
@@ -16,7 +16,7 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
   const { tx, workspace, operation } = applying
   const asset = writableAsset(applying, payload.assetId)
   const other = writableAsset(applying, payload.otherId)
-  requireVersion(asset, payload.ifMatch)
+  requireMatch(payload.ifMatch, asset.version)
   const document = mergedDocument(asset.document, other.document, payload.prefer)
   await requireValid(parts, applying, document)
   const identifiers = await store.identifiersWithKeys(tx, other.id)
@@ -54,7 +54,7 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
 export async function applyUndo(parts: ApplierParts, applying: Applying, payload: UndoPayload): Promise<unknown> {
   const { tx, workspace, operation, rights } = applying
   const asset = writableAsset(applying, payload.assetId)
-  requireVersion(asset, payload.ifMatch)
+  requireMatch(payload.ifMatch, asset.version)
   const merge = await store.findMerge(tx, payload)
   if (merge === undefined) throw new Problem('not_found', 'There is no such merge into this asset')
   requireUndoable(merge)
@@ -98,7 +98,7 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
 export async function applySplit(parts: ApplierParts, applying: Applying, payload: SplitPayload): Promise<unknown> {
   const { tx, workspace, operation } = applying
   const asset = writableAsset(applying, payload.assetId)
-  requireVersion(asset, payload.ifMatch)
+  requireMatch(payload.ifMatch, asset.version)
   const own = await store.identifiersWithKeys(tx, asset.id)
   const leaving = own.filter(({ key }) => payload.keys.includes(key))
   requireOwn(payload.keys, leaving)
@@ -133,11 +133,6 @@ function writableAsset({ workspace, rights }: Applying, id: string): WorkingAsse
   const asset = workspace.asset(id)
   if (asset !== undefined && mayWrite(rights, asset.accessGroupId)) return asset
   throw new Problem('asset_not_found', `There is no asset ${id}`)
-}
-
-function requireVersion(asset: WorkingAsset, ifMatch: string | undefined): void {
-  if (ifMatch === undefined || ifMatch === etagOf(asset.version)) return
-  throw new Problem('precondition_failed', 'It was changed since you read it: read it again')
 }
 
 async function requireValid({ schemas }: ApplierParts, { tx }: Applying, document: Record<string, unknown>) {

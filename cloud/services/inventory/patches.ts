@@ -1,5 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
-import { etagOf } from '../../platform/http/etag.ts'
+import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
 import {
   isSame,
@@ -45,8 +45,9 @@ async function patchOne(parts: ApplierParts, applying: Applying, { item, ifMatch
   if (asset === undefined || !mayWrite(rights, asset.accessGroupId)) {
     throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
   }
-  if (ifMatch !== undefined && ifMatch !== etagOf(asset.version)) {
-    throw new Problem('precondition_failed', 'It was changed since you read it: read it again')
+  requireMatch(ifMatch, asset.version)
+  if (item.change === 'gateway_version' && asset.document.functional_object_type !== 'Gateway') {
+    throw new Problem('not_found', `There is no gateway ${item.assetId}`)
   }
   if (item.change === 'access_group' && !mayWrite(rights, item.accessGroupId)) {
     throw new Problem('forbidden', 'This needs inventory_write_asset_data in both access groups')

@@ -46,9 +46,10 @@ export type PutPayload = {
   strict: boolean
   mayRelate: boolean
   defaultGroupId: string
+  ifMatch?: string
 }
 
-export type DeletePayload = { ids: string[] }
+export type DeletePayload = { ids: string[]; ifMatch?: string }
 
 /** One change of one asset. */
 export type PatchItem = { assetId: string } & (

@@ -1,16 +1,18 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
-import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
+import { requireMatch } from '../../platform/http/etag.ts'
+import { type ApplierParts, type Applying, mayRead, mayWrite } from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { suspicionsOf } from './duplicate.ts'
-import { choose } from './identifier.ts'
+import { choose, type Identity } from './identifier.ts'
 import type { DeletePayload, PutItem, PutPayload, WantedRelation } from './payload.ts'
 import { isReserved } from './relation.ts'
 import { setPartOf, withRest } from './whole.ts'
 import type { WorkingAsset } from './workspace.ts'
 
-type Conflict = { assetId: string; by: string[] }
+/** Another asset, and which of the identifiers that were sent are its own. */
+type Conflict = { assetId: string; by: Record<string, unknown>[] }
 
 export type PutResult = {
   assetId: string
@@ -65,6 +67,7 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
   if (known === undefined && item.assetId !== undefined)
     throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
   if (known !== undefined && !mayWrite(rights, known.accessGroupId)) throw identityTaken()
+  requireSeen(payload.ifMatch, known)
   const now = new Date().toISOString()
   const accessGroupId = item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
   if (!mayWrite(rights, accessGroupId))
@@ -89,6 +92,7 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
   for (const suspicion of suspicionsOf(decision, { ...item, source: payload.source, time: now }))
     workspace.suspect(suspicion)
   const fresh = item.identifiers.filter(({ key }) => workspace.ownerOf(key) === undefined)
+<<<<<<< HEAD
   const recognised = decision.matchedBy.length === 0 ? {} : { matchedBy: described(item, decision.matchedBy) }
   const change = { actor: operation, source: payload.source, time: now, ...recognised }
   const result = (asset: WorkingAsset, outcome: PutResult['outcome']): PutResult => ({
@@ -96,6 +100,15 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
     outcome,
     ...recognised,
     ...(decision.conflicts.length === 0 ? {} : { conflicts: visible(applying, decision.conflicts) }),
+=======
+  const change = { actor: operation, source: payload.source, time: now }
+  const conflicts = conflictsTold(applying, item, decision)
+  const result = (asset: WorkingAsset, outcome: PutResult['outcome']): PutResult => ({
+    assetId: asset.id,
+    outcome,
+    ...(decision.matchedBy.length === 0 ? {} : { matchedBy: described(item, decision.matchedBy) }),
+    ...(conflicts.length === 0 ? {} : { conflicts }),
+>>>>>>> review-inventory
     relations: [],
   })
   if (
@@ -119,6 +132,12 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
   return result(asset, known === undefined ? 'created' : 'updated')
 }
 
+/** Who says which version it has seen does not mean to create anything. */
+function requireSeen(ifMatch: string | undefined, known: WorkingAsset | undefined): void {
+  if (known !== undefined) requireMatch(ifMatch, known.version)
+  else if (ifMatch !== undefined) throw new Problem('precondition_failed', 'No asset has these identifiers any more')
+}
+
 function identityTaken(): Problem {
   return new Problem('identity_taken', 'An identifier belongs to an asset in an access group that you may not change')
 }
@@ -128,10 +147,11 @@ function described({ identifiers }: PutItem, keys: readonly string[]): Record<st
 }
 
 /** Who the others are is told only as far as the caller may see them. */
-function visible({ workspace, rights }: Applying, conflicts: readonly Conflict[]): Conflict[] {
-  return conflicts.filter(({ assetId }) => {
+function conflictsTold({ workspace, rights }: Applying, item: PutItem, { conflicts }: Identity): Conflict[] {
+  return conflicts.flatMap(({ assetId, by }) => {
     const asset = workspace.asset(assetId)
-    return asset !== undefined && mayWrite(rights, asset.accessGroupId)
+    const isVisible = asset !== undefined && mayRead(rights, asset.accessGroupId)
+    return isVisible ? [{ assetId, by: described(item, by) }] : []
   })
 }
 
@@ -149,7 +169,8 @@ function relateOne({ workspace, rights }: Applying, { relation, result, payload 
   })
   const { match } = choose(owners)
   const other = match === undefined ? undefined : workspace.asset(match)
-  if (other === undefined || !mayWrite(rights, other.accessGroupId)) return void skip('asset_not_found')
+  if (other === undefined || !mayRead(rights, other.accessGroupId)) return void skip('asset_not_found')
+  if (!mayWrite(rights, other.accessGroupId)) return void skip('forbidden')
   const report: RelationResult = { predicate, outcome: 'created' }
   result.relations.push(report)
   const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]
@@ -158,16 +179,26 @@ function relateOne({ workspace, rights }: Applying, { relation, result, payload 
     workspace.relate({ subject: object, predicate, object: subject, source: payload.source }, { ...report })
 }
 
-export function applyDelete({ workspace, rights, operation }: Applying, { ids }: DeletePayload): unknown[] {
-  const time = new Date().toISOString()
+export function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload): unknown[] {
   return ids.map((assetId) => {
-    const asset = workspace.asset(assetId)
-    if (asset === undefined) return new Problem('asset_not_found', `There is no asset ${assetId}`).toDocument()
-    if (!mayWrite(rights, asset.accessGroupId))
-      return new Problem('asset_not_found', `There is no asset ${assetId}`).toDocument()
-    workspace.remove(asset, { actor: operation, source: { type: 'manual' }, time })
-    return { assetId, outcome: 'deleted' }
+    try {
+      return deleteOne(applying, { assetId, ifMatch })
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      return error.toDocument({ traceId: applying.operation.id })
+    }
   })
+}
+
+type Deleted = { assetId: string; ifMatch: string | undefined }
+
+function deleteOne({ workspace, rights, operation }: Applying, { assetId, ifMatch }: Deleted) {
+  const asset = workspace.asset(assetId)
+  if (asset === undefined || !mayWrite(rights, asset.accessGroupId))
+    throw new Problem('asset_not_found', `There is no asset ${assetId}`)
+  requireMatch(ifMatch, asset.version)
+  workspace.remove(asset, { actor: operation, source: { type: 'manual' }, time: new Date().toISOString() })
+  return { assetId, outcome: 'deleted' }
 }
 
 export type { DeletePayload, PutPayload }

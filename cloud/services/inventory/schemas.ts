@@ -1,6 +1,7 @@
 import type { inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { record } from '../../platform/audit/audit.ts'
+import { storableText } from '../../platform/database/json.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
 import { builtInSchemas, checkSchema, isBuiltInUrl } from './schema.ts'
@@ -34,7 +35,7 @@ export function schemaHandlers({ database }: Desk): Pick<Handlers<typeof invento
       if (isBuiltInUrl(data.url))
         throw new Problem('built_in', 'This address names the base schema, which comes with the product')
       checkSchema(data.schema)
-      const title = typeof data.schema.title === 'string' ? data.schema.title.slice(0, 256) : data.url
+      const title = typeof data.schema.title === 'string' ? storableText(data.schema.title.slice(0, 256)) : data.url
       return database.transaction(caller, async (tx) => {
         if (!(await store.insertSchema(tx, { url: data.url, title, schema: data.schema }))) {
           throw new Problem(

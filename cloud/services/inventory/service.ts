@@ -1,4 +1,4 @@
-import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { inventory } from '@millwright/api/inventory.ts'
 import { type Context, type Handlers, service } from '../../platform/service.ts'
 import { Acceptance, operationsTopic } from './acceptance.ts'
 import { applyQueued } from './apply.ts'
@@ -8,7 +8,7 @@ import { duplicateHandlers } from './duplicates.ts'
 import { graphHandlers } from './graphs.ts'
 import { Handover } from './handover.ts'
 import { mergeWriteHandlers } from './merge-writes.ts'
-import { anyQueued, pruneOperations } from './operation-store.ts'
+import { anyQueued } from './operation-store.ts'
 import { propertyHandlers } from './properties.ts'
 import { relationHandlers } from './relations.ts'
 import { retentionJobs } from './retention.ts'
@@ -16,7 +16,7 @@ import { SchemaRegistry } from './schema.ts'
 import { findSchema } from './schema-store.ts'
 import { schemaHandlers } from './schemas.ts'
 import { settingsHandlers } from './settings.ts'
-import { StatusWaiters, statusHandlers } from './statuses.ts'
+import { StatusWaiters, statusHandlers, statusJobs } from './statuses.ts'
 import { systemEventHandlers } from './system-events.ts'
 import { wholeWriteHandlers } from './whole-writes.ts'
 
@@ -53,8 +53,6 @@ function deskOf(context: Context): Desk {
   return desk
 }
 
-const pruning = { everyMs: 3_600_000, limit: 1_000 } as const
-
 export const inventoryService = service({
   contract: inventory,
   migrations: { module: 'inventory', folder: new URL('./migrations/', import.meta.url) },
@@ -85,13 +83,7 @@ export const inventoryService = service({
           await applyQueued({ database, access, schemas, waiters, handover, log }, tenantId, signal)
         },
       },
-      'inventory.prune': {
-        standing: { everyMs: pruning.everyMs },
-        async run({ tenantId }) {
-          const { statusDays: days } = inventoryLimits
-          await database.transaction({ tenantId }, (tx) => pruneOperations(tx, { days, limit: pruning.limit }))
-        },
-      },
+      ...statusJobs({ database }),
       ...retentionJobs({ database }),
     }
   },

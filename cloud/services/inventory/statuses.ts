@@ -3,8 +3,9 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { may } from '../../platform/access/rights.ts'
 import type { Database, Scope } from '../../platform/database/database.ts'
+import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import { type Answer, answer, type Context, type Handlers } from '../../platform/service.ts'
-import { findStatus, type StatusRow } from './operation-store.ts'
+import { findStatus, pruneOperations, type StatusRow } from './operation-store.ts'
 
 /** Between looks, when the write is applied in another process and nobody here is told. */
 const lookAgainMs = { first: 20, longest: 250 } as const
@@ -66,10 +67,13 @@ function read(database: Database, { tenantId }: Scope, id: string): Promise<Stat
   return database.read({ tenantId }, (handle) => findStatus(handle, id))
 }
 
-/** `Prefer: wait=n` (RFC 7240), bounded. */
-export function preferredWaitMs(header: string | undefined): number {
-  const [, seconds] = /(?:^|[,;\s])wait=(\d{1,4})\b/.exec(header ?? '') ?? []
-  return Math.min(Number(seconds ?? 0), inventoryLimits.statusWaitSeconds) * 1000
+/** `Prefer: wait=n` (RFC 7240), among others and in any case, bounded. */
+export function preferredWaitMs(header = ''): number {
+  const [seconds = 0] = header.split(',').flatMap((preference) => {
+    const [, wait] = /^\s*wait\s*=\s*"?(\d+)"?\s*(?:;|$)/i.exec(preference) ?? []
+    return wait === undefined ? [] : [Number(wait)]
+  })
+  return Math.min(seconds, inventoryLimits.statusWaitSeconds) * 1000
 }
 
 /** The 202 of an accepted write, with its final state when the caller asked to wait and it came in time. */
@@ -98,6 +102,23 @@ export function statusHandlers(desk: StatusDesk): Pick<Handlers<typeof inventory
       const row = await awaitStatus(desk, caller, { id, ms: wait * 1000 })
       if (row === undefined) throw missing()
       return { data: shown(row) }
+    },
+  }
+}
+
+const pruning = { everyMs: 3_600_000, limit: 1_000 } as const
+
+/** Forgets what became of old writes, batch after batch, so that no transaction is long. */
+export function statusJobs({ database }: { database: Database }): JobKinds {
+  const { statusDays: days } = inventoryLimits
+  const { everyMs, limit } = pruning
+  return {
+    'inventory.prune': {
+      standing: { everyMs },
+      async run({ tenantId, signal }) {
+        const prune = () => database.transaction({ tenantId }, (tx) => pruneOperations(tx, { days, limit }))
+        while (!signal.aborted && (await prune()) === limit);
+      },
     },
   }
 }

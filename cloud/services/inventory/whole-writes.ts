@@ -1,7 +1,7 @@
 import type { inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Handlers } from '../../platform/service.ts'
-import { putPayload, requireWritable } from './asset-writes.ts'
+import { matching, putPayload, requireWritable } from './asset-writes.ts'
 import type { PutRest } from './payload.ts'
 import { propertyText } from './property.ts'
 import { findProperties } from './property-store.ts'
@@ -17,7 +17,7 @@ export function wholeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
     async putWholeAsset({ body: { data }, headers }, caller) {
       const { asset, assetId, states = {}, responsible, properties, partOf } = data
       const payload = await database.read(caller, async (handle) => {
-        if (assetId !== undefined) await requireWritable(handle, caller, { ids: [assetId], inPath: true })
+        if (assetId !== undefined) await requireWritable(handle, caller, { ids: [assetId] })
         const values = await propertyValues(handle, properties)
         const put = await putPayload(desk, handle, {
           caller,
@@ -33,7 +33,7 @@ export function wholeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
           ...(partOf === undefined ? {} : { partOf: { assetId: partOf.asset, predicates: partOf.predicates } }),
         }
         const items = put.items.map((item) => ({ ...item, rest, ...(assetId === undefined ? {} : { assetId }) }))
-        return { ...put, items }
+        return { ...put, ...matching(headers), items }
       })
       const target = assetId === undefined ? {} : { target: `asset/${assetId}` }
       const id = await acceptance.accept(caller, {
