@@ -187,6 +187,35 @@ describe('discovery', () => {
     assert.deepEqual([found.state, found.found, found.message], ['canceled', 1, 'Canceled after 1 device'])
   })
 
+  test('a run that is canceled before there is a job for it leaves none to the gateway', async () => {
+    const { jobId } = await create()
+    await admin.discovery.cancelDiscovery({ params: { jobId } })
+    assert.equal((await ended(jobId)).state, 'canceled')
+    const none = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 0 } } })
+    assert.ok(!none, 'there is no job')
+  })
+
+  test('a run whose job was ended or deleted at the engine is over as well, and the discovery runs again', async () => {
+    const { jobId } = await create()
+    const first = await lease()
+    await upload(first, 0, { assets: [foundDevice(56)] })
+    const done = { state: 'FINISHED', message: 'Done by another agent' }
+    await gateway.workflows.putJobStatus({ params: { id: first.job.id }, body: done })
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    const { data: runs } = await admin.discovery.listRuns({ params: { jobId }, query: {} })
+    await hub.settle()
+    const settled = (await admin.discovery.listRuns({ params: { jobId }, query: {} })).data[1]
+    assert.deepEqual([settled?.id, settled?.state, settled?.message], [runs[1]?.id, 'finished', done.message])
+
+    const second = await lease()
+    await admin.workflows.deleteJob({ params: { id: second.job.id } })
+    await admin.discovery.cancelDiscovery({ params: { jobId } })
+    assert.deepEqual((({ state, message }) => [state, message])(await ended(jobId)), [
+      'canceled',
+      'Its job was deleted',
+    ])
+  })
+
   test('a link that died ends the run as failed, with what it had found and why', async () => {
     const { jobId } = await create()
     const held = await lease()
