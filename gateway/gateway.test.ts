@@ -259,6 +259,30 @@ describe('a gateway', () => {
     assert.equal(cloud.found(job).length, 1)
   })
 
+  test('takes large messages of a link, and says which are too large instead of trying again', async () => {
+    const talkative = (number: number) => ({
+      identifiers: [...device(number).identifiers, field('description', 'x'.repeat(600_000))],
+    })
+    let count = 8
+    let scans = 0
+    using link = await TestLink.start(
+      discovering((call) => {
+        scans += 1
+        call.write({ devices: Array.from({ length: count }, (_, index) => talkative(index)) })
+        call.end()
+      }),
+    )
+    await running(link)
+    const job = discover()
+    await until(() => cloud.endOf(job))
+    assert.deepEqual([cloud.endOf(job).state, cloud.found(job).length, scans], ['FINISHED', 8, 1])
+    count = 30
+    const another = discover()
+    await until(() => cloud.endOf(another))
+    assert.match(cloud.endOf(another).message, /larger than/)
+    assert.deepEqual([cloud.endOf(another).state, scans], ['FAILED', 2])
+  })
+
   test('stops a scan that is canceled, and keeps what it found', async () => {
     let isCanceled = false
     using link = await TestLink.start(

@@ -52,7 +52,7 @@ export async function startGateway(settings: GatewaySettings, given: Given = {})
   const tokens = new TokenSource({ identity, key, clock, log, fetch })
   const outgoing = new Outgoing({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
 
-  const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes })
+  const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes, log })
   cleanUp.defer(() => spool.close())
   const registry = await Registry.open({ file: join(settings.home, 'registry.json'), log })
   cleanUp.defer(() => registry.close())
@@ -113,7 +113,7 @@ function statusOf({ identity, tokens, spool, monitor, discovery }: Parts) {
     gatewayId: identity.gatewayId,
     name: identity.name,
     cloud: { url: identity.baseUrl, standing: tokens.standing },
-    spool: { entries: spool.waiting, bytes: spool.waitingBytes },
+    spool: { entries: spool.waiting, bytes: spool.waitingBytes, isDiskFull: spool.isDiskFull },
     scans: discovery.running,
     links: monitor.reports().map(({ appInstanceId, endpoint, interfaces, state, problem, product }) => ({
       appInstanceId,

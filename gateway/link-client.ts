@@ -12,7 +12,11 @@ import { endpointOf, type Registration } from './registry/registration.ts'
 /** How long a question to a link may take that it can answer by itself. */
 const answerMs = 10_000
 
+/** Links may put many devices into one message; what is larger is none that a small machine should take. */
+const largestMessageBytes = 16 * 1024 * 1024
+
 const channelOptions = {
+  'grpc.max_receive_message_length': largestMessageBytes,
   // Links are on this network: a proxy for the way to the cloud is not for them.
   'grpc.enable_http_proxy': 0,
   'grpc.initial_reconnect_backoff_ms': 250,
@@ -116,6 +120,13 @@ export function offers({ interfaces }: Registration, service: LinkService): bool
 
 export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number' && 'details' in error
+}
+
+/** Whether the link said that it is busy, and not our side that a message is too large, which has the same code. */
+export function isBusy(error: unknown): boolean {
+  return (
+    isServiceError(error) && error.code === status.RESOURCE_EXHAUSTED && !error.details.startsWith('Received message')
+  )
 }
 
 /** What went wrong with a link, for people. */
