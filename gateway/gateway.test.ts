@@ -406,7 +406,9 @@ describe('a gateway', () => {
       'connectivitysuite.alarmsevents.v1': {
         SubscribeAlarms: (call: Call) =>
           call.write({
-            notifications: [{ alarm_id, priority: 12, alarm_text: { localized_texts: { en: 'Too hot' } } }],
+            notifications: [
+              { alarm_id, priority: 12, is_active: 'yes', alarm_text: { localized_texts: { en: 'Too hot' } } },
+            ],
           }),
       },
       'connectivitysuite.driverevent.v1': {
@@ -429,11 +431,16 @@ describe('a gateway', () => {
     const isTold = (text: string) => gateway.status().events.some((event) => event.text === text)
     const first = await TestLink.start(alarming('A1'))
     await registerAlarming(first)
-    await until(() => isTold('A1 priority 12 Too hot') && isTold('driver is bad'))
+    await until(() => isTold('A1 priority 12 active Too hot') && isTold('driver is bad'))
+    const told = await until(() => lastReport().find((one: Call) => one.events?.length === 2)?.events as Call[])
+    assert.deepEqual(told.map(({ kind, text }) => `${kind}: ${text}`).toSorted(), [
+      'alarm: A1 priority 12 active Too hot',
+      'driver: driver is bad',
+    ])
     first.stop()
     using second = await TestLink.start(alarming('A2'))
     await registerAlarming(second)
-    await until(() => isTold('A2 priority 12 Too hot'))
+    await until(() => isTold('A2 priority 12 active Too hot'))
   })
 
   test('lets agents on this machine reach the cloud as the gateway, on its routes only', async () => {

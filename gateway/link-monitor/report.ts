@@ -18,17 +18,20 @@ export function reportOf(registration: Registration, inspection: Inspection): Li
   }
 }
 
+const withoutEvents = ({ events: _, ...link }: LinkReport): LinkReport => link
+const withoutSchemas = (link: LinkReport): LinkReport => ({ ...withoutEvents(link), credentialSchemas: [] })
+
 /** Less of each link rather than fewer links: one that a report does not name counts as gone. */
 const reductions: readonly ((link: LinkReport) => LinkReport)[] = [
   (link) => link,
-  (link) => ({ ...link, credentialSchemas: [] }),
+  withoutEvents,
+  withoutSchemas,
   (link) => ({
-    ...link,
-    credentialSchemas: [],
+    ...withoutSchemas(link),
     filters: link.filters.map(({ description: _, ...rest }) => rest),
     options: link.options.map(({ description: _, ...rest }) => rest),
   }),
-  (link) => ({ ...link, credentialSchemas: [], filters: [], options: [] }),
+  (link) => ({ ...withoutSchemas(link), filters: [], options: [] }),
 ]
 
 /** The report that fits into one request. */

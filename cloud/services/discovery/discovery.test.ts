@@ -316,6 +316,21 @@ describe('discovery', () => {
     const { data: shown } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
     assert.deepEqual([shown[0]?.assetLinkId, shown[0]?.reachable, shown[0]?.compatible], [assetLinkId, true, true])
 
+    await hub.asOwner((owner) =>
+      owner.query(`update asset_links set last_seen_at = now() - interval '10 minutes' where gateway_id = $1`, [
+        gateway.id,
+      ]),
+    )
+    const events = [{ timestamp: new Date().toISOString(), kind: 'alarm' as const, text: 'A1 active Too hot' }]
+    const { data: silent } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    assert.deepEqual(
+      [silent[0]?.reachable, silent[0]?.problem?.slice(0, 30)],
+      [false, 'Its gateway has not told about'],
+    )
+    await reportLinks([linkReport({ events })])
+    const { data: back } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    assert.deepEqual([back[0]?.reachable, back[0]?.problem, back[0]?.events], [true, undefined, events])
+
     await reportLinks([])
     assert.deepEqual(await predicates(), ['is_installed_on'])
     await assert.rejects(create(), { code: 'link_not_found' })
