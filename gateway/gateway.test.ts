@@ -386,7 +386,7 @@ describe('a gateway', () => {
     assert.deepEqual(supported.result.properties, [{ key: 'certificate', dataType: 'structure' }, { key: 'silent' }])
   })
 
-  test('says when the device cannot be reached', async () => {
+  test('says when the device cannot be reached, and when what it answers is too large for the cloud', async () => {
     const refuse = (_: Call, answer: Call) => answer({ code: status.UNAVAILABLE, details: 'no route' })
     using link = await TestLink.start(
       discovering((call) => call.end(), {
@@ -398,6 +398,15 @@ describe('a gateway', () => {
     const { state, result } = await until(() => cloud.endOf(job))
     assert.equal(state, 'FINISHED')
     assert.deepEqual(result, { unreachable: true, description: 'UNAVAILABLE: no route' })
+
+    cloud.answering = ({ operation, body }) =>
+      operation === 'endJob' && body.data.result !== undefined
+        ? { status: 413, body: { code: 'body_too_large', detail: 'too much' } }
+        : undefined
+    const large = cloud.offer('device-info', { assetLinkId: linkId, assetIdentifiers: [], keys: ['a'] })
+    const ends = () => cloud.callsOf('endJob').filter(({ body }) => body.data.jobId === large)
+    await until(() => ends().length === 2)
+    assert.deepEqual([ends()[1]?.body.data.state, ends()[1]?.body.data.result], ['FAILED', undefined])
   })
 
   test('follows alarms and events of links that have them, wherever they are', async () => {

@@ -12,11 +12,10 @@ import { endpointOf, type Registration } from './registry/registration.ts'
 /** How long a question to a link may take that it can answer by itself. */
 const answerMs = 10_000
 
-/** Links may put many devices into one message; what is larger is none that a small machine should take. */
-const largestMessageBytes = 16 * 1024 * 1024
+/** What a link may say at once: a scan may put many devices into one message, but a small machine must be able to take it. */
+const largestMessageBytes = { answer: 4 * 1024 * 1024, scan: 16 * 1024 * 1024 } as const
 
 const channelOptions = {
-  'grpc.max_receive_message_length': largestMessageBytes,
   // Links are on this network: a proxy for the way to the cloud is not for them.
   'grpc.enable_http_proxy': 0,
   'grpc.initial_reconnect_backoff_ms': 250,
@@ -33,9 +32,12 @@ export class LinkClient {
   readonly #client: Client
   readonly #registration: Registration
 
-  constructor(registration: Registration) {
+  constructor(registration: Registration, purpose: keyof typeof largestMessageBytes = 'answer') {
     this.#registration = registration
-    this.#client = new Client(endpointOf(registration), credentials.createInsecure(), channelOptions)
+    this.#client = new Client(endpointOf(registration), credentials.createInsecure(), {
+      ...channelOptions,
+      'grpc.max_receive_message_length': largestMessageBytes[purpose],
+    })
   }
 
   /** Throws a `ServiceError` with the status that the link answered. */

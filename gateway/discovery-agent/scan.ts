@@ -43,7 +43,7 @@ export async function* scan(options: Scan): AsyncGenerator<Found> {
     let hasBegun = false
     // A link that was started again may be at another address.
     const registration = options.lookUp?.() ?? options.registration
-    using link = new LinkClient(registration)
+    using link = new LinkClient(registration, 'scan')
     try {
       for await (const found of discover(link, { ...options, registration })) {
         hasBegun = true
