@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
@@ -644,6 +644,10 @@ describe('a start that cannot be', () => {
     await refusedWith(settings, /cannot be reached at http:\/\/127.0.0.1:1 \(ECONNREFUSED\)/)
     cloud.configure(home)
     const gateway = await startGateway(settings)
+    const spooled = join(home, 'spool', readdirSync(join(home, 'spool'))[0] ?? '')
+    appendFileSync(spooled, 'being written')
+    await refusedWith({ ...settings, registryPort: gateway.registryPort }, /registry cannot listen/)
+    assert.equal(readFileSync(spooled, 'utf8'), 'being written', 'a second start leaves the first one alone')
     await gateway.stop()
     cloud.configure(home, { gatewayId: crypto.randomUUID() })
     await refusedWith(settings, /give each gateway a home of its own/)

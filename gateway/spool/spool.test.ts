@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { temporaryFolder, until } from '../testing.ts'
@@ -195,6 +196,23 @@ describe('the spool', () => {
     assert.deepEqual(await drain(spool), [1])
     stopping.abort()
     await refused
+    await spool.close()
+  })
+
+  test('takes nothing for appended of which the disk took a part', { skip: process.platform === 'win32' }, async () => {
+    const folder = temporaryFolder()
+    const program = `
+      import { Spool } from ${JSON.stringify(import.meta.resolve('./spool.ts'))}
+      const spool = await Spool.open({ folder: ${JSON.stringify(folder)}, limitBytes: 1e9 })
+      for (const number of [1, 2, 3]) {
+        await spool.append(JSON.stringify({ number, text: 'x'.repeat(number === 2 ? 9000 : 100) })).catch(() => process.stdout.write('refused ' + number))
+      }
+      await spool.close()`
+    const limited = 'ulimit -f 8; exec "$0" --input-type=module --eval "$1"'
+    const child = spawn('sh', ['-c', limited, process.execPath, program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    assert.equal(await text(child.stdout), 'refused 2')
+    const spool = await opened(folder)
+    assert.deepEqual(await drain(spool), [1, 3])
     await spool.close()
   })
 

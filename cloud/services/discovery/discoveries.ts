@@ -110,7 +110,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
         if (schedule === null) await jobs.unschedule(tx, { kind: scheduleKind, key: jobId })
         else {
           if (data.schedule !== undefined) await jobs.schedule(tx, { kind: scheduleKind, key: jobId, ...schedule })
-          await jobs.pause(tx, { kind: scheduleKind, key: jobId, paused })
+          if (data.schedule !== undefined || data.paused !== undefined)
+            await jobs.pause(tx, { kind: scheduleKind, key: jobId, paused })
         }
         if (schedule === null && data.paused !== undefined)
           throw new Problem('conflict', 'There is no schedule to pause: give it one')
