@@ -294,6 +294,13 @@ describe('discovery', () => {
     assert.equal(none.data.schedule, undefined)
     await admin.discovery.deleteDiscovery({ params: { jobId } })
     await assert.rejects(read(jobId), { code: 'not_found' })
+
+    const forNobody = await create({ schedule: { cron: '0 3 * * *' } })
+    await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
+    await hub.contextOf('discovery').jobs.runDue(hub.tenant.tenantId, { at: tomorrow })
+    const { runs, schedule } = await read(forNobody.jobId)
+    assert.deepEqual([runs, schedule?.missedRuns], [0, 1], 'a gateway that was revoked gets no more work')
+    await admin.discovery.deleteDiscovery({ params: { jobId: forNobody.jobId } })
   })
 
   test('links are assets, installed and running; one that goes away is installed only, and comes back', async () => {
