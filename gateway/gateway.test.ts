@@ -3,7 +3,9 @@ import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, statSync,
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
+import type { LinkReport } from '@millwright/api/gatekeeper.ts'
 import { type RunningGateway, startGateway } from './gateway.ts'
+import { fittingReport } from './link-monitor/report.ts'
 import { createLog, type Log } from './log.ts'
 import { SetupError } from './setup-error.ts'
 import { askRegistry, settingsFor, TestCloud, TestLink, temporaryFolder, until } from './testing.ts'
@@ -618,6 +620,34 @@ describe('a gateway without a steady line', () => {
     assert.equal(refusals.length, 1)
     assert.ok(lines.every((line) => !/token-\d/.test(line)))
   })
+})
+
+test('what links say of themselves fits into one report: whoever says most is cut, and all are named', () => {
+  const link = (appInstanceId: string, schemaCharacters: number): LinkReport => ({
+    appInstanceId,
+    vendorPrefix: 'siemens',
+    endpoint: 'plc:8081',
+    interfaces: [],
+    filters: [{ key: 'range', dataType: 'text', mandatory: false, description: 'Where' }],
+    options: [],
+    credentialSchemas: [{ uri: 'a', schema: 'x'.repeat(schemaCharacters) }],
+    state: 'running',
+    events: [{ timestamp: '2026-01-01T00:00:00.000Z', kind: 'alarm', text: 'Too hot' }],
+  })
+  const links = [link('modest', 100), link('loud', 5_000), link('also modest', 100)]
+  assert.deepEqual(fittingReport(links), links)
+  const [modest, loud, other] = fittingReport(links, 2_000)
+  assert.deepEqual([modest, other], [links[0], links[2]])
+  assert.deepEqual([loud?.credentialSchemas, loud?.events, loud?.filters], [[], undefined, links[1]?.filters])
+  const least = fittingReport(links, 10)
+  assert.deepEqual(
+    least.map(({ appInstanceId, filters }) => [appInstanceId, filters.length]),
+    [
+      ['modest', 0],
+      ['loud', 0],
+      ['also modest', 0],
+    ],
+  )
 })
 
 describe('a start that cannot be', () => {
