@@ -426,7 +426,12 @@ describe('a gateway', () => {
         SubscribeEvents: (call: Call) => {
           const value = Buffer.from([0x10, 0x02])
           const type_url = 'type.googleapis.com/siemens.connectivitysuite.driverevent.v1.DriverStateNotification'
-          call.write({ notifications: [{ type_url, value }] })
+          call.write({
+            notifications: [
+              { type_url, value: Buffer.from([0x1a, 0xff]) },
+              { type_url, value },
+            ],
+          })
         },
       },
     })
@@ -443,9 +448,10 @@ describe('a gateway', () => {
     const first = await TestLink.start(alarming('A1'))
     await registerAlarming(first)
     await until(() => isTold('A1 priority 12 active Too hot') && isTold('driver is bad'))
-    const told = await until(() => lastReport().find((one: Call) => one.events?.length === 2)?.events as Call[])
+    const told = await until(() => lastReport().find((one: Call) => one.events?.length === 3)?.events as Call[])
     assert.deepEqual(told.map(({ kind, text }) => `${kind}: ${text}`).toSorted(), [
       'alarm: A1 priority 12 active Too hot',
+      'driver: a state of the driver that cannot be read',
       'driver: driver is bad',
     ])
     first.stop()

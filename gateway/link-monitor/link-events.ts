@@ -6,7 +6,10 @@ import {
   type AlarmNotification,
   AlarmNotification_SmState as SmState,
 } from '@millwright/api/proto/generated/alarms-events_pb.js'
-import { DriverStateNotificationSchema } from '@millwright/api/proto/generated/driver-event_pb.js'
+import {
+  type DriverStateNotification,
+  DriverStateNotificationSchema,
+} from '@millwright/api/proto/generated/driver-event_pb.js'
 import { BackOff, pause } from '../back-off.ts'
 import { isServiceError, LinkClient, offers } from '../link-client.ts'
 import type { Log } from '../log.ts'
@@ -17,6 +20,9 @@ export type LinkEvent = { link: string; at: string; kind: 'alarm' | 'driver'; te
 
 /** How many are kept to be looked at. */
 const kept = 200
+
+/** A stream that stood for so long did not fail when it ends. */
+const lastingMs = 60_000
 
 const driverStates = ['undefined', 'good', 'bad', 'available', 'unavailable'] as const
 
@@ -64,11 +70,13 @@ export class LinkEvents {
   async #again(signal: AbortSignal, follow: () => Promise<void>): Promise<void> {
     const backOff = new BackOff({ firstMs: 1_000 })
     while (!signal.aborted) {
+      const beganAtMs = performance.now()
       try {
         await follow()
       } catch (error) {
         if (isServiceError(error) && error.code === status.UNIMPLEMENTED) return
       }
+      if (performance.now() - beganAtMs > lastingMs) backOff.reset()
       await pause(backOff.nextMs(), signal)
     }
   }
@@ -116,8 +124,19 @@ function textOfAlarm(alarm: AlarmNotification): string {
 }
 
 function textOfState(value: Uint8Array): string {
-  const { driverState, connectionStates } = fromBinary(DriverStateNotificationSchema, value)
+  const notification = stateIn(value)
+  if (notification === undefined) return 'a state of the driver that cannot be read'
+  const { driverState, connectionStates } = notification
   const bad = connectionStates.filter(({ connectionState }) => connectionState !== 1).map((one) => one.connectionName)
   const state = driverStates[driverState] ?? String(driverState)
   return `driver is ${state}${bad.length === 0 ? '' : `; not connected: ${bad.join(', ')}`}`
+}
+
+/** One that is no message must not end the stream, which brings others. */
+function stateIn(value: Uint8Array): DriverStateNotification | undefined {
+  try {
+    return fromBinary(DriverStateNotificationSchema, value)
+  } catch {
+    return undefined
+  }
 }
