@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { contract, empty } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
-import { CredentialUse, DeviceError, gatekeeperLimits, LinkParameter, LinkReport } from './gatekeeper.ts'
+import { CredentialUse, DeviceError, gatekeeperLimits, LinkEvent, LinkParameter, LinkReport } from './gatekeeper.ts'
 import { oneOf } from './inventory-shapes.ts'
 
 export const discoveryLimits = { filters: 64, keysPerRequest: 256, reportPage: 100, nextRuns: 5 } as const
@@ -124,6 +124,7 @@ export const AssetLink = closed({
   problem: Type.Optional(Type.String()),
   state: LinkReport.properties.state,
   lastSeenTimestamp: Timestamp,
+  events: Type.Array(LinkEvent, { description: 'Its latest alarms and driver events, the last one last' }),
 })
 export type AssetLink = Static<typeof AssetLink>
 

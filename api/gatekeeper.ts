@@ -11,6 +11,8 @@ export const gatekeeperLimits = {
   linksPerGateway: 2_000,
   /** Bytes of a report of links: what they say about their filters and credentials is theirs to say. */
   linkReportBytes: 8 * 1024 * 1024,
+  /** Of what links say of their own accord the latest is told. */
+  eventsPerLink: 20,
   foundPerUpload: 500,
   errorsPerUpload: 1_000,
   /** Well below the time for which a lease lasts. */
@@ -46,6 +48,14 @@ export const LinkParameter = closed({
 })
 export type LinkParameter = Static<typeof LinkParameter>
 
+/** Something that a link said of its own accord. */
+export const LinkEvent = closed({
+  timestamp: Timestamp,
+  kind: oneOf(['alarm', 'driver'] as const),
+  text: text(1_000),
+})
+export type LinkEvent = Static<typeof LinkEvent>
+
 /** One asset link, as the gateway's registry and the link itself tell it. */
 export const LinkReport = closed({
   appInstanceId: Type.String({ minLength: 1, maxLength: 256 }),
@@ -67,6 +77,8 @@ export const LinkReport = closed({
   credentialSchemas: Type.Array(closed({ uri: text(2_000), schema: text(200_000) }), { maxItems: 16 }),
   state: Type.Union([Type.Literal('running'), Type.Literal('unreachable'), Type.Literal('gone')]),
   problem: Type.Optional(text(1_000)),
+  /** Its latest alarms and events, the last one last. */
+  events: Type.Optional(Type.Array(LinkEvent, { maxItems: gatekeeperLimits.eventsPerLink })),
 })
 export type LinkReport = Static<typeof LinkReport>
 

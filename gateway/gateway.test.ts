@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
+import type { LinkReport } from '@millwright/api/gatekeeper.ts'
 import { type RunningGateway, startGateway } from './gateway.ts'
+import { fittingReport } from './link-monitor/report.ts'
 import { createLog, type Log } from './log.ts'
 import { SetupError } from './setup-error.ts'
 import { askRegistry, settingsFor, TestCloud, TestLink, temporaryFolder, until } from './testing.ts'
@@ -259,6 +261,30 @@ describe('a gateway', () => {
     assert.equal(cloud.found(job).length, 1)
   })
 
+  test('takes large messages of a link, and says which are too large instead of trying again', async () => {
+    const talkative = (number: number) => ({
+      identifiers: [...device(number).identifiers, field('description', 'x'.repeat(600_000))],
+    })
+    let count = 8
+    let scans = 0
+    using link = await TestLink.start(
+      discovering((call) => {
+        scans += 1
+        call.write({ devices: Array.from({ length: count }, (_, index) => talkative(index)) })
+        call.end()
+      }),
+    )
+    await running(link)
+    const job = discover()
+    await until(() => cloud.endOf(job))
+    assert.deepEqual([cloud.endOf(job).state, cloud.found(job).length, scans], ['FINISHED', 8, 1])
+    count = 30
+    const another = discover()
+    await until(() => cloud.endOf(another))
+    assert.match(cloud.endOf(another).message, /larger than/)
+    assert.deepEqual([cloud.endOf(another).state, scans], ['FAILED', 2])
+  })
+
   test('stops a scan that is canceled, and keeps what it found', async () => {
     let isCanceled = false
     using link = await TestLink.start(
@@ -362,7 +388,7 @@ describe('a gateway', () => {
     assert.deepEqual(supported.result.properties, [{ key: 'certificate', dataType: 'structure' }, { key: 'silent' }])
   })
 
-  test('says when the device cannot be reached', async () => {
+  test('says when the device cannot be reached, and when what it answers is too large for the cloud', async () => {
     const refuse = (_: Call, answer: Call) => answer({ code: status.UNAVAILABLE, details: 'no route' })
     using link = await TestLink.start(
       discovering((call) => call.end(), {
@@ -374,6 +400,15 @@ describe('a gateway', () => {
     const { state, result } = await until(() => cloud.endOf(job))
     assert.equal(state, 'FINISHED')
     assert.deepEqual(result, { unreachable: true, description: 'UNAVAILABLE: no route' })
+
+    cloud.answering = ({ operation, body }) =>
+      operation === 'endJob' && body.data.result !== undefined
+        ? { status: 413, body: { code: 'body_too_large', detail: 'too much' } }
+        : undefined
+    const large = cloud.offer('device-info', { assetLinkId: linkId, assetIdentifiers: [], keys: ['a'] })
+    const ends = () => cloud.callsOf('endJob').filter(({ body }) => body.data.jobId === large)
+    await until(() => ends().length === 2)
+    assert.deepEqual([ends()[1]?.body.data.state, ends()[1]?.body.data.result], ['FAILED', undefined])
   })
 
   test('follows alarms and events of links that have them, wherever they are', async () => {
@@ -382,14 +417,21 @@ describe('a gateway', () => {
       'connectivitysuite.alarmsevents.v1': {
         SubscribeAlarms: (call: Call) =>
           call.write({
-            notifications: [{ alarm_id, priority: 12, alarm_text: { localized_texts: { en: 'Too hot' } } }],
+            notifications: [
+              { alarm_id, priority: 12, is_active: 'yes', alarm_text: { localized_texts: { en: 'Too hot' } } },
+            ],
           }),
       },
       'connectivitysuite.driverevent.v1': {
         SubscribeEvents: (call: Call) => {
           const value = Buffer.from([0x10, 0x02])
           const type_url = 'type.googleapis.com/siemens.connectivitysuite.driverevent.v1.DriverStateNotification'
-          call.write({ notifications: [{ type_url, value }] })
+          call.write({
+            notifications: [
+              { type_url, value: Buffer.from([0x1a, 0xff]) },
+              { type_url, value },
+            ],
+          })
         },
       },
     })
@@ -405,11 +447,17 @@ describe('a gateway', () => {
     const isTold = (text: string) => gateway.status().events.some((event) => event.text === text)
     const first = await TestLink.start(alarming('A1'))
     await registerAlarming(first)
-    await until(() => isTold('A1 priority 12 Too hot') && isTold('driver is bad'))
+    await until(() => isTold('A1 priority 12 active Too hot') && isTold('driver is bad'))
+    const told = await until(() => lastReport().find((one: Call) => one.events?.length === 3)?.events as Call[])
+    assert.deepEqual(told.map(({ kind, text }) => `${kind}: ${text}`).toSorted(), [
+      'alarm: A1 priority 12 active Too hot',
+      'driver: a state of the driver that cannot be read',
+      'driver: driver is bad',
+    ])
     first.stop()
     using second = await TestLink.start(alarming('A2'))
     await registerAlarming(second)
-    await until(() => isTold('A2 priority 12 Too hot'))
+    await until(() => isTold('A2 priority 12 active Too hot'))
   })
 
   test('lets agents on this machine reach the cloud as the gateway, on its routes only', async () => {
@@ -580,6 +628,34 @@ describe('a gateway without a steady line', () => {
   })
 })
 
+test('what links say of themselves fits into one report: whoever says most is cut, and all are named', () => {
+  const link = (appInstanceId: string, schemaCharacters: number): LinkReport => ({
+    appInstanceId,
+    vendorPrefix: 'siemens',
+    endpoint: 'plc:8081',
+    interfaces: [],
+    filters: [{ key: 'range', dataType: 'text', mandatory: false, description: 'Where' }],
+    options: [],
+    credentialSchemas: [{ uri: 'a', schema: 'x'.repeat(schemaCharacters) }],
+    state: 'running',
+    events: [{ timestamp: '2026-01-01T00:00:00.000Z', kind: 'alarm', text: 'Too hot' }],
+  })
+  const links = [link('modest', 100), link('loud', 5_000), link('also modest', 100)]
+  assert.deepEqual(fittingReport(links), links)
+  const [modest, loud, other] = fittingReport(links, 2_000)
+  assert.deepEqual([modest, other], [links[0], links[2]])
+  assert.deepEqual([loud?.credentialSchemas, loud?.events, loud?.filters], [[], undefined, links[1]?.filters])
+  const least = fittingReport(links, 10)
+  assert.deepEqual(
+    least.map(({ appInstanceId, filters }) => [appInstanceId, filters.length]),
+    [
+      ['modest', 0],
+      ['loud', 0],
+      ['also modest', 0],
+    ],
+  )
+})
+
 describe('a start that cannot be', () => {
   const refusedWith = async (settings: ReturnType<typeof settingsFor>, sentence: RegExp) => {
     await assert.rejects(startGateway(settings), (error) => {
@@ -604,6 +680,10 @@ describe('a start that cannot be', () => {
     await refusedWith(settings, /cannot be reached at http:\/\/127.0.0.1:1 \(ECONNREFUSED\)/)
     cloud.configure(home)
     const gateway = await startGateway(settings)
+    const spooled = join(home, 'spool', readdirSync(join(home, 'spool'))[0] ?? '')
+    appendFileSync(spooled, 'being written')
+    await refusedWith({ ...settings, registryPort: gateway.registryPort }, /registry cannot listen/)
+    assert.equal(readFileSync(spooled, 'utf8'), 'being written', 'a second start leaves the first one alone')
     await gateway.stop()
     cloud.configure(home, { gatewayId: crypto.randomUUID() })
     await refusedWith(settings, /give each gateway a home of its own/)

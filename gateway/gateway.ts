@@ -52,8 +52,6 @@ export async function startGateway(settings: GatewaySettings, given: Given = {})
   const tokens = new TokenSource({ identity, key, clock, log, fetch })
   const outgoing = new Outgoing({ baseUrl: identity.baseUrl, key, clock, tokens, dispatcher })
 
-  const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes })
-  cleanUp.defer(() => spool.close())
   const registry = await Registry.open({ file: join(settings.home, 'registry.json'), log })
   cleanUp.defer(() => registry.close())
   const registryServer = await RegistryServer.start({
@@ -63,6 +61,9 @@ export async function startGateway(settings: GatewaySettings, given: Given = {})
     vendors: settings.linkVendors,
   })
   cleanUp.defer(() => registryServer.stop())
+  // Behind the port: a second start of the same gateway ends there, before it touches what the first one writes.
+  const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes, log })
+  cleanUp.defer(() => spool.close())
   const monitor = new LinkMonitor({ registry, outgoing, log })
   const discovery = new DiscoveryAgent({ outgoing, registry, monitor, spool, log, renewEveryMs: given.renewEveryMs })
   const deviceInfo = new DeviceInfoAgent({ outgoing, registry, log })
@@ -113,7 +114,7 @@ function statusOf({ identity, tokens, spool, monitor, discovery }: Parts) {
     gatewayId: identity.gatewayId,
     name: identity.name,
     cloud: { url: identity.baseUrl, standing: tokens.standing },
-    spool: { entries: spool.waiting, bytes: spool.waitingBytes },
+    spool: { entries: spool.waiting, bytes: spool.waitingBytes, isDiskFull: spool.isDiskFull },
     scans: discovery.running,
     links: monitor.reports().map(({ appInstanceId, endpoint, interfaces, state, problem, product }) => ({
       appInstanceId,

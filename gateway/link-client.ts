@@ -12,6 +12,9 @@ import { endpointOf, type Registration } from './registry/registration.ts'
 /** How long a question to a link may take that it can answer by itself. */
 const answerMs = 10_000
 
+/** What a link may say at once: a scan may put many devices into one message, but a small machine must be able to take it. */
+const largestMessageBytes = { answer: 4 * 1024 * 1024, scan: 16 * 1024 * 1024 } as const
+
 const channelOptions = {
   // Links are on this network: a proxy for the way to the cloud is not for them.
   'grpc.enable_http_proxy': 0,
@@ -29,9 +32,12 @@ export class LinkClient {
   readonly #client: Client
   readonly #registration: Registration
 
-  constructor(registration: Registration) {
+  constructor(registration: Registration, purpose: keyof typeof largestMessageBytes = 'answer') {
     this.#registration = registration
-    this.#client = new Client(endpointOf(registration), credentials.createInsecure(), channelOptions)
+    this.#client = new Client(endpointOf(registration), credentials.createInsecure(), {
+      ...channelOptions,
+      'grpc.max_receive_message_length': largestMessageBytes[purpose],
+    })
   }
 
   /** Throws a `ServiceError` with the status that the link answered. */
@@ -116,6 +122,13 @@ export function offers({ interfaces }: Registration, service: LinkService): bool
 
 export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number' && 'details' in error
+}
+
+/** Whether the link said that it is busy, and not our side that a message is too large, which has the same code. */
+export function isBusy(error: unknown): boolean {
+  return (
+    isServiceError(error) && error.code === status.RESOURCE_EXHAUSTED && !error.details.startsWith('Received message')
+  )
 }
 
 /** What went wrong with a link, for people. */

@@ -103,12 +103,17 @@ export class DeviceInfoAgent {
         return
       } catch (error) {
         const isFinal = error instanceof Problem && error.status < 500
+        if (error instanceof Problem && error.code === 'body_too_large' && result !== undefined)
+          return this.#end(held, tooLarge)
         if (isFinal || attempt >= attempts || held.signal.aborted) throw error
         await pause(backOff.nextMs(), held.signal)
       }
     }
   }
 }
+
+/** Whoever waits hears why there is no answer, instead of waiting until the time is over. */
+const tooLarge: Ending = { state: 'FAILED', message: 'What the device answers is larger than what can be handed in' }
 
 function unreachable(description: string): Ending {
   return { state: 'FINISHED', result: { unreachable: true, description: description.slice(0, 1_024) } }

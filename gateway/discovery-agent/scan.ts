@@ -3,7 +3,7 @@ import { status } from '@grpc/grpc-js'
 import { linkServices } from '@millwright/api/link-protocol.ts'
 import type { ConnectionParameterSet, DestinationSchema } from '@millwright/api/proto/generated/address_pb.js'
 import { BackOff, pause } from '../back-off.ts'
-import { isServiceError, LinkClient, offers } from '../link-client.ts'
+import { isBusy, isServiceError, LinkClient, offers } from '../link-client.ts'
 import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'
 import { documentOf } from '../mapping/document.ts'
 import { type DeviceReadings, readDiscovered } from '../mapping/reading.ts'
@@ -43,7 +43,7 @@ export async function* scan(options: Scan): AsyncGenerator<Found> {
     let hasBegun = false
     // A link that was started again may be at another address.
     const registration = options.lookUp?.() ?? options.registration
-    using link = new LinkClient(registration)
+    using link = new LinkClient(registration, 'scan')
     try {
       for await (const found of discover(link, { ...options, registration })) {
         hasBegun = true
@@ -63,7 +63,7 @@ export async function* scan(options: Scan): AsyncGenerator<Found> {
 
 function patienceFor(error: unknown): number {
   if (!isServiceError(error)) return 0
-  if (error.code === status.RESOURCE_EXHAUSTED) return patienceMs.busy
+  if (isBusy(error)) return patienceMs.busy
   return error.code === status.UNAVAILABLE ? patienceMs.away : 0
 }
 

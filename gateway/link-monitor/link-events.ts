@@ -1,8 +1,15 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
+import { gatekeeperLimits, type LinkEvent as ToldEvent } from '@millwright/api/gatekeeper.ts'
 import { linkServices } from '@millwright/api/link-protocol.ts'
-import type { AlarmNotification } from '@millwright/api/proto/generated/alarms-events_pb.js'
-import { DriverStateNotificationSchema } from '@millwright/api/proto/generated/driver-event_pb.js'
+import {
+  type AlarmNotification,
+  AlarmNotification_SmState as SmState,
+} from '@millwright/api/proto/generated/alarms-events_pb.js'
+import {
+  type DriverStateNotification,
+  DriverStateNotificationSchema,
+} from '@millwright/api/proto/generated/driver-event_pb.js'
 import { BackOff, pause } from '../back-off.ts'
 import { isServiceError, LinkClient, offers } from '../link-client.ts'
 import type { Log } from '../log.ts'
@@ -14,18 +21,30 @@ export type LinkEvent = { link: string; at: string; kind: 'alarm' | 'driver'; te
 /** How many are kept to be looked at. */
 const kept = 200
 
+/** A stream that stood for so long did not fail when it ends. */
+const lastingMs = 60_000
+
 const driverStates = ['undefined', 'good', 'bad', 'available', 'unavailable'] as const
 
-/** Alarms and driver events of links that offer them: subscribed as long as the link is there, logged and kept a while. */
+/** Alarms and driver events of links that offer them: subscribed as long as the link is there, logged, kept a while and told. */
 export class LinkEvents {
   readonly recent: LinkEvent[] = []
   readonly #followed = new Map<string, { registration: Registration; ending: AbortController }>()
   readonly #log: Log
   readonly #signal: AbortSignal
+  readonly #onNews: () => void
 
-  constructor({ log, signal }: { log: Log; signal: AbortSignal }) {
+  constructor({ log, signal, onNews }: { log: Log; signal: AbortSignal; onNews: () => void }) {
     this.#log = log
     this.#signal = signal
+    this.#onNews = onNews
+  }
+
+  /** The latest of each link, as the cloud is told. */
+  byLink(): Map<string, ToldEvent[]> {
+    const byLink = Map.groupBy(this.recent, ({ link }) => link)
+    const told = ({ at, kind, text }: LinkEvent): ToldEvent => ({ timestamp: at, kind, text })
+    return new Map([...byLink].map(([link, all]) => [link, all.slice(-gatekeeperLimits.eventsPerLink).map(told)]))
   }
 
   follow(registration: Registration): void {
@@ -51,11 +70,13 @@ export class LinkEvents {
   async #again(signal: AbortSignal, follow: () => Promise<void>): Promise<void> {
     const backOff = new BackOff({ firstMs: 1_000 })
     while (!signal.aborted) {
+      const beganAtMs = performance.now()
       try {
         await follow()
       } catch (error) {
         if (isServiceError(error) && error.code === status.UNIMPLEMENTED) return
       }
+      if (performance.now() - beganAtMs > lastingMs) backOff.reset()
       await pause(backOff.nextMs(), signal)
     }
   }
@@ -85,18 +106,37 @@ export class LinkEvents {
     this.recent.push(event)
     if (this.recent.length > kept) this.recent.shift()
     this.#log.info(event, 'a link says')
+    this.#onNews()
   }
 }
 
-function textOfAlarm({ alarmId, priority, alarmClass, source, alarmText }: AlarmNotification): string {
+function textOfAlarm(alarm: AlarmNotification): string {
+  const { alarmId, priority, alarmClass, source, alarmText, isActive, isAcknowledged } = alarm
+  const standing = [
+    isActive === SmState.yes ? 'active' : isActive === SmState.no ? 'over' : '',
+    isAcknowledged === SmState.no ? 'not acknowledged' : '',
+  ]
   const texts = alarmText?.localizedTexts ?? {}
   const text = texts['en-US'] ?? texts.en ?? Object.values(texts)[0] ?? ''
-  return [alarmId, alarmClass, source, `priority ${priority}`, text].filter((part) => part !== '').join(' ')
+  return [alarmId, alarmClass, source, `priority ${priority}`, ...standing, text]
+    .filter((part) => part !== '')
+    .join(' ')
 }
 
 function textOfState(value: Uint8Array): string {
-  const { driverState, connectionStates } = fromBinary(DriverStateNotificationSchema, value)
+  const notification = stateIn(value)
+  if (notification === undefined) return 'a state of the driver that cannot be read'
+  const { driverState, connectionStates } = notification
   const bad = connectionStates.filter(({ connectionState }) => connectionState !== 1).map((one) => one.connectionName)
   const state = driverStates[driverState] ?? String(driverState)
   return `driver is ${state}${bad.length === 0 ? '' : `; not connected: ${bad.join(', ')}`}`
+}
+
+/** One that is no message must not end the stream, which brings others. */
+function stateIn(value: Uint8Array): DriverStateNotification | undefined {
+  try {
+    return fromBinary(DriverStateNotificationSchema, value)
+  } catch {
+    return undefined
+  }
 }

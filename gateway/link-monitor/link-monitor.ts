@@ -33,6 +33,9 @@ const asking = 16
 /** Changes that come together are told together: the more links there are, the longer the report, the longer the wait. */
 const gatherMs = { least: 200, perLink: 2 } as const
 
+/** Some links say a lot: what they say is gathered for longer. */
+const eventsGatherMs = 2_000
+
 /** Knows how each registered link is, and tells the cloud. */
 export class LinkMonitor {
   readonly #options: Required<Options>
@@ -43,10 +46,17 @@ export class LinkMonitor {
   #running: Promise<unknown> = Promise.resolve()
   #isNews = true
   #wake: () => void = () => undefined
+  #soon: NodeJS.Timeout | undefined
 
   constructor(options: Options) {
     this.#options = { everyMs: 60_000, ...options }
-    this.#events = new LinkEvents({ log: options.log, signal: this.#stopping.signal })
+    this.#events = new LinkEvents({
+      log: options.log,
+      signal: this.#stopping.signal,
+      onNews: () => {
+        this.#soon ??= setTimeout(() => this.#announce(), eventsGatherMs).unref()
+      },
+    })
   }
 
   start(): void {
@@ -61,16 +71,22 @@ export class LinkMonitor {
 
   async stop(): Promise<void> {
     this.#stopping.abort()
+    clearTimeout(this.#soon)
     this.#wake()
     await this.#running
   }
 
   /** How the links are, as far as it is known. */
   reports(): LinkReport[] {
-    return [...this.#known.values()].map(({ registration, inspection, isGone }) => ({
-      ...reportOf(registration, inspection),
-      ...(isGone ? { state: 'gone' as const } : {}),
-    }))
+    const said = this.#events.byLink()
+    return [...this.#known.values()].map(({ registration, inspection, isGone }) => {
+      const events = said.get(registration.appInstanceId)
+      return {
+        ...reportOf(registration, inspection),
+        ...(isGone ? { state: 'gone' as const } : {}),
+        ...(events === undefined ? {} : { events }),
+      }
+    })
   }
 
   reportOf(appInstanceId: string): LinkReport | undefined {
@@ -133,6 +149,8 @@ export class LinkMonitor {
   }
 
   #announce(): void {
+    clearTimeout(this.#soon)
+    this.#soon = undefined
     this.#isNews = true
     this.#wake()
   }

@@ -54,13 +54,21 @@ export class Segment {
   /** Back when it is on the disk. A write that failed leaves nothing behind that could be taken for an entry. */
   async append(record: Buffer): Promise<void> {
     try {
-      await this.#file.write(record, 0, record.length, this.#size)
+      await this.#writeWhole(record)
       await this.#file.datasync()
     } catch (error) {
       await this.#file.truncate(this.#size).catch(() => undefined)
       throw error
     }
     this.#size += record.length
+  }
+
+  /** A disk that is almost full takes a part and says so without an error; the rest is refused then. */
+  async #writeWhole(record: Buffer): Promise<void> {
+    for (let done = 0; done < record.length; ) {
+      const { bytesWritten } = await this.#file.write(record, done, record.length - done, this.#size + done)
+      done += bytesWritten
+    }
   }
 
   entryAt(position: number): Promise<{ entry: string; next: number } | undefined> {

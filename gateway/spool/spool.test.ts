@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { appendFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { temporaryFolder, until } from '../testing.ts'
@@ -159,6 +169,51 @@ describe('the spool', () => {
     const again = await opened(folder)
     assert.deepEqual(await drain(again), [1, 2])
     await again.close()
+  })
+
+  test('goes on delivering where it cannot write down how far it came', async () => {
+    const folder = temporaryFolder()
+    const spool = await opened(folder)
+    mkdirSync(join(folder, 'delivered.json.new'))
+    for (const number of [1, 2]) await spool.append(printed({ number }))
+    assert.deepEqual(await drain(spool), [1, 2])
+    await spool.close()
+    const again = await opened(folder)
+    assert.deepEqual(await drain(again), [1, 2], 'a second time')
+    await again.close()
+  })
+
+  test('holds up whoever fills the disk, and delivers what it has', { skip: !existsSync('/dev/full') }, async () => {
+    const folder = temporaryFolder()
+    const first = await opened(folder)
+    await first.append(printed({ number: 1 }))
+    await first.close()
+    symlinkSync('/dev/full', join(folder, '000000000002.spool'))
+    const spool = await opened(folder)
+    const stopping = new AbortController()
+    const refused = assert.rejects(spool.append(printed({ number: 2 }), stopping.signal), { code: 'ENOSPC' })
+    await until(() => spool.isDiskFull)
+    assert.deepEqual(await drain(spool), [1])
+    stopping.abort()
+    await refused
+    await spool.close()
+  })
+
+  test('takes nothing for appended of which the disk took a part', { skip: process.platform === 'win32' }, async () => {
+    const folder = temporaryFolder()
+    const program = `
+      import { Spool } from ${JSON.stringify(import.meta.resolve('./spool.ts'))}
+      const spool = await Spool.open({ folder: ${JSON.stringify(folder)}, limitBytes: 1e9 })
+      for (const number of [1, 2, 3]) {
+        await spool.append(JSON.stringify({ number, text: 'x'.repeat(number === 2 ? 9000 : 100) })).catch(() => process.stdout.write('refused ' + number))
+      }
+      await spool.close()`
+    const limited = 'ulimit -f 8; exec "$0" --input-type=module --eval "$1"'
+    const child = spawn('sh', ['-c', limited, process.execPath, program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    assert.equal(await text(child.stdout), 'refused 2')
+    const spool = await opened(folder)
+    assert.deepEqual(await drain(spool), [1, 3])
+    await spool.close()
   })
 
   test('what was appended is there after the process was killed', async () => {

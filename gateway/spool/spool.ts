@@ -2,10 +2,11 @@ import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BackOff, pause } from '../back-off.ts'
 import { readIfThere } from '../durable-file.ts'
+import type { Log } from '../log.ts'
 import { recordOf } from './record.ts'
 import { Segment, segmentNumber } from './segment.ts'
 
-type Options = { folder: string; limitBytes: number }
+type Options = { folder: string; limitBytes: number; log?: Log }
 
 /** A new file is begun after so many bytes: what was delivered is deleted by whole files. */
 const segmentBytes = 8 * 1024 * 1024
@@ -29,7 +30,8 @@ export class Spool {
   #waitingBytes = 0
   #writing: Promise<void> = Promise.resolve()
   #waiters: Waiter[] = []
-  #isClosed = false
+  #isDiskFull = false
+  readonly #closing = new AbortController()
 
   private constructor(options: Options, found: { segments: Segment[]; cursor: { segment: number; offset: number } }) {
     this.#options = options
@@ -62,17 +64,22 @@ export class Spool {
     return this.#appended - this.#delivered
   }
 
+  /** Whether something could not be written, and waits for room on the disk. */
+  get isDiskFull(): boolean {
+    return this.#isDiskFull
+  }
+
   /**
-   * Back when the entry is on the disk; waits while the spool is full, so whoever fills it is held up. The signal ends
-   * that wait, with an error.
+   * Back when the entry is on the disk; waits while the spool or the disk is full, so whoever fills it is held up. The
+   * signal ends that wait, with an error.
    */
   append(entry: string, signal?: AbortSignal): Promise<void> {
     const record = recordOf(entry)
     const appended = this.#writing.then(async () => {
       await this.#when(() => this.#hasRoomFor(record.length), signal)
-      if (this.#isClosed) throw new Error('The spool is closed')
+      if (this.#closing.signal.aborted) throw new Error('The spool is closed')
       if (!this.#hasRoomFor(record.length)) throw new Error('The spool is full')
-      await this.#write(record)
+      await this.#writeWhenPossible(record, signal)
     })
     this.#writing = appended.catch(() => undefined)
     return appended
@@ -93,7 +100,7 @@ export class Spool {
     const backOff = new BackOff({ longestMs: 30_000 })
     while (!signal.aborted) {
       await this.#when(() => this.waiting > 0, signal)
-      if (signal.aborted || this.#isClosed) return
+      if (signal.aborted || this.#closing.signal.aborted) return
       const found = await this.#next()
       if (found === undefined) {
         // The files were changed from outside: what cannot be read any more does not wait.
@@ -115,7 +122,7 @@ export class Spool {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closing.abort()
     this.#wake()
     await this.#writing
     for (const segment of this.#segments) await segment.close()
@@ -123,6 +130,24 @@ export class Spool {
 
   #hasRoomFor(bytes: number): boolean {
     return this.#waitingBytes === 0 || this.#waitingBytes + bytes <= this.#options.limitBytes
+  }
+
+  /** What is delivered meanwhile, and whatever else is deleted, makes room again. */
+  async #writeWhenPossible(record: Buffer, signal?: AbortSignal): Promise<void> {
+    const backOff = new BackOff({ longestMs: 15_000 })
+    const ending = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])])
+    for (;;) {
+      try {
+        await this.#write(record)
+        this.#isDiskFull = false
+        return
+      } catch (error) {
+        if (!isOutOfSpace(error) || ending.aborted) throw error
+        if (!this.#isDiskFull) this.#options.log?.error('the disk is full: scans pause until there is room')
+        this.#isDiskFull = true
+        await pause(backOff.nextMs(), ending)
+      }
+    }
   }
 
   async #write(record: Buffer): Promise<void> {
@@ -166,11 +191,18 @@ export class Spool {
     this.#wake()
   }
 
-  /** Lost with the power at worst: then the last entries are delivered a second time. */
+  /**
+   * Lost with the power, or not written to a disk that is full: then the last entries are delivered a second time. That is
+   * no reason to deliver no more, which is what makes room.
+   */
   async #keepCursor(): Promise<void> {
     const file = join(this.#options.folder, 'delivered.json')
-    await writeFile(`${file}.new`, JSON.stringify(this.#cursor), { mode: 0o600 })
-    await rename(`${file}.new`, file)
+    try {
+      await writeFile(`${file}.new`, JSON.stringify(this.#cursor), { mode: 0o600 })
+      await rename(`${file}.new`, file)
+    } catch (error) {
+      this.#options.log?.warn({ error }, 'how far was delivered could not be written down')
+    }
   }
 
   /** After a start: forgets files that were delivered, and counts what waits. */
@@ -192,7 +224,7 @@ export class Spool {
   }
 
   #when(until: () => boolean, signal?: AbortSignal): Promise<void> {
-    if (until() || this.#isClosed || signal?.aborted === true) return Promise.resolve()
+    if (until() || this.#closing.signal.aborted || signal?.aborted === true) return Promise.resolve()
     return new Promise((resolve) => {
       const done = () => {
         signal?.removeEventListener('abort', done)
@@ -205,8 +237,12 @@ export class Spool {
   }
 
   #wake(): void {
-    for (const waiter of [...this.#waiters]) if (this.#isClosed || waiter.until()) waiter.resolve()
+    for (const waiter of [...this.#waiters]) if (this.#closing.signal.aborted || waiter.until()) waiter.resolve()
   }
+}
+
+function isOutOfSpace(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
 }
 
 function cursorFrom(written: string | undefined): { segment: number; offset: number } {

@@ -2,6 +2,7 @@ import type { discovery, NewDiscovery } from '@millwright/api/discovery.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
@@ -13,7 +14,9 @@ import { isActive, showDiscovery, showRun } from './discovery.ts'
 import { canDiscover } from './link.ts'
 import { findLink, type LinkRow } from './link-store.ts'
 import { requireSupported } from './parameter.ts'
-import { beginRun, scheduleKind } from './running.ts'
+import { beginRun } from './running.ts'
+import { scheduleKind } from './scheduling.ts'
+import { settleRun } from './settling.ts'
 import * as store from './store.ts'
 
 type Names =
@@ -107,7 +110,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
         if (schedule === null) await jobs.unschedule(tx, { kind: scheduleKind, key: jobId })
         else {
           if (data.schedule !== undefined) await jobs.schedule(tx, { kind: scheduleKind, key: jobId, ...schedule })
-          await jobs.pause(tx, { kind: scheduleKind, key: jobId, paused })
+          if (data.schedule !== undefined || data.paused !== undefined)
+            await jobs.pause(tx, { kind: scheduleKind, key: jobId, paused })
         }
         if (schedule === null && data.paused !== undefined)
           throw new Problem('conflict', 'There is no schedule to pause: give it one')
@@ -148,13 +152,15 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     },
 
     async runDiscovery({ params: { jobId } }, caller) {
-      const { gatewayId, assetLinkId } = await find(context, caller, jobId)
+      const { gatewayId, assetLinkId, latestRunId: before } = await find(context, caller, jobId)
       await requireReady(context, caller, gatewayId)
       await requireLink(context, caller, { gatewayId, assetLinkId })
+      const isSettled = await settleLatest(context, caller, before)
       return database.transaction(caller, async (tx) => {
         const { latestRunId } = await lock(tx, jobId)
         const latest = latestRunId === null ? undefined : await store.findRun(tx, latestRunId)
-        if (isActive(latest)) throw new Problem('conflict', 'A run of this discovery is under way: wait, or cancel it')
+        if (isActive(latest) && !(isSettled && latestRunId === before))
+          throw new Problem('conflict', 'A run of this discovery is under way: wait, or cancel it')
         const run = await beginRun(context, tx, { discoveryId: jobId, cause: 'person' })
         await record(tx, caller, {
           action: 'discovery.runDiscovery',
@@ -181,6 +187,12 @@ async function find({ database }: Context, caller: Caller, id: string): Promise<
   const row = await database.read(caller, (handle) => store.findDiscovery(handle, id))
   if (row === undefined) throw missing(id)
   return row
+}
+
+async function settleLatest(context: Context, caller: Caller, runId: string | null): Promise<boolean> {
+  if (runId === null) return false
+  const run = await context.database.read(caller, (handle) => store.findRun(handle, runId))
+  return settleRun(context, systemCaller(caller), run)
 }
 
 async function lock(tx: Transaction, id: string): Promise<store.DiscoveryRow> {

@@ -187,6 +187,35 @@ describe('discovery', () => {
     assert.deepEqual([found.state, found.found, found.message], ['canceled', 1, 'Canceled after 1 device'])
   })
 
+  test('a run that is canceled before there is a job for it leaves none to the gateway', async () => {
+    const { jobId } = await create()
+    await admin.discovery.cancelDiscovery({ params: { jobId } })
+    assert.equal((await ended(jobId)).state, 'canceled')
+    const none = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 0 } } })
+    assert.ok(!none, 'there is no job')
+  })
+
+  test('a run whose job was ended or deleted at the engine is over as well, and the discovery runs again', async () => {
+    const { jobId } = await create()
+    const first = await lease()
+    await upload(first, 0, { assets: [foundDevice(56)] })
+    const done = { state: 'FINISHED', message: 'Done by another agent' }
+    await gateway.workflows.putJobStatus({ params: { id: first.job.id }, body: done })
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    const { data: runs } = await admin.discovery.listRuns({ params: { jobId }, query: {} })
+    await hub.settle()
+    const settled = (await admin.discovery.listRuns({ params: { jobId }, query: {} })).data[1]
+    assert.deepEqual([settled?.id, settled?.state, settled?.message], [runs[1]?.id, 'finished', done.message])
+
+    const second = await lease()
+    await admin.workflows.deleteJob({ params: { id: second.job.id } })
+    await admin.discovery.cancelDiscovery({ params: { jobId } })
+    assert.deepEqual((({ state, message }) => [state, message])(await ended(jobId)), [
+      'canceled',
+      'Its job was deleted',
+    ])
+  })
+
   test('a link that died ends the run as failed, with what it had found and why', async () => {
     const { jobId } = await create()
     const held = await lease()
@@ -265,6 +294,13 @@ describe('discovery', () => {
     assert.equal(none.data.schedule, undefined)
     await admin.discovery.deleteDiscovery({ params: { jobId } })
     await assert.rejects(read(jobId), { code: 'not_found' })
+
+    const forNobody = await create({ schedule: { cron: '0 3 * * *' } })
+    await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
+    await hub.contextOf('discovery').jobs.runDue(hub.tenant.tenantId, { at: tomorrow })
+    const { runs, schedule } = await read(forNobody.jobId)
+    assert.deepEqual([runs, schedule?.missedRuns], [0, 1], 'a gateway that was revoked gets no more work')
+    await admin.discovery.deleteDiscovery({ params: { jobId: forNobody.jobId } })
   })
 
   test('links are assets, installed and running; one that goes away is installed only, and comes back', async () => {
@@ -286,6 +322,21 @@ describe('discovery', () => {
     assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'])
     const { data: shown } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
     assert.deepEqual([shown[0]?.assetLinkId, shown[0]?.reachable, shown[0]?.compatible], [assetLinkId, true, true])
+
+    await hub.asOwner((owner) =>
+      owner.query(`update asset_links set last_seen_at = now() - interval '10 minutes' where gateway_id = $1`, [
+        gateway.id,
+      ]),
+    )
+    const events = [{ timestamp: new Date().toISOString(), kind: 'alarm' as const, text: 'A1 active Too hot' }]
+    const { data: silent } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    assert.deepEqual(
+      [silent[0]?.reachable, silent[0]?.problem?.slice(0, 30)],
+      [false, 'Its gateway has not told about'],
+    )
+    await reportLinks([linkReport({ events })])
+    const { data: back } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    assert.deepEqual([back[0]?.reachable, back[0]?.problem, back[0]?.events], [true, undefined, events])
 
     await reportLinks([])
     assert.deepEqual(await predicates(), ['is_installed_on'])

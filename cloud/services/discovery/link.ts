@@ -97,8 +97,13 @@ export function digestOf(report: LinkReport): string {
 
 type Stored = { assetId: string; report: LinkReport; lastSeenAt: string }
 
-export function showLink({ assetId, report, lastSeenAt }: Stored): AssetLink {
+/** A gateway tells about its links every minute; of one that has not for so long nobody knows how its links are. */
+const silentMs = 3 * 60_000
+
+export function showLink({ assetId, report, lastSeenAt }: Stored, now: Date): AssetLink {
   const { product } = report
+  const isSilent = report.state === 'running' && now.getTime() - Date.parse(lastSeenAt) > silentMs
+  const problem = isSilent ? `Its gateway has not told about it since ${lastSeenAt}` : report.problem
   const why = incompatibility(report.interfaces)
   return {
     assetLinkId: report.appInstanceId,
@@ -111,10 +116,11 @@ export function showLink({ assetId, report, lastSeenAt }: Stored): AssetLink {
     filters: report.filters,
     options: report.options,
     endpoint: report.endpoint,
-    reachable: report.state === 'running',
-    ...(report.problem === undefined ? {} : { problem: report.problem }),
+    reachable: report.state === 'running' && !isSilent,
+    ...(problem === undefined ? {} : { problem }),
     state: report.state,
     lastSeenTimestamp: lastSeenAt,
+    events: report.events ?? [],
   }
 }
 

@@ -27,7 +27,8 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
     async listAssetLinks({ params: { gatewayId } }, caller) {
       const links = await database.read(caller, (handle) => listLinks(handle, gatewayId))
       if (links.length === 0) await context.peers(onboarding, caller).getGateway({ params: { id: gatewayId } })
-      return { data: links.map(showLink) }
+      const now = new Date()
+      return { data: links.map((link) => showLink(link, now)) }
     },
 
     async resolveLink({ params: { gatewayId }, query: { assetLinkId } }, caller) {

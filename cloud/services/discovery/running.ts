@@ -7,20 +7,10 @@ import { emit } from '../../platform/events/events.ts'
 import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
 import { isActive, showRun } from './discovery.ts'
-import {
-  type Cause,
-  countMissed,
-  findDiscovery,
-  findRun,
-  insertRun,
-  lockDiscovery,
-  type RunRow,
-  setWorkflowJob,
-} from './store.ts'
+import { type Cause, findDiscovery, findRun, insertRun, lockRun, type RunRow, setWorkflowJob } from './store.ts'
+import { moveJob } from './workflow-job.ts'
 
 export const discoveryWorkflow = 'discovery'
-/** The kind under which the platform keeps the schedules of discoveries. */
-export const scheduleKind = 'discovery.scheduled'
 const startKind = 'discovery.start'
 
 /** A new run, in the transaction of its cause; the gateway's job is made right after the commit. */
@@ -61,7 +51,7 @@ export function runningJobs(context: Context): JobKinds {
           const discovery = run === undefined ? undefined : await findDiscovery(handle, run.discoveryId)
           return run === undefined || discovery === undefined ? undefined : { run, discovery }
         })
-        if (wanted === undefined || wanted.run.workflowJobId !== null || !isActive(wanted.run)) return
+        if (wanted === undefined || wanted.run.workflowJobId !== null || !isWanted(wanted.run)) return
         const { gatewayId, assetLinkId, deviceClass, filters, options } = wanted.discovery
         const job = await context.peers(workflows, caller).createJob({
           body: {
@@ -72,22 +62,18 @@ export function runningJobs(context: Context): JobKinds {
           },
           headers: { 'idempotency-key': `${startKind}.${runId}` },
         })
-        await database.transaction(caller, (tx) => setWorkflowJob(tx, runId, job.id))
-      },
-    },
-    [scheduleKind]: {
-      async run(job) {
-        await database.transaction({ tenantId: job.tenantId }, async (tx) => {
-          const discovery = await lockDiscovery(tx, job.key)
-          if (discovery !== undefined) {
-            const latest = discovery.latestRunId === null ? undefined : await findRun(tx, discovery.latestRunId)
-            // One scan of a discovery at a time: what comes due meanwhile is missed, and counted.
-            if (isActive(latest)) await countMissed(tx, discovery.id)
-            else await beginRun(context, tx, { discoveryId: discovery.id, cause: 'schedule' })
-          }
-          await job.complete(tx)
+        const run = await database.transaction(caller, async (tx) => {
+          await setWorkflowJob(tx, runId, job.id)
+          return lockRun(tx, runId)
         })
+        // Canceled while its job was made: whoever did that had no job to take back.
+        if (run === undefined || !isWanted(run)) await moveJob(context, caller, { jobId: job.id, state: 'CANCELED' })
       },
     },
   }
+}
+
+/** One that was canceled before its job was made needs none. */
+function isWanted(run: RunRow): boolean {
+  return isActive(run) && run.ending === null
 }

@@ -8,6 +8,7 @@ import { propertyHandlers } from './properties.ts'
 import { reportHandlers } from './reports.ts'
 import { runningJobs } from './running.ts'
 import { runHandlers } from './runs.ts'
+import { schedulingJobs } from './scheduling.ts'
 
 export const discoveryService = service({
   contract: discovery,
@@ -19,5 +20,10 @@ export const discoveryService = service({
     ...propertyHandlers(context),
     ...runHandlers(context),
   }),
-  jobs: (context) => ({ ...runningJobs(context), ...ingestingJobs(context), ...cancelingJobs(context) }),
+  jobs: (context) => ({
+    ...runningJobs(context),
+    ...schedulingJobs(context),
+    ...ingestingJobs(context),
+    ...cancelingJobs(context),
+  }),
 })

@@ -39,6 +39,7 @@ export const gatewayMessages = messages({
     removeDetail: 'The gateway is revoked and deleted with its asset. What it found stays.',
     removed: 'The gateway is deleted.',
     documentation: 'Documentation',
+    events: 'Latest messages',
   },
   de: {
     title: 'Gateway hinzufügen',
@@ -79,5 +80,6 @@ export const gatewayMessages = messages({
     removeDetail: 'Das Gateway wird gesperrt und mit seinem Asset gelöscht. Was es fand, bleibt.',
     removed: 'Das Gateway ist gelöscht.',
     documentation: 'Dokumentation',
+    events: 'Neueste Meldungen',
   },
 })

@@ -171,12 +171,27 @@ function LinkFacts({ link }: { link: AssetLink }) {
           { name: scans.interfaces, value: [...new Set(link.interfaces.map(spoken))].join(', ') },
           { name: scans.filters, value: link.filters.map(({ key }) => key).join(', ') },
           { name: scans.options, value: link.options.map(({ key }) => key).join(', ') },
+          { name: text.events, value: link.events.length === 0 ? undefined : <LinkEvents link={link} /> },
           { name: text.documentation, value: product?.documentation },
           { name: 'ID', value: <code>{link.assetLinkId}</code> },
         ]}
       />
     </>
   )
+}
+
+const shownEvents = 5
+
+/** Alarms and driver events, the latest first. */
+function LinkEvents({ link: { events } }: { link: AssetLink }) {
+  return events
+    .slice(-shownEvents)
+    .toReversed()
+    .map(({ timestamp, text }) => (
+      <div key={`${timestamp} ${text}`}>
+        <Time at={timestamp} isRelative /> {text}
+      </div>
+    ))
 }
 
 /** `siemens.industrialassethub.discover.v1` is about `discover`. */

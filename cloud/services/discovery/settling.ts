@@ -1,0 +1,18 @@
+import type { Caller } from '../../platform/access/caller.ts'
+import type { Context } from '../../platform/service.ts'
+import { isActive } from './discovery.ts'
+import { endRun } from './ingesting.ts'
+import type { RunRow } from './store.ts'
+import { endOfJob } from './workflow-job.ts'
+
+/**
+ * Ends a run whose job is over without the discovery having heard of it: somebody ended or deleted it at the engine, or a
+ * crash came between the two. True when it did; else a discovery could neither be canceled nor run again.
+ */
+export async function settleRun(context: Context, system: Caller, run: RunRow | undefined): Promise<boolean> {
+  if (run === undefined || !isActive(run) || run.ending !== null || run.workflowJobId === null) return false
+  const end = await endOfJob(context, system, run.workflowJobId)
+  if (end === undefined) return false
+  await endRun(context, system, { runId: run.id, ...end })
+  return true
+}

@@ -1,0 +1,40 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import type { Context } from '../../platform/service.ts'
+import type { Ending } from './store.ts'
+
+/** The job of a run, at the engine. */
+
+/** Moves the gateway's job as the engine; false when it cannot move there from where it is. */
+export async function moveJob(
+  context: Context,
+  caller: Caller,
+  { jobId, state }: { jobId: string; state: string },
+): Promise<boolean> {
+  try {
+    await context.peers(workflows, caller).moveJob({ params: { id: jobId }, body: { data: { state, as: 'WFX' } } })
+    return true
+  } catch (error) {
+    if (error instanceof Problem && (error.code === 'invalid_transition' || error.code === 'not_found')) return false
+    throw error
+  }
+}
+
+const endings: Readonly<Record<string, Ending>> = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' }
+
+/** How the job ended, whoever ended it; undefined while it is open. */
+export async function endOfJob(
+  context: Context,
+  caller: Caller,
+  jobId: string,
+): Promise<{ ending: Ending; message: string | undefined } | undefined> {
+  try {
+    const { status } = await context.peers(workflows, caller).getJob({ params: { id: jobId }, query: {} })
+    const ending = endings[status.state]
+    return ending === undefined ? undefined : { ending, message: status.message }
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'not_found') throw error
+    return { ending: 'canceled', message: 'Its job was deleted' }
+  }
+}
