@@ -92,23 +92,14 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
   for (const suspicion of suspicionsOf(decision, { ...item, source: payload.source, time: now }))
     workspace.suspect(suspicion)
   const fresh = item.identifiers.filter(({ key }) => workspace.ownerOf(key) === undefined)
-<<<<<<< HEAD
   const recognised = decision.matchedBy.length === 0 ? {} : { matchedBy: described(item, decision.matchedBy) }
   const change = { actor: operation, source: payload.source, time: now, ...recognised }
-  const result = (asset: WorkingAsset, outcome: PutResult['outcome']): PutResult => ({
-    assetId: asset.id,
-    outcome,
-    ...recognised,
-    ...(decision.conflicts.length === 0 ? {} : { conflicts: visible(applying, decision.conflicts) }),
-=======
-  const change = { actor: operation, source: payload.source, time: now }
   const conflicts = conflictsTold(applying, item, decision)
   const result = (asset: WorkingAsset, outcome: PutResult['outcome']): PutResult => ({
     assetId: asset.id,
     outcome,
-    ...(decision.matchedBy.length === 0 ? {} : { matchedBy: described(item, decision.matchedBy) }),
+    ...recognised,
     ...(conflicts.length === 0 ? {} : { conflicts }),
->>>>>>> review-inventory
     relations: [],
   })
   if (
