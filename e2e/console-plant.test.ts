@@ -182,6 +182,7 @@ describe('a plant on the screen', () => {
         .evaluate((cell) => cell.getBoundingClientRect().left)
     const before = [await left(), await cells()]
     await page.locator('.grid').evaluate((grid) => grid.scrollTo(400, 0))
+    await page.locator('.grid[data-aside="true"]').waitFor()
     assert.deepEqual([await left(), await cells()], before)
     await page.locator('.grid').evaluate((grid) => grid.scrollTo(0, 0))
     await kept

@@ -53,3 +53,9 @@ export const checkWidth = 44
 export function leftOf(columns: readonly { width: number }[], place: number, isSelectable: boolean): number {
   return columns.slice(0, place).reduce((sum, { width }) => sum + width, isSelectable ? checkWidth : 0)
 }
+
+/** What a column looks like; the last pinned one has an edge. A style sheet could find it, but for every cell of every row. */
+export function cellClass(columns: readonly { isPinned?: boolean }[], place: number): string {
+  if (!columns[place]?.isPinned) return 'grid-cell'
+  return columns[place + 1]?.isPinned ? 'grid-cell grid-pinned' : 'grid-cell grid-pinned grid-pinned-last'
+}

@@ -1,7 +1,7 @@
 import { iconSortAscending, iconSortDescending } from '@siemens/ix-icons/icons'
 import type { KeyboardEvent, PointerEvent } from 'react'
 import { useText } from '../app/language-context.tsx'
-import { type GridColumn, type GridGiven, leftOf, type Sorting } from './grid-column.ts'
+import { cellClass, type GridColumn, type GridGiven, leftOf, type Sorting } from './grid-column.ts'
 import { useColumnMoves } from './grid-move.ts'
 import { Icon } from './icon.tsx'
 import { componentMessages } from './messages.ts'
@@ -31,7 +31,7 @@ export function GridHead<Row>({ columns, selection, sorting, onSort, onResize, o
           <div
             key={column.id}
             role="columnheader"
-            className={column.isPinned ? 'grid-cell grid-pinned' : 'grid-cell'}
+            className={cellClass(columns, place)}
             data-number={column.isNumber}
             // The edge has a name too, which is not part of the column's.
             aria-label={onResize === undefined ? undefined : column.header}

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useText } from '../app/language-context.tsx'
-import { checkWidth, type GridColumn, type GridGiven, type GridSelection, leftOf } from './grid-column.ts'
+import { cellClass, checkWidth, type GridColumn, type GridGiven, type GridSelection, leftOf } from './grid-column.ts'
 import { GridHead } from './grid-head.tsx'
 import { componentMessages } from './messages.ts'
 import { positionFor, rowsAt, scrolled, scrolledHeight, top, topOf } from './scroll-window.ts'
@@ -75,7 +75,9 @@ export function Grid<Row>(given: GridGiven<Row>) {
       ref={scroller}
       style={{ '--grid-rows': `${headHeight + scrolledHeight(extent)}px` } as React.CSSProperties}
       onScroll={({ currentTarget }) => {
-        const { scrollTop } = currentTarget
+        const { scrollTop, scrollLeft } = currentTarget
+        const isAside = String(scrollLeft > 0)
+        if (currentTarget.dataset.aside !== isAside) currentTarget.dataset.aside = isAside
         seenTop.current = scrollTop
         if (scrollTop !== position.scrollTop) setPosition(scrolled(extent, position, scrollTop))
       }}
@@ -172,7 +174,7 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }:
           <div
             key={column.id}
             role="gridcell"
-            className={column.isPinned ? 'grid-cell grid-pinned' : 'grid-cell'}
+            className={cellClass(columns, place)}
             data-number={column.isNumber}
             title={typeof shown === 'string' && shown !== '' ? shown : undefined}
             style={column.isPinned ? { left: leftOf(columns, place, onToggle !== undefined) } : undefined}

@@ -1,4 +1,4 @@
-import { useEffect, useReducer } from 'react'
+import { useSyncExternalStore } from 'react'
 import { useFormats, useText } from '../app/language-context.tsx'
 import { componentMessages } from './messages.ts'
 
@@ -26,14 +26,29 @@ export function Time({ at, isRelative, isDate, isExact }: Given) {
 
 const renewEveryMs = 10_000
 
+/** One clock for all that is shown: a table has hundreds of them. */
+const watchers = new Set<() => void>()
+let ticks = 0
+let timer: ReturnType<typeof setInterval> | undefined
+
+function watch(onTick: () => void): () => void {
+  watchers.add(onTick)
+  timer ??= setInterval(() => {
+    ticks += 1
+    for (const watcher of watchers) watcher()
+  }, renewEveryMs)
+  return () => {
+    watchers.delete(onTick)
+    if (watchers.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
 /** How long ago it is, which changes while one looks at it. */
 function Ago({ at }: { at: string }) {
   const formats = useFormats()
-  const [, renew] = useReducer((times: number) => times + 1, 0)
-  useEffect(() => {
-    const timer = setInterval(renew, renewEveryMs)
-    return () => clearInterval(timer)
-  }, [])
+  useSyncExternalStore(watch, () => ticks)
   return (
     <time dateTime={at} title={formats.exact(at)}>
       {formats.relative(at)}
