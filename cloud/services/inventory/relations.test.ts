@@ -8,7 +8,7 @@ import { type TestCaller, type TestHub, testHub } from '../../platform/testing/h
 import { deleteAssets } from './asset-store.ts'
 import { recountFacets } from './facet-store.ts'
 import { endRelationsOf, putRelations } from './relation-store.ts'
-import { assertCounted, asset, givenAssets, givenCaller, node, type Stated, state } from './testing.ts'
+import { assertCounted, asset, byATest, givenAssets, givenCaller, node, type Stated, state } from './testing.ts'
 
 type Listed = { data: Relation[]; meta: { totalElements: number; elements: number; offset: number } }
 type Answered = { status: number; body: unknown }
@@ -213,7 +213,7 @@ describe('relations', () => {
         await state(operator, { ...stated, subject: object, object: subject }),
       ].map(({ status }) => status)
       const found = await hub.context.database.transaction(hub.tenant, (tx) =>
-        putRelations(tx, [{ ...stated, source: { type: 'assetlinkdiscovery' } }]),
+        putRelations(tx, byATest([{ ...stated, source: { type: 'assetlinkdiscovery' } }])),
       )
       assert.deepEqual(statuses, [201, 201, 201])
       assert.equal(found[0]?.outcome, 'created')
@@ -340,12 +340,14 @@ describe('relations', () => {
       await hub.context.database.transaction(hub.tenant, (tx) =>
         putRelations(
           tx,
-          ['found_by_gateway', 'is_running_on'].map((predicate) => ({
-            subject,
-            predicate,
-            object,
-            source: { type: 'discovery', value: 'link' },
-          })),
+          byATest(
+            ['found_by_gateway', 'is_running_on'].map((predicate) => ({
+              subject,
+              predicate,
+              object,
+              source: { type: 'discovery', value: 'link' },
+            })),
+          ),
         ),
       )
       const found = async (filter: string) =>
@@ -402,11 +404,15 @@ describe('relations', () => {
       for (const [index, predicate] of names.entries()) {
         const at = new Date(Date.UTC(2030, 0, 1 + index)).toISOString()
         await hub.context.database.transaction(hub.tenant, (tx) =>
-          putRelations(tx, [{ subject, predicate, object, source: { type: 'manual' } }], at),
+          putRelations(tx, byATest([{ subject, predicate, object, source: { type: 'manual' } }]), at),
         )
       }
       await hub.context.database.transaction(hub.tenant, (tx) =>
-        putRelations(tx, [{ subject, predicate: 'a', object, source: { type: 'manual' } }], '2031-01-01T00:00:00.000Z'),
+        putRelations(
+          tx,
+          byATest([{ subject, predicate: 'a', object, source: { type: 'manual' } }]),
+          '2031-01-01T00:00:00.000Z',
+        ),
       )
       const sorted = async (sort: string | undefined, more = {}) =>
         list(`subject.id eq '${subject.id}'`, { ...(sort === undefined ? {} : { sort }), ...more })
@@ -473,7 +479,10 @@ describe('relations', () => {
       const { subject, object } = await two()
       const seen = () =>
         hub.context.database.transaction(hub.tenant, (tx) =>
-          putRelations(tx, [{ subject, predicate: 'found_by_gateway', object, source: { type: 'discovery' } }]),
+          putRelations(
+            tx,
+            byATest([{ subject, predicate: 'found_by_gateway', object, source: { type: 'discovery' } }]),
+          ),
         )
       const [first] = await seen()
       await operator.inventory.deleteRelations({ body: { data: { ids: [first?.relation.id ?? ''] } } })
@@ -530,8 +539,8 @@ describe('relations', () => {
         source: { type: 'manual' as const },
       }))
       const made = await hub.context.database.transaction(hub.tenant, async (tx) => [
-        ...(await putRelations(tx, stated.slice(0, 30), '2031-01-01T00:00:00.000Z')),
-        ...(await putRelations(tx, stated.slice(30), '2030-01-01T00:00:00.000Z')),
+        ...(await putRelations(tx, byATest(stated.slice(0, 30)), '2031-01-01T00:00:00.000Z')),
+        ...(await putRelations(tx, byATest(stated.slice(30)), '2030-01-01T00:00:00.000Z')),
       ])
       const query = { relationsFilter: `subject.id eq '${subject.id}' and predicate eq 'is_assigned_to_node'` }
       assert.deepEqual((await operator.inventory.deleteRelationsByFilter({ query })).data, {
@@ -557,7 +566,7 @@ describe('relations', () => {
         object: node(),
         source: { type: 'manual' as const },
       }))
-      await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, stated))
+      await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, byATest(stated)))
       const query = { relationsFilter: `subject.id eq '${subject.id}'` }
       const answers = await Promise.all([1, 2].map(() => operator.inventory.deleteRelationsByFilter({ query })))
       assert.equal(
@@ -640,12 +649,15 @@ describe('relations', () => {
     const { subject, object } = await two()
     const stated = { subject, predicate: 'x', object, source: { type: 'discovery' as const } }
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>
-      putRelations(tx, [
-        stated,
-        { ...stated, source: { type: 'discovery', value: 'link' } },
-        stated,
-        { ...stated, predicate: 'y' },
-      ]),
+      putRelations(
+        tx,
+        byATest([
+          stated,
+          { ...stated, source: { type: 'discovery', value: 'link' } },
+          stated,
+          { ...stated, predicate: 'y' },
+        ]),
+      ),
     )
     assert.deepEqual(
       put.map(({ outcome }) => outcome),

@@ -10,7 +10,7 @@ import type { Direction } from './graph.ts'
 import { showRelation } from './relation.ts'
 import { assetsRelatedBy } from './relation-filter.ts'
 import { putRelations } from './relation-store.ts'
-import { applied, asset, givenAssets, givenReaders, givenRelations, type Link, node } from './testing.ts'
+import { applied, asset, byATest, givenAssets, givenReaders, givenRelations, type Link, node } from './testing.ts'
 
 /** What callers see of assets and relations, held against a model that looks at everything one by one. */
 
@@ -108,12 +108,14 @@ describe('what a caller sees, for any groups and rights', () => {
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>
       putRelations(
         tx,
-        links.map(([from, name, to]) => ({
-          subject: at(from),
-          predicate: name,
-          object: at(to),
-          source: { type: 'discovery', value: mark },
-        })),
+        byATest(
+          links.map(([from, name, to]) => ({
+            subject: at(from),
+            predicate: name,
+            object: at(to),
+            source: { type: 'discovery', value: mark },
+          })),
+        ),
       ),
     )
     // As the server does by itself, but for that of the tests: otherwise it believes that the tables are empty.
