@@ -179,7 +179,7 @@ describe('what a caller sees, for any groups and rights', () => {
     )
   })
 
-  test('the relations of an asset are those whose other end may be read, in the count too', async () => {
+  test('the relations of an asset, and their past, are those whose other end may be read, in the count too', async () => {
     await fc.assert(
       fc.asyncProperty(world, walk, async (given, { start }) => {
         const { caller, at, readable, visible } = await make(given)
@@ -193,6 +193,9 @@ describe('what a caller sees, for any groups and rights', () => {
           wanted.map(({ id }) => id).toSorted(),
         )
         assert.equal(meta.totalElements, wanted.length)
+        const past = await caller.inventory.readRelationHistory({ params: { id: at(start).id } })
+        assert.deepEqual(past.data.map(({ relation }) => relation).toReversed(), data)
+        assert.equal(past.meta.totalElements, wanted.length)
       }),
       runs(30),
     )
