@@ -19,6 +19,18 @@ export const Relation = closed({
 })
 export type Relation = Static<typeof Relation>
 
+export const RelationChange = closed({
+  time: Timestamp,
+  change: oneOf(['created', 'deleted'] as const),
+  principal: Type.Union([Uuid, Type.Null()]),
+  principalName: Type.Union([Type.String(), Type.Null()], {
+    description: 'null when it was stated before it was kept who did',
+  }),
+  source: Relation.properties.source,
+  relation: Relation,
+})
+export type RelationChange = Static<typeof RelationChange>
+
 /** One line of free text: what a predicate may be. */
 export const Predicate = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]+$' })
 
@@ -96,6 +108,16 @@ export const relationOperations = {
     params: byId,
     query: closed(pageQuery),
     answers: { 200: page(Relation) },
+    errors: ['not_found'],
+  },
+  readRelationHistory: {
+    method: 'GET',
+    path: '/assets/{id}/relations/history',
+    summary: 'Who related an asset to what and when, and who ended it; newest first',
+    access: 'inventory_read_asset_data',
+    params: byId,
+    query: closed(pageQuery),
+    answers: { 200: page(RelationChange) },
     errors: ['not_found'],
   },
 } as const

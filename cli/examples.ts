@@ -40,6 +40,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     `relations delete ${id}`,
     `relations delete --filter "object.id eq '${id}' and predicate eq 'is_module_of'" --yes`,
   ],
+  'relations history': ["relations history 'Rack 1' --limit 10"],
   'relations predicates': ['relations predicates'],
   path: ["path 'Drive 12' 'Rack 1'", "path 'Drive 12' 'Rack 1' --direction out --predicates is_module_of"],
 

@@ -120,6 +120,12 @@ describe('every hot statement uses an index', () => {
         params: { id: ids.otherAsset },
         query: { from: new Date().toISOString() },
       }),
+    'what became of the relations of an asset': async () => {
+      const { data } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+      const viewer = await hub.as('viewer', { accessGroupId: data[0]?.id ?? '' })
+      const params = { id: ids.otherAsset }
+      for (const caller of [admin, viewer]) await caller.inventory.readRelationHistory({ params, query: { limit: 1 } })
+    },
     'forgetting the past': async () => {
       await admin.inventory.updateSettings({ body: { data: { historyDays: 13 } } })
       await hub.settle()

@@ -220,6 +220,9 @@ describe('how assets hang together', () => {
       ),
       '1 deleted\n',
     )
+    const past = (await succeed('relations', 'history', 'Module A')).trim().split('\n')
+    assert.equal(past.length, 6)
+    assert.match(past[1] ?? '', / deleted .* Module B +is_beside +Module A /)
     const alone = await refuse(['path', 'Module A', 'Rack 1', '--predicates', 'is_beside'])
     assert.equal(alone.code, 4)
   })

@@ -93,6 +93,17 @@ Examples:
   )
 
   online(
+    paged(
+      relations
+        .command('history')
+        .description('who related an asset to what, and who ended it, the latest first')
+        .argument('<asset>', 'id or name of an asset'),
+    ),
+    terminal,
+    history,
+  )
+
+  online(
     relations.command('predicates').description('predicates in use, with counts'),
     terminal,
     async ({ api, output }) =>
@@ -130,6 +141,30 @@ async function list(session: Session, { filter, sort, ignoreCase, asset, ...opti
     return page
   })
   await session.output.list(await pages, { columns: columnsWith(names), nothing: 'No relation matches.' })
+}
+
+async function history(session: Session, given: string, options: Paging): Promise<void> {
+  const id = await assetId(session, given)
+  const names: Names = new Map()
+  const pages = pagesOf(options, async ({ limit, offset }) => {
+    const page = await session.api(inventory).readRelationHistory({ params: { id }, query: { limit, offset } })
+    const relations = page.data.map(({ relation }) => relation)
+    await learnSome(session, relations, names)
+    return page
+  })
+  const text = (entity: Entity) => names.get(entity.id) ?? entityText(entity)
+  await session.output.list(await pages, {
+    columns: {
+      time: 'time',
+      change: 'change',
+      by: 'principalName',
+      subject: ({ relation }) => text((relation as Relation).subject),
+      predicate: 'relation.predicate',
+      object: ({ relation }) => text((relation as Relation).object),
+      source: 'source.type',
+    },
+    nothing: 'It was never related to anything.',
+  })
 }
 
 async function entity(session: Session, given: string): Promise<Entity> {

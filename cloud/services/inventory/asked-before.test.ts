@@ -6,7 +6,7 @@ import { AskedBefore } from './asked-before.ts'
 import { countAssets } from './asset-list-store.ts'
 import { selectionOf } from './asset-selection.ts'
 import { endRelations, putRelations } from './relation-store.ts'
-import { asset, givenAssets } from './testing.ts'
+import { asset, byATest, givenAssets } from './testing.ts'
 
 test('a total is counted once, and again whenever relations came or went, whoever asks', async () => {
   await using hub = await testHub()
@@ -37,7 +37,7 @@ test('a total is counted once, and again whenever relations came or went, whoeve
   const feeds = { predicate: 'feeds', source: { type: 'manual' } } as const
   const relate = (subject: string, object: string) =>
     database.transaction(hub.tenant, (tx) =>
-      putRelations(tx, [{ ...feeds, subject: asset(subject), object: asset(object) }]),
+      putRelations(tx, byATest([{ ...feeds, subject: asset(subject), object: asset(object) }])),
     )
   assert.deepEqual(await totals(['feeds']), [0, 0])
   const [first] = await relate(a, b)
@@ -51,7 +51,7 @@ test('a total is counted once, and again whenever relations came or went, whoeve
   // As many as before, and others: one transaction that takes a relation away and adds one.
   await database.transaction(hub.tenant, async (tx) => {
     await endRelations(tx, [first?.relation.id ?? ''], { principalId: null, principalName: 'somebody' })
-    await putRelations(tx, [{ ...feeds, subject: asset(c), object: asset(a) }])
+    await putRelations(tx, byATest([{ ...feeds, subject: asset(c), object: asset(a) }]))
   })
   assert.deepEqual(await totals(['feeds']), [2, 2])
   await relate(c, d)

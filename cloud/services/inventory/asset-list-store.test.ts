@@ -8,7 +8,7 @@ import { countAssets, listAssets, type Page, placeOf } from './asset-list-store.
 import { type Query, selectionOf } from './asset-selection.ts'
 import { everything, type SortKey, after as stretchesAfter } from './listing.ts'
 import { putRelations } from './relation-store.ts'
-import { givenAssets } from './testing.ts'
+import { byATest, givenAssets } from './testing.ts'
 
 const orders: SortKey[][] = [[], [{ column: 'a.name', descending: true, nullable: true, cast: 'text' }]]
 
@@ -33,7 +33,7 @@ test('the assets of a set are the same however many there are', async () => {
     object: { type: 'asset' as const, id: ids[index % 6] ?? '' },
     source: { type: 'manual' as const },
   }))
-  await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, relations))
+  await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, byATest(relations)))
   const group = await hub.context.database.read(hub.tenant, (handle) =>
     findAccessGroupByName(handle, defaultAccessGroup),
   )

@@ -26,7 +26,7 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
 
   workspace.put(next(asset, document, time), changeBy(operation, { time, type: 'merge', value: other.id }))
   for (const identifier of identifiers) workspace.move({ ...identifier, to: asset.id })
-  workspace.restate(restate, time)
+  workspace.restate(restate, { actor: operation, time })
   workspace.remove(other, changeBy(operation, { time, type: 'merge', value: asset.id }))
   const mergeId = v7()
   workspace.merged({
@@ -88,7 +88,7 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
   )
   for (const identifier of identifiers) workspace.move({ ...identifier, to: otherId })
   workspace.end(end, change)
-  workspace.restate(restate, time)
+  workspace.restate(restate, change)
   workspace.undoMerge(merge.id, time)
   const counts = { identifiers: identifiers.length, relations: restate.length }
   return { assetId: asset.id, outcome: 'undone', mergeId: merge.id, otherId, ...counts }

@@ -222,12 +222,12 @@ function relationRows(planted: readonly Planted[], { tenantId, time }: Making): 
   return {
     columns: [
       ...['tenant_id', 'id', 'subject_type', 'subject_id', 'predicate', 'object_type', 'object_id'],
-      ...['source_type', 'source_value', 'created_at', 'modified_at'],
+      ...['source_type', 'source_value', 'created_at', 'modified_at', 'created_by_id', 'created_by_name'],
     ],
     rows: planted.flatMap(({ id, relations }) =>
       relations.map(({ predicate, object }) => [
         ...[tenantId, v7(), 'asset', id, predicate, object.type, object.id],
-        ...[source.type, source.value, time, time],
+        ...[source.type, source.value, time, time, nobody, grower],
       ]),
     ),
   }

@@ -149,7 +149,7 @@ function conflictsTold({ workspace, rights }: Applying, item: PutItem, { conflic
 type Relating = { relation: WantedRelation; result: PutResult; payload: PutPayload }
 
 /** An entry that cannot be followed is skipped with a reason; the asset is written all the same. */
-function relateOne({ workspace, rights }: Applying, { relation, result, payload }: Relating): void {
+function relateOne({ workspace, rights, operation }: Applying, { relation, result, payload }: Relating): void {
   const { predicate } = relation
   const skip = (reason: string) => result.relations.push({ predicate, outcome: 'skipped', reason })
   if (isReserved(predicate)) return void skip('system_managed_predicate')
@@ -165,9 +165,10 @@ function relateOne({ workspace, rights }: Applying, { relation, result, payload 
   const report: RelationResult = { predicate, outcome: 'created' }
   result.relations.push(report)
   const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]
-  workspace.relate({ subject, predicate, object, source: payload.source }, report)
+  const stated = { predicate, source: payload.source, author: operation }
+  workspace.relate({ subject, object, ...stated }, report)
   if (relation.bidirectional && subject !== object)
-    workspace.relate({ subject: object, predicate, object: subject, source: payload.source }, { ...report })
+    workspace.relate({ subject: object, object: subject, ...stated }, { ...report })
 }
 
 export function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload): unknown[] {

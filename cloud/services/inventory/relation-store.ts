@@ -5,7 +5,7 @@ import { jsonText, storableText } from '../../platform/database/json.ts'
 import { rowset } from '../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
 import type { AssetSet } from './listing.ts'
-import type { Ending, RelationRow, StatedRelation } from './relation.ts'
+import type { AuthoredRelation, Ending, RelationRow, StatedRelation } from './relation.ts'
 import { countPredicates } from './relation-count-store.ts'
 
 /** The access groups whose assets may be seen; null is all of them. */
@@ -44,7 +44,10 @@ export async function lockAssets(
   return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
 }
 
-const stated = rowset<Omit<RelationRow, 'modifiedAt'>>({
+/** A relation with who stated it first, as far as that is known. */
+type CreatedRow = RelationRow & { createdById: string | null; createdByName: string | null }
+
+const stated = rowset<Omit<CreatedRow, 'modifiedAt'>>({
   id: 'uuid',
   subjectType: 'text',
   subjectId: 'uuid',
@@ -54,12 +57,14 @@ const stated = rowset<Omit<RelationRow, 'modifiedAt'>>({
   sourceType: 'text',
   sourceValue: 'text',
   createdAt: 'timestamptz',
+  createdById: 'uuid',
+  createdByName: 'text',
 })
 const putStatement = statement<RelationRow>(
   `insert into relations as s (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
-                               source_value, created_at, modified_at)
+                               source_value, created_at, modified_at, created_by_id, created_by_name)
    select $1, id, "subjectType", "subjectId", predicate, "objectType", "objectId", "sourceType", "sourceValue", "createdAt",
-          "createdAt"
+          "createdAt", "createdById", "createdByName"
    from ${stated.rows}
    on conflict (tenant_id, subject_id, predicate, object_id, source_type, subject_type, object_type) do update
    set modified_at = greatest(s.modified_at, excluded.modified_at),
@@ -71,11 +76,11 @@ export type PutRelation = { relation: RelationRow; outcome: 'created' | 'refresh
 
 /**
  * States relations, as many as there are in one statement. One that exists already keeps its id: that tells what was
- * made from what was refreshed. The answers are in the order given.
+ * made from what was refreshed. It also stays of who stated it first. The answers are in the order given.
  */
 export async function putRelations(
   tx: Transaction,
-  relations: readonly StatedRelation[],
+  relations: readonly AuthoredRelation[],
   now = new Date().toISOString(),
 ): Promise<PutRelation[]> {
   if (relations.length === 0) return []
@@ -84,7 +89,7 @@ export async function putRelations(
   // In the order of their keys, so that two who state the same relations do not wait for each other crosswise.
   const rows = [...wanted]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, { subject, predicate, object, source }], index) => ({
+    .map(([, { subject, predicate, object, source, author }], index) => ({
       id: ids[index] ?? '',
       subjectType: subject.type,
       subjectId: subject.id,
@@ -94,6 +99,8 @@ export async function putRelations(
       sourceType: source.type,
       sourceValue: source.value ?? null,
       createdAt: now,
+      createdById: author.principalId,
+      createdByName: author.principalName,
     }))
   const put = await tx.rows(putStatement, ...stated.values(rows))
   const byKey = new Map(put.map((row) => [keyOfRow(row), row]))
@@ -111,13 +118,15 @@ export async function putRelations(
   })
 }
 
-/** Each once; a later one brings its source along. */
-function distinct(stated: readonly StatedRelation[]): Map<string, StatedRelation> {
-  const wanted = new Map<string, StatedRelation>()
-  for (const relation of stated.map(storable)) {
+/** Each once, of who states it first; a later one brings its source along. */
+function distinct(stated: readonly AuthoredRelation[]): Map<string, AuthoredRelation> {
+  const wanted = new Map<string, AuthoredRelation>()
+  for (const { author, ...given } of stated) {
+    const relation = storable(given)
     const key = keyOf(relation)
     const before = wanted.get(key)
-    wanted.set(key, before === undefined || relation.source.value !== undefined ? relation : before)
+    if (before === undefined || relation.source.value !== undefined)
+      wanted.set(key, { ...relation, author: before?.author ?? author })
   }
   return wanted
 }
@@ -147,8 +156,10 @@ function idsAt(now: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => v7({ msecs, seq: first + index }))
 }
 
-const deleteByIdStatement = statement<RelationRow>(
-  `delete from relations r where r.tenant_id = $1 and r.id = any($2::uuid[]) returning ${columnsOf('r')}`,
+const endedColumns = `${columnsOf('r')}, r.created_by_id as "createdById", r.created_by_name as "createdByName"`
+
+const deleteByIdStatement = statement<CreatedRow>(
+  `delete from relations r where r.tenant_id = $1 and r.id = any($2::uuid[]) returning ${endedColumns}`,
 )
 
 /** Ends relations by id and answers those that were there. */
@@ -158,11 +169,11 @@ export async function endRelations(tx: Transaction, ids: readonly string[], who:
   return ended
 }
 
-const deleteOfAssetsStatement = statement<RelationRow>(
+const deleteOfAssetsStatement = statement<CreatedRow>(
   `delete from relations r
    where r.tenant_id = $1 and ((r.subject_id = any($2::uuid[]) and r.subject_type = 'asset')
                             or (r.object_id = any($2::uuid[]) and r.object_type = 'asset'))
-   returning ${columnsOf('r')}`,
+   returning ${endedColumns}`,
 )
 
 /**
@@ -181,15 +192,16 @@ export async function endRelationsOf(
 
 const keepEndedStatement = statement(
   `insert into ended_relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
-                                source_value, created_at, modified_at, ended_at, principal_id, principal_name)
+                                source_value, created_at, modified_at, created_by_id, created_by_name, ended_at,
+                                principal_id, principal_name)
    select $1, e.id, e."subjectType", e."subjectId", e.predicate, e."objectType", e."objectId", e."sourceType",
-          e."sourceValue", e."createdAt", e."modifiedAt", $3::timestamptz, $4::uuid, $5
+          e."sourceValue", e."createdAt", e."modifiedAt", e."createdById", e."createdByName", $3::timestamptz, $4::uuid, $5
    from json_to_recordset($2::json) as e (id uuid, "subjectType" text, "subjectId" uuid, predicate text,
      "objectType" text, "objectId" uuid, "sourceType" text, "sourceValue" text, "createdAt" timestamptz,
-     "modifiedAt" timestamptz)`,
+     "modifiedAt" timestamptz, "createdById" uuid, "createdByName" text)`,
 )
 
-async function keepEnded(tx: Transaction, ended: readonly RelationRow[], who: Ending): Promise<void> {
+async function keepEnded(tx: Transaction, ended: readonly CreatedRow[], who: Ending): Promise<void> {
   if (ended.length === 0) return
   await countPredicates(tx, ended, -1)
   const { principalId, principalName, at = new Date().toISOString() } = who

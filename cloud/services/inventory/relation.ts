@@ -1,4 +1,4 @@
-import type { Entity, Relation, SourceType } from '@millwright/api/inventory.ts'
+import type { Entity, Relation, RelationChange, SourceType } from '@millwright/api/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { EventRecord } from '../../platform/events/events.ts'
 
@@ -22,8 +22,14 @@ export type RelationRow = {
   modifiedAt: string
 }
 
+/** Who states relations, or ends them. */
+export type Author = { principalId: string | null; principalName: string }
+
+/** A relation that somebody states: if it is new, it is theirs. */
+export type AuthoredRelation = StatedRelation & { author: Author }
+
 /** Who ended relations, and when; without a time, now. */
-export type Ending = { principalId: string | null; principalName: string; at?: string }
+export type Ending = Author & { at?: string }
 
 /** Written by system events alone. `is_installed_on` is not among them: people say it of software and its host. */
 const reserved: ReadonlySet<string> = new Set(['found_by_gateway', 'found_by_asset_link', 'is_running_on'])
@@ -82,6 +88,20 @@ export function showRelation(row: RelationRow): Relation {
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,
   }
+}
+
+/** What became of a relation, and by whom. Nobody knows who stated one before that was kept. */
+export type RelationChangeRow = RelationRow & {
+  time: string
+  change: 'created' | 'deleted'
+  principal: string | null
+  principalName: string | null
+}
+
+export function showRelationChange(row: RelationChangeRow): RelationChange {
+  const { time, change, principal, principalName } = row
+  const relation = showRelation(row)
+  return { time, change, principal, principalName, source: relation.source, relation }
 }
 
 /** What is told of relations that came or went. A timestamp that moved is not told. */

@@ -4,11 +4,22 @@ import { type Entity, inventory, type Relation } from '@millwright/api/inventory
 import type { Permission } from '@millwright/api/permission.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
+import { systemCaller } from '../../platform/access/system.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { deleteAssets } from './asset-store.ts'
 import { recountFacets } from './facet-store.ts'
 import { endRelationsOf, putRelations } from './relation-store.ts'
-import { assertCounted, asset, givenAssets, givenCaller, node, type Stated, state } from './testing.ts'
+import {
+  applied,
+  assertCounted,
+  asset,
+  byATest,
+  givenAssets,
+  givenCaller,
+  node,
+  type Stated,
+  state,
+} from './testing.ts'
 
 type Listed = { data: Relation[]; meta: { totalElements: number; elements: number; offset: number } }
 type Answered = { status: number; body: unknown }
@@ -213,7 +224,7 @@ describe('relations', () => {
         await state(operator, { ...stated, subject: object, object: subject }),
       ].map(({ status }) => status)
       const found = await hub.context.database.transaction(hub.tenant, (tx) =>
-        putRelations(tx, [{ ...stated, source: { type: 'assetlinkdiscovery' } }]),
+        putRelations(tx, byATest([{ ...stated, source: { type: 'assetlinkdiscovery' } }])),
       )
       assert.deepEqual(statuses, [201, 201, 201])
       assert.equal(found[0]?.outcome, 'created')
@@ -340,12 +351,14 @@ describe('relations', () => {
       await hub.context.database.transaction(hub.tenant, (tx) =>
         putRelations(
           tx,
-          ['found_by_gateway', 'is_running_on'].map((predicate) => ({
-            subject,
-            predicate,
-            object,
-            source: { type: 'discovery', value: 'link' },
-          })),
+          byATest(
+            ['found_by_gateway', 'is_running_on'].map((predicate) => ({
+              subject,
+              predicate,
+              object,
+              source: { type: 'discovery', value: 'link' },
+            })),
+          ),
         ),
       )
       const found = async (filter: string) =>
@@ -402,11 +415,15 @@ describe('relations', () => {
       for (const [index, predicate] of names.entries()) {
         const at = new Date(Date.UTC(2030, 0, 1 + index)).toISOString()
         await hub.context.database.transaction(hub.tenant, (tx) =>
-          putRelations(tx, [{ subject, predicate, object, source: { type: 'manual' } }], at),
+          putRelations(tx, byATest([{ subject, predicate, object, source: { type: 'manual' } }]), at),
         )
       }
       await hub.context.database.transaction(hub.tenant, (tx) =>
-        putRelations(tx, [{ subject, predicate: 'a', object, source: { type: 'manual' } }], '2031-01-01T00:00:00.000Z'),
+        putRelations(
+          tx,
+          byATest([{ subject, predicate: 'a', object, source: { type: 'manual' } }]),
+          '2031-01-01T00:00:00.000Z',
+        ),
       )
       const sorted = async (sort: string | undefined, more = {}) =>
         list(`subject.id eq '${subject.id}'`, { ...(sort === undefined ? {} : { sort }), ...more })
@@ -473,7 +490,10 @@ describe('relations', () => {
       const { subject, object } = await two()
       const seen = () =>
         hub.context.database.transaction(hub.tenant, (tx) =>
-          putRelations(tx, [{ subject, predicate: 'found_by_gateway', object, source: { type: 'discovery' } }]),
+          putRelations(
+            tx,
+            byATest([{ subject, predicate: 'found_by_gateway', object, source: { type: 'discovery' } }]),
+          ),
         )
       const [first] = await seen()
       await operator.inventory.deleteRelations({ body: { data: { ids: [first?.relation.id ?? ''] } } })
@@ -530,8 +550,8 @@ describe('relations', () => {
         source: { type: 'manual' as const },
       }))
       const made = await hub.context.database.transaction(hub.tenant, async (tx) => [
-        ...(await putRelations(tx, stated.slice(0, 30), '2031-01-01T00:00:00.000Z')),
-        ...(await putRelations(tx, stated.slice(30), '2030-01-01T00:00:00.000Z')),
+        ...(await putRelations(tx, byATest(stated.slice(0, 30)), '2031-01-01T00:00:00.000Z')),
+        ...(await putRelations(tx, byATest(stated.slice(30)), '2030-01-01T00:00:00.000Z')),
       ])
       const query = { relationsFilter: `subject.id eq '${subject.id}' and predicate eq 'is_assigned_to_node'` }
       assert.deepEqual((await operator.inventory.deleteRelationsByFilter({ query })).data, {
@@ -557,7 +577,7 @@ describe('relations', () => {
         object: node(),
         source: { type: 'manual' as const },
       }))
-      await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, stated))
+      await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, byATest(stated)))
       const query = { relationsFilter: `subject.id eq '${subject.id}'` }
       const answers = await Promise.all([1, 2].map(() => operator.inventory.deleteRelationsByFilter({ query })))
       assert.equal(
@@ -624,6 +644,177 @@ describe('relations', () => {
     })
   })
 
+  describe('GET /assets/{id}/relations/history', () => {
+    test('tells who stated a relation and who ended it, the latest first; stating it again is no entry', async () => {
+      const other = await hub.as('operator')
+      const { subject, object } = await two()
+      const stated = { subject, predicate: 'is_part_of', object, source: { value: 'by hand' } }
+      const [relation] = relationsIn(await state(operator, stated))
+      assert.equal((await state(other, stated)).status, 200)
+      for (const { id } of [subject, object]) {
+        const { data, meta } = await historyOf(id)
+        assert.deepEqual(meta, { totalElements: 1, elements: 1, offset: 0 })
+        assert.deepEqual(
+          [data[0]?.time, data[0]?.change, data[0]?.principal, data[0]?.source, data[0]?.relation.id],
+          [relation?.createdTimestamp, 'created', operator.principalId, relation?.source, relation?.id],
+        )
+        assert.match(data[0]?.principalName ?? '', /^operator-/)
+      }
+
+      await other.inventory.deleteRelations({ body: { data: { ids: [relation?.id ?? ''] } } })
+      const [again] = relationsIn(await state(other, stated))
+      assert.deepEqual(await told(subject), [
+        ['created', other.principalId, again?.id],
+        ['deleted', other.principalId, relation?.id],
+        ['created', operator.principalId, relation?.id],
+      ])
+      assert.deepEqual(await told(object), await told(subject))
+    })
+
+    test('pages with an exact total, in and out, to nodes, and what is related to itself once', async () => {
+      const { subject, object } = await two()
+      for (const [from, to] of [
+        [subject, object],
+        [object, subject],
+        [subject, node(subject.id)],
+        [subject, subject],
+        [node(subject.id), node()],
+      ] as const) {
+        await state(operator, { subject: from, predicate: 'x', object: to })
+      }
+      const query = { relationsFilter: `subject.id eq '${subject.id}' and object.id eq '${subject.id}'` }
+      await operator.inventory.deleteRelationsByFilter({ query })
+      const whole = await historyOf(subject.id)
+      assert.deepEqual(whole.meta, { totalElements: 6, elements: 6, offset: 0 })
+      const second = await historyOf(subject.id, { query: { limit: 4, offset: 2 } })
+      assert.deepEqual(second.meta, { totalElements: 6, elements: 4, offset: 2 })
+      assert.deepEqual(second.data, whole.data.slice(2))
+      assert.deepEqual((await historyOf(subject.id, { query: { limit: 2 } })).data, whole.data.slice(0, 2))
+    })
+
+    test('relations that come with a write, an event of the system or a merge are of who sent it', async () => {
+      const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
+      const put = async (value: string, more = {}) => {
+        const whole = { functional_object_type: 'Device', asset_identifiers: [tag(value)], ...more }
+        const { result } = await applied(operator, 'createAsset', { body: { data: { asset: whole } } })
+        return asset(result.assetId)
+      }
+      const [tagOfRack, tagOfModule] = [v7(), v7()]
+      const rack = await put(tagOfRack)
+      const related_asset = { asset_identifiers: [tag(tagOfRack)] }
+      const module = await put(tagOfModule, {
+        asset_relations: [{ predicate: 'is_module_of', related_asset, relational_role_of_related_asset: 'object' }],
+      })
+      const { tenantId } = hub.tenant
+      const system = systemCaller({ tenantId, tenantName: '' })
+      await hub.context.peers(inventory, system).recordFound({
+        body: { data: { gateway: rack.id, assets: [module.id], source: 'link' } },
+      })
+      assert.deepEqual(
+        (await historyOf(module.id)).data.map(({ principalName, source, relation }) => [
+          principalName?.split('-')[0],
+          source,
+          relation.predicate,
+        ]),
+        [
+          [system.principal.name, { type: 'discovery', value: 'link' }, 'found_by_gateway'],
+          ['operator', { type: 'manual' }, 'is_module_of'],
+        ],
+      )
+
+      const merger = await hub.as('administrator')
+      const twin = await put(v7())
+      await applied(merger, 'mergeAsset', { params: { id: twin.id }, body: { data: { other: module.id } } })
+      const taken = await told(twin)
+      assert.deepEqual(
+        taken.map(([change, who]) => [change, who]),
+        Array.from({ length: 2 }, () => ['created', merger.principalId]),
+      )
+      const parted = (await historyOf(module.id)).data.filter(({ change }) => change === 'deleted')
+      assert.deepEqual(
+        parted.map(({ principal }) => principal),
+        [merger.principalId, merger.principalId],
+      )
+    })
+
+    test('an asset that is deleted ends its relations: both ends tell it, to who may read all', async () => {
+      const { subject, object } = await two({ subject: lineGroup, object: lineGroup })
+      const place = node()
+      await state(operator, { subject, predicate: 'feeds', object })
+      await state(operator, { subject: object, predicate: 'is_assigned_to_node', object: place })
+      const remover = await hub.as('operator')
+      await applied(remover, 'deleteAssets', { body: { data: { ids: [object.id] } } })
+      const changes = (entries: readonly (readonly unknown[])[]) => entries.map(([change, who]) => [change, who])
+      const fate = [
+        ['deleted', remover.principalId],
+        ['created', operator.principalId],
+      ]
+      assert.deepEqual(changes(await told(subject)), fate)
+      assert.deepEqual(changes(await told(object)), [fate[0], fate[0], fate[1], fate[1]])
+
+      // Nobody can tell any more whether who reads one group only could have read it.
+      const reader = await hub.as('viewer', { accessGroupId: lineGroup })
+      assert.deepEqual((await historyOf(subject.id, { caller: reader })).meta.totalElements, 0)
+      assert.deepEqual((await historyOf(object.id, { caller: reader })).meta.totalElements, 4)
+    })
+
+    test('what is at the other end counts as the caller may see it now: else it is neither shown nor counted', async () => {
+      const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
+      const near = await two({ subject: lineGroup })
+      await state(operator, { subject, predicate: 'x', object: near.subject })
+      const [hidden] = relationsIn(await state(operator, { subject, predicate: 'x', object }))
+      await state(operator, { subject: object, predicate: 'y', object: subject })
+      await operator.inventory.deleteRelations({ body: { data: { ids: [hidden?.id ?? ''] } } })
+      assert.equal((await historyOf(subject.id)).meta.totalElements, 4)
+
+      const caller = await hub.as('viewer', { accessGroupId: lineGroup })
+      const some = await historyOf(subject.id, { caller })
+      assert.deepEqual(some.meta, { totalElements: 1, elements: 1, offset: 0 })
+      assert.ok(!JSON.stringify(some).includes(object.id))
+      const beyond = await historyOf(subject.id, { caller, query: { offset: 7 } })
+      assert.deepEqual(beyond.meta, { totalElements: 1, elements: 0, offset: 7 })
+
+      await applied(operator, 'setAccessGroup', {
+        params: { id: object.id },
+        body: { data: { access_group: lineGroup } },
+      })
+      assert.equal((await historyOf(subject.id, { caller })).meta.totalElements, 4)
+    })
+
+    test('an asset that is hidden, missing or of another tenant is not there', async () => {
+      const { subject, object } = await two({ subject: lineGroup })
+      await state(operator, { subject, predicate: 'x', object })
+      const outsider = await hub.as('viewer', { accessGroupId: officeGroup })
+      const stranger = await hub.as('operator', { tenant: await hub.anotherTenant() })
+      for (const [caller, id] of [
+        [outsider, subject.id],
+        [outsider, v7()],
+        [stranger, subject.id],
+      ] as const) {
+        const answer = await caller.exchange(inventory, 'readRelationHistory', { params: { id } })
+        assert.deepEqual([answer.status, problemIn(answer).code], [404, 'not_found'])
+      }
+    })
+
+    test('of a relation from before it was kept nobody knows who stated it', async () => {
+      const { subject, object } = await two()
+      const [relation] = relationsIn(await state(operator, { subject, predicate: 'x', object }))
+      await hub.asOwner((owner) =>
+        owner.query(
+          'update relations set created_by_id = null, created_by_name = null where tenant_id = $1 and id = $2',
+          [hub.tenant.tenantId, relation?.id],
+        ),
+      )
+      const [entry] = (await historyOf(subject.id)).data
+      assert.deepEqual([entry?.principal, entry?.principalName], [null, null])
+      await operator.inventory.deleteRelations({ body: { data: { ids: [relation?.id ?? ''] } } })
+      assert.deepEqual(await told(subject), [
+        ['deleted', operator.principalId, relation?.id],
+        ['created', null, relation?.id],
+      ])
+    })
+  })
+
   test('GET /relations/predicates tells which are in use, and how often', async () => {
     const tenant = await hub.anotherTenant()
     const caller = await hub.as('operator', { tenant })
@@ -640,12 +831,15 @@ describe('relations', () => {
     const { subject, object } = await two()
     const stated = { subject, predicate: 'x', object, source: { type: 'discovery' as const } }
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>
-      putRelations(tx, [
-        stated,
-        { ...stated, source: { type: 'discovery', value: 'link' } },
-        stated,
-        { ...stated, predicate: 'y' },
-      ]),
+      putRelations(
+        tx,
+        byATest([
+          stated,
+          { ...stated, source: { type: 'discovery', value: 'link' } },
+          stated,
+          { ...stated, predicate: 'y' },
+        ]),
+      ),
     )
     assert.deepEqual(
       put.map(({ outcome }) => outcome),
@@ -675,6 +869,17 @@ async function list(filter: string, more: Record<string, unknown> = {}): Promise
 
 async function relationsOf({ id }: Entity): Promise<Relation[]> {
   return (await list(`subject.id eq '${id}' or object.id eq '${id}'`)).data
+}
+
+type Asked = { caller?: TestCaller; query?: { limit?: number; offset?: number } }
+
+function historyOf(id: string, { caller = operator, query = {} }: Asked = {}) {
+  return caller.inventory.readRelationHistory({ params: { id }, query })
+}
+
+async function told({ id }: Entity) {
+  const { data } = await historyOf(id)
+  return data.map(({ change, principal, relation }) => [change, principal, relation.id] as const)
 }
 
 async function eventsOf(relation: Relation): Promise<string[]> {

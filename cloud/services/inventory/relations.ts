@@ -6,15 +6,17 @@ import { recordAll } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { findLastGroup } from './asset-list-store.ts'
 import { totalSeen } from './listing.ts'
 import {
+  type Author,
   assetsOf,
-  type Ending,
   type RelationRow,
   relationEvents,
   requireAssets,
   requireOpenPredicate,
   showRelation,
+  showRelationChange,
   triplesOf,
 } from './relation.ts'
 import { listPredicates, totalRelations } from './relation-count-store.ts'
@@ -26,6 +28,7 @@ import {
   type RelationFilter,
   requireNarrow,
 } from './relation-filter.ts'
+import { listRelationChanges } from './relation-history-store.ts'
 import * as store from './relation-store.ts'
 
 type Names =
@@ -35,6 +38,7 @@ type Names =
   | 'deleteRelationsByFilter'
   | 'listPredicates'
   | 'listAssetRelations'
+  | 'readRelationHistory'
 
 export function relationHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
   return {
@@ -46,7 +50,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
         requireWritable(caller, assets.values())
         const { value } = data.source ?? {}
         const source = { type: 'manual' as const, ...(value === undefined ? {} : { value }) }
-        const stated = triplesOf(data).map((triple) => ({ ...triple, source }))
+        const stated = triplesOf(data).map((triple) => ({ ...triple, source, author: authorOf(caller) }))
         const put = await store.putRelations(tx, stated, new Date().toISOString())
         await tellStated(tx, caller, put)
         const created = put.some(({ outcome }) => outcome === 'created')
@@ -67,7 +71,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
     async deleteRelations({ body: { data } }, caller) {
       require(caller, 'glb_inventory_read_relation_data')
       return database.transaction(caller, async (tx) => {
-        const ended = await store.endRelations(tx, data.ids, endingBy(caller))
+        const ended = await store.endRelations(tx, data.ids, authorOf(caller))
         await tellEnded(tx, caller, { ended, operation: 'deleteRelations' })
         const deleted = new Set(ended.map(({ id }) => id))
         return { data: { deleted: deleted.size, notFound: data.ids.filter((id) => !deleted.has(id)) } }
@@ -81,7 +85,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
       return database.transaction(caller, async (tx) => {
         const oldest = await store.lockOldest(tx, filter.condition, inventoryLimits.relationsDeletedByFilter)
         const deletable = await store.countRelations(tx, filter.condition)
-        const ended = await store.endRelations(tx, oldest, endingBy(caller))
+        const ended = await store.endRelations(tx, oldest, authorOf(caller))
         await tellEnded(tx, caller, { ended, operation: 'deleteRelationsByFilter' })
         return { data: { deletable, deleted: ended.length } }
       })
@@ -96,6 +100,21 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
       return database.read(caller, async (handle) => {
         if (!(await store.isReadable(handle, asset))) throw new Problem('not_found', `There is no asset ${id}`)
         return page(await store.listRelationsOf(handle, asset, { limit, offset }), offset)
+      })
+    },
+
+    async readRelationHistory({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
+      return database.read(caller, async (handle) => {
+        // Of an asset that is gone, who could read it last may read what it was related to.
+        const group = await findLastGroup(handle, id)
+        if (group === undefined || !mayIn(caller, 'inventory_read_asset_data', group))
+          throw new Problem('not_found', `There is no asset ${id}`)
+        const asset = { id, groups: readableGroups(caller) }
+        const { rows, total } = await listRelationChanges(handle, asset, { limit, offset })
+        return {
+          data: rows.map(showRelationChange),
+          meta: { totalElements: total, elements: rows.length, offset },
+        }
       })
     },
   }
@@ -121,7 +140,7 @@ function requireWritable(caller: Caller, groups: Iterable<string>): void {
   throw new Problem('forbidden', `To relate an asset you need the permission ${permission} in its access group`)
 }
 
-function endingBy({ principal }: Caller): Ending {
+export function authorOf({ principal }: Caller): Author {
   return { principalId: principal.id, principalName: principal.name }
 }
 

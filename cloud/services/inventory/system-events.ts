@@ -10,6 +10,7 @@ import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 import { findGroups } from './asset-store.ts'
 import { relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, lockAssets, putRelations } from './relation-store.ts'
+import { authorOf } from './relations.ts'
 import { findMergedInto, findRunning, locate } from './system-event-store.ts'
 
 type Names =
@@ -66,8 +67,7 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
     async recordLinkStopped({ body: { data } }, caller) {
       return database.transaction(caller, async (tx) => {
         const running = await findRunning(tx, data)
-        const { id: principalId, name: principalName } = caller.principal
-        const ended = await endRelations(tx, running, { principalId, principalName })
+        const ended = await endRelations(tx, running, authorOf(caller))
         await emitAll(tx, relationEvents('deleted', ended))
         await record(tx, caller, {
           action: 'inventory.recordLinkStopped',
@@ -135,7 +135,11 @@ type Telling = { stated: readonly StatedRelation[]; operation: Names; target: st
 
 /** One entry in the audit log for each event, however many assets it is about. */
 async function stateAll(tx: Transaction, caller: Caller, { stated, operation, target }: Telling) {
-  const put = await putRelations(tx, stated)
+  const author = authorOf(caller)
+  const put = await putRelations(
+    tx,
+    stated.map((each) => ({ ...each, author })),
+  )
   const created = put.filter(({ outcome }) => outcome === 'created').map(({ relation: made }) => made)
   const counts = {
     created: created.length,

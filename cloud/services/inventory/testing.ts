@@ -8,6 +8,7 @@ import { changeAccess, findAccessGroupByName, insertGrant, insertPrincipal } fro
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './asset-store.ts'
 import { facetColumns, recountFacets } from './facet-store.ts'
+import type { AuthoredRelation, StatedRelation } from './relation.ts'
 import { endRelations, endRelationsOf, type PutRelation, putRelations } from './relation-store.ts'
 import { putWords } from './word-store.ts'
 
@@ -57,6 +58,13 @@ export function state(caller: TestCaller, data: Stated) {
 
 export type Link = [from: Entity, predicate: string, to: Entity]
 
+const aTest = { principalId: null, principalName: 'a test' }
+
+/** Relations that nobody in particular states. */
+export function byATest(stated: readonly StatedRelation[]): AuthoredRelation[] {
+  return stated.map((relation) => ({ ...relation, author: aTest }))
+}
+
 /** Relations that are simply there, since a time. */
 export function givenRelations(hub: TestHub, links: readonly Link[], at?: string): Promise<PutRelation[]> {
   const stated = links.map(([subject, predicate, object]) => ({
@@ -65,15 +73,13 @@ export function givenRelations(hub: TestHub, links: readonly Link[], at?: string
     object,
     source: { type: 'manual' as const },
   }))
-  return hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, stated, at))
+  return hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, byATest(stated), at))
 }
 
 /** Relations that have ended. */
 export async function givenEnded(hub: TestHub, relations: readonly PutRelation[], at: string): Promise<void> {
   const ids = relations.map(({ relation }) => relation.id)
-  await hub.context.database.transaction(hub.tenant, (tx) =>
-    endRelations(tx, ids, { principalId: null, principalName: 'a test', at }),
-  )
+  await hub.context.database.transaction(hub.tenant, (tx) => endRelations(tx, ids, { ...aTest, at }))
 }
 
 /** A day of a month long ago. */
@@ -140,7 +146,7 @@ export async function givenDeleted(
   await hub.context.database.transaction(hub.tenant, async (tx) => {
     await recountFacets(tx, { kept: ids, coming: [] })
     await deleteAssets(tx, ids)
-    await endRelationsOf(tx, ids, { principalId: null, principalName: 'a test', at })
+    await endRelationsOf(tx, ids, { ...aTest, at })
     const rows = ids.map((id) => ({ ...historyOf({ id, access_group_id: accessGroupId, version: 2 }), time: at }))
     await insertHistory(
       tx,

@@ -10,7 +10,7 @@ import type { Direction } from './graph.ts'
 import { showRelation } from './relation.ts'
 import { assetsRelatedBy } from './relation-filter.ts'
 import { putRelations } from './relation-store.ts'
-import { applied, asset, givenAssets, givenReaders, givenRelations, type Link, node } from './testing.ts'
+import { applied, asset, byATest, givenAssets, givenReaders, givenRelations, type Link, node } from './testing.ts'
 
 /** What callers see of assets and relations, held against a model that looks at everything one by one. */
 
@@ -108,12 +108,14 @@ describe('what a caller sees, for any groups and rights', () => {
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>
       putRelations(
         tx,
-        links.map(([from, name, to]) => ({
-          subject: at(from),
-          predicate: name,
-          object: at(to),
-          source: { type: 'discovery', value: mark },
-        })),
+        byATest(
+          links.map(([from, name, to]) => ({
+            subject: at(from),
+            predicate: name,
+            object: at(to),
+            source: { type: 'discovery', value: mark },
+          })),
+        ),
       ),
     )
     // As the server does by itself, but for that of the tests: otherwise it believes that the tables are empty.
@@ -177,7 +179,7 @@ describe('what a caller sees, for any groups and rights', () => {
     )
   })
 
-  test('the relations of an asset are those whose other end may be read, in the count too', async () => {
+  test('the relations of an asset, and their past, are those whose other end may be read, in the count too', async () => {
     await fc.assert(
       fc.asyncProperty(world, walk, async (given, { start }) => {
         const { caller, at, readable, visible } = await make(given)
@@ -191,6 +193,9 @@ describe('what a caller sees, for any groups and rights', () => {
           wanted.map(({ id }) => id).toSorted(),
         )
         assert.equal(meta.totalElements, wanted.length)
+        const past = await caller.inventory.readRelationHistory({ params: { id: at(start).id } })
+        assert.deepEqual(past.data.map(({ relation }) => relation).toReversed(), data)
+        assert.equal(past.meta.totalElements, wanted.length)
       }),
       runs(30),
     )

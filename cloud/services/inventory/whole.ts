@@ -29,17 +29,17 @@ export async function setPartOf(
   const needed = ['glb_inventory_write_relation_data', 'glb_inventory_read_relation_data'] as const
   const missing = needed.slice(0, others.length === 0 ? 1 : 2).find((permission) => !may({ rights }, permission))
   if (missing !== undefined) throw new Problem('forbidden', `This needs the permission ${missing}`)
-  const time = new Date().toISOString()
+  const change = { actor: operation, source: { type: 'manual' }, time: new Date().toISOString() }
   workspace.end(
     others.map(({ id }) => id),
-    { actor: operation, source: { type: 'manual' }, time },
+    change,
   )
   if (!isNew) return
   requirePart({ workspace, rights }, wholeId)
   const predicate = others[0]?.predicate ?? predicates[0] ?? ''
   const [subject, object] = [assetId, wholeId].map((id) => ({ type: 'asset' as const, id }))
   if (subject === undefined || object === undefined) return
-  workspace.restate([{ subject, predicate, object, source: { type: 'manual' } }], time)
+  workspace.restate([{ subject, predicate, object, source: { type: 'manual' } }], change)
 }
 
 function requirePart({ workspace, rights }: Pick<Applying, 'workspace' | 'rights'>, id: string): void {

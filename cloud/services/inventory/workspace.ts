@@ -11,7 +11,7 @@ import { insertMerges, type MergeRow, markUndone, moveIdentifiers } from './merg
 import type { QueuedOperation } from './operation-store.ts'
 import type { WriteSource } from './payload.ts'
 import { idsIn, keysIn } from './payload.ts'
-import { type RelationRow, relationEvents, type StatedRelation } from './relation.ts'
+import { type AuthoredRelation, type RelationRow, relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, endRelationsOf, putRelations } from './relation-store.ts'
 import { searchText } from './search.ts'
 import { deleteWords, putWords } from './word-store.ts'
@@ -26,7 +26,7 @@ export type WorkingAsset = {
 }
 
 /** A relation to be stated, and where to say whether it was new. */
-export type WorkingRelation = { subject: string; predicate: string; object: string; source: WriteSource }
+export type WorkingRelation = { subject: string; predicate: string; object: string; source: WriteSource; author: Actor }
 
 type Actor = { principalId: string; principalName: string }
 export type Change = {
@@ -58,7 +58,7 @@ export class Workspace {
   readonly relations: { relation: WorkingRelation; report: { outcome: string } }[] = []
   readonly suspicions: Suspicion[] = []
   readonly moves: IdentifierMove[] = []
-  readonly restated: { relations: readonly StatedRelation[]; time: string }[] = []
+  readonly restated: { relations: readonly AuthoredRelation[]; time: string }[] = []
   readonly ended: { ids: readonly string[]; change: Change }[] = []
   readonly merges: MergeRow[] = []
   readonly undone: { id: string; time: string }[] = []
@@ -135,8 +135,8 @@ export class Workspace {
   }
 
   /** Relations between whatever there is, also nodes. */
-  restate(relations: readonly StatedRelation[], time: string): void {
-    this.#push(this.restated, { relations, time })
+  restate(relations: readonly StatedRelation[], { actor, time }: Pick<Change, 'actor' | 'time'>): void {
+    this.#push(this.restated, { relations: relations.map((relation) => ({ ...relation, author: actor })), time })
   }
 
   end(ids: readonly string[], change: Change): void {
@@ -280,31 +280,32 @@ function identifiersAfter({ moves }: Workspace, { before, added }: Identifiers) 
   }
 }
 
-/** Once the assets are there. A relation that is stated twice in a batch is stated once. */
+/** Once the assets are there. A relation that is stated twice in a batch is stated once, by the first. */
 async function relateAll(tx: Transaction, workspace: Workspace): Promise<void> {
   const wanted = workspace.relations.filter(({ relation: { subject, object } }) =>
     bothThere(workspace, subject, object),
   )
-  const once = new Map(
-    wanted.map(({ relation }) => [
-      JSON.stringify([relation.subject, relation.predicate, relation.object, relation.source.type]),
-      relation,
-    ]),
-  )
+  const keyOf = ({ subject, predicate, object, source }: WorkingRelation) =>
+    JSON.stringify([subject, predicate, object, source.type])
+  const once = new Map<string, WorkingRelation>()
+  for (const { relation } of wanted) {
+    const key = keyOf(relation)
+    once.set(key, { ...relation, author: once.get(key)?.author ?? relation.author })
+  }
   if (once.size === 0) return
   const put = await putRelations(
     tx,
-    [...once.values()].map(({ subject, predicate, object, source }) => ({
+    [...once.values()].map(({ subject, predicate, object, source, author }) => ({
       subject: { type: 'asset', id: subject },
       predicate,
       object: { type: 'asset', id: object },
       source,
+      author,
     })),
   )
   const outcomes = new Map([...once.keys()].map((key, index) => [key, put[index]]))
   for (const { relation, report } of wanted) {
-    const key = JSON.stringify([relation.subject, relation.predicate, relation.object, relation.source.type])
-    report.outcome = outcomes.get(key)?.outcome ?? 'skipped'
+    report.outcome = outcomes.get(keyOf(relation))?.outcome ?? 'skipped'
   }
   tellCreated(workspace, put)
 }

@@ -1,0 +1,47 @@
+import type { Handle } from '../../platform/database/database.ts'
+import { statement } from '../../platform/database/statement.ts'
+import { totalSeen } from './listing.ts'
+import type { RelationChangeRow } from './relation.ts'
+import { columnsOf, type Groups, type Listed, type Side } from './relation-store.ts'
+
+/** What became of the relations at one side of which an asset is: one that has ended came and went. */
+function changesAt(side: Side): string {
+  const other = side === 'subject' ? 'object' : 'subject'
+  // A relation of an asset to itself is found at its subject.
+  const isOfAsset = (table: string) =>
+    `${table}.tenant_id = $1 and ${table}.${side}_id = $2 and ${table}.${side}_type = 'asset'${
+      side === 'object' ? ` and not (${table}.subject_id = $2 and ${table}.subject_type = 'asset')` : ''
+    }`
+  return `select ${columnsOf('r')}, r.${other}_type as type, r.${other}_id as other, 'created' as change,
+      r.created_at as time, r.created_by_id as principal, r.created_by_name as "principalName"
+    from relations r where ${isOfAsset('r')}
+    union all
+    select ${columnsOf('e')}, e.${other}_type, e.${other}_id, c.change, c.time, c.principal, c.name
+    from ended_relations e cross join lateral (values
+      ('created', e.created_at, e.created_by_id, e.created_by_name),
+      ('deleted', e.ended_at, e.principal_id, e.principal_name)) as c (change, time, principal, name)
+    where ${isOfAsset('e')}`
+}
+
+/** What is at the other end counts as it is now: an asset that is gone is in no group. */
+const changes = `(${changesAt('subject')} union all ${changesAt('object')}) as o
+  where o.type = 'node' or o.other = $2 or $3::uuid[] is null
+     or (select a.access_group_id from assets a where a.tenant_id = $1 and a.id = o.other) = any($3)`
+
+const pageStatement = statement<RelationChangeRow>(
+  `select o.id, o."subjectType", o."subjectId", o.predicate, o."objectType", o."objectId", o."sourceType", o."sourceValue",
+          o."createdAt", o."modifiedAt", o.change, o.time, o.principal, o."principalName"
+   from ${changes} order by o.time desc, o.id desc, o.change desc limit $4 offset $5`,
+)
+const countStatement = statement<{ total: number }>(`select count(*) as total from ${changes}`)
+
+/** What became of the relations of an asset, the latest first, as far as their other end is a node or may be seen. */
+export async function listRelationChanges(
+  handle: Handle,
+  { id, groups }: { id: string; groups: Groups },
+  page: { limit: number; offset: number },
+): Promise<Listed<RelationChangeRow>> {
+  const rows = await handle.rows(pageStatement, id, groups, page.limit, page.offset)
+  const total = totalSeen(rows, page) ?? (await handle.row(countStatement, id, groups))?.total ?? 0
+  return { rows, total }
+}
