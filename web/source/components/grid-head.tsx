@@ -1,5 +1,5 @@
 import { iconSortAscending, iconSortDescending } from '@siemens/ix-icons/icons'
-import type { KeyboardEvent, PointerEvent } from 'react'
+import { type KeyboardEvent, memo, type PointerEvent } from 'react'
 import { useText } from '../app/language-context.tsx'
 import { cellClass, type GridColumn, type GridGiven, leftOf, type Sorting } from './grid-column.ts'
 import { useColumnMoves } from './grid-move.ts'
@@ -11,7 +11,7 @@ const widest = 900
 const keyStep = 16
 
 /** The names of the columns: click to sort, drag to put one elsewhere, drag the edge to make one wider. */
-export function GridHead<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridGiven<Row>) {
+function Head<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridGiven<Row>) {
   const text = useText(componentMessages)
   const moves = useColumnMoves({ ids: columns.map(({ id }) => id), onMove, onPin })
   return (
@@ -57,6 +57,9 @@ export function GridHead<Row>({ columns, selection, sorting, onSort, onResize, o
     </div>
   )
 }
+
+/** Scrolling leaves it as it is. */
+export const GridHead = memo(Head) as typeof Head
 
 function sortState({ id, isSortable }: { id: string; isSortable?: boolean }, sorting: Sorting | undefined) {
   if (sorting?.id === id) return sorting.isDescending ? 'descending' : 'ascending'

@@ -8,7 +8,7 @@ import { positionFor, rowsAt, scrolled, scrolledHeight, top, topOf } from './scr
 const rowHeight = 36
 const headHeight = 37
 /** Rows beyond the edges, so that a quick scroll finds something. */
-const around = 6
+const around = 4
 
 /**
  * A table for lists of any length: only the rows in sight are there. Arrow keys move between rows, Enter opens, the

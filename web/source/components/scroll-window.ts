@@ -14,6 +14,8 @@ export const top: Position = { scrollTop: 0, offset: 0 }
 /** The highest that every browser can make, with room to spare. */
 const mostPixels = 8_000_000
 const pages = 100
+/** So many heights of the window are close to an end, and so many the bar may be off further away: moving it redraws every row. */
+const heights = { close: 2, off: 8 } as const
 
 export function scrolledHeight({ count, rowHeight }: Extent): number {
   return Math.min(count * rowHeight, mostPixels)
@@ -42,7 +44,10 @@ function nearby({ height, surplus }: Sizes, { scrollTop, offset }: Position, ext
   const wantedTop = Math.round(((scrollTop + offset) / (room + surplus)) * room)
   const isNearEnd = scrollTop < page || scrollTop > room - page
   const isAtEnd = scrollTop <= 0 || scrollTop >= room
-  const patience = isAtEnd ? 1 : isNearEnd ? extent.viewportHeight : page
+  const close = heights.close * extent.viewportHeight
+  const isClose = scrollTop < close || scrollTop > room - close
+  const off = (isClose ? 1 : heights.off) * extent.viewportHeight
+  const patience = isAtEnd ? 1 : isNearEnd ? Math.min(page, off) : page
   if (Math.abs(wantedTop - scrollTop) < patience) return { scrollTop, offset }
   const movedOffset = Math.min(surplus, Math.max(0, scrollTop + offset - wantedTop))
   return { scrollTop: scrollTop + offset - movedOffset, offset: movedOffset }
