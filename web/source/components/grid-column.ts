@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import type { CSSProperties, ReactNode } from 'react'
 
 export type GridColumn<Row> = {
   id: string
@@ -58,4 +58,9 @@ export function leftOf(columns: readonly { width: number }[], place: number, isS
 export function cellClass(columns: readonly { isPinned?: boolean }[], place: number): string {
   if (!columns[place]?.isPinned) return 'grid-cell'
   return columns[place + 1]?.isPinned ? 'grid-cell grid-pinned' : 'grid-cell grid-pinned grid-pinned-last'
+}
+
+/** Where a pinned cell stays while the rest is scrolled aside; until then it stands where it stands. */
+export function holdAt(left: number): CSSProperties {
+  return { '--grid-left': `${left}px` } as CSSProperties
 }

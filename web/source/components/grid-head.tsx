@@ -1,7 +1,7 @@
 import { iconSortAscending, iconSortDescending } from '@siemens/ix-icons/icons'
 import { type KeyboardEvent, memo, type PointerEvent } from 'react'
 import { useText } from '../app/language-context.tsx'
-import { cellClass, type GridColumn, type GridGiven, leftOf, type Sorting } from './grid-column.ts'
+import { cellClass, type GridColumn, type GridGiven, holdAt, leftOf, type Sorting } from './grid-column.ts'
 import { useColumnMoves } from './grid-move.ts'
 import { Icon } from './icon.tsx'
 import { componentMessages } from './messages.ts'
@@ -18,7 +18,7 @@ function Head<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPi
     <div role="rowgroup" className="grid-head">
       <div role="row" className="grid-row" aria-rowindex={1}>
         {selection !== undefined && (
-          <div role="columnheader" className="grid-cell grid-check grid-pinned" style={{ left: 0 }}>
+          <div role="columnheader" className="grid-cell grid-check grid-pinned" style={holdAt(0)}>
             <input
               type="checkbox"
               aria-label={text.selectAll}
@@ -47,7 +47,7 @@ function Head<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPi
             onPointerDown={(event) => moves.onPointerDown(column.id, event)}
             onClickCapture={moves.onClickCapture}
             onKeyDown={(event) => moves.onKeyDown(column.id, event)}
-            style={column.isPinned ? { left: leftOf(columns, place, selection !== undefined) } : undefined}
+            style={column.isPinned ? holdAt(leftOf(columns, place, selection !== undefined)) : undefined}
           >
             <HeadLabel column={column} sorting={sorting} onSort={onSort} />
             {onResize !== undefined && <Edge column={column} onResize={onResize} />}

@@ -1,6 +1,14 @@
 import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useText } from '../app/language-context.tsx'
-import { cellClass, checkWidth, type GridColumn, type GridGiven, type GridSelection, leftOf } from './grid-column.ts'
+import {
+  cellClass,
+  checkWidth,
+  type GridColumn,
+  type GridGiven,
+  type GridSelection,
+  holdAt,
+  leftOf,
+} from './grid-column.ts'
 import { GridHead } from './grid-head.tsx'
 import { componentMessages } from './messages.ts'
 import { positionFor, rowsAt, scrolled, scrolledHeight, top, topOf } from './scroll-window.ts'
@@ -157,7 +165,7 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }:
       }}
     >
       {onToggle !== undefined && (
-        <div role="gridcell" className="grid-cell grid-check grid-pinned" style={{ left: 0 }}>
+        <div role="gridcell" className="grid-cell grid-check grid-pinned" style={holdAt(0)}>
           <input
             type="checkbox"
             tabIndex={-1}
@@ -177,7 +185,7 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }:
             className={cellClass(columns, place)}
             data-number={column.isNumber}
             title={typeof shown === 'string' && shown !== '' ? shown : undefined}
-            style={column.isPinned ? { left: leftOf(columns, place, onToggle !== undefined) } : undefined}
+            style={column.isPinned ? holdAt(leftOf(columns, place, onToggle !== undefined)) : undefined}
           >
             {shown}
           </div>
