@@ -9,6 +9,7 @@ import {
   type PlantSize,
   plantAssets,
 } from '@millwright/cloud/services/inventory/plant.ts'
+import { batches } from './batches.ts'
 
 type Sending = {
   inventory: Client<typeof inventory>
@@ -26,7 +27,8 @@ type Result = { assetId?: string; code?: string; detail?: string }
 export async function sendPlant(size: PlantSize, sending: Sending): Promise<void> {
   const propertyKey = await propertyKeyOf(sending)
   const groups = new Set<string>()
-  for (const assets of batchesOf(size)) {
+  const bytesOf = (asset: PlantAsset) => JSON.stringify(sendable(asset)).length
+  for await (const assets of batches(plantAssets(size), { bytesOf, requestBytes })) {
     for (const { accessGroup } of assets) {
       if (groups.has(accessGroup)) continue
       await ensureGroup(sending, accessGroup)
@@ -36,22 +38,6 @@ export async function sendPlant(size: PlantSize, sending: Sending): Promise<void
     await sendRest(sending, { assets, ids, propertyKey })
     sending.onProgress((assets.at(-1)?.place ?? 0) + 1)
   }
-}
-
-function* batchesOf(size: PlantSize): Generator<PlantAsset[]> {
-  let batch: PlantAsset[] = []
-  let bytes = 0
-  for (const asset of plantAssets(size)) {
-    const own = JSON.stringify(sendable(asset)).length
-    if (batch.length === inventoryLimits.batch || bytes + own > requestBytes) {
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    batch.push(asset)
-    bytes += own
-  }
-  if (batch.length > 0) yield batch
 }
 
 function sendable({ asset, accessGroup, relations }: PlantAsset): AssetDocument {

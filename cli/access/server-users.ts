@@ -5,6 +5,7 @@ import { online } from '../online.ts'
 import { type Paging, paged, pagesOf } from '../paging.ts'
 import type { Session } from '../session/session.ts'
 import type { Terminal } from '../terminal.ts'
+import { addPrincipalCommands } from './principal.ts'
 
 export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
   online(
@@ -44,30 +45,13 @@ export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
     },
   )
 
-  for (const [name, disabled] of [
-    ['disable', true],
-    ['enable', false],
-  ] as const) {
-    online(
-      serverUsers.command(name).description(`${name} a program`).argument('<server-user>'),
-      terminal,
-      async (session, given: string) => {
-        const id = await serverUserId(session, given)
-        const answer = await session.api(identity).updateServerUser({ params: { id }, body: { data: { disabled } } })
-        await session.output.done(`${given} is ${name}d`, answer)
-      },
-    )
-  }
-
-  online(
-    serverUsers.command('delete').description('delete a program and its grants').argument('<server-user>'),
-    terminal,
-    async (session, given: string) => {
-      const id = await serverUserId(session, given)
-      await session.api(identity).deleteServerUser({ params: { id } })
-      await session.output.done(`${given} deleted`, { data: { id } })
-    },
-  )
+  addPrincipalCommands(serverUsers, terminal, {
+    argument: '<server-user>',
+    kind: 'a program',
+    idOf: serverUserId,
+    update: ({ api }, id, data) => api(identity).updateServerUser({ params: { id }, body: { data } }),
+    remove: ({ api }, id) => api(identity).deleteServerUser({ params: { id } }),
+  })
 }
 
 type WithSecret = { data: { id: string; name: string; clientId: string; clientSecret: string } }

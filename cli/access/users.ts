@@ -5,6 +5,7 @@ import { online } from '../online.ts'
 import { type Paging, paged, pagesOf } from '../paging.ts'
 import { usageError } from '../report.ts'
 import type { Terminal } from '../terminal.ts'
+import { addPrincipalCommands } from './principal.ts'
 
 export function addUsers(users: Command, terminal: Terminal): void {
   online(
@@ -65,30 +66,13 @@ export function addUsers(users: Command, terminal: Terminal): void {
     },
   )
 
-  for (const [name, disabled] of [
-    ['disable', true],
-    ['enable', false],
-  ] as const) {
-    online(
-      users.command(name).description(`${name} a user`).argument('<user>'),
-      terminal,
-      async (session, given: string) => {
-        const id = await userId(session, given)
-        const answer = await session.api(identity).updateUser({ params: { id }, body: { data: { disabled } } })
-        await session.output.done(`${given} is ${name}d`, answer)
-      },
-    )
-  }
-
-  online(
-    users.command('delete').description('delete a user and its grants').argument('<user>'),
-    terminal,
-    async (session, given: string) => {
-      const id = await userId(session, given)
-      await session.api(identity).deleteUser({ params: { id } })
-      await session.output.done(`${given} deleted`, { data: { id } })
-    },
-  )
+  addPrincipalCommands(users, terminal, {
+    argument: '<user>',
+    kind: 'a user',
+    idOf: userId,
+    update: ({ api }, id, data) => api(identity).updateUser({ params: { id }, body: { data } }),
+    remove: ({ api }, id) => api(identity).deleteUser({ params: { id } }),
+  })
 }
 
 /** Typed twice where it is not seen, or read from a pipe. */

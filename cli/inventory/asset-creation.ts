@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { type AssetDocument, inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
+import { batches } from '../batches.ts'
 import { pairOf, parsed, textOf, typedValue } from '../json-input.ts'
 import { online, repeated } from '../online.ts'
 import { CommandError, explained, usageError } from '../report.ts'
@@ -102,7 +103,9 @@ async function createMany(session: Session, options: Options): Promise<void> {
   const counts: Record<string, number> = {}
   const faults: string[] = []
   let done = 0
-  for await (const batch of batches(assetsIn(session.terminal, options.file ?? '-'))) {
+  const given = assetsIn(session.terminal, options.file ?? '-')
+  const bytesOf = (asset: AssetDocument) => JSON.stringify(asset).length
+  for await (const batch of batches(given, { bytesOf, requestBytes })) {
     const body = { data: { assets: batch } }
     const query = options.strict ? { strict: true } : {}
     const results = await outcomeOf(
@@ -147,20 +150,4 @@ function* assetsOf(document: unknown): Generator<AssetDocument> {
 function asAsset(asset: unknown): AssetDocument {
   if (typeof asset === 'object' && asset !== null && !Array.isArray(asset)) return { ...asset }
   throw usageError('An asset is a JSON object.')
-}
-
-async function* batches(assets: AsyncIterable<AssetDocument>): AsyncGenerator<AssetDocument[]> {
-  let batch: AssetDocument[] = []
-  let bytes = 0
-  for await (const asset of assets) {
-    const size = JSON.stringify(asset).length
-    if (batch.length === inventoryLimits.batch || bytes + size > requestBytes) {
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    batch.push(asset)
-    bytes += size
-  }
-  if (batch.length > 0) yield batch
 }

@@ -9,7 +9,7 @@ import type { Handlers } from '../../platform/service.ts'
 import { normaliseAsset } from './asset.ts'
 import { areGateways, findGroups } from './asset-store.ts'
 import { keyOf, storedIdentifier, uncertaintyOf } from './identifier.ts'
-import type { PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
+import type { PatchChange, PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
 import { propertyText } from './property.ts'
 import { findProperties } from './property-store.ts'
 import type { Desk } from './service.ts'
@@ -99,6 +99,12 @@ export function assetWriteHandlers(desk: Desk): Writes {
     return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
   }
 
+  /** A change of the asset in the path. */
+  const patchOne = (
+    caller: Caller,
+    { params, change, ...wanted }: { action: string; params: { id: string }; change: PatchChange; headers: Headers },
+  ) => patch(caller, { ...wanted, items: [{ assetId: params.id, ...change }], single: true })
+
   return {
     createAsset: ({ body: { data }, query: { strict = false }, headers }, caller) =>
       put(caller, { assets: [data.asset], source: data.meta?.source, strict, single: true, headers }),
@@ -118,71 +124,51 @@ export function assetWriteHandlers(desk: Desk): Writes {
     },
 
     setManagementState: ({ params, body: { data }, headers }, caller) =>
-      patch(caller, {
+      patchOne(caller, {
         action: 'setManagementState',
-        items: [{ assetId: params.id, change: 'management_state', value: data.state_value }],
-        single: true,
+        params,
         headers,
+        change: { change: 'management_state', value: data.state_value },
       }),
     setReachabilityState: ({ params, body: { data }, headers }, caller) =>
-      patch(caller, {
+      patchOne(caller, {
         action: 'setReachabilityState',
-        items: [{ assetId: params.id, change: 'reachability_state', value: data.state_value }],
-        single: true,
+        params,
         headers,
+        change: { change: 'reachability_state', value: data.state_value },
       }),
     setTrustState: ({ params, body: { data }, headers }, caller) =>
-      patch(caller, {
+      patchOne(caller, {
         action: 'setTrustState',
-        items: [{ assetId: params.id, change: 'trust_state', value: data.state_value }],
-        single: true,
+        params,
         headers,
+        change: { change: 'trust_state', value: data.state_value },
       }),
     setFirmwareVersion: ({ params, body: { data }, headers }, caller) =>
-      patch(caller, {
-        action: 'setFirmwareVersion',
-        items: [{ assetId: params.id, change: 'firmware', ...data }],
-        single: true,
-        headers,
-      }),
+      patchOne(caller, { action: 'setFirmwareVersion', params, headers, change: { change: 'firmware', ...data } }),
     setResponsible: ({ params, body: { data }, headers }, caller) =>
-      patch(caller, {
-        action: 'setResponsible',
-        items: [{ assetId: params.id, change: 'responsible', ...data }],
-        single: true,
-        headers,
-      }),
+      patchOne(caller, { action: 'setResponsible', params, headers, change: { change: 'responsible', ...data } }),
     setName: ({ params, body: { data }, headers }, caller) =>
-      patch(caller, {
-        action: 'setName',
-        items: [{ assetId: params.id, change: 'name', ...data }],
-        single: true,
-        headers,
-      }),
+      patchOne(caller, { action: 'setName', params, headers, change: { change: 'name', ...data } }),
     setDescription: ({ params, body: { data }, headers }, caller) =>
-      patch(caller, {
-        action: 'setDescription',
-        items: [{ assetId: params.id, change: 'description', ...data }],
-        single: true,
-        headers,
-      }),
+      patchOne(caller, { action: 'setDescription', params, headers, change: { change: 'description', ...data } }),
     setGatewayVersion: ({ params, body: { data }, headers }, caller) =>
-      patch(caller, {
+      patchOne(caller, {
         action: 'setGatewayVersion',
-        items: [{ assetId: params.id, change: 'gateway_version', ...data }],
-        single: true,
+        params,
         headers,
+        change: { change: 'gateway_version', ...data },
       }),
 
     async setAccessGroup({ params, body: { data }, headers }, caller) {
       const accessGroupId = await read(caller, (handle) =>
         writableGroup(handle, caller, { group: data.access_group, pointer: '/data/access_group' }),
       )
-      return patch(caller, {
+      return patchOne(caller, {
         action: 'setAccessGroup',
-        items: [{ assetId: params.id, change: 'access_group', accessGroupId }],
-        single: true,
+        params,
         headers,
+        change: { change: 'access_group', accessGroupId },
       })
     },
 

@@ -52,7 +52,7 @@ export type PutPayload = {
 export type DeletePayload = { ids: string[]; ifMatch?: string }
 
 /** One change of one asset. */
-export type PatchItem = { assetId: string } & (
+export type PatchChange =
   | { change: 'management_state' | 'reachability_state' | 'trust_state'; value: string }
   | { change: 'firmware'; name?: string; version: string }
   | { change: 'gateway_version'; version: string }
@@ -62,7 +62,8 @@ export type PatchItem = { assetId: string } & (
   | { change: 'description'; description: string | null }
   | { change: 'property'; key: string; value: string }
   | { change: 'no_property'; key: string }
-)
+
+export type PatchItem = { assetId: string } & PatchChange
 
 export type PatchPayload = {
   items: PatchItem[] /** One asset in the path: its result stands alone. */

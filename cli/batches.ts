@@ -1,0 +1,23 @@
+import { inventoryLimits } from '@millwright/api/inventory.ts'
+
+type Sizes<Item> = { bytesOf: (item: Item) => number; requestBytes: number }
+
+/** As many as one request may be about and hold. */
+export async function* batches<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  { bytesOf, requestBytes }: Sizes<Item>,
+): AsyncGenerator<Item[]> {
+  let batch: Item[] = []
+  let bytes = 0
+  for await (const item of items) {
+    const size = bytesOf(item)
+    if (batch.length === inventoryLimits.batch || bytes + size > requestBytes) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(item)
+    bytes += size
+  }
+  if (batch.length > 0) yield batch
+}
