@@ -80,6 +80,8 @@ describe('a shop floor from the console', () => {
     const rows = page.getByRole('grid', { name: 'Errors' }).getByRole('row')
     await rows.nth(1).focus()
     await page.keyboard.press('ArrowDown')
+    // The focus follows with the next frame.
+    await page.locator('[aria-rowindex="3"]:focus').waitFor()
     await page.keyboard.press('Enter')
     await page
       .getByRole('dialog')
