@@ -34,6 +34,31 @@ export type RelationChange = Static<typeof RelationChange>
 /** One line of free text: what a predicate may be. */
 export const Predicate = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]+$' })
 
+/** A relation as somebody states it. */
+const RelationStatement = closed({
+  subject: Entity,
+  predicate: Predicate,
+  object: Entity,
+  isBidirectional: Type.Optional(Type.Boolean()),
+  source: Type.Optional(
+    closed({
+      type: Type.Optional(Type.Literal('manual')),
+      value: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    }),
+  ),
+})
+export type RelationStatement = Static<typeof RelationStatement>
+
+/** What became of one of many; `created` when at least one direction is new. */
+const StatementResult = closed({
+  outcome: oneOf(['created', 'refreshed', 'failed'] as const),
+  ids: Type.Optional(Type.Array(Uuid, { description: 'Of the relation, and of its reverse' })),
+  code: Type.Optional(Type.String()),
+  detail: Type.Optional(Type.String()),
+  errors: Type.Optional(Type.Array(closed({ pointer: Type.String(), code: Type.String(), detail: Type.String() }))),
+})
+export type StatementResult = Static<typeof StatementResult>
+
 export const relationOperations = {
   listRelations: {
     method: 'GET',
@@ -54,22 +79,27 @@ export const relationOperations = {
     path: '/relations',
     summary: 'Relate two things; stating it again moves its timestamp',
     access: 'glb_inventory_write_relation_data',
-    body: data(
-      closed({
-        subject: Entity,
-        predicate: Predicate,
-        object: Entity,
-        isBidirectional: Type.Optional(Type.Boolean()),
-        source: Type.Optional(
-          closed({
-            type: Type.Optional(Type.Literal('manual')),
-            value: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-          }),
-        ),
-      }),
-    ),
+    body: data(RelationStatement),
     answers: { 201: data(Type.Array(Relation)), 200: data(Type.Array(Relation)) },
     errors: ['asset_not_found', 'forbidden', 'system_managed_predicate'],
+  },
+  createRelations: {
+    method: 'POST',
+    path: '/relations/batch',
+    summary: 'Relate many things at once, with one result each',
+    access: 'glb_inventory_write_relation_data',
+    bodyBytes: inventoryLimits.batchBytes,
+    body: data(closed({ relations: Type.Array(RelationStatement, { minItems: 1, maxItems: inventoryLimits.batch }) })),
+    answers: {
+      200: data(
+        closed({
+          created: Type.Integer(),
+          refreshed: Type.Integer(),
+          failed: Type.Integer(),
+          results: Type.Array(StatementResult, { description: 'In the order given' }),
+        }),
+      ),
+    },
   },
   deleteRelations: {
     method: 'DELETE',

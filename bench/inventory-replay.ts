@@ -2,23 +2,18 @@ import { type Address, openClient, openConnection } from '@millwright/cloud/plat
 import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { type Sent, workedMicros } from './raw.ts'
 
-/** What writes a row of an accepted and applied asset, and where a transaction of the platform begins. */
-const aboutAssets = /\b(operations|audit_entries|assets|asset_\w+|relations|events|event_positions)\b/
-const begins = /^\s*insert into operations\b|\bfrom operations\b.*\bfor update\s*$/s
-/** Work in the background, which waits for nobody, and looks whether there is any: ours and that of the platform. */
-const aside = /^\s*update audit_entries\b|^\s*select id from \w+ where [^$]*\$1 and [^$]* limit 1\s*$/
+/** What writes what was accepted and applied. */
+const aboutAssets =
+  /\b(operations|audit_entries|assets|asset_\w+|relations|relation_counts|events|event_positions)\b/
+/** Work in the background, which waits for nobody: sealing the audit trail. */
+const aside = /^\s*update audit_entries\b/
 
-/** The transactions in which the platform sent these statements. Two that were open at once are told apart. */
+/** The transactions in which the platform wrote, in the order in which they began. */
 export function transactionsOf(sent: readonly Sent[]): Sent[][] {
-  const accepting: Sent[][] = []
-  const applying: Sent[][] = []
-  for (const one of sent.filter(({ text }) => aboutAssets.test(text) && !aside.test(text))) {
-    const isAccepting = /^\s*insert into (operations|audit_entries)\b/.test(one.text)
-    const lane = isAccepting ? accepting : applying
-    if (begins.test(one.text)) lane.push([])
-    lane.at(-1)?.push(one)
-  }
-  return [...accepting, ...applying].filter((transaction) => transaction.some(({ text }) => !/^\s*select\b/.test(text)))
+  return [...Map.groupBy(sent, ({ by }) => by).values()]
+    .filter((those) => !those.some(({ text }) => aside.test(text)))
+    .map((those) => those.filter(({ text }) => aboutAssets.test(text)))
+    .filter((those) => those.some(({ text }) => !/^\s*select\b/.test(text)))
 }
 
 type Options = { application: Address; owner: Address; tenantId: string; transactions: readonly Sent[][] }

@@ -35,7 +35,7 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
       return requireAllFinished(under)
     case 'begin to note statements':
       noted = []
-      stopNoting = database.observe(({ text, values }) => noted.push({ text, values: [...values] }))
+      stopNoting = noteStatements(database, noted)
       return undefined
     case 'statements noted': {
       stopNoting()
@@ -55,6 +55,16 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
       return { megabytes, databaseCpuMicros: databaseCpuMicros(under.home) } satisfies ProcessLoad
     }
   }
+}
+
+/** With whose they are, so that transactions that were open at once can be told apart. */
+function noteStatements(database: Database, noted: Sent[]): () => void {
+  const connections = new Map<object, number>()
+  return database.observe(({ text, values, by: { connection, lease } }) => {
+    const number = connections.get(connection) ?? connections.size
+    connections.set(connection, number)
+    noted.push({ text, values: [...values], by: `${number}/${lease}` })
+  })
 }
 
 const failedOperation = statement<{ result: unknown }>(

@@ -50,12 +50,15 @@ async function measure(bench: Bench, only: string): Promise<Report> {
     rows.push(await beside(bench, (ms) => postBatches(bench, { fresh, relations, ms })))
   }
   const ids = await idsOf(bench)
-  if (relationWorkload.includes(only))
-    for (const callers of [1, 16, 64]) {
-      const stated: Row[] = []
-      for (let round = 0; round < rounds; round++) stated.push(await relate(bench, { ids, callers, round }))
-      rows.push(bestOf(stated))
-    }
+  const unrelated = freshRelations(ids)
+  if (relationWorkload.includes(only)) {
+    await relate(bench, { unrelated, callers: 16, ms: warmUpMs })
+    for (const callers of [1, 16, 64]) rows.push(await beside(bench, (ms) => relate(bench, { unrelated, callers, ms })))
+  }
+  if (relationBatchWorkload.includes(only)) {
+    await relateMany(bench, { unrelated, ms: warmUpMs })
+    rows.push(await beside(bench, (ms) => relateMany(bench, { unrelated, ms })))
+  }
   rows.push(...(await measureReads(bench, ids, only)))
   rows.push({ workload: 'most memory of the platform', callers: '', MB: bench.megabytes })
   return {
@@ -74,15 +77,16 @@ function goalsOf(rows: readonly Row[]): Goal[] {
     const told = { goal: `${goal}, at least ${least} a second`, found: best.toFixed(0), reached: best >= least }
     return found.length === 0 ? [] : [told]
   }
-  const relations = rates(batchWorkload(3)).map((assets) => 3 * assets)
+  const relations = [...rates(relationWorkload), ...rates(relationBatchWorkload)]
   const lists = rows.filter(({ workload, callers }) => String(workload).startsWith('list') && callers === 1)
   const [slowest] = lists.toSorted((one, other) => Number(other['p99 ms']) - Number(one['p99 ms']))
   return [
     ...atLeast('assets posted one by one, accepted and applied', goals.single, rates(singleWorkload)),
     ...atLeast('assets posted in batches, accepted and applied', goals.batch, rates(batchWorkload(0))),
-    ...atLeast('relations stated with assets', goals.relations, relations),
+    ...atLeast('relations stated', goals.relations, relations),
     ...shareOf(measured(singleWorkload)),
     ...shareOf(measured(batchWorkload(0))),
+    ...shareOf([...measured(relationWorkload), ...measured(relationBatchWorkload)]),
     {
       goal: `the platform holds less than ${goals.megabytes} MB`,
       found: most(rows, 'MB').toFixed(0),
@@ -115,6 +119,7 @@ function shareOf(rows: readonly Row[]): Goal[] {
 
 const singleWorkload = 'POST one asset'
 const relationWorkload = 'POST one relation'
+const relationBatchWorkload = `POST ${perBatch} relations`
 const batchWorkload = (relations: number) =>
   `POST ${perBatch} assets${relations === 0 ? '' : ` with ${relations} relations each`}`
 
@@ -216,30 +221,33 @@ function sendable({ asset, relations }: PlantAsset, count: number): Record<strin
   }
 }
 
-type Relating = { ids: readonly string[]; callers: number; round: number }
-
-async function relate(bench: Bench, { ids, callers, round: turn }: Relating): Promise<Row> {
+/** Relations that are not there yet, all over the plant. */
+function freshRelations(ids: readonly string[]): () => Record<string, unknown> {
   let stated = 0
-  const request = () => {
-    const subject = ids[stated++ % ids.length]
-    const object = ids[(stated * 7) % ids.length]
-    return postText(bench, '/relations', {
-      subject: { type: 'asset', id: subject },
-      predicate: `is_related_to_${callers}_${turn}_${Math.floor(stated / ids.length)}`,
-      object: { type: 'asset', id: object },
-    })
+  return () => {
+    const subject = { type: 'asset', id: ids[stated++ % ids.length] }
+    const object = { type: 'asset', id: ids[(stated * 7) % ids.length] }
+    return { subject, predicate: `is_related_to_${Math.floor(stated / ids.length)}`, object }
   }
+}
+
+type Unrelated = { unrelated: () => Record<string, unknown>; ms: number }
+
+async function relate(bench: Bench, { unrelated, callers, ms }: Unrelated & { callers: number }): Promise<Row> {
+  const request = () => postText(bench, '/relations', unrelated())
   const { round, seconds, load } = await whileApplied(bench, () =>
-    measureLoad({
-      url: bench.platform.url,
-      callers,
-      ms: roundMs,
-      request,
-      status: 201,
-      serverCpu: () => cpuOf(bench.platform),
-    }),
+    measureLoad({ url: bench.platform.url, callers, ms, request, status: 201, serverCpu: () => cpuOf(bench.platform) }),
   )
   return rowOf({ workload: relationWorkload, callers, round, seconds, load, each: 1 })
+}
+
+async function relateMany(bench: Bench, { unrelated, ms }: Unrelated): Promise<Row> {
+  const callers = 2
+  const request = () => postText(bench, '/relations/batch', { relations: Array.from({ length: perBatch }, unrelated) })
+  const { round, seconds, load } = await whileApplied(bench, () =>
+    measureLoad({ url: bench.platform.url, callers, ms, request, status: 200, serverCpu: () => cpuOf(bench.platform) }),
+  )
+  return rowOf({ workload: relationBatchWorkload, callers, round, seconds, load, each: perBatch })
 }
 
 function postText({ token }: Bench, path: string, data: unknown): string {

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Address, openConnection, send } from '@millwright/cloud/platform/database/connection.ts'
 
-export type Sent = { text: string; values: readonly unknown[] }
+/** A statement; those of one transaction have been sent by the same. */
+export type Sent = { text: string; values: readonly unknown[]; by?: string }
 
 type Client = Awaited<ReturnType<typeof openConnection>>['client']
 

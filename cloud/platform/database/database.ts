@@ -33,6 +33,8 @@ export type StatementListener = (sent: {
   text: string
   values: readonly unknown[]
   tenantId: string | undefined
+  /** Who sent it: what was sent on one connection under one lease belongs together. */
+  by: { readonly connection: object; readonly lease: number }
 }) => void
 
 type Options = {
@@ -228,7 +230,7 @@ export class Database {
   #query(connection: Connection, { name, text }: Statement, { lease, values }: { lease: number; values: unknown[] }) {
     // A branch that outlives its work must not write into the work of whoever has the connection now.
     if (connection.lease !== lease) throw new Error('The handle was used after its work was over')
-    this.#onStatement?.({ text, values, tenantId: connection.tenantId })
+    this.#onStatement?.({ text, values, tenantId: connection.tenantId, by: { connection, lease } })
     return send(connection.client, { name: this.server.pooled || name === '' ? undefined : name, text, values })
   }
 }

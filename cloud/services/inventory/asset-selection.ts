@@ -1,6 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { groupsWith } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { compileFilter, parseFilter, valuesAlone } from '../../platform/filter/filter.ts'
 import { assetProperties, facetColumnOf } from './asset-filter.ts'
@@ -9,6 +8,7 @@ import type { AssetSet, Fragment } from './listing.ts'
 import { findReachedCondition } from './reach.ts'
 import { assetsRelatedBy, parseRelationFilter, predicatesAlone } from './relation-filter.ts'
 import { isRare, wordsLookedFor } from './search.ts'
+import { readableGroups } from './sight.ts'
 import { assetsWithWords, wordQuery } from './word-store.ts'
 
 export type Query = {
@@ -44,8 +44,7 @@ export async function selectionOf(
   const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
   if (depth > 1 && relationsFilter === undefined)
     throw new Problem('invalid_query', 'depth says how far relationsFilter goes: send both, or none of them')
-  const readable = groupsWith(caller, 'inventory_read_asset_data')
-  const groups = readable === 'all' ? null : readable
+  const groups = readableGroups(caller)
   const selection: Selection = {
     where: groups === null ? 'true' : 'a.access_group_id = any($2::uuid[])',
     sets: [],

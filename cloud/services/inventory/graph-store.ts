@@ -3,7 +3,8 @@ import type { Handle } from '../../platform/database/database.ts'
 import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { Direction } from './graph.ts'
 import type { RelationRow } from './relation.ts'
-import { columnsOf, type Groups } from './relation-store.ts'
+import { columnsOf } from './relation-store.ts'
+import type { Groups } from './sight.ts'
 
 type Way = Exclude<Direction, 'both'>
 

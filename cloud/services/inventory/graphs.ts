@@ -32,8 +32,8 @@ import {
 import { momentOf } from './moment.ts'
 import { type RelationRow, showRelation } from './relation.ts'
 import { isReadable } from './relation-store.ts'
-import { readableGroups } from './relations.ts'
 import { requireKept } from './retention.ts'
+import { readableGroups } from './sight.ts'
 
 type Names = 'readGraph' | 'readGraphDifference' | 'readPath' | 'readTopology'
 

@@ -1,7 +1,8 @@
 import type { Entity } from '@millwright/api/inventory.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { dynamicStatement } from '../../platform/database/statement.ts'
-import type { Groups, Side } from './relation-store.ts'
+import type { Side } from './relation-store.ts'
+import type { Groups } from './sight.ts'
 
 /** A condition on `relations r`; its parameters are numbered from the one that is given. */
 export type Followed = (firstParameter: number) => { sql: string; values: readonly unknown[] }

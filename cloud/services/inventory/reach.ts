@@ -12,7 +12,8 @@ import {
 import type { Fragment } from './listing.ts'
 import { type Followed, findEnds, findFurther } from './reach-store.ts'
 import { relationProperties } from './relation-filter.ts'
-import type { Groups, Side } from './relation-store.ts'
+import type { Side } from './relation-store.ts'
+import type { Groups } from './sight.ts'
 
 type Options = { depth: number; caseInsensitive: boolean; firstParameter: number; groups: Groups }
 

@@ -12,7 +12,8 @@ import {
   valuesAlone,
 } from '../../platform/filter/filter.ts'
 import type { AssetSet } from './listing.ts'
-import { assetsAtEnds, type Condition, type Ends, type Groups, type Side } from './relation-store.ts'
+import { assetsAtEnds, type Condition, type Ends, type Side } from './relation-store.ts'
+import type { Groups } from './sight.ts'
 
 type Kept = Pick<Scalar, 'nullable' | 'sortable'>
 

@@ -2,7 +2,8 @@ import type { Handle } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
 import { totalSeen } from './listing.ts'
 import type { RelationChangeRow } from './relation.ts'
-import { columnsOf, type Groups, type Listed, type Side } from './relation-store.ts'
+import { columnsOf, type Listed, type Side } from './relation-store.ts'
+import type { Groups } from './sight.ts'
 
 /** What became of the relations at one side of which an asset is: one that has ended came and went. */
 function changesAt(side: Side): string {

@@ -7,9 +7,7 @@ import { dynamicStatement, statement } from '../../platform/database/statement.t
 import type { AssetSet } from './listing.ts'
 import type { AuthoredRelation, Ending, RelationRow, StatedRelation } from './relation.ts'
 import { countPredicates } from './relation-count-store.ts'
-
-/** The access groups whose assets may be seen; null is all of them. */
-export type Groups = readonly string[] | null
+import type { Groups } from './sight.ts'
 
 export type Listed<Row> = { rows: Row[]; total: number }
 
@@ -41,6 +39,21 @@ export async function lockAssets(
   groups: Groups,
 ): Promise<Map<string, string>> {
   const rows = ids.length === 0 ? [] : await tx.rows(lockAssetsStatement, ids, groups)
+  return groupsById(rows)
+}
+
+const lockFreeAssetsStatement = statement<{ id: string; accessGroupId: string }>(
+  `select id, access_group_id as "accessGroupId" from assets
+   where tenant_id = $1 and id = any($2::uuid[]) order by id for key share skip locked`,
+)
+
+/** The same of all groups, without those that somebody else holds at the moment: nobody is waited for. */
+export async function lockFreeAssets(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = ids.length === 0 ? [] : await tx.rows(lockFreeAssetsStatement, ids)
+  return groupsById(rows)
+}
+
+function groupsById(rows: readonly { id: string; accessGroupId: string }[]): Map<string, string> {
   return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
 }
 

@@ -1,5 +1,5 @@
 import type { Entity, Relation, RelationChange, SourceType } from '@millwright/api/inventory.ts'
-import { type FieldError, Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
 import type { EventRecord } from '../../platform/events/events.ts'
 
 /** Subject, predicate, object: read from the subject's side. */
@@ -25,6 +25,10 @@ export type RelationRow = {
 /** Who states relations, or ends them. */
 export type Author = { principalId: string | null; principalName: string }
 
+export function authorOf({ principal }: Caller): Author {
+  return { principalId: principal.id, principalName: principal.name }
+}
+
 /** A relation that somebody states: if it is new, it is theirs. */
 export type AuthoredRelation = StatedRelation & { author: Author }
 
@@ -36,14 +40,6 @@ const reserved: ReadonlySet<string> = new Set(['found_by_gateway', 'found_by_ass
 
 export function isReserved(predicate: string): boolean {
   return reserved.has(predicate)
-}
-
-export function requireOpenPredicate(predicate: string): void {
-  if (!isReserved(predicate)) return
-  throw new Problem(
-    'system_managed_predicate',
-    `${predicate} is written when the system sees it happen; it cannot be stated by hand`,
-  )
 }
 
 /** What a statement says: with the reverse when it holds both ways. A thing's relation to itself is its own reverse. */
@@ -67,17 +63,6 @@ export function assetsOf({ subject, object }: Triple): string[] {
   return [...new Set([subject, object].filter(({ type }) => type === 'asset').map(({ id }) => id))]
 }
 
-/** An asset that is missing and one that the caller may not see are told apart by nobody. */
-export function requireAssets(triple: Triple, found: { has(id: string): boolean }): void {
-  const errors = (['subject', 'object'] as const)
-    .filter((side) => triple[side].type === 'asset' && !found.has(triple[side].id))
-    .map((side): FieldError => {
-      const detail = `There is no asset ${triple[side].id}`
-      return { pointer: `/data/${side}`, code: 'asset_not_found', detail }
-    })
-  if (errors[0] !== undefined) throw new Problem('asset_not_found', errors[0].detail, { errors })
-}
-
 export function showRelation(row: RelationRow): Relation {
   return {
     id: row.id,
@@ -88,6 +73,12 @@ export function showRelation(row: RelationRow): Relation {
     createdTimestamp: row.createdAt,
     lastModifiedTimestamp: row.modifiedAt,
   }
+}
+
+/** What the audit trail says of a relation. */
+export function relationDetail(row: RelationRow) {
+  const { subject, predicate, object, source } = showRelation(row)
+  return { subject, predicate, object, source }
 }
 
 /** What became of a relation, and by whom. Nobody knows who stated one before that was kept. */

@@ -1,7 +1,7 @@
-import { type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { type inventory, inventoryLimits, type StatementResult } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { groupsWith, mayIn, require } from '../../platform/access/rights.ts'
+import { mayIn, require } from '../../platform/access/rights.ts'
 import { recordAll } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
@@ -9,15 +9,12 @@ import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { findLastGroup } from './asset-list-store.ts'
 import { totalSeen } from './listing.ts'
 import {
-  type Author,
-  assetsOf,
+  authorOf,
   type RelationRow,
+  relationDetail,
   relationEvents,
-  requireAssets,
-  requireOpenPredicate,
   showRelation,
   showRelationChange,
-  triplesOf,
 } from './relation.ts'
 import { listPredicates, totalRelations } from './relation-count-store.ts'
 import {
@@ -30,9 +27,12 @@ import {
 } from './relation-filter.ts'
 import { listRelationChanges } from './relation-history-store.ts'
 import * as store from './relation-store.ts'
+import { readableGroups } from './sight.ts'
+import { Stating } from './stating.ts'
 
 type Names =
   | 'createRelation'
+  | 'createRelations'
   | 'listRelations'
   | 'deleteRelations'
   | 'deleteRelationsByFilter'
@@ -41,21 +41,19 @@ type Names =
   | 'readRelationHistory'
 
 export function relationHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
+  const stating = new Stating(database)
   return {
     async createRelation({ body: { data } }, caller) {
-      requireOpenPredicate(data.predicate)
-      return database.transaction(caller, async (tx) => {
-        const assets = await store.lockAssets(tx, assetsOf(data), readableGroups(caller))
-        requireAssets(data, assets)
-        requireWritable(caller, assets.values())
-        const { value } = data.source ?? {}
-        const source = { type: 'manual' as const, ...(value === undefined ? {} : { value }) }
-        const stated = triplesOf(data).map((triple) => ({ ...triple, source, author: authorOf(caller) }))
-        const put = await store.putRelations(tx, stated, new Date().toISOString())
-        await tellStated(tx, caller, put)
-        const created = put.some(({ outcome }) => outcome === 'created')
-        return answer(created ? 201 : 200, { data: put.map(({ relation }) => showRelation(relation)) })
-      })
+      const put = await stating.state(caller, data)
+      const created = put.some(({ outcome }) => outcome === 'created')
+      return answer(created ? 201 : 200, { data: put.map(({ relation }) => showRelation(relation)) })
+    },
+
+    async createRelations({ body: { data } }, caller) {
+      const results = await stating.stateMany(caller, data.relations)
+      const count = (outcome: StatementResult['outcome']) => results.filter((one) => one.outcome === outcome).length
+      const counts = { created: count('created'), refreshed: count('refreshed'), failed: count('failed') }
+      return { data: { ...counts, results } }
     },
 
     async listRelations({ query: { filter, caseInsensitive = false, sort, limit = 50, offset = 0 } }, caller) {
@@ -127,37 +125,6 @@ function totalOf(handle: Handle, filter: RelationFilter | undefined): Promise<nu
   return predicates === undefined ? store.countRelations(handle, filter.condition) : totalRelations(handle, predicates)
 }
 
-/** The groups whose assets are there for the caller. */
-export function readableGroups(caller: Caller): store.Groups {
-  const groups = groupsWith(caller, 'inventory_read_asset_data')
-  return groups === 'all' ? null : groups
-}
-
-/** Who may see an asset is told that it may not be written; nobody else learns that it is there. */
-function requireWritable(caller: Caller, groups: Iterable<string>): void {
-  const permission = 'inventory_write_asset_data'
-  if ([...groups].every((group) => mayIn(caller, permission, group))) return
-  throw new Problem('forbidden', `To relate an asset you need the permission ${permission} in its access group`)
-}
-
-export function authorOf({ principal }: Caller): Author {
-  return { principalId: principal.id, principalName: principal.name }
-}
-
-async function tellStated(tx: Transaction, caller: Caller, put: readonly store.PutRelation[]): Promise<void> {
-  await recordAll(
-    tx,
-    put.map(({ relation, outcome }) => ({
-      who: caller,
-      action: 'inventory.createRelation',
-      target: `relation/${relation.id}`,
-      detail: { outcome, ...triple(relation) },
-    })),
-  )
-  const created = put.filter(({ outcome }) => outcome === 'created').map(({ relation }) => relation)
-  await emitAll(tx, relationEvents('created', created))
-}
-
 type Ended = { ended: readonly RelationRow[]; operation: 'deleteRelations' | 'deleteRelationsByFilter' }
 
 async function tellEnded(tx: Transaction, caller: Caller, { ended, operation }: Ended): Promise<void> {
@@ -168,15 +135,10 @@ async function tellEnded(tx: Transaction, caller: Caller, { ended, operation }: 
       who: caller,
       action: `inventory.${operation}`,
       target: `relation/${relation.id}`,
-      detail: triple(relation),
+      detail: relationDetail(relation),
     })),
   )
   await emitAll(tx, relationEvents('deleted', ended))
-}
-
-function triple(row: RelationRow) {
-  const { subject, predicate, object, source } = showRelation(row)
-  return { subject, predicate, object, source }
 }
 
 function page({ rows, total }: store.Listed<RelationRow>, offset: number) {

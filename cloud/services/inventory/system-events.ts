@@ -8,9 +8,8 @@ import { emitAll, emitLast } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 import { findGroups } from './asset-store.ts'
-import { relationEvents, type StatedRelation } from './relation.ts'
+import { authorOf, relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, lockAssets, putRelations } from './relation-store.ts'
-import { authorOf } from './relations.ts'
 import { findMergedInto, findRunning, locate } from './system-event-store.ts'
 
 type Names =
