@@ -26,15 +26,7 @@ import { systemEventOperations } from './inventory-system-events.ts'
 import { wholeOperations } from './inventory-whole.ts'
 
 export type { GraphEdge, GraphNode } from './inventory-graph.ts'
-export {
-  type Entity,
-  entityTypes,
-  Predicate,
-  Relation,
-  RelationChange,
-  type RelationStatement,
-  type StatementResult,
-} from './inventory-relations.ts'
+export { type Entity, entityTypes, Predicate, Relation, RelationChange } from './inventory-relations.ts'
 export {
   type AssetDocument,
   inventoryLimits,

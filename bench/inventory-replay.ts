@@ -3,8 +3,7 @@ import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { type Sent, workedMicros } from './raw.ts'
 
 /** What writes what was accepted and applied. */
-const aboutAssets =
-  /\b(operations|audit_entries|assets|asset_\w+|relations|relation_counts|events|event_positions)\b/
+const aboutAssets = /\b(operations|audit_entries|assets|asset_\w+|relations|relation_counts|events|event_positions)\b/
 /** Work in the background, which waits for nobody: sealing the audit trail. */
 const aside = /^\s*update audit_entries\b/
 

@@ -7,7 +7,7 @@ import type { Content, Head, Link } from './chain.ts'
 const insertStatement = statement(
   `insert into audit_entries (tenant_id, id, time, action, outcome, principal_id, principal_name, principal_kind,
                               target, request_id, address, detail)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::jsonb)`,
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::json)`,
 )
 
 export async function insert(tx: Transaction, entry: Omit<Content, 'tenant'>): Promise<void> {
@@ -28,7 +28,7 @@ const newEntries = rowset<Omit<Content, 'tenant' | 'detail'> & { detail: string 
   target: 'text',
   requestId: 'text',
   address: 'text',
-  detail: 'jsonb',
+  detail: 'json',
 })
 const insertAllStatement = statement(
   `insert into audit_entries (tenant_id, id, time, action, outcome, principal_id, principal_name, principal_kind,

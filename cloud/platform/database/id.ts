@@ -15,22 +15,36 @@ let seq = 0
 
 /** A new id, larger than all that this process made before: rows that are made together keep their order. */
 export function newId(): string {
-  if (used === pool.length) {
-    randomFillSync(pool)
-    used = 0
-  }
-  const random = pool.subarray(used, used + idBytes)
-  used += idBytes
+  const random = someChance()
   const now = Date.now()
   if (now > msecs) {
     msecs = now
-    // Half of the range at most, so that there is room to count on.
-    seq = new DataView(pool.buffer, random.byteOffset).getUint32(0) >>> 1
+    seq = startOf(random)
   } else {
     seq = (seq + 1) >>> 0
     if (seq === 0) msecs++
   }
   return v7({ random, msecs, seq })
+}
+
+/** Ids made at a time, one after the other: the order of ids is the order of creation. */
+export function idsAt(timeMs: number, count: number): string[] {
+  const first = startOf(someChance())
+  return Array.from({ length: count }, (_, index) => v7({ random: someChance(), msecs: timeMs, seq: first + index }))
+}
+
+function someChance(): Uint8Array {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  used += idBytes
+  return pool.subarray(used - idBytes, used)
+}
+
+/** Half of the range at most, so that there is room to count on. */
+function startOf(random: Uint8Array): number {
+  return new DataView(random.buffer, random.byteOffset).getUint32(0) >>> 1
 }
 
 /** The smallest id that can be made at a time. */

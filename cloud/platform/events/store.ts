@@ -13,7 +13,7 @@ export type EventRow = {
 }
 
 const insertStatement = statement(
-  `insert into events (tenant_id, id, time, type, subject, data) values ($1, $2, $3, $4, $5, $6::jsonb)`,
+  `insert into events (tenant_id, id, time, type, subject, data) values ($1, $2, $3, $4, $5, $6::json)`,
 )
 
 export async function insert(tx: Transaction, event: Omit<EventRow, 'position'>): Promise<void> {
@@ -29,7 +29,7 @@ const newEvents = rowset<Omit<NewEvent, 'data'> & { data: string }>({
   time: 'timestamptz',
   type: 'text',
   subject: 'text',
-  data: 'jsonb',
+  data: 'json',
 })
 const insertAllStatement = statement(
   `insert into events (tenant_id, id, position, time, type, subject, data)

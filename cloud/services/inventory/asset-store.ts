@@ -165,7 +165,7 @@ const identifierRows = rowset<Omit<IdentifierRow, 'identifier'> & { identifier: 
   type: 'text',
   name: 'text',
   value: 'text',
-  identifier: 'jsonb',
+  identifier: 'json',
   createdAt: 'timestamptz',
 })
 const identifiersStatement = statement(

@@ -1,6 +1,5 @@
-import { randomInt } from 'node:crypto'
-import { v7 } from 'uuid'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
+import { idsAt } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
 import { rowset } from '../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
@@ -98,7 +97,7 @@ export async function putRelations(
 ): Promise<PutRelation[]> {
   if (relations.length === 0) return []
   const wanted = distinct(relations)
-  const ids = idsAt(now, wanted.size)
+  const ids = idsAt(Date.parse(now), wanted.size)
   // In the order of their keys, so that two who state the same relations do not wait for each other crosswise.
   const rows = [...wanted]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -160,13 +159,6 @@ function keyOf({ subject, predicate, object, source }: StatedRelation): string {
 
 function keyOfRow(row: RelationRow): string {
   return `${row.subjectId}${row.objectId}${row.subjectType}${row.objectType}${row.sourceType}/${row.predicate}`
-}
-
-/** Ids made of the time of creation, one after the other: the order of ids is the order of creation. */
-function idsAt(now: string, count: number): string[] {
-  const msecs = Date.parse(now)
-  const first = randomInt(2 ** 30)
-  return Array.from({ length: count }, (_, index) => v7({ msecs, seq: first + index }))
 }
 
 const endedColumns = `${columnsOf('r')}, r.created_by_id as "createdById", r.created_by_name as "createdByName"`

@@ -1,4 +1,4 @@
-import type { RelationStatement, StatementResult } from '@millwright/api/inventory.ts'
+import type { RelationStatement, StatementResult } from '@millwright/api/inventory-relations.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { mayIn } from '../../platform/access/rights.ts'
