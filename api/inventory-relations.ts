@@ -49,12 +49,15 @@ const RelationStatement = closed({
 })
 export type RelationStatement = Static<typeof RelationStatement>
 
-/** What became of one of many; `created` when at least one direction is new. */
+/** What became of one of many: `created` when at least one direction is new; with `failed` comes the problem. */
 const StatementResult = closed({
   outcome: oneOf(['created', 'refreshed', 'failed'] as const),
   ids: Type.Optional(Type.Array(Uuid, { description: 'Of the relation, and of its reverse' })),
-  code: Type.Optional(Type.String()),
+  type: Type.Optional(Type.String()),
+  title: Type.Optional(Type.String()),
+  status: Type.Optional(Type.Integer()),
   detail: Type.Optional(Type.String()),
+  code: Type.Optional(Type.String()),
   errors: Type.Optional(Type.Array(closed({ pointer: Type.String(), code: Type.String(), detail: Type.String() }))),
 })
 export type StatementResult = Static<typeof StatementResult>

@@ -1,4 +1,6 @@
+import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
 import { usageError } from './report.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -6,6 +8,32 @@ import type { Terminal } from './terminal.ts'
 export async function jsonFrom(terminal: Terminal, file: string): Promise<unknown> {
   if (file === '-') return parsed(await terminal.input(), 'Standard input')
   return parsed(await textOf(file), file)
+}
+
+type JsonObject = { [field: string]: unknown }
+
+/** Objects one by one, however many: a line each (NDJSON), or all in one document; `-` is standard input. */
+export async function* objectsIn(terminal: Terminal, file: string): AsyncGenerator<JsonObject> {
+  if (file !== '-' && !file.endsWith('.ndjson')) {
+    const text = await textOf(file)
+    const document = text.trimStart().startsWith('[') || !/\}\s*\n\s*\{/.test(text) ? parsed(text, file) : undefined
+    if (document !== undefined) return yield* objectsOf(document, file)
+    for (const line of text.split('\n')) if (line.trim() !== '') yield asObject(parsed(line, file), file)
+    return
+  }
+  const from = file === '-' ? 'Standard input' : file
+  const lines = file === '-' ? terminal.inputLines() : createInterface({ input: createReadStream(file) })
+  for await (const line of lines) if (line.trim() !== '') yield asObject(parsed(line, from), from)
+}
+
+function* objectsOf(document: unknown, from: string): Generator<JsonObject> {
+  const data = (document as { data?: unknown }).data ?? document
+  for (const one of [data].flat()) yield asObject(one, from)
+}
+
+function asObject(value: unknown, from: string): JsonObject {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  throw usageError(`${from} holds something that is no JSON object.`)
 }
 
 export async function textOf(file: string): Promise<string> {

@@ -1,14 +1,13 @@
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
 import { batches } from '../batches.ts'
-import { pairOf, parsed, textOf, typedValue } from '../json-input.ts'
+import { objectsIn, pairOf, typedValue } from '../json-input.ts'
 import { online, repeated } from '../online.ts'
-import { CommandError, explained, usageError } from '../report.ts'
+import { usageError } from '../report.ts'
 import type { Session } from '../session/session.ts'
 import type { Terminal } from '../terminal.ts'
-import { isRefusal, outcomeOf, refusalOf, waiting } from './outcome.ts'
+import { outcomeOf, waiting } from './outcome.ts'
+import { Tally } from './tally.ts'
 
 type Options = {
   name?: string
@@ -100,54 +99,13 @@ export function settings(given: readonly string[] = []): AssetDocument {
 }
 
 async function createMany(session: Session, options: Options): Promise<void> {
-  const counts: Record<string, number> = {}
-  const faults: string[] = []
-  let done = 0
-  const given = assetsIn(session.terminal, options.file ?? '-')
+  const tally = new Tally(session, 'assets')
   const bytesOf = (asset: AssetDocument) => JSON.stringify(asset).length
-  for await (const batch of batches(given, { bytesOf, requestBytes })) {
-    const body = { data: { assets: batch } }
+  const given = objectsIn(session.terminal, options.file ?? '-')
+  for await (const assets of batches(given, { bytesOf, requestBytes })) {
     const query = options.strict ? { strict: true } : {}
-    const results = await outcomeOf(
-      session,
-      await session.api(inventory).createAssets({ body, query, headers: waiting }),
-    )
-    for (const [index, result] of results.entries()) {
-      const outcome = isRefusal(result) ? 'failed' : (result.outcome ?? 'done')
-      counts[outcome] = (counts[outcome] ?? 0) + 1
-      if (isRefusal(result)) faults.push(`${done + index + 1}: ${explained(refusalOf(result))}`)
-      if (session.output.format === 'ndjson') await session.terminal.print(JSON.stringify(result))
-    }
-    done += batch.length
-    session.terminal.progress(`${done} assets`)
+    const accepted = await session.api(inventory).createAssets({ body: { data: { assets } }, query, headers: waiting })
+    await tally.add(await outcomeOf(session, accepted))
   }
-  for (const fault of faults) session.terminal.tell(fault)
-  const said = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`)
-  if (session.output.format !== 'ndjson')
-    await session.output.done(said.join(', ') || 'There was none.', { data: counts })
-  if (faults.length > 0) throw new CommandError(`${faults.length} of ${done} failed.`)
-}
-
-/** Assets one by one, however many: a line each, or all in one document. */
-async function* assetsIn(terminal: Terminal, file: string): AsyncGenerator<AssetDocument> {
-  if (file !== '-' && !file.endsWith('.ndjson')) {
-    const text = await textOf(file)
-    const document = text.trimStart().startsWith('[') || !/\}\s*\n\s*\{/.test(text) ? parsed(text, file) : undefined
-    if (document !== undefined) return yield* assetsOf(document)
-    for (const line of text.split('\n')) if (line.trim() !== '') yield asAsset(parsed(line, file))
-    return
-  }
-  const lines = file === '-' ? terminal.inputLines() : createInterface({ input: createReadStream(file) })
-  for await (const line of lines)
-    if (line.trim() !== '') yield asAsset(parsed(line, file === '-' ? 'Standard input' : file))
-}
-
-function* assetsOf(document: unknown): Generator<AssetDocument> {
-  const data = (document as { data?: unknown }).data ?? document
-  for (const asset of [data].flat()) yield asAsset(asset)
-}
-
-function asAsset(asset: unknown): AssetDocument {
-  if (typeof asset === 'object' && asset !== null && !Array.isArray(asset)) return { ...asset }
-  throw usageError('An asset is a JSON object.')
+  await tally.finish()
 }

@@ -226,6 +226,31 @@ describe('how assets hang together', () => {
     const alone = await refuse(['path', 'Module A', 'Rack 1', '--predicates', 'is_beside'])
     assert.equal(alone.code, 4)
   })
+
+  test('comes from a file, by names or as it was listed, with a result for each', async () => {
+    const lines = [
+      { subject: 'Module A', predicate: 'is_wired_to', object: 'Module B', isBidirectional: true },
+      { subject: 'Module A', predicate: 'is_in', object: 'node:0198f0c2-7b1e-7c3a-9d55-0242ac120002' },
+      { subject: 'Nobody', predicate: 'is_wired_to', object: 'Module B' },
+      { subject: 'Module A', predicate: '', object: 'Module B' },
+      { subject: 'Module A', predicate: 'is_running_on', object: 'Module B' },
+    ]
+    const input = lines.map((line) => JSON.stringify(line)).join('\n')
+    const partly = await refuse(['relations', 'add', '--file', '-'], { input })
+    assert.equal(partly.code, 1)
+    assert.equal(partly.out, '2 created, 3 failed\n')
+    assert.match(partly.err, /^3: .*There is no asset named "Nobody"/m)
+    assert.match(partly.err, /^4: .*\/predicate .*\(invalid_body\)$/m)
+    assert.match(partly.err, /^5: .*\(system_managed_predicate\)$/m)
+
+    const filter = `predicate in ('is_wired_to', 'is_in')`
+    const file = join(platform.folder, 'wiring.ndjson')
+    writeFileSync(file, await succeed('relations', 'list', '--filter', filter, '--all', '--ndjson'))
+    assert.equal(await succeed('relations', 'add', '--file', file), '3 refreshed\n')
+    assert.equal((await refuse(['relations', 'add', 'Module A'])).code, 2)
+    assert.equal((await refuse(['relations', 'add', 'Module A', 'x', 'Module B', '--file', file])).code, 2)
+    assert.equal(await succeed('relations', 'delete', '--filter', filter, '--yes'), '3 deleted\n')
+  })
 })
 
 test('nobody gets more than they may, and is told why', async () => {

@@ -1,54 +1,14 @@
 import { inventory, type Relation } from '@millwright/api/inventory.ts'
-import { Problem } from '@millwright/api/problem.ts'
 import type { Command } from 'commander'
-import { assetId, isId, quoted } from '../lookup.ts'
+import { assetId } from '../lookup.ts'
 import { online } from '../online.ts'
-import type { Columns } from '../output/table.ts'
 import { type Paging, paged, pagesOf } from '../paging.ts'
 import { usageError } from '../report.ts'
 import type { Session } from '../session/session.ts'
 import type { Terminal } from '../terminal.ts'
 import { confirm } from './asset-changes.ts'
-
-type Entity = Relation['subject']
-
-type Names = Map<string, string>
-
-/** People know assets by their names; where one has none, or may not be read, its id stands there. */
-function columnsWith(names: Names): Columns {
-  const text = (entity: unknown) => names.get((entity as Entity).id) ?? entityText(entity as Entity)
-  return {
-    id: 'id',
-    subject: ({ subject }) => text(subject),
-    predicate: 'predicate',
-    object: ({ object }) => text(object),
-    source: 'source.type',
-  }
-}
-
-/** How many ids one filter may name: as many as one answer holds. */
-const atOnce = 100
-
-async function learnNames({ api }: Session, relations: readonly Relation[], names: Names): Promise<void> {
-  names.clear()
-  const ends = relations.flatMap(({ subject, object }) => [subject, object]).filter(({ type }) => type === 'asset')
-  const ids = [...new Set(ends.map(({ id }) => id))]
-  for (let from = 0; from < ids.length; from += atOnce) {
-    const some = ids.slice(from, from + atOnce)
-    const filter = `id in (${some.map(quoted).join(', ')})`
-    const query = { filter, fields: 'id,name', limit: atOnce, count: false }
-    const { data } = await api(inventory).listAssets({ query })
-    for (const { id, name } of data) if (name !== undefined) names.set(String(id), String(name))
-  }
-}
-
-/** Whoever may see relations, but no assets, sees ids. */
-async function learnSome(session: Session, relations: readonly Relation[], names: Names): Promise<void> {
-  if (!session.output.isText) return
-  await learnNames(session, relations, names).catch((error: unknown) => {
-    if (!(error instanceof Problem) || error.code !== 'forbidden') throw error
-  })
-}
+import { addStating } from './relation-stating.ts'
+import { columnsWith, type Entity, entityText, learnSome, type Names } from './relation-table.ts'
 
 type ListOptions = Paging & { filter?: string; sort?: string; ignoreCase?: boolean; asset?: string }
 
@@ -69,17 +29,7 @@ Examples:
   millwright relations list --filter "predicate eq 'is_module_of'" --all --ndjson`,
   )
 
-  online(
-    relations
-      .command('add')
-      .description('relate two things')
-      .argument('<subject>', 'id or name of an asset, or node:<id>')
-      .argument('<predicate>', 'is_module_of, is_connected_to …')
-      .argument('<object>', 'id or name of an asset, or node:<id>')
-      .option('--both-ways', 'in both directions'),
-    terminal,
-    add,
-  ).addHelpText('after', `\nExample:\n  millwright relations add 'Module 3' is_module_of 'Rack 1'`)
+  addStating(relations, terminal)
 
   online(
     relations
@@ -112,10 +62,6 @@ Examples:
         nothing: 'There are no relations yet.',
       }),
   )
-}
-
-export function entityText({ type, id }: Entity): string {
-  return type === 'asset' ? id : `node:${id}`
 }
 
 async function list(session: Session, { filter, sort, ignoreCase, asset, ...options }: ListOptions): Promise<void> {
@@ -165,34 +111,6 @@ async function history(session: Session, given: string, options: Paging): Promis
     },
     nothing: 'It was never related to anything.',
   })
-}
-
-async function entity(session: Session, given: string): Promise<Entity> {
-  const node = /^node:(.+)$/.exec(given)?.[1]
-  if (node === undefined) return { type: 'asset', id: await assetId(session, given) }
-  if (!isId(node)) throw usageError(`A node is known by its id, but was "${node}".`)
-  return { type: 'node', id: node }
-}
-
-type Added = { bothWays?: boolean }
-
-async function add(
-  session: Session,
-  subject: string,
-  predicate: string,
-  object: string,
-  options: Added,
-): Promise<void> {
-  const data = {
-    subject: await entity(session, subject),
-    predicate,
-    object: await entity(session, object),
-    ...(options.bothWays ? { isBidirectional: true } : {}),
-  }
-  const answer = await session.api(inventory).createRelation({ body: { data } })
-  const names: Names = new Map()
-  await learnSome(session, answer.data, names)
-  await session.output.list(answer, { columns: columnsWith(names), nothing: '' })
 }
 
 async function remove(session: Session, ids: string[], options: { filter?: string; yes?: boolean }): Promise<void> {

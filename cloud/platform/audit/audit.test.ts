@@ -208,7 +208,8 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
     'a changed detail',
     5,
     /changed/,
-    (owner, id) => owner.query(`update audit_entries set detail = (detail::jsonb || '{"b":2}')::json where ${entry} 5`, [id]),
+    (owner, id) =>
+      owner.query(`update audit_entries set detail = (detail::jsonb || '{"b":2}')::json where ${entry} 5`, [id]),
   ],
   [
     'a missing principal',

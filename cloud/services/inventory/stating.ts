@@ -145,10 +145,7 @@ function missingAssets({ caller, relation, pointer }: Statement, groups: Groups)
 }
 
 function resultOf(outcome: Outcome): StatementResult {
-  if (outcome instanceof Problem) {
-    const { code, message, errors } = outcome
-    return { outcome: 'failed', code, detail: message, ...(errors === undefined ? {} : { errors }) }
-  }
+  if (outcome instanceof Problem) return { outcome: 'failed', ...outcome.toDocument() }
   const isNew = outcome.some((put) => put.outcome === 'created')
   return { outcome: isNew ? 'created' : 'refreshed', ids: outcome.map(({ relation }) => relation.id) }
 }
