@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { authorization } from '@millwright/api/authorization.ts'
 import type { Client } from '@millwright/api/client.ts'
-import { type AssetDocument, type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import { type AssetDocument, type Entity, type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import {
   costCentreProperty,
@@ -92,13 +92,23 @@ async function sendRest({ inventory }: Sending, { assets, ids, propertyKey }: Re
   const calls = [
     ...chunks(states).map((data) => () => inventory.setManagementStates({ body: { data }, headers: {} })),
     ...chunks(values).map((data) => () => inventory.setPropertyValues({ body: { data }, headers: {} })),
-    ...relations.map(
-      ({ id, predicate, node }) =>
-        () =>
-          inventory.createRelation({ body: { data: { subject: { type: 'asset', id }, predicate, object: node } } }),
-    ),
+    ...chunks(relations).map((some) => () => relate(inventory, some)),
   ]
   await someAtOnce(calls)
+}
+
+type ToNode = { id: string; predicate: string; node: Entity }
+
+async function relate(inventory: Sending['inventory'], relations: readonly ToNode[]): Promise<void> {
+  const stated = relations.map(({ id, predicate, node }) => ({
+    subject: { type: 'asset' as const, id },
+    predicate,
+    object: node,
+  }))
+  const { data } = await inventory.createRelations({ body: { data: { relations: stated } } })
+  const refused = data.results.find(({ outcome }) => outcome === 'failed')
+  if (refused !== undefined)
+    throw new Problem('internal', `A relation was refused (${refused.code}): ${refused.detail}`)
 }
 
 function chunks<Value>(values: readonly Value[]): Value[][] {

@@ -10,12 +10,14 @@ const batch = 500
 /** Then others of the same process have their turn. */
 const batchesAtOnce = 20
 const sweepMs = 15_000
+/** Claiming and ending a run cost more than to seal a few entries: those of a moment are sealed together. */
+const restMs = 250
 
 /** The job that gives committed entries their place in the chain, soon after they were written. */
 export function auditJobs({ database, secrets }: Parts): JobKinds {
   return {
     'audit.seal': {
-      standing: { everyMs: sweepMs, wakeOn: 'audit', pending: store.anyUnsealed },
+      standing: { everyMs: sweepMs, wakeOn: 'audit', restMs, pending: store.anyUnsealed },
       leaseMs: 30_000,
       async run(job) {
         for (let round = 1; !job.signal.aborted; round++) {

@@ -50,20 +50,30 @@ export function eventJobs({ database }: { database: Database }): JobKinds {
  * transaction commits late gets a later position, so a reader that goes by positions misses nothing.
  */
 export async function relayBatch(tx: Transaction): Promise<number> {
-  const last = await store.lockPosition(tx)
-  const placed = await placeWaiting(tx, last)
-  if (placed > 0) await store.movePosition(tx, last + placed)
+  const held = await holdPositions(tx)
+  const placed = await placeWaiting(tx, held)
+  if (placed > 0) await store.movePosition(tx, held.last + placed)
   if (placed > 0) tx.signal(placedTopic)
   return placed
 }
 
-/** Gives the positions after the last one, which the caller holds; answers how many. */
-async function placeWaiting(tx: Transaction, last: number): Promise<number> {
-  const ids = await store.waiting(tx, batch)
-  if (ids.length === 0) return 0
-  const placed = ids.map((id, index) => ({ id, position: last + 1 + index }))
-  if ((await store.place(tx, placed)) !== ids.length) throw new Error('Events were placed by somebody else')
-  return ids.length
+/** The last position that was given, and what waits for the next ones. */
+type Held = { last: number; waiting: readonly string[] }
+
+/** Both are asked for at once: what waits is looked up after the position was got hold of, because it was asked second. */
+async function holdPositions(tx: Transaction): Promise<Held> {
+  const [last, waiting] = await Promise.all([store.lockPosition(tx), store.waiting(tx, batch)])
+  if (last !== undefined) return { last, waiting }
+  await store.makePosition(tx)
+  return holdPositions(tx)
+}
+
+/** Gives the positions after the last one; answers how many. */
+async function placeWaiting(tx: Transaction, { last, waiting }: Held): Promise<number> {
+  if (waiting.length === 0) return 0
+  const placed = waiting.map((id, index) => ({ id, position: last + 1 + index }))
+  if ((await store.place(tx, placed)) !== waiting.length) throw new Error('Events were placed by somebody else')
+  return waiting.length
 }
 
 /**
@@ -75,12 +85,12 @@ export async function insertPlaced(
   tx: Transaction,
   events: readonly Omit<store.NewEvent, 'position'>[],
 ): Promise<void> {
-  const last = await store.lockPosition(tx)
-  const before = await placeWaiting(tx, last)
+  const held = await holdPositions(tx)
+  const before = await placeWaiting(tx, held)
   const mustWait = before === batch
-  const rows = events.map((event, index) => ({ ...event, position: mustWait ? null : last + before + 1 + index }))
-  await store.insertAll(tx, rows)
-  await store.movePosition(tx, last + before + (mustWait ? 0 : events.length))
+  const next = held.last + before + 1
+  const rows = events.map((event, index) => ({ ...event, position: mustWait ? null : next + index }))
+  await Promise.all([store.insertAll(tx, rows), store.movePosition(tx, next - 1 + (mustWait ? 0 : events.length))])
   tx.signal(placedTopic)
   if (mustWait) tx.signal(eventsTopic)
 }

@@ -49,12 +49,13 @@ const lockPositionStatement = statement<{ last: number }>(
   `select last from event_positions where tenant_id = $1 for update`,
 )
 
-/** The last position given, held until the end of the transaction: one relay at a time. */
-export async function lockPosition(tx: Transaction): Promise<number> {
-  const existing = await tx.row(lockPositionStatement)
-  if (existing !== undefined) return existing.last
+/** The last position given, held until the end of the transaction: one relay at a time. None before the first event. */
+export async function lockPosition(tx: Transaction): Promise<number | undefined> {
+  return (await tx.row(lockPositionStatement))?.last
+}
+
+export async function makePosition(tx: Transaction): Promise<void> {
   await tx.run(makePositionStatement)
-  return (await tx.row(lockPositionStatement))?.last ?? 0
 }
 
 const waitingStatement = statement<{ id: string }>(

@@ -30,6 +30,8 @@ export type Standing = {
   everyMs: number
   /** The topic of `tx.signal` that makes it due at once. */
   wakeOn?: string
+  /** At least this long from one run to the next that is signalled: what nobody waits for is cheaper in larger portions. */
+  restMs?: number
   /** Yields a row when there is something to do: spares idle tenants the run. */
   pending?: Statement
 }

@@ -344,6 +344,52 @@ test('every tenant has its standing jobs; many signals are one run', async () =>
   assert.equal(await jobs.runDue(other.tenantId, { at: later(1.1 * minuteMs) }), 1, 'and every so often')
 })
 
+test('a standing job that rests between its runs is not taken before, whatever else the tenant has to do', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  const done: string[] = []
+  const jobs = jobsOf(hub, {
+    tidy: {
+      standing: { everyMs: 10 * minuteMs, wakeOn: 'dirt', restMs: minuteMs },
+      run: async () => void done.push('tidy'),
+    },
+    greet: { run: async () => void done.push('greet') },
+  })
+  jobs.start()
+  await until(() => done.length === 1)
+  for (let round = 0; round < 3; round++) {
+    await database.transaction(hub.tenant, async (tx) => {
+      tx.signal('dirt')
+      await jobs.enqueue(tx, { kind: 'greet' })
+    })
+    await until(() => done.length === 2 + round)
+  }
+  await jobs.stop()
+  assert.deepEqual(done, ['tidy', 'greet', 'greet', 'greet'])
+  assert.equal(await jobs.runDue(hub.tenant.tenantId), 1, 'who asks for everything that is due does not wait')
+  assert.equal(done.at(-1), 'tidy')
+})
+
+test('what was signalled during a rest is done after it, by one run', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  let dirt = 0
+  const seen: number[] = []
+  const jobs = jobsOf(hub, {
+    tidy: {
+      standing: { everyMs: 10 * minuteMs, wakeOn: 'dirt', restMs: 200 },
+      run: async () => void seen.push(dirt),
+    },
+  })
+  jobs.start()
+  await until(() => seen.length === 1)
+  for (dirt = 1; dirt < 10; dirt++) await database.transaction(hub.tenant, async (tx) => tx.signal('dirt'))
+  await database.transaction(hub.tenant, async (tx) => tx.signal('dirt'))
+  await until(() => seen.at(-1) === 10)
+  await jobs.stop()
+  assert.ok(seen.length < 10, `${seen.length} runs`)
+})
+
 test('a standing job never gives up, and a wake reaches it while it waits for its next attempt', async () => {
   await using hub = await testHub()
   let fail = true

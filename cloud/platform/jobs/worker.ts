@@ -28,6 +28,8 @@ const elsewhereMs = 5
 
 type Tenant = {
   woken: Set<string>
+  /** Until when kinds rest that ran a moment ago. */
+  restUntil: Map<string, number>
   askedAt: Map<string, number>
   /** Has its standing jobs, as far as this process knows. */
   prepared: boolean
@@ -100,7 +102,8 @@ export class Worker {
   wake(tenantId: string, kind: string): void {
     const { woken, runs } = this.#tenant(tenantId)
     woken.add(kind)
-    if (![...runs.keys()].some((run) => run.claimed.kind === kind)) this.attend(tenantId)
+    if ([...runs.keys()].some((run) => run.claimed.kind === kind)) return
+    this.#attendIn(tenantId, Math.max(this.#options.debounceMs, this.#restMs(tenantId, kind)))
   }
 
   /** Soon, not at once: a burst of commits becomes one look. */
@@ -122,6 +125,7 @@ export class Worker {
       await Promise.all(tenant.runs.values())
       const { found, runs } = await this.#inTurn(tenant, async () => {
         tenant.askedAt.clear()
+        tenant.restUntil.clear()
         const kinds = new Map([...this.kinds].filter(([name]) => !rested.has(name)))
         const work = await this.#look(tenantId, { kinds, room: { standing: 1, ordinary: 1 }, at })
         return { found: work, runs: work.claimed.map((job) => this.#run(tenantId, job)) }
@@ -196,10 +200,15 @@ export class Worker {
       for (const job of work.claimed) void this.#run(tenantId, job)
       return work
     })
-    if (found.more || tenant.woken.size > 0) this.#starved.add(tenantId)
-    if (found.nextInMs !== undefined && found.nextInMs < this.#options.sweepMs) {
-      this.#attendIn(tenantId, Math.max(1, found.nextInMs))
-    }
+    const rests = [...tenant.woken].map((kind) => this.#restMs(tenantId, kind))
+    if (found.more || rests.includes(0)) this.#starved.add(tenantId)
+    const nextInMs = Math.min(found.nextInMs ?? Infinity, ...rests.filter((ms) => ms > 0))
+    if (nextInMs < this.#options.sweepMs) this.#attendIn(tenantId, Math.max(1, nextInMs))
+  }
+
+  /** How long a kind still rests in a tenant. */
+  #restMs(tenantId: string, kind: string): number {
+    return Math.max(0, (this.#tenant(tenantId).restUntil.get(kind) ?? 0) - performance.now())
   }
 
   /** One look at a tenant at a time: who comes second knows what the first one started. */
@@ -230,9 +239,11 @@ export class Worker {
       await this.#prepare(tenantId)
       tenant.prepared = true
     }
-    // What runs here stays woken: it is taken again after its end.
+    // What runs here, or rests, stays woken: it is taken again afterwards.
     const busy = new Set([...tenant.runs.keys()].map((run) => run.claimed.kind))
-    const woken = [...tenant.woken].filter((kind) => !busy.has(kind)).slice(0, Math.max(0, room.standing))
+    const woken = [...tenant.woken]
+      .filter((kind) => !busy.has(kind) && this.#restMs(tenantId, kind) === 0)
+      .slice(0, Math.max(0, room.standing))
     for (const kind of woken) tenant.woken.delete(kind)
     try {
       return await claimWork(database, { tenantId, kinds, woken, room, askedAt: tenant.askedAt, at })
@@ -256,6 +267,8 @@ export class Worker {
     const kind = this.kinds.get(claimed.kind)
     if (kind === undefined) throw new TypeError(`Nobody defined the job kind ${claimed.kind}`)
     const tenant = this.#tenant(tenantId)
+    if (kind.standing?.restMs !== undefined)
+      tenant.restUntil.set(claimed.kind, performance.now() + kind.standing.restMs)
     const run = new Run({ database, log, tenantId, claimed, kind })
     const outcome = run.execute()
     this.#runs.set(run.ticket, run)
@@ -294,6 +307,7 @@ export class Worker {
     if (tenant === undefined) {
       tenant = {
         woken: new Set(),
+        restUntil: new Map(),
         askedAt: new Map(),
         prepared: false,
         runs: new Map(),

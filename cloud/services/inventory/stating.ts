@@ -48,9 +48,11 @@ export class Stating {
       const counts = Map.groupBy(results, ({ outcome }) => outcome)
         .entries()
         .map(([outcome, those]) => [outcome, those.length])
-      await record(tx, caller, { action: 'inventory.createRelations', detail: Object.fromEntries(counts) })
       const emit = caller.transaction === undefined ? emitLast : emitAll
-      await emit(tx, eventsOf(outcomes))
+      await Promise.all([
+        record(tx, caller, { action: 'inventory.createRelations', detail: Object.fromEntries(counts) }),
+        emit(tx, eventsOf(outcomes)),
+      ])
       return results
     })
   }
@@ -63,8 +65,7 @@ export class Stating {
     const statements = sharers.map(({ item }) => item)
     const work = async (tx: Transaction) => {
       const outcomes = await stateAll(tx, statements, (ids) => lockFreeAssets(tx, ids))
-      await recordEach(tx, statements, outcomes)
-      await emitLast(tx, eventsOf(outcomes))
+      await Promise.all([recordEach(tx, statements, outcomes), emitLast(tx, eventsOf(outcomes))])
       return outcomes
     }
     const outcomes = await this.#database.transaction({ tenantId }, work).catch((error: unknown) => {
@@ -86,8 +87,7 @@ export class Stating {
       const outcomes = await stateAll(tx, [statement], (ids) => lockAssets(tx, ids, seen))
       const [outcome = []] = outcomes
       if (outcome instanceof Problem) throw outcome
-      await recordEach(tx, [statement], outcomes)
-      await emitAll(tx, eventsOf(outcomes))
+      await Promise.all([recordEach(tx, [statement], outcomes), emitAll(tx, eventsOf(outcomes))])
       return outcome
     })
   }
