@@ -375,12 +375,16 @@ test('what was signalled during a rest is done after it, by one run', async () =
   const { database } = hub.context
   let dirt = 0
   const seen: number[] = []
-  const jobs = jobsOf(hub, {
-    tidy: {
-      standing: { everyMs: 10 * minuteMs, wakeOn: 'dirt', restMs: 200 },
-      run: async () => void seen.push(dirt),
+  const jobs = jobsOf(
+    hub,
+    {
+      tidy: {
+        standing: { everyMs: 10 * minuteMs, wakeOn: 'dirt', restMs: 200 },
+        run: async () => void seen.push(dirt),
+      },
     },
-  })
+    { sweepMs: 10 * minuteMs },
+  )
   jobs.start()
   await until(() => seen.length === 1)
   for (dirt = 1; dirt < 10; dirt++) await database.transaction(hub.tenant, async (tx) => tx.signal('dirt'))

@@ -195,14 +195,17 @@ export class Worker {
 
   async #visit(tenantId: string, room: Room): Promise<void> {
     const tenant = this.#tenant(tenantId)
+    // Who rests now is looked at again when that is over, also when it is over before this look is.
+    const resting = [...tenant.woken].filter((kind) => this.#restMs(tenantId, kind) > 0)
     const found = await this.#inTurn(tenant, async () => {
       const work = await this.#look(tenantId, { kinds: this.kinds, room, at: null })
       for (const job of work.claimed) void this.#run(tenantId, job)
       return work
     })
-    const rests = [...tenant.woken].map((kind) => this.#restMs(tenantId, kind))
-    if (found.more || rests.includes(0)) this.#starved.add(tenantId)
-    const nextInMs = Math.min(found.nextInMs ?? Infinity, ...rests.filter((ms) => ms > 0))
+    const isStarved = found.more || [...tenant.woken].some((kind) => !resting.includes(kind))
+    if (isStarved) this.#starved.add(tenantId)
+    const rests = resting.map((kind) => this.#restMs(tenantId, kind))
+    const nextInMs = Math.min(found.nextInMs ?? Infinity, ...rests)
     if (nextInMs < this.#options.sweepMs) this.#attendIn(tenantId, Math.max(1, nextInMs))
   }
 
