@@ -148,6 +148,10 @@ describe('every hot statement uses an index', () => {
       await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
       await hub.settle()
     },
+    'deleting an asset with its relations': async () => {
+      await admin.inventory.deleteAssets({ body: { data: { ids: [ids.goneAsset] } } })
+      await hub.settle()
+    },
     'an agent that polls for new jobs': () =>
       admin.workflows.listJobs({ query: { clientId: 'client-7', state: 'CREATED', workflow: 'discovery', limit: 1 } }),
     'the open jobs of a client': () =>
@@ -299,6 +303,7 @@ describe('every hot statement uses an index', () => {
         entry: await one('select id from audit_entries where tenant_id = $1 limit 1'),
         asset: await one(`select id from assets where tenant_id = $1 and name = 'asset-7'`),
         otherAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-508'`),
+        goneAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-9'`),
         job: await one('select id from workflow_jobs where tenant_id = $1 limit 1'),
         instance: await one(`select id from credential_instances where tenant_id = $1 and name = 'instance-7'`),
         clientId: made.data.clientId,

@@ -18,50 +18,65 @@ import {
 import { applyPatch, isPatch } from './patches.ts'
 import { isReshaping, type MergePayload, type SplitPayload, type UndoPayload } from './payload.ts'
 import { applyDelete, applyPut, type DeletePayload, type PutPayload } from './puts.ts'
-import { loadWorkspace, saveWorkspace } from './workspace.ts'
+import { relationEvents } from './relation.ts'
+import { endOfGone, loadWorkspace, saveWorkspace } from './workspace.ts'
 
 /** How many accepted writes share a transaction, and how many assets they may be about. */
 const batch = { operations: 500, items: 1_000 } as const
 const alone = { operations: 1, items: 0 } as const
 
 /**
+ * What one transaction came to. Where the assets to be deleted have more relations than may end in one, some of them have
+ * ended, or none, and nothing else has happened.
+ */
+type Step = { outcomes: Outcome[]; isCrowded: boolean }
+
+const crowded: Step = { outcomes: [], isCrowded: true }
+
+/** Takes back what has ended: writes that wait before a deletion come first, and may still change what it comes to. */
+class Crowded extends Error {}
+
+/**
  * Applies accepted writes in the order of their acceptance, many in one transaction: what they need is loaded at once,
  * decided in memory, and written at once. One that fails in an unforeseen way must not take its neighbours with it, so
- * the batch is then applied one by one, and only the culprit fails.
+ * the batch is then applied one by one, and only the culprit fails. Deletions of assets with many relations stay at the
+ * head of the queue, apart from other writes, until few are left.
  */
 export async function applyQueued(parts: ApplierParts, tenantId: string, signal: AbortSignal): Promise<number> {
   let applied = 0
+  let deletesApart = false
   while (!signal.aborted) {
-    const outcomes = await applyBatch(parts, tenantId, batch).catch(async (error: unknown) => {
+    const step: Step = await applyBatch(parts, tenantId, { ...batch, deletesApart }).catch(async (error: unknown) => {
       if (passes(error)) throw error
       parts.log.warn({ tenantId, error }, 'a batch of writes failed and is applied one by one')
       return applyOneByOne(parts, tenantId)
     })
-    parts.waiters.tell(outcomes.map(({ id }) => id))
-    applied += outcomes.length
-    if (outcomes.length === 0) return applied
+    parts.waiters.tell(step.outcomes.map(({ id }) => id))
+    applied += step.outcomes.length
+    deletesApart = step.isCrowded
+    if (step.outcomes.length === 0 && !step.isCrowded) return applied
   }
   return applied
 }
 
-async function applyOneByOne(parts: ApplierParts, tenantId: string): Promise<Outcome[]> {
+async function applyOneByOne(parts: ApplierParts, tenantId: string): Promise<Step> {
   const done: Outcome[] = []
   for (let i = 0; i < batch.operations; i++) {
-    const outcomes = await applyBatch(parts, tenantId, alone).catch((error: unknown) =>
+    const { outcomes, isCrowded } = await applyBatch(parts, tenantId, alone).catch((error: unknown) =>
       failFirst(parts, tenantId, error),
     )
-    if (outcomes.length === 0) break
+    if (outcomes.length === 0) return { outcomes: done, isCrowded }
     done.push(...outcomes)
   }
-  return done
+  return { outcomes: done, isCrowded: false }
 }
 
 /** The one at the head of the queue cannot be applied: it fails, and the queue moves on. */
-async function failFirst({ database, log }: ApplierParts, tenantId: string, error: unknown): Promise<Outcome[]> {
+async function failFirst({ database, log }: ApplierParts, tenantId: string, error: unknown): Promise<Step> {
   if (passes(error)) throw error
   return database.transaction({ tenantId }, async (tx) => {
     const [first] = await lockQueue(tx, alone)
-    if (first === undefined) return []
+    if (first === undefined) return { outcomes: [], isCrowded: false }
     log.error({ tenantId, operation: first.id, kind: first.kind, error }, 'a write could not be applied')
     const outcome: Outcome = {
       id: first.id,
@@ -69,7 +84,7 @@ async function failFirst({ database, log }: ApplierParts, tenantId: string, erro
       result: problemOf(error).toDocument({ traceId: first.id }),
     }
     await finishOperations(tx, [outcome])
-    return [outcome]
+    return { outcomes: [outcome], isCrowded: false }
   })
 }
 
@@ -83,10 +98,12 @@ function passes(error: unknown): boolean {
   return error.code === 'unavailable' || (error.code === 'overloaded' && code !== tookTooLong)
 }
 
-async function applyBatch(parts: ApplierParts, tenantId: string, size: Batch): Promise<Outcome[]> {
-  return parts.database.transaction({ tenantId }, async (tx) => {
-    const heads = togetherOf(await lockQueue(tx, size))
-    if (heads.length === 0) return []
+type Taken = Batch & { deletesApart?: boolean }
+
+async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): Promise<Step> {
+  const work = async (tx: Transaction): Promise<Step> => {
+    const heads = togetherOf(await lockQueue(tx, taken), taken)
+    if (heads.length === 0) return { outcomes: [], isCrowded: false }
     const operations = await withPayloads(tx, heads, (id) => parts.handover.take(id))
     const workspace = await loadWorkspace(tx, operations)
     const outcomes: Outcome[] = []
@@ -94,17 +111,39 @@ async function applyBatch(parts: ApplierParts, tenantId: string, size: Batch): P
       const rights = await rightsOf(parts.access, tx, operation)
       outcomes.push(await applyOne(parts, { tx, workspace, operation, rights }))
     }
+    const { ended, isAll } = await endOfGone(tx, workspace, parts.endedAtOnce)
+    const told = relationEvents('deleted', ended)
+    if (!isAll) {
+      if (!heads.every(isDelete)) throw new Crowded()
+      await emitLast(tx, told)
+      return crowded
+    }
+    workspace.events.push(...told)
     await saveWorkspace(tx, workspace)
     await finishOperations(tx, outcomes)
     await emitLast(tx, workspace.events)
-    return outcomes
+    return { outcomes, isCrowded: false }
+  }
+  return parts.database.transaction({ tenantId }, work).catch((error: unknown) => {
+    if (error instanceof Crowded) return crowded
+    throw error
   })
 }
 
+type Head = { kind: string }
+
 /** Those at the head of the queue that can share a transaction. */
-function togetherOf<Head extends { kind: string }>(queued: readonly Head[]): readonly Head[] {
-  const first = queued.findIndex(isReshaping)
-  return first < 0 ? queued : queued.slice(0, Math.max(first, 1))
+function togetherOf<Queued extends Head>(
+  queued: readonly Queued[],
+  { deletesApart = false }: Taken,
+): readonly Queued[] {
+  const startsWithDelete = queued.slice(0, 1).some(isDelete)
+  const end = queued.findIndex((head) => isReshaping(head) || (deletesApart && isDelete(head) !== startsWithDelete))
+  return end < 0 ? queued : queued.slice(0, Math.max(end, 1))
+}
+
+function isDelete({ kind }: Head): boolean {
+  return kind === 'delete'
 }
 
 async function applyOne(parts: ApplierParts, applying: Applying): Promise<Outcome> {

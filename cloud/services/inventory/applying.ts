@@ -16,6 +16,8 @@ export type ApplierParts = {
   waiters: StatusWaiters
   handover: Handover
   log: Log
+  /** How many relations end in one transaction because their assets are deleted. */
+  endedAtOnce: number
 }
 
 /** One accepted write while it is applied. */

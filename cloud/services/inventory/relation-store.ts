@@ -174,23 +174,35 @@ export async function endRelations(tx: Transaction, ids: readonly string[], who:
   return ended
 }
 
+/**
+ * Held first: one that somebody else ends meanwhile must not be missing from as many as were asked for. Side by side, so
+ * that an index is followed only as far as that.
+ */
 const deleteOfAssetsStatement = statement<CreatedRow>(
-  `delete from relations r
-   where r.tenant_id = $1 and ((r.subject_id = any($2::uuid[]) and r.subject_type = 'asset')
-                            or (r.object_id = any($2::uuid[]) and r.object_type = 'asset'))
+  `delete from relations r where r.tenant_id = $1 and r.id = any(array(
+     select id from (
+       select s.id from relations s
+       where s.tenant_id = $1 and s.subject_id = any($2::uuid[]) and s.subject_type = 'asset' for update) as from_them
+     union all
+     select id from (
+       select o.id from relations o
+       where o.tenant_id = $1 and o.object_id = any($2::uuid[]) and o.object_type = 'asset'
+         and not (o.subject_id = any($2::uuid[]) and o.subject_type = 'asset') for update) as to_them
+     limit $3))
    returning ${endedColumns}`,
 )
 
 /**
- * Ends all relations of assets, also those from nodes, and answers them. Delete the assets first, in the same
- * transaction: that waits for everybody who is just relating them.
+ * Ends relations of assets, also those from nodes, and answers them: all, or as many as are asked for. Fewer than that
+ * are all there were. Hold or delete the assets first, in the same transaction: that waits for everybody who is just
+ * relating them.
  */
 export async function endRelationsOf(
   tx: Transaction,
   assetIds: readonly string[],
-  who: Ending,
+  { most, ...who }: Ending & { most?: number | undefined },
 ): Promise<RelationRow[]> {
-  const ended = assetIds.length === 0 ? [] : await tx.rows(deleteOfAssetsStatement, assetIds)
+  const ended = assetIds.length === 0 ? [] : await tx.rows(deleteOfAssetsStatement, assetIds, most ?? null)
   await keepEnded(tx, ended, who)
   return ended
 }

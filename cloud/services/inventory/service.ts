@@ -20,6 +20,9 @@ import { StatusWaiters, statusHandlers, statusJobs } from './statuses.ts'
 import { systemEventHandlers } from './system-events.ts'
 import { wholeWriteHandlers } from './whole-writes.ts'
 
+/** About a fifth of a second's work: nobody waits long for what is held meanwhile. */
+const endedAtOnce = 2_000
+
 /** What the handlers of this service share. */
 export type Desk = {
   context: Context
@@ -80,7 +83,8 @@ export const inventoryService = service({
       'inventory.apply': {
         standing: { everyMs: 5_000, wakeOn: operationsTopic, pending: anyQueued },
         async run({ tenantId, signal }) {
-          await applyQueued({ database, access, schemas, waiters, handover, log }, tenantId, signal)
+          const parts = { database, access, schemas, waiters, handover, log, endedAtOnce }
+          await applyQueued(parts, tenantId, signal)
         },
       },
       ...statusJobs({ database }),

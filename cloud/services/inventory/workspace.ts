@@ -218,8 +218,8 @@ export async function loadWorkspace(tx: Transaction, operations: readonly Queued
 
 /** Writes what the batch came to, table by table. */
 export async function saveWorkspace(tx: Transaction, workspace: Workspace): Promise<void> {
-  const gone = [...workspace.deleted.keys()].filter((id) => workspace.asset(id) === undefined)
-  await endAll(tx, workspace, gone)
+  const gone = goneIn(workspace)
+  await endChosen(tx, workspace)
   const assets = [...workspace.touched].flatMap((id) => workspace.asset(id) ?? [])
   const known = assets.filter(({ id }) => workspace.stored.has(id)).map(({ id }) => id)
   const rows = workspace.identifiers.filter(({ assetId }) => workspace.asset(assetId) !== undefined)
@@ -321,15 +321,35 @@ function tellCreated(workspace: Workspace, put: readonly { relation: RelationRow
   workspace.events.push(...relationEvents('created', created))
 }
 
-/** The rows of the assets are held, so nobody can relate them to anything meanwhile. */
-async function endAll(tx: Transaction, workspace: Workspace, gone: readonly string[]): Promise<void> {
-  const byActor = Map.groupBy(gone, (id) => workspace.deleted.get(id)?.actor.principalId)
+function goneIn(workspace: Workspace): string[] {
+  return [...workspace.deleted.keys()].filter((id) => workspace.asset(id) === undefined)
+}
+
+/**
+ * Ends the relations of the assets that go, at most so many: answers them, and whether none are left. The rows of the
+ * assets are held, so nobody can relate them to anything meanwhile. Those of a merge end all at its time, by which they
+ * are found when it is undone.
+ */
+export async function endOfGone(
+  tx: Transaction,
+  workspace: Workspace,
+  most: number,
+): Promise<{ ended: RelationRow[]; isAll: boolean }> {
+  const isMerge = workspace.merges.length > 0
+  const byActor = Map.groupBy(goneIn(workspace), (id) => workspace.deleted.get(id)?.actor.principalId)
+  const ended: RelationRow[][] = []
+  let left = most
   for (const ids of byActor.values()) {
     const change = workspace.deleted.get(ids[0] ?? '')
-    if (change === undefined) continue
-    const ended = await endRelationsOf(tx, ids, endingBy(change))
-    workspace.events.push(...relationEvents('deleted', ended))
+    if (change === undefined || left === 0) continue
+    const some = await endRelationsOf(tx, ids, { ...endingBy(change), most: isMerge ? undefined : left })
+    ended.push(some)
+    left -= some.length
   }
+  return { ended: ended.flat(), isAll: isMerge || left > 0 }
+}
+
+async function endChosen(tx: Transaction, workspace: Workspace): Promise<void> {
   for (const { ids, change } of workspace.ended) {
     workspace.events.push(...relationEvents('deleted', await endRelations(tx, ids, endingBy(change))))
   }

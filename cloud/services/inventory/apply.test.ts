@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { inventory } from '@millwright/api/inventory.ts'
+import { v7 } from 'uuid'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { applyQueued } from './apply.ts'
+import { Handover } from './handover.ts'
+import { SchemaRegistry } from './schema.ts'
+import { findSchema } from './schema-store.ts'
+import { StatusWaiters } from './statuses.ts'
+import { assertCounted, asset, givenAssets, givenRelations, type Link, node, state } from './testing.ts'
+
+/** So few that a few dozen relations are many. */
+const endedAtOnce = 10
+const portions = 'delete from relations'
+
+describe('deleting an asset with more relations than may end in one transaction', () => {
+  let hub: TestHub
+  let operator: TestCaller
+
+  before(async () => {
+    hub = await testHub()
+    operator = await hub.as('operator')
+    await holdApplier()
+  })
+
+  after(async () => {
+    await assertCounted(hub)
+    await hub[Symbol.asyncDispose]()
+  })
+
+  test('ends them in portions, each once, by whom the asset is deleted', async () => {
+    const { id, relations } = await givenCrowded(25)
+    const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
+    const sent = await hub.statements(() => apply())
+    assert.equal(sent.filter(({ text }) => text.startsWith(portions)).length, 3)
+    assert.deepEqual(await stateOf(status), { state: 'finished', result: [{ assetId: id, outcome: 'deleted' }] })
+    await assertEnded(relations)
+    const { rows } = await ended(relations)
+    assert.deepEqual([...new Set(rows.map(({ principal_id }) => principal_id))], [operator.principalId])
+    await assert.rejects(operator.inventory.readAsset({ params: { id } }), { code: 'not_found' })
+  })
+
+  test('costs nothing more where they are few', async () => {
+    const { id, relations } = await givenCrowded(endedAtOnce - 1)
+    await accepted('deleteAssets', { body: { data: { ids: [id] } } })
+    const sent = (await hub.statements(() => apply())).map(({ text }) => text)
+    for (const once of [portions, 'insert into ended_relations', 'insert into events', 'delete from assets'])
+      assert.equal(sent.filter((text) => text.startsWith(once)).length, 1, once)
+    await assertEnded(relations)
+  })
+
+  test('goes on where it was stopped, also when the asset was related again meanwhile', async () => {
+    const { id, relations } = await givenCrowded(25)
+    const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
+    await applyOnePortion()
+    assert.equal((await ended(relations)).rows.length, endedAtOnce)
+    assert.equal((await stateOf(status)).state, 'queued')
+    const again = await state(operator, { subject: asset(id), predicate: 'again', object: node() })
+    assert.equal(again.status, 201)
+    const [added] = (again.body as { data: { id: string }[] }).data
+    await apply()
+    assert.equal((await stateOf(status)).state, 'finished')
+    await assertEnded([...relations, added?.id ?? ''])
+  })
+
+  test('what a transaction did that broke off is done by the next', async () => {
+    const { id, relations } = await givenCrowded(25)
+    const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
+    await applyOnePortion()
+    await assert.rejects(brokenOff(apply), { code: 'unavailable' })
+    assert.equal((await ended(relations)).rows.length, endedAtOnce)
+    await apply()
+    assert.equal((await stateOf(status)).state, 'finished')
+    await assertEnded(relations)
+  })
+
+  test('what was accepted before it comes first, and what was accepted after it comes later', async () => {
+    const [{ id, relations }, other] = [await givenCrowded(25), await givenCrowded(12)]
+    const rename = (name: string, params: object) => accepted('setName', { params, body: { data: { name } } })
+    const statuses = [
+      await rename('before', { id }),
+      await accepted('deleteAssets', { body: { data: { ids: [id] } } }),
+      await rename('after', { id: other.id }),
+      await accepted('deleteAssets', { body: { data: { ids: [other.id] } } }),
+    ]
+    await apply()
+    for (const status of statuses) assert.equal((await stateOf(status)).state, 'finished')
+    await assertEnded([...relations, ...other.relations])
+    const told = await eventsAbout([`asset/${id}`, `asset/${other.id}`, `relation/${relations[0]}`])
+    assert.deepEqual(told, [
+      ['inventory.asset.updated', `asset/${id}`],
+      ['inventory.relation.deleted', `relation/${relations[0]}`],
+      ['inventory.asset.deleted', `asset/${id}`],
+      ['inventory.asset.updated', `asset/${other.id}`],
+      ['inventory.asset.deleted', `asset/${other.id}`],
+    ])
+  })
+
+  test('ends nothing of an asset that stays after all', async () => {
+    const { id, relations } = await givenCrowded(25)
+    await accepted('setName', { params: { id }, body: { data: { name: 'changed' } } })
+    const status = await accepted('deleteAssets', { headers: { 'if-match': '"1"' }, body: { data: { ids: [id] } } })
+    await apply()
+    assert.equal((await stateOf(status)).state, 'failed')
+    assert.equal((await ended(relations)).rows.length, 0)
+  })
+
+  test('deletions that are accepted together end what each of them has', async () => {
+    const hubs = [await givenCrowded(8), await givenCrowded(8), await givenCrowded(0), await givenCrowded(8)]
+    const administrator = await hub.as('administrator')
+    const statuses = []
+    for (const [index, { id }] of hubs.entries()) {
+      const by = index % 2 === 0 ? operator : administrator
+      statuses.push(await accepted('deleteAssets', { body: { data: { ids: [id] } } }, by))
+    }
+    await apply()
+    for (const [index, status] of statuses.entries())
+      assert.equal((await stateOf(status, index % 2 === 0 ? operator : administrator)).state, 'finished')
+    for (const [index, { relations }] of hubs.entries()) {
+      const by = index % 2 === 0 ? operator : administrator
+      await assertEnded(relations)
+      assert.ok((await ended(relations)).rows.every(({ principal_id }) => principal_id === by.principalId))
+    }
+  })
+
+  test('a merge takes all of them along at once, and gives them back', async () => {
+    const [{ id }, other] = [await givenCrowded(0), await givenCrowded(25)]
+    const status = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
+    await apply()
+    const { result } = (await stateOf(status)) as { result: { mergeId: string; relations: number } }
+    assert.equal(result.relations, other.relations.length)
+    await assertEnded(other.relations)
+    const undone = await accepted('undoMerge', { params: { id, mergeId: result.mergeId } })
+    await apply()
+    assert.equal((await stateOf(undone)).state, 'finished')
+    const { meta } = await operator.inventory.listAssetRelations({ params: { id: other.id }, query: {} })
+    assert.equal(meta.totalElements, other.relations.length)
+  })
+
+  /** The hub's own applier is taken to be busy elsewhere: here the test applies what is accepted, when it wants to. */
+  async function holdApplier(): Promise<void> {
+    await hub.settle()
+    await hub.asOwner((owner) =>
+      owner.query(
+        `insert into jobs (tenant_id, id, kind, key, state, run_at, lease_id, lease_until)
+         values ($1, $2, 'inventory.apply', '', 'running', now(), $2, now() + interval '1 hour')`,
+        [hub.tenant.tenantId, v7()],
+      ),
+    )
+  }
+
+  async function apply(signal: AbortSignal = new AbortController().signal): Promise<void> {
+    const { database, access, log, stopping } = hub.contextOf('inventory')
+    const schemas = new SchemaRegistry({ load: findSchema })
+    const own = { schemas, waiters: new StatusWaiters(stopping), handover: new Handover(), endedAtOnce }
+    await applyQueued({ database, access, log, ...own }, hub.tenant.tenantId, signal)
+  }
+
+  /** As if the process ended after the first portion. */
+  async function applyOnePortion(): Promise<void> {
+    const stopped = new AbortController()
+    const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
+      if (text.startsWith(portions)) stopped.abort()
+    })
+    await apply(stopped.signal).finally(unobserve)
+  }
+
+  /** Work whose connection ends in the middle of a transaction. */
+  function brokenOff(work: () => Promise<void>): Promise<void> {
+    return hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      await owner.query('lock table ended_relations in share mode')
+      const working = work()
+      working.catch(() => undefined)
+      for (let ended = 0; ended === 0; ) {
+        const { rowCount } = await owner.query(
+          'select pg_terminate_backend(pid) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
+        )
+        ended = rowCount ?? 0
+      }
+      await owner.query('rollback')
+      return working
+    })
+  }
+
+  /** An asset with so many relations, in and out, to assets and nodes, and one to itself. */
+  async function givenCrowded(count: number): Promise<{ id: string; relations: string[] }> {
+    const [id = '', other = ''] = await givenAssets(hub, [{ name: 'crowded' }, { name: 'other' }])
+    const links = Array.from({ length: count }, (_, index): Link => {
+      if (index === 0) return [asset(id), 'is_like', asset(id)]
+      if (index % 3 === 0) return [asset(id), `to_${index}`, asset(other)]
+      return index % 3 === 1 ? [asset(other), 'found_by_gateway', asset(id)] : [node(), 'found_by_gateway', asset(id)]
+    })
+    const distinct = links.map(([from, predicate, to], index): Link => [from, `${predicate}_${index}`, to])
+    const put = await givenRelations(hub, distinct)
+    return { id, relations: put.map(({ relation }) => relation.id) }
+  }
+
+  async function accepted(operation: string, input: object, caller = operator): Promise<string> {
+    const { status, body } = await caller.exchange(inventory, operation, input)
+    assert.equal(status, 202, JSON.stringify(body))
+    return (body as { data: { statusId: string } }).data.statusId
+  }
+
+  async function stateOf(id: string, caller = operator): Promise<{ state: string; result: unknown }> {
+    const { data } = await caller.inventory.readStatus({ params: { id }, query: {} })
+    return { state: data.state, result: (data.detail as { result: unknown }).result }
+  }
+
+  function ended(ids: readonly string[]) {
+    return hub.asOwner((owner) =>
+      owner.query<{ principal_id: string }>(
+        'select principal_id from ended_relations where tenant_id = $1 and id = any($2)',
+        [hub.tenant.tenantId, ids],
+      ),
+    )
+  }
+
+  /** All are gone, kept as ended, and told once each. */
+  async function assertEnded(ids: readonly string[]): Promise<void> {
+    assert.equal((await ended(ids)).rows.length, ids.length)
+    const { rows } = await hub.asOwner((owner) =>
+      owner.query('select id from relations where tenant_id = $1 and id = any($2)', [hub.tenant.tenantId, ids]),
+    )
+    assert.deepEqual(rows, [])
+    const told = await eventsAbout(ids.map((id) => `relation/${id}`))
+    const deleted = told.filter(([type]) => type === 'inventory.relation.deleted').map(([, subject]) => subject)
+    assert.deepEqual(deleted.toSorted(), ids.map((id) => `relation/${id}`).toSorted())
+  }
+
+  async function eventsAbout(subjects: readonly string[]): Promise<[type: string, subject: string][]> {
+    const { rows } = await hub.asOwner((owner) =>
+      owner.query<{ type: string; subject: string }>(
+        'select type, subject from events where tenant_id = $1 and subject = any($2) order by position',
+        [hub.tenant.tenantId, subjects],
+      ),
+    )
+    return rows.map(({ type, subject }) => [type, subject])
+  }
+})
