@@ -54,22 +54,24 @@ function useColumns(): Column<ChangeRow>[] {
       width: 165,
       cell: ({ relation }) => <code>{relation.predicate}</code>,
     },
-    { id: 'other', header: text.other, width: 205, cell: (row) => <Other row={row} /> },
+    { id: 'other', header: text.other, width: 202, cell: (row) => <Other row={row} /> },
     {
       id: 'by',
       header: text.who,
-      width: 135,
+      width: 130,
       cell: ({ principalName }) => principalName ?? <span className="quiet">{text.notKept}</span>,
     },
-    { id: 'then', header: text.picture, width: 200, cell: (row) => <ShowThen row={row} /> },
+    { id: 'then', header: text.picture, width: 208, cell: (row) => <ShowThen row={row} /> },
     { id: 'source', header: text.source, width: 240, cell: ({ source }) => <Source source={source} /> },
   ]
 }
 
+/** The whole name and id on hovering: names may be cut off, and beginnings of ids alike. */
 function Other({ row: { other, label } }: { row: ChangeRow }) {
-  if (other.type !== 'asset') return <span title={other.id}>{label}</span>
+  const title = `${label} · ${other.id}`
+  if (other.type !== 'asset') return <span title={title}>{label}</span>
   return (
-    <Link to="/assets/$id" params={{ id: other.id }} title={other.id}>
+    <Link to="/assets/$id" params={{ id: other.id }} title={title}>
       {label}
     </Link>
   )
