@@ -41,6 +41,7 @@ export const places: readonly Place[] = [
   { name: 'asset-relations', path: ({ assetId }) => `/assets/${assetId}?tab=relations`, prepare: settled },
   { name: 'asset-identity', path: ({ assetId }) => `/assets/${assetId}?tab=identity` },
   { name: 'asset-history', path: ({ assetId }) => `/assets/${assetId}?tab=history` },
+  { name: 'asset-history-relations', path: ({ assetId }) => `/assets/${assetId}?tab=history&view=relations` },
   { name: 'topology', path: () => '/topology', prepare: settled },
   { name: 'discovery', path: () => '/discovery' },
   { name: 'discovery-scan', path: () => '/discovery?scan=any' },

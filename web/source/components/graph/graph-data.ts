@@ -53,7 +53,7 @@ export function neighboursOf(data: GraphData, key: string): Neighbour[] {
 /** Beginnings of ids are enough to tell nodes apart: they are pointers to things of others, without names. */
 const idCharacters = 8
 
-export function labelOf(thing: GraphNode | undefined): string {
+export function labelOf(thing: Pick<GraphNode, 'type' | 'id' | 'name'> | undefined): string {
   if (thing === undefined) return '?'
   return thing.name || `${thing.type} ${thing.id.slice(0, idCharacters)}`
 }

@@ -3,7 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Failure } from '../../app/failure.ts'
 import { useOperationQuery } from '../../app/queries.ts'
-import { assetKey, emptyGraph, type GraphData, graphOf, joined, keyOf } from '../../components/graph/graph-data.ts'
+import { emptyGraph, type GraphData, graphOf, joined, keyOf } from '../../components/graph/graph-data.ts'
 import { relationEvents } from './asset-data.ts'
 
 /** A relation of an asset, seen from it. */
@@ -52,7 +52,7 @@ export function useAround(id: string, at: string | undefined): Around {
   const root = first?.data?.data
   return {
     data,
-    rows: rowsOf(root?.edges ?? [], { key: assetKey(id), data }),
+    rows: rowsOf(root?.edges ?? [], { root: { type: 'asset', id }, data }),
     isTruncated: root?.truncated ?? false,
     isWaiting: first?.isPending ?? true,
     error: root === undefined ? (first?.error ?? null) : null,
@@ -64,11 +64,15 @@ export function useAround(id: string, at: string | undefined): Around {
   }
 }
 
-function rowsOf(edges: readonly Relation[], { key, data }: { key: string; data: GraphData }): RelationRow[] {
+/** The direction of a relation and its other end, for who stands at one end of it. */
+export function seenFrom(here: Entity, { subject, object }: Relation): { way: 'out' | 'in'; other: Entity } {
+  return keyOf(subject) === keyOf(here) ? { way: 'out', other: object } : { way: 'in', other: subject }
+}
+
+function rowsOf(edges: readonly Relation[], { root, data }: { root: Entity; data: GraphData }): RelationRow[] {
   const rows = edges.map((relation): RelationRow => {
-    const way = keyOf(relation.subject) === key ? 'out' : 'in'
-    const other = way === 'out' ? relation.object : relation.subject
-    return { relation, way, other, thing: data.nodes.get(keyOf(other)) }
+    const seen = seenFrom(root, relation)
+    return { relation, ...seen, thing: data.nodes.get(keyOf(seen.other)) }
   })
   const order = ({ way, relation, thing }: RelationRow) => `${way} ${relation.predicate} ${thing?.name ?? ''}`
   return rows.toSorted((one, other) => order(one).localeCompare(order(other)))

@@ -28,6 +28,13 @@ export function useLatestHistory(id: string) {
   return useQuery(query(['inventory', 'readHistory'], { params: { id }, query: { limit: 100 } }, { live: assetEvents }))
 }
 
+/** From when on the past is kept, in milliseconds; of what is older nothing can be shown as it was. */
+export function useKeptFrom(): number {
+  const query = useOperationQuery()
+  const settings = useQuery(query(['inventory', 'readSettings'], {}))
+  return Date.parse(settings.data?.data.historyFrom ?? '') || 0
+}
+
 /** Whether to offer changes: in the access group of the asset where it is known, else anywhere. */
 export function useMayWrite(asset: Asset | undefined): boolean {
   const rights = useRights()

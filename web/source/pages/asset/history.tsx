@@ -5,6 +5,7 @@ import { useLanguage, useText } from '../../app/language-context.tsx'
 import { usePaged } from '../../app/paged.ts'
 import { useSearchState } from '../../app/search.ts'
 import { ProblemMessage } from '../../components/problem-message.tsx'
+import { Switch } from '../../components/switch.tsx'
 import { Time } from '../../components/time.tsx'
 import { Waiting } from '../../components/waiting.tsx'
 import { useAssetProperties } from '../assets/properties.ts'
@@ -12,12 +13,36 @@ import { valueName } from '../assets/value-names.ts'
 import { assetEvents } from './asset-data.ts'
 import { differencesOf, spelled, told } from './differences.ts'
 import { assetMessages } from './messages.ts'
+import { RelationHistory } from './relation-history.tsx'
 import { Source } from './source.tsx'
 
 type Entry = Output<'inventory', 'readHistory'>['data'][number]
 
-/** Who changed what and when, field by field; the latest first. */
+const views = ['changes', 'relations'] as const
+
+/** What happened to an asset itself, and to what it is related to. */
 export function History({ id }: { id: string }) {
+  const text = useText(assetMessages)
+  const [search, show] = useSearchState<'view'>()
+  const chosen = views.find((view) => view === search.view) ?? 'changes'
+  return (
+    <>
+      <Switch
+        label={text.historyOf}
+        choices={[
+          { value: 'changes', label: text.asset },
+          { value: 'relations', label: text.relations },
+        ]}
+        chosen={chosen}
+        onChoose={(view) => show({ view: view === 'changes' ? undefined : view })}
+      />
+      {chosen === 'changes' ? <Changes id={id} /> : <RelationHistory id={id} />}
+    </>
+  )
+}
+
+/** Who changed what and when, field by field; the latest first. */
+function Changes({ id }: { id: string }) {
   const text = useText(assetMessages)
   const paged = usePaged(['inventory', 'readHistory'], { params: { id } }, { live: assetEvents })
   if (paged.error !== null) return <ProblemMessage failure={paged.error} onRetry={paged.retry} />

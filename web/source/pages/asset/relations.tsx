@@ -1,8 +1,9 @@
-import { iconAdd, iconTrashcan } from '@siemens/ix-icons/icons'
+import { iconAdd, iconHistory, iconTrashcan } from '@siemens/ix-icons/icons'
 import { IxButton, IxIconButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useText } from '../../app/language-context.tsx'
+import { useSearchState } from '../../app/search.ts'
 import { useApi, useMay } from '../../app/visit.tsx'
 import { useInventoryWrite } from '../../app/writes.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -26,6 +27,7 @@ export function Relations({ asset, at, mayWrite }: ViewGiven) {
   const [isAdding, setAdding] = useState(false)
   const [deleting, setDeleting] = useState<RelationRow>()
   const [selected, setSelected] = useState<string>()
+  const [, show] = useSearchState<'tab' | 'view'>()
   const around = useAround(asset.id, at)
   const select = (key: string | undefined) => {
     setSelected(key)
@@ -37,11 +39,16 @@ export function Relations({ asset, at, mayWrite }: ViewGiven) {
     <div className="asset-relations">
       <div className="view-head">
         <p className="quiet">{text.relationsHint}</p>
-        {mayRelate && (
-          <IxButton icon={iconAdd} onClick={() => setAdding(true)}>
-            {text.addRelation}
+        <div className="view-actions">
+          <IxButton variant="secondary" icon={iconHistory} onClick={() => show({ tab: 'history', view: 'relations' })}>
+            {text.relationHistory}
           </IxButton>
-        )}
+          {mayRelate && (
+            <IxButton icon={iconAdd} onClick={() => setAdding(true)}>
+              {text.addRelation}
+            </IxButton>
+          )}
+        </div>
       </div>
       {around.rows.length === 0 ? (
         <EmptyState title={text.noRelations}>

@@ -1,13 +1,11 @@
 import { iconChevronLeft, iconChevronRight } from '@siemens/ix-icons/icons'
 import { IxButton, IxIconButton } from '@siemens/ix-react'
-import { useQuery } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, useId, useState } from 'react'
 import { useFormats, useText } from '../../app/language-context.tsx'
 import { useLive } from '../../app/live.ts'
-import { useOperationQuery } from '../../app/queries.ts'
 import { MomentField } from '../../components/moment-field.tsx'
 import { type Asset, textAt } from '../assets/asset.ts'
-import { relationEvents, useLatestHistory } from './asset-data.ts'
+import { relationEvents, useKeptFrom, useLatestHistory } from './asset-data.ts'
 import { assetMessages } from './messages.ts'
 
 type Given = { asset: Asset; at: string | undefined; onChange: (at: string | undefined) => void }
@@ -98,16 +96,14 @@ function placesOf(changes: readonly number[], { first, last }: { first: number; 
 
 /** From when something is known of it until now, which goes on when something happens or somebody wants to go back. */
 function useSpan(asset: Asset) {
-  const query = useOperationQuery()
   const [now, setNow] = useState(() => Date.now())
   const goOn = () => setNow(Date.now())
   useLive(relationEvents, goOn)
-  const settings = useQuery(query(['inventory', 'readSettings'], {}))
+  const keptFrom = useKeptFrom()
   const history = useLatestHistory(asset.id)
   const changes = (history.data?.data ?? []).map(({ time }) => Date.parse(time)).toReversed()
   const created = Date.parse(textAt(asset, 'created_timestamp'))
-  const kept = settings.data?.data.historyFrom
-  const first = Math.max(Number.isNaN(created) ? (changes[0] ?? now) : created, kept ? Date.parse(kept) : 0)
+  const first = Math.max(Number.isNaN(created) ? (changes[0] ?? now) : created, keptFrom)
   const last = Math.max(now, changes.at(-1) ?? 0, first + 1)
   return { first, last, changes: changes.filter((time) => time >= first), goOn }
 }
