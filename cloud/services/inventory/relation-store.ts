@@ -123,10 +123,17 @@ export async function putRelations(
     1,
   )
   return relations.map((relation) => {
-    const row = byKey.get(keyOf(storable(relation)))
+    const stated = storable(relation)
+    const key = keyOf(stated)
+    const row = byKey.get(key)
     if (row === undefined) throw new TypeError('A relation that was stated did not come back')
-    // The second of two equal ones in a set is a refresh of the first.
-    return { relation: row, outcome: made.delete(row.id) ? 'created' : 'refreshed' }
+    // The second of two equal ones in a set is a refresh of the first. Each comes back as it was after its own statement:
+    // one who states the same in the same moment says nothing in the name of another.
+    const outcome = made.delete(row.id) ? 'created' : 'refreshed'
+    const sourceValue = stated.source.value ?? (outcome === 'created' ? null : row.sourceValue)
+    const seen = sourceValue === row.sourceValue ? row : { ...row, sourceValue }
+    byKey.set(key, seen)
+    return { relation: seen, outcome }
   })
 }
 

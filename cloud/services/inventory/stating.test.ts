@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Entity, inventory, type Relation } from '@millwright/api/inventory.ts'
 import type { StatementResult } from '@millwright/api/inventory-relations.ts'
-import type { ProblemDocument } from '@millwright/api/problem.ts'
+import type { Problem, ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
+import { noRights } from '../../platform/access/rights.ts'
+import { Database, type Scope, type Transaction } from '../../platform/database/database.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { Stating } from './stating.ts'
 import { assertCounted, asset, givenAssets, givenCaller, node, type Stated, state } from './testing.ts'
 
 type Batch = { created: number; refreshed: number; failed: number; results: StatementResult[] }
@@ -45,6 +48,29 @@ describe('stating relations', () => {
         const recorded = await entriesOf(`relation/${relation?.id}`)
         assert.deepEqual(recorded, [{ action: 'inventory.createRelation', by: callers[index % 4]?.principalId }])
       }
+    })
+
+    test('who states the same with another source is answered and recorded with their own', async () => {
+      const same = { subject: node(), predicate: 'x', object: node() }
+      const values = Array.from({ length: 12 }, (_, index) => (index % 3 === 0 ? undefined : `survey ${index}`))
+      const callers = await Promise.all(values.map(() => hub.as('operator')))
+      const answers = await Promise.all(
+        callers.map((caller, index) => {
+          const value = values[index]
+          return state(caller, value === undefined ? same : { ...same, source: { value } })
+        }),
+      )
+      const made = answers.filter(({ status }) => status === 201)
+      assert.equal(made.length, 1)
+      for (const [index, { body }] of answers.entries()) {
+        const value = values[index]
+        if (value === undefined) continue
+        const [relation] = (body as { data: Relation[] }).data
+        assert.equal(relation?.source.value, value)
+        assert.deepEqual(await sourcesRecordedOf(callers[index]?.principalId), [{ type: 'manual', value }])
+      }
+      const [creator] = await creatorsOf(same.subject.id)
+      assert.equal(creator, callers[answers.findIndex(({ status }) => status === 201)]?.principalId)
     })
 
     test('one that cannot be stated is told why, and no other notices', async () => {
@@ -95,6 +121,32 @@ describe('stating relations', () => {
         stated.map(({ predicate }) => (predicate === 'poison' ? 500 : 201)),
       )
       await hub.asOwner((owner) => owner.query('alter table relations drop constraint no_poison'))
+    })
+
+    test('when no connection becomes free, all are told so at once, and nobody waits a second time', async () => {
+      const { app: address, server } = hub.database
+      let asked = 0
+      class Watched extends Database {
+        override transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+          asked++
+          return super.transaction(scope, work)
+        }
+      }
+      await using database = new Watched({ address, server, connections: 1, waitMs: 200 })
+      const stating = new Stating(database)
+      const { tenantId, name: tenantName } = hub.tenant
+      const principal = { id: operator.principalId, kind: 'server_user', name: 'operator' } as const
+      const request = { id: v7(), address: undefined }
+      const caller = { tenantId, tenantName, principal, roles: [], rights: noRights, request }
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+      const holding = database.transaction({ tenantId }, () => gate)
+      const stated = Array.from({ length: 20 }, () => ({ subject: node(), predicate: 'x', object: node() }))
+      const told = await Promise.allSettled(stated.map((one) => stating.state(caller, one)))
+      const codes = told.map((one) => (one.status === 'rejected' ? (one.reason as Problem).code : 'stated'))
+      assert.deepEqual(new Set(codes), new Set(['overloaded']))
+      assert.ok(asked < stated.length / 2, `${asked} transactions were asked for`)
+      open()
+      await holding
     })
 
     test('with an Idempotency-Key it is stated once, whoever else states something', async () => {
@@ -255,6 +307,20 @@ async function entriesOf(target: string): Promise<{ action: string; by: string }
   return hub.asOwner(async (owner) => {
     const text = `select action, principal_id as by from audit_entries where tenant_id = $1 and target = $2`
     return (await owner.query(text, [hub.tenant.tenantId, target])).rows
+  })
+}
+
+async function sourcesRecordedOf(principalId: string | undefined): Promise<unknown[]> {
+  return hub.asOwner(async (owner) => {
+    const text = `select detail -> 'source' as source from audit_entries where tenant_id = $1 and principal_id = $2`
+    return (await owner.query(text, [hub.tenant.tenantId, principalId])).rows.map(({ source }) => source)
+  })
+}
+
+async function creatorsOf(subjectId: string): Promise<string[]> {
+  return hub.asOwner(async (owner) => {
+    const text = `select created_by_id from relations where tenant_id = $1 and subject_id = $2`
+    return (await owner.query(text, [hub.tenant.tenantId, subjectId])).rows.map((row) => row.created_by_id)
   })
 }
 

@@ -69,7 +69,7 @@ export class Stating {
       return outcomes
     }
     const outcomes = await this.#database.transaction({ tenantId }, work).catch((error: unknown) => {
-      if (sharers.length === 1 || (error instanceof Problem && error.code === 'unavailable')) throw error
+      if (sharers.length === 1 || isForAll(error)) throw error
       return []
     })
     for (const [index, { item, resolve, reject }] of sharers.entries()) {
@@ -91,6 +91,12 @@ export class Stating {
       return outcome
     })
   }
+}
+
+/** It never began, or the database went away: alone each would fare the same, and wait for a connection as long again. */
+function isForAll(error: unknown): boolean {
+  if (!(error instanceof Problem)) return false
+  return error.code === 'unavailable' || (error.code === 'overloaded' && error.cause === undefined)
 }
 
 type Groups = ReadonlyMap<string, string>
