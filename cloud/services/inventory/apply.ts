@@ -16,22 +16,24 @@ import {
   withPayloads,
 } from './operation-store.ts'
 import { applyPatch, isPatch } from './patches.ts'
-import { isReshaping, type MergePayload, type SplitPayload, type UndoPayload } from './payload.ts'
+import { isDelete, isReshaping, type MergePayload, type SplitPayload, type UndoPayload } from './payload.ts'
 import { applyDelete, applyPut, type DeletePayload, type PutPayload } from './puts.ts'
 import { relationEvents } from './relation.ts'
-import { endOfGone, loadWorkspace, saveWorkspace } from './workspace.ts'
+import { stopRelating } from './relation-store.ts'
+import { endOfGone, loadWorkspace, StillRelated, saveWorkspace } from './workspace.ts'
 
 /** How many accepted writes share a transaction, and how many assets they may be about. */
 const batch = { operations: 500, items: 1_000 } as const
 const alone = { operations: 1, items: 0 } as const
 
+/** How the next writes are taken: deletions apart from others, and while nobody relates anything. */
+type How = { deletesApart?: boolean; relatingStopped?: boolean }
+
 /**
  * What one transaction came to. Where the assets to be deleted have more relations than may end in one, some of them have
- * ended, or none, and nothing else has happened.
+ * ended, or none; where somebody is just relating them, nothing has happened: then they are taken again, in this way.
  */
-type Step = { outcomes: Outcome[]; isCrowded: boolean }
-
-const crowded: Step = { outcomes: [], isCrowded: true }
+type Step = { outcomes: Outcome[]; again?: How }
 
 /** Takes back what has ended: writes that wait before a deletion come first, and may still change what it comes to. */
 class Crowded extends Error {}
@@ -44,31 +46,31 @@ class Crowded extends Error {}
  */
 export async function applyQueued(parts: ApplierParts, tenantId: string, signal: AbortSignal): Promise<number> {
   let applied = 0
-  let deletesApart = false
+  let how: How = {}
   while (!signal.aborted) {
-    const step: Step = await applyBatch(parts, tenantId, { ...batch, deletesApart }).catch(async (error: unknown) => {
+    const step: Step = await applyBatch(parts, tenantId, { ...batch, ...how }).catch(async (error: unknown) => {
       if (passes(error)) throw error
       parts.log.warn({ tenantId, error }, 'a batch of writes failed and is applied one by one')
-      return applyOneByOne(parts, tenantId)
+      return applyOneByOne(parts, tenantId, how)
     })
     parts.waiters.tell(step.outcomes.map(({ id }) => id))
     applied += step.outcomes.length
-    deletesApart = step.isCrowded
-    if (step.outcomes.length === 0 && !step.isCrowded) return applied
+    how = step.again ?? {}
+    if (step.outcomes.length === 0 && step.again === undefined) return applied
   }
   return applied
 }
 
-async function applyOneByOne(parts: ApplierParts, tenantId: string): Promise<Step> {
+async function applyOneByOne(parts: ApplierParts, tenantId: string, how: How): Promise<Step> {
   const done: Outcome[] = []
   for (let i = 0; i < batch.operations; i++) {
-    const { outcomes, isCrowded } = await applyBatch(parts, tenantId, alone).catch((error: unknown) =>
+    const step: Step = await applyBatch(parts, tenantId, { ...alone, ...how }).catch((error: unknown) =>
       failFirst(parts, tenantId, error),
     )
-    if (outcomes.length === 0) return { outcomes: done, isCrowded }
-    done.push(...outcomes)
+    if (step.outcomes.length === 0) return { ...step, outcomes: done }
+    done.push(...step.outcomes)
   }
-  return { outcomes: done, isCrowded: false }
+  return { outcomes: done }
 }
 
 /** The one at the head of the queue cannot be applied: it fails, and the queue moves on. */
@@ -76,7 +78,7 @@ async function failFirst({ database, log }: ApplierParts, tenantId: string, erro
   if (passes(error)) throw error
   return database.transaction({ tenantId }, async (tx) => {
     const [first] = await lockQueue(tx, alone)
-    if (first === undefined) return { outcomes: [], isCrowded: false }
+    if (first === undefined) return { outcomes: [] }
     log.error({ tenantId, operation: first.id, kind: first.kind, error }, 'a write could not be applied')
     const outcome: Outcome = {
       id: first.id,
@@ -84,7 +86,7 @@ async function failFirst({ database, log }: ApplierParts, tenantId: string, erro
       result: problemOf(error).toDocument({ traceId: first.id }),
     }
     await finishOperations(tx, [outcome])
-    return { outcomes: [outcome], isCrowded: false }
+    return { outcomes: [outcome] }
   })
 }
 
@@ -98,14 +100,17 @@ function passes(error: unknown): boolean {
   return error.code === 'unavailable' || (error.code === 'overloaded' && code !== tookTooLong)
 }
 
-type Taken = Batch & { deletesApart?: boolean }
+type Taken = Batch & How
 
 async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): Promise<Step> {
+  const { deletesApart = false, relatingStopped = false } = taken
+  const crowded: Step = { outcomes: [], again: { deletesApart: true, relatingStopped } }
   const work = async (tx: Transaction): Promise<Step> => {
     const heads = togetherOf(await lockQueue(tx, taken), taken)
-    if (heads.length === 0) return { outcomes: [], isCrowded: false }
+    if (heads.length === 0) return { outcomes: [] }
+    if (relatingStopped) await stopRelating(tx)
     const operations = await withPayloads(tx, heads, (id) => parts.handover.take(id))
-    const workspace = await loadWorkspace(tx, operations)
+    const workspace = await loadWorkspace(tx, operations, { relatingStopped })
     const outcomes: Outcome[] = []
     for (const operation of operations) {
       const rights = await rightsOf(parts.access, tx, operation)
@@ -122,10 +127,11 @@ async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): 
     await saveWorkspace(tx, workspace)
     await finishOperations(tx, outcomes)
     await emitLast(tx, workspace.events)
-    return { outcomes, isCrowded: false }
+    return { outcomes }
   }
   return parts.database.transaction({ tenantId }, work).catch((error: unknown) => {
     if (error instanceof Crowded) return crowded
+    if (error instanceof StillRelated) return { outcomes: [], again: { deletesApart, relatingStopped: true } }
     throw error
   })
 }
@@ -140,10 +146,6 @@ function togetherOf<Queued extends Head>(
   const startsWithDelete = queued.slice(0, 1).some(isDelete)
   const end = queued.findIndex((head) => isReshaping(head) || (deletesApart && isDelete(head) !== startsWithDelete))
   return end < 0 ? queued : queued.slice(0, Math.max(end, 1))
-}
-
-function isDelete({ kind }: Head): boolean {
-  return kind === 'delete'
 }
 
 async function applyOne(parts: ApplierParts, applying: Applying): Promise<Outcome> {

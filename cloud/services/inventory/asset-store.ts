@@ -26,13 +26,32 @@ export function findByKeys(handle: Handle, keys: readonly string[]): Promise<Kno
 
 const columns = `id, access_group_id as "accessGroupId", version, created_at as "createdAt", document as "document:text"`
 
-const assetsForUpdate = statement<StoredAsset>(
-  `select ${columns} from assets where tenant_id = $1 and id = any($2) order by id for update`,
+const assetsForChange = statement<StoredAsset>(
+  `select ${columns} from assets where tenant_id = $1 and id = any($2) order by id for no key update`,
 )
 
-/** Held until the end of the transaction, in an order that everybody keeps to. */
+/**
+ * Nobody else changes them until the end of the transaction; in an order that everybody keeps to. Others may relate them
+ * meanwhile, and are not waited for: where that never ends, nothing would be changed any more.
+ */
 export function lockAssets(tx: Transaction, ids: readonly string[]): Promise<StoredAsset[]> {
-  return ids.length === 0 ? Promise.resolve([]) : tx.rows(assetsForUpdate, ids)
+  return ids.length === 0 ? Promise.resolve([]) : tx.rows(assetsForChange, ids)
+}
+
+const assetsAlone = statement<{ id: string }>(
+  `select id from assets where tenant_id = $1 and id = any($2) order by id for update`,
+)
+const freeAssetsAlone = statement<{ id: string }>(
+  `select id from assets where tenant_id = $1 and id = any($2) order by id for update skip locked`,
+)
+
+/** Nobody relates them either. Answers how many are held so: all there are, or those that nobody is just relating. */
+export async function holdAssets(
+  tx: Transaction,
+  ids: readonly string[],
+  { onlyFree }: { onlyFree: boolean },
+): Promise<number> {
+  return ids.length === 0 ? 0 : (await tx.rows(onlyFree ? freeAssetsAlone : assetsAlone, ids)).length
 }
 
 const groupsOfAssets = statement<{ id: string; accessGroupId: string }>(

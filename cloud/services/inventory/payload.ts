@@ -85,6 +85,10 @@ export function isReshaping({ kind }: { kind: string }): boolean {
   return kind === 'merge' || kind === 'undo-merge' || kind === 'split' || kind === 'put-whole'
 }
 
+export function isDelete({ kind }: { kind: string }): boolean {
+  return kind === 'delete'
+}
+
 /** The identifiers whose owners an operation must know. */
 export function keysIn({ kind, payload }: QueuedOperation): string[] {
   if (kind !== 'put' && kind !== 'put-many' && kind !== 'put-whole') return []

@@ -22,6 +22,19 @@ export function columnsOf(table: string): string {
     ${table}.source_value as "sourceValue", ${table}.created_at as "createdAt", ${table}.modified_at as "modifiedAt"`
 }
 
+/**
+ * Assets are related by many at once, who do not notice that somebody waits until nobody does. Where that never comes, he
+ * closes this door, one for each tenant: who is inside finishes, and who comes then waits.
+ */
+const door = `hashtextextended($1::text, 7245)`
+const enterStatement = statement(`select pg_advisory_xact_lock_shared(${door})`)
+const closeStatement = statement(`select pg_advisory_xact_lock(${door})`)
+
+/** Until the end of the transaction nobody relates anything. Call it before assets are held. */
+export async function stopRelating(tx: Transaction): Promise<void> {
+  await tx.run(closeStatement)
+}
+
 const lockAssetsStatement = statement<{ id: string; accessGroupId: string }>(
   `select id, access_group_id as "accessGroupId" from assets
    where tenant_id = $1 and id = any($2::uuid[]) and ($3::uuid[] is null or access_group_id = any($3))
@@ -37,7 +50,8 @@ export async function lockAssets(
   ids: readonly string[],
   groups: Groups,
 ): Promise<Map<string, string>> {
-  const rows = ids.length === 0 ? [] : await tx.rows(lockAssetsStatement, ids, groups)
+  if (ids.length === 0) return new Map()
+  const [, rows] = await Promise.all([tx.run(enterStatement), tx.rows(lockAssetsStatement, ids, groups)])
   return groupsById(rows)
 }
 
@@ -48,7 +62,8 @@ const lockFreeAssetsStatement = statement<{ id: string; accessGroupId: string }>
 
 /** The same of all groups, without those that somebody else holds at the moment: nobody is waited for. */
 export async function lockFreeAssets(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
-  const rows = ids.length === 0 ? [] : await tx.rows(lockFreeAssetsStatement, ids)
+  if (ids.length === 0) return new Map()
+  const [, rows] = await Promise.all([tx.run(enterStatement), tx.rows(lockFreeAssetsStatement, ids)])
   return groupsById(rows)
 }
 

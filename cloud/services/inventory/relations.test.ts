@@ -846,7 +846,17 @@ describe('relations', () => {
       put.map(({ outcome }) => outcome),
       ['created', 'refreshed', 'refreshed', 'created'],
     )
-    assert.equal(put[0]?.relation.sourceValue, 'link')
+    // Each as it was when it had been stated.
+    assert.deepEqual(
+      put.map(({ relation }) => relation.sourceValue),
+      [null, 'link', 'link', null],
+    )
+    const filter = `subject.id eq '${subject.id}' and predicate eq 'x'`
+    const { data } = await operator.inventory.listRelations({ query: { filter } })
+    assert.deepEqual(
+      data.map(({ source }) => source.value),
+      ['link'],
+    )
   })
 })
 

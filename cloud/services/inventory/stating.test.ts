@@ -9,7 +9,7 @@ import { noRights } from '../../platform/access/rights.ts'
 import { Database, type Scope, type Transaction } from '../../platform/database/database.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { Stating } from './stating.ts'
-import { assertCounted, asset, givenAssets, givenCaller, node, type Stated, state } from './testing.ts'
+import { applied, assertCounted, asset, givenAssets, givenCaller, node, type Stated, state } from './testing.ts'
 
 type Batch = { created: number; refreshed: number; failed: number; results: StatementResult[] }
 
@@ -159,6 +159,47 @@ describe('stating relations', () => {
       ])
       assert.deepEqual([first?.status, (await once()).status], [201, 201])
       assert.deepEqual((await once()).body, first?.body)
+    })
+  })
+
+  describe('while assets are written', () => {
+    test('holds up nobody who changes an asset', async () => {
+      const [id = ''] = await givenAssets(hub, [{ name: 'related' }])
+      await hub.asOwner(async (owner) => {
+        await owner.query('begin')
+        await owner.query('select from assets where tenant_id = $1 and id = $2 for key share', [
+          hub.tenant.tenantId,
+          id,
+        ])
+        const { state } = await applied(operator, 'setName', { params: { id }, body: { data: { name: 'renamed' } } })
+        assert.equal(state, 'finished')
+        await owner.query('rollback')
+      })
+    })
+
+    test('an asset that is related without a pause is deleted all the same, with all that was stated', async () => {
+      const [id = ''] = await givenAssets(hub, [{ name: 'in demand' }])
+      let isOver = false
+      const statuses: number[] = []
+      const relate = async () => {
+        while (!isOver) {
+          const relations = Array.from({ length: 20 }, () => ({ subject: asset(id), predicate: 'x', object: node() }))
+          const { status, data } = await stateMany(operator, relations)
+          statuses.push(status)
+          if (data.failed > 0) return
+        }
+      }
+      const relating = Promise.all(Array.from({ length: 5 }, relate))
+      const { state } = await applied(operator, 'deleteAssets', { body: { data: { ids: [id] } } }).finally(() => {
+        isOver = true
+      })
+      await relating
+      assert.equal(state, 'finished')
+      assert.deepEqual(new Set(statuses), new Set([200]))
+      const { rows } = await hub.asOwner((owner) =>
+        owner.query('select id from relations where tenant_id = $1 and subject_id = $2', [hub.tenant.tenantId, id]),
+      )
+      assert.deepEqual(rows, [])
     })
   })
 

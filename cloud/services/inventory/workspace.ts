@@ -10,7 +10,7 @@ import { keyOf } from './identifier.ts'
 import { insertMerges, type MergeRow, markUndone, moveIdentifiers } from './merge-store.ts'
 import type { QueuedOperation } from './operation-store.ts'
 import type { WriteSource } from './payload.ts'
-import { idsIn, keysIn } from './payload.ts'
+import { idsIn, isDelete, isReshaping, keysIn } from './payload.ts'
 import { type AuthoredRelation, type RelationRow, relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, endRelationsOf, putRelations } from './relation-store.ts'
 import { searchText } from './search.ts'
@@ -206,10 +206,22 @@ export class Workspace {
   }
 }
 
-export async function loadWorkspace(tx: Transaction, operations: readonly QueuedOperation[]): Promise<Workspace> {
+/** Somebody is just relating assets of which all relations must be known. */
+export class StillRelated extends Error {}
+
+/** What ends relations, or looks at them as they are, must know them all: unless relating has stopped, that may fail. */
+export async function loadWorkspace(
+  tx: Transaction,
+  operations: readonly QueuedOperation[],
+  { relatingStopped }: { relatingStopped: boolean },
+): Promise<Workspace> {
   const keys = await store.findByKeys(tx, [...new Set(operations.flatMap(keysIn))])
-  const ids = new Set([...keys.map(({ assetId }) => assetId), ...operations.flatMap(idsIn)])
-  const assets = await store.lockAssets(tx, [...ids].toSorted())
+  const ids = [...new Set([...keys.map(({ assetId }) => assetId), ...operations.flatMap(idsIn)])]
+  const assets = await store.lockAssets(tx, ids)
+  const unrelated = new Set(operations.some(isReshaping) ? ids : operations.filter(isDelete).flatMap(idsIn))
+  const there = assets.filter(({ id }) => unrelated.has(id)).map(({ id }) => id)
+  const held = await store.holdAssets(tx, there, { onlyFree: !relatingStopped })
+  if (held < there.length) throw new StillRelated()
   return new Workspace(
     assets.map((asset) => ({ ...asset, document: JSON.parse(asset.document) })),
     keys,
