@@ -57,7 +57,9 @@ const StatementResult = closed({
   title: Type.Optional(Type.String()),
   status: Type.Optional(Type.Integer()),
   detail: Type.Optional(Type.String()),
-  code: Type.Optional(Type.String()),
+  code: Type.Optional(
+    Type.String({ description: 'asset_not_found, forbidden or system_managed_predicate: as for one relation alone' }),
+  ),
   errors: Type.Optional(Type.Array(closed({ pointer: Type.String(), code: Type.String(), detail: Type.String() }))),
 })
 export type StatementResult = Static<typeof StatementResult>
@@ -89,7 +91,7 @@ export const relationOperations = {
   createRelations: {
     method: 'POST',
     path: '/relations/batch',
-    summary: 'Relate many things at once, with one result each',
+    summary: 'Relate up to 1,000 things at once, with one result each',
     access: 'glb_inventory_write_relation_data',
     bodyBytes: inventoryLimits.batchBytes,
     body: data(closed({ relations: Type.Array(RelationStatement, { minItems: 1, maxItems: inventoryLimits.batch }) })),

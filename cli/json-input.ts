@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import type { ReadStream } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { usageError } from './report.ts'
 import type { Terminal } from './terminal.ts'
@@ -14,16 +14,21 @@ type JsonObject = { [field: string]: unknown }
 
 /** Objects one by one, however many: a line each (NDJSON), or all in one document; `-` is standard input. */
 export async function* objectsIn(terminal: Terminal, file: string): AsyncGenerator<JsonObject> {
-  if (file !== '-' && !file.endsWith('.ndjson')) {
-    const text = await textOf(file)
-    const document = text.trimStart().startsWith('[') || !/\}\s*\n\s*\{/.test(text) ? parsed(text, file) : undefined
-    if (document !== undefined) return yield* objectsOf(document, file)
-    for (const line of text.split('\n')) if (line.trim() !== '') yield asObject(parsed(line, file), file)
-    return
+  if (file === '-') return yield* linesOf(terminal.inputLines(), 'Standard input')
+  if (file.endsWith('.ndjson')) return yield* linesOf(createInterface({ input: await opened(file) }), file)
+  const text = await textOf(file)
+  const isDocument = text.trimStart().startsWith('[') || !/\}\s*\n\s*\{/.test(text)
+  if (isDocument) yield* objectsOf(parsed(text, file), file)
+  else yield* linesOf(text.split('\n'), file)
+}
+
+/** Lines before one that is no object have been taken, perhaps sent, by then: it is told where to go on. */
+async function* linesOf(lines: Iterable<string> | AsyncIterable<string>, from: string): AsyncGenerator<JsonObject> {
+  let number = 0
+  for await (const line of lines) {
+    const place = `${from}, line ${++number},`
+    if (line.trim() !== '') yield asObject(parsed(line, place), place)
   }
-  const from = file === '-' ? 'Standard input' : file
-  const lines = file === '-' ? terminal.inputLines() : createInterface({ input: createReadStream(file) })
-  for await (const line of lines) if (line.trim() !== '') yield asObject(parsed(line, from), from)
 }
 
 function* objectsOf(document: unknown, from: string): Generator<JsonObject> {
@@ -37,9 +42,16 @@ function asObject(value: unknown, from: string): JsonObject {
 }
 
 export async function textOf(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw usageError(`${file} cannot be read (${error.code}).`)
-  })
+  return readFile(file, 'utf8').catch((error) => unreadable(file, error))
+}
+
+async function opened(file: string): Promise<ReadStream> {
+  const handle = await open(file).catch((error) => unreadable(file, error))
+  return handle.createReadStream()
+}
+
+function unreadable(file: string, { code }: NodeJS.ErrnoException): never {
+  throw usageError(`${file} cannot be read (${code}).`)
 }
 
 export function parsed(text: string, from: string): unknown {
