@@ -23,8 +23,8 @@ export function columnsOf(table: string): string {
 }
 
 /**
- * Assets are related by many at once, who do not notice that somebody waits until nobody does. Where that never comes, he
- * closes this door, one for each tenant: who is inside finishes, and who comes then waits.
+ * Locks on rows are not fair: who relates an asset passes by somebody who waits until nobody does. Where that moment would
+ * never come, the one who waits closes this door, one for each tenant: who is inside comes to an end, all others wait.
  */
 const door = `hashtextextended($1::text, 7245)`
 const enterStatement = statement(`select pg_advisory_xact_lock_shared(${door})`)

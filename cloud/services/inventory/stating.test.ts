@@ -123,6 +123,24 @@ describe('stating relations', () => {
       await hub.asOwner((owner) => owner.query('alter table relations drop constraint no_poison'))
     })
 
+    test('when the database goes away in the middle, all who share are told so, and the next are stated', async () => {
+      const relate = () => state(operator, { subject: node(), predicate: 'x', object: node() })
+      await hub.asOwner(async (owner) => {
+        await owner.query('begin')
+        await owner.query('lock table relation_counts in share mode')
+        const answers = Promise.all(Array.from({ length: 20 }, relate))
+        for (let ended = 0; ended === 0; ) {
+          const blocked = 'select pid from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+          ended = (await owner.query(`select pg_terminate_backend(pid) from (${blocked}) as b`)).rowCount ?? 0
+        }
+        await owner.query('rollback')
+        const codes = (await answers).map(({ status, body }) => (body as ProblemDocument).code ?? status)
+        assert.ok(codes.includes('unavailable'))
+        assert.deepEqual(new Set([...codes, 201]), new Set(['unavailable', 201]))
+      })
+      assert.equal((await relate()).status, 201)
+    })
+
     test('when no connection becomes free, all are told so at once, and nobody waits a second time', async () => {
       const { app: address, server } = hub.database
       let asked = 0
