@@ -28,7 +28,7 @@ export const beginning: Head = { sequence: 0, hash: '0'.repeat(64) }
 
 /**
  * JSON in one form only (RFC 8785): keys sorted, no blanks, numbers and strings as JavaScript writes them. It survives
- * a way through `jsonb`, which keeps neither the order of keys nor the notation of numbers.
+ * a way through `jsonb` (older entries went it), which keeps neither the order of keys nor the notation of numbers.
  */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
