@@ -148,6 +148,14 @@ describe('every hot statement uses an index', () => {
       await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
       await hub.settle()
     },
+    'merging an asset into one with many relations, and undoing that': async () => {
+      const id = ids.asset
+      await admin.inventory.mergeAsset({ params: { id }, body: { data: { other: ids.twinAsset } } })
+      await hub.settle()
+      const { data } = await admin.inventory.listMerges({ params: { id } })
+      await admin.inventory.undoMerge({ params: { id, mergeId: data[0]?.id ?? '' } })
+      await hub.settle()
+    },
     'deleting an asset with its relations': async () => {
       await admin.inventory.deleteAssets({ body: { data: { ids: [ids.goneAsset] } } })
       await hub.settle()
@@ -303,6 +311,7 @@ describe('every hot statement uses an index', () => {
         entry: await one('select id from audit_entries where tenant_id = $1 limit 1'),
         asset: await one(`select id from assets where tenant_id = $1 and name = 'asset-7'`),
         otherAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-508'`),
+        twinAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-509'`),
         goneAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-9'`),
         job: await one('select id from workflow_jobs where tenant_id = $1 limit 1'),
         instance: await one(`select id from credential_instances where tenant_id = $1 and name = 'instance-7'`),
