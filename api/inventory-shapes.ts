@@ -24,6 +24,8 @@ export const inventoryLimits = {
   topologyNodes: 10_000,
   /** Relations that one `relationsFilter` may follow on its way. */
   relationsFollowed: 10_000,
+  /** Relations that an asset may have which is merged into another: they all move in one transaction. */
+  relationsMerged: 10_000,
   historyDays: 36_500,
   statusWaitSeconds: 30,
   statusDays: 7,

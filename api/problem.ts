@@ -57,6 +57,7 @@ export const problemCodes = {
   link_without_schema: { status: 409, title: 'The link brings no such credential schema' },
   ambiguous_identity: { status: 409, title: 'The identifiers belong to several assets' },
   identity_taken: { status: 409, title: 'An identifier belongs to an asset that you may not change' },
+  too_many_relations: { status: 409, title: 'The asset has more relations than can be moved at once' },
   events_gone: { status: 410, title: 'The events after this position are not kept any more' },
   history_gone: { status: 410, title: 'What was at this time is not kept any more' },
   precondition_failed: { status: 412, title: 'It was changed by somebody else in the meantime' },

@@ -144,14 +144,14 @@ describe('every hot statement uses an index', () => {
       hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' })).locateAssets({
         body: { data: { gateway: ids.asset, addresses: ['10.0.0.7', '10.0.0.508'] } },
       }),
-    'accepting and applying a write of an asset': async () => {
-      await admin.inventory.setResponsible({ params: { id: ids.asset }, body: { data: { responsible: 'jane' } } })
-      await hub.settle()
+    'accepting and applying a write of an asset': () =>
+      write('setResponsible', { params: { id: ids.asset }, body: { data: { responsible: 'jane' } } }),
+    'merging an asset into one with many relations, and undoing that': async () => {
+      const id = ids.asset
+      const { mergeId } = await write('mergeAsset', { params: { id }, body: { data: { other: ids.twinAsset } } })
+      await write('undoMerge', { params: { id, mergeId } })
     },
-    'deleting an asset with its relations': async () => {
-      await admin.inventory.deleteAssets({ body: { data: { ids: [ids.goneAsset] } } })
-      await hub.settle()
-    },
+    'deleting an asset with its relations': () => write('deleteAssets', { body: { data: { ids: [ids.goneAsset] } } }),
     'an agent that polls for new jobs': () =>
       admin.workflows.listJobs({ query: { clientId: 'client-7', state: 'CREATED', workflow: 'discovery', limit: 1 } }),
     'the open jobs of a client': () =>
@@ -218,6 +218,14 @@ describe('every hot statement uses an index', () => {
         assert.deepEqual(wrong, [], text)
       }
     })
+  }
+
+  /** A write that is accepted and applied. */
+  async function write(operation: string, input: object): Promise<{ mergeId: string }> {
+    const { body } = await admin.exchange(inventory, operation, { headers: { prefer: 'wait=10' }, ...input })
+    const { data } = body as { data?: { state: string; detail: { result: { mergeId: string } } } }
+    assert.equal(data?.state, 'finished', JSON.stringify(body))
+    return data.detail.result
   }
 
   /** What is wrong with the plan, if anything. */
@@ -303,6 +311,7 @@ describe('every hot statement uses an index', () => {
         entry: await one('select id from audit_entries where tenant_id = $1 limit 1'),
         asset: await one(`select id from assets where tenant_id = $1 and name = 'asset-7'`),
         otherAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-508'`),
+        twinAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-509'`),
         goneAsset: await one(`select id from assets where tenant_id = $1 and name = 'asset-9'`),
         job: await one('select id from workflow_jobs where tenant_id = $1 limit 1'),
         instance: await one(`select id from credential_instances where tenant_id = $1 and name = 'instance-7'`),
@@ -318,10 +327,10 @@ describe('every hot statement uses an index', () => {
 async function fillInventory(owner: Client, tenantId: string): Promise<void> {
   await owner.query(
     `insert into assets (tenant_id, id, access_group_id, type, schema_url, document, name, serial_number, management_state,
-                         reachability_state, responsible, created_at, modified_at)
+                         reachability_state, responsible, version, created_at, modified_at)
      select $1, gen_random_uuid(), (select id from access_groups where tenant_id = $1 and name = 'default'), 'Device', 'x',
             '{"functional_object_type":"Device","custom_properties":[],"responsible":"x"}', 'asset-' || n, 'S' || n,
-            'unknown', 'unknown', 'x', now(), now()
+            'unknown', 'unknown', 'x', 2, now(), now()
      from generate_series(1, $2::int) n`,
     [tenantId, many],
   )

@@ -231,12 +231,35 @@ export class Database {
     // A branch that outlives its work must not write into the work of whoever has the connection now.
     if (connection.lease !== lease) throw new Error('The handle was used after its work was over')
     this.#onStatement?.({ text, values, tenantId: connection.tenantId, by: { connection, lease } })
-    return send(connection.client, { name: this.server.pooled || name === '' ? undefined : name, text, values })
+    gather(connection)
+    const found = send(connection.client, { name: this.server.pooled || name === '' ? undefined : name, text, values })
+    letGoOfMuch(connection)
+    return found
   }
+}
+
+/**
+ * What is sent in one turn of the event loop leaves in one write: a write costs more than all else that is done to ask,
+ * and wakes the server each time.
+ */
+function gather({ client }: Connection): void {
+  const { stream } = client.connection
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  process.nextTick(() => stream.uncork())
+}
+
+const muchBytes = 32_768
+
+/** The server had better work on what is much while the rest is put together. */
+function letGoOfMuch({ client }: Connection): void {
+  const { stream } = client.connection
+  if (stream.writableLength > muchBytes) stream.uncork()
 }
 
 /** A statement whose failure shows in the one that follows it. */
 function unawaited(connection: Connection, text: string): void {
+  gather(connection)
   connection.client.query(text).catch(() => {
     connection.broken = true
   })

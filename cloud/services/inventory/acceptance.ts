@@ -90,30 +90,25 @@ export class Acceptance {
 }
 
 async function store(tx: Transaction, batch: readonly Stored[]): Promise<void> {
-  await insertOperations(
-    tx,
-    batch.map(({ id, kind, payload, printed, caller }) => ({
-      id,
-      kind,
-      payload: printed,
-      items: itemsIn(payload),
-      principalId: caller.principal.id,
-      principalKind: caller.principal.kind,
-      principalName: caller.principal.name,
-      roles: [...caller.roles],
-      grants: caller.token?.grants === undefined ? null : [...caller.token.grants],
-      requestId: caller.request.id,
-    })),
-  )
-  await recordAll(
-    tx,
-    batch.map(({ id, caller, action, target }) => ({
-      who: caller,
-      action,
-      target: target ?? `operation/${id}`,
-      detail: { statusId: id },
-    })),
-  )
+  const operations = batch.map(({ id, kind, payload, printed, caller }) => ({
+    id,
+    kind,
+    payload: printed,
+    items: itemsIn(payload),
+    principalId: caller.principal.id,
+    principalKind: caller.principal.kind,
+    principalName: caller.principal.name,
+    roles: [...caller.roles],
+    grants: caller.token?.grants === undefined ? null : [...caller.token.grants],
+    requestId: caller.request.id,
+  }))
+  const entries = batch.map(({ id, caller, action, target }) => ({
+    who: caller,
+    action,
+    target: target ?? `operation/${id}`,
+    detail: { statusId: id },
+  }))
+  await Promise.all([insertOperations(tx, operations), recordAll(tx, entries)])
   tx.signal(operationsTopic)
 }
 

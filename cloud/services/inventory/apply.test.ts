@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inventory } from '@millwright/api/inventory.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { applyQueued } from './apply.ts'
@@ -12,6 +13,7 @@ import { assertCounted, asset, givenAssets, givenRelations, type Link, node, sta
 
 /** So few that a few dozen relations are many. */
 const endedAtOnce = 10
+const relationsMerged = 25
 const portions = 'delete from relations'
 
 describe('deleting an asset with more relations than may end in one transaction', () => {
@@ -125,7 +127,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('a merge takes all of them along at once, and gives them back', async () => {
-    const [{ id }, other] = [await givenCrowded(0), await givenCrowded(25)]
+    const [{ id }, other] = [await givenCrowded(0), await givenCrowded(relationsMerged)]
     const status = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
     await apply()
     const { result } = (await stateOf(status)) as { result: { mergeId: string; relations: number } }
@@ -137,6 +139,56 @@ describe('deleting an asset with more relations than may end in one transaction'
     const { meta } = await operator.inventory.listAssetRelations({ params: { id: other.id }, query: {} })
     assert.equal(meta.totalElements, other.relations.length)
   })
+
+  test('a merge moves so many at most, and says how it can be done all the same', async () => {
+    const [{ id }, other] = [await givenCrowded(2), await givenCrowded(relationsMerged + 1)]
+    const refused = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
+    await apply()
+    const { state: final, result } = await stateOf(refused)
+    const { status, code, detail } = result as ProblemDocument
+    assert.deepEqual([final, status, code], ['failed', 409, 'too_many_relations'])
+    assert.match(detail ?? '', /more than 25 relations.*Merge the other way round/)
+    assert.equal((await ended(other.relations)).rows.length, 0)
+    const turned = await accepted('mergeAsset', { params: { id: other.id }, body: { data: { other: id } } })
+    await apply()
+    assert.equal((await stateOf(turned)).state, 'finished')
+  })
+
+  test('a merge into it reads no more of its relations than both have, and neither does undoing that', async () => {
+    const [crowded, other] = [await givenCrowded(relationsMerged + 5), await givenCrowded(0)]
+    const place = node()
+    await givenRelations(hub, [
+      [asset(crowded.id), 'near', place],
+      [asset(other.id), 'near', place],
+      [asset(other.id), 'in', place],
+    ])
+    const { id } = crowded
+    const merging = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
+    const sent = await hub.statements(() => apply())
+    const { result } = (await stateOf(merging)) as { result: { mergeId: string; relations: number } }
+    assert.equal(result.relations, 1)
+    const undoing = await accepted('undoMerge', { params: { id, mergeId: result.mergeId } })
+    sent.push(...(await hub.statements(() => apply())))
+    assert.equal((await stateOf(undoing)).state, 'finished')
+    const read = await relationsReadBy(sent)
+    assert.ok(read.length > 0)
+    assert.ok(Math.max(...read) <= 2, `${read}`)
+    const left = async (of: string) =>
+      (await operator.inventory.listAssetRelations({ params: { id: of }, query: {} })).meta.totalElements
+    assert.deepEqual([await left(id), await left(other.id)], [crowded.relations.length + 1, 2])
+  })
+
+  /** How many rows each statement answers that reads relations, when it is sent again. */
+  function relationsReadBy(sent: readonly { text: string; values: readonly unknown[] }[]): Promise<number[]> {
+    const reading = sent.filter(({ text }) => /^select/.test(text) && /(from|join) relations\b/.test(text))
+    return hub.asOwner(async (owner) => {
+      await owner.query('begin')
+      const counts: number[] = []
+      for (const { text, values } of reading) counts.push((await owner.query(text, [...values])).rows.length)
+      await owner.query('rollback')
+      return counts
+    })
+  }
 
   /** The hub's own applier is taken to be busy elsewhere: here the test applies what is accepted, when it wants to. */
   async function holdApplier(): Promise<void> {
@@ -153,8 +205,9 @@ describe('deleting an asset with more relations than may end in one transaction'
   async function apply(signal: AbortSignal = new AbortController().signal): Promise<void> {
     const { database, access, log, stopping } = hub.contextOf('inventory')
     const schemas = new SchemaRegistry({ load: findSchema })
-    const own = { schemas, waiters: new StatusWaiters(stopping), handover: new Handover(), endedAtOnce }
-    await applyQueued({ database, access, log, ...own }, hub.tenant.tenantId, signal)
+    const own = { schemas, waiters: new StatusWaiters(stopping), handover: new Handover() }
+    const parts = { database, access, log, ...own, endedAtOnce, relationsMerged }
+    await applyQueued(parts, hub.tenant.tenantId, signal)
   }
 
   /** As if the process ended after the first portion. */

@@ -123,7 +123,7 @@ async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): 
       await emitLast(tx, told)
       return crowded
     }
-    workspace.events.push(...told)
+    workspace.tell(told)
     await saveWorkspace(tx, workspace)
     await finishOperations(tx, outcomes)
     await emitLast(tx, workspace.events)

@@ -18,6 +18,8 @@ export type ApplierParts = {
   log: Log
   /** How many relations end in one transaction because their assets are deleted. */
   endedAtOnce: number
+  /** How many relations an asset may have that is merged into another. */
+  relationsMerged: number
 }
 
 /** One accepted write while it is applied. */

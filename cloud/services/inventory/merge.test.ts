@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { canonical } from './asset.ts'
-import { mergedDocument, partedRelations, revertedDocument, takenRelations } from './merge.ts'
+import { mergedDocument, partedRelations, revertedDocument, takenRelations, turnedRelations } from './merge.ts'
 import type { RelationRow } from './relation.ts'
 
 const [pump, twin, rack] = ['0000-a', '0000-b', '0000-c'] as const
@@ -113,17 +113,19 @@ describe('the relations of two assets that are one', () => {
   }) => [subject.id, predicate, object.id].join(' ')
 
   test('are those of both, each once, and none between them', () => {
+    const current = [row(pump, 'in', rack)]
     const relations = [
-      row(pump, 'in', rack),
       row(twin, 'in', rack),
       row(rack, 'holds', twin),
       row(twin, 'near', pump),
       row(pump, 'near', twin),
       row(twin, 'knows', twin),
     ]
-    const { restate, united } = takenRelations(relations, ends)
+    const { restate, united } = takenRelations({ ...ends, relations, current })
     assert.deepEqual(restate.map(short), [`${rack} holds ${pump}`, `${pump} knows ${pump}`])
     assert.deepEqual(united, [`${twin}in${rack}`])
+    const possible = turnedRelations(relations, ends)
+    assert.deepEqual(possible.map(short), [`${pump} in ${rack}`, `${rack} holds ${pump}`, `${pump} knows ${pump}`])
   })
 
   test('go back when parted, if they are still there and lead somewhere', () => {

@@ -82,14 +82,24 @@ function includes(entries: readonly unknown[], entry: unknown): boolean {
 
 type Ends = { assetId: string; otherId: string }
 
-/**
- * The relations of the other asset as relations of this one. Those that this one has already are not stated again, and
- * those between the two are no more.
- */
-export function takenRelations(relations: readonly RelationRow[], ends: Ends) {
-  const had = new Set(relations.map((row) => keyOfRelation(statedOf(row))))
+/** Relations of the other asset as relations of this one. Those between the two are no more. */
+export function turnedRelations(relations: readonly RelationRow[], ends: Ends): StatedRelation[] {
+  return relations.filter((row) => !isBetween(row, ends)).map((row) => pointedAt(statedOf(row), ends))
+}
+
+export type Taking = Ends & {
+  /** The relations of the other one. */
+  relations: readonly RelationRow[]
+  /** Those that this one has, as far as they may be equal. */
+  current: readonly RelationRow[]
+}
+
+/** What this one gets of the relations of the other. Those that it has already are not stated again. */
+export function takenRelations({ assetId, otherId, relations, current }: Taking) {
+  const ends = { assetId, otherId }
+  const had = new Set(current.map((row) => keyOfRelation(statedOf(row))))
   const hasToo = (row: RelationRow) => had.has(keyOfRelation(pointedAt(statedOf(row), ends)))
-  const others = relations.filter((row) => touches(row, ends.otherId) && !isBetween(row, ends))
+  const others = relations.filter((row) => !isBetween(row, ends))
   return {
     restate: others.filter((row) => !hasToo(row)).map((row) => pointedAt(statedOf(row), ends)),
     united: others.filter(hasToo).map(({ id }) => id),
@@ -101,7 +111,7 @@ export type Parting = Ends & {
   ended: readonly RelationRow[]
   /** Those of them that this one had too. */
   united: readonly string[]
-  /** The relations that this one has now. */
+  /** The relations that this one has now, as far as they may be equal. */
   current: readonly RelationRow[]
   /** Whether the asset at the other end is still there. */
   isThere: (assetId: string) => boolean

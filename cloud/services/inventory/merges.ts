@@ -5,10 +5,11 @@ import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
 import { createdDocument, writeShape } from './asset.ts'
 import { findGroups } from './asset-store.ts'
-import { mergedDocument, partedRelations, revertedDocument, takenRelations } from './merge.ts'
+import { mergedDocument, partedRelations, revertedDocument, takenRelations, turnedRelations } from './merge.ts'
 import * as store from './merge-store.ts'
 import type { MergePayload, SplitPayload, UndoPayload } from './payload.ts'
 import type { RelationRow } from './relation.ts'
+import { lockRelationsOf } from './relation-store.ts'
 import type { Change, WorkingAsset } from './workspace.ts'
 
 /** The other asset becomes part of this one and is no more. */
@@ -20,8 +21,10 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
   const document = mergedDocument(asset.document, other.document, payload.prefer)
   await requireValid(parts, applying, document)
   const identifiers = await store.identifiersWithKeys(tx, other.id)
-  const relations = await store.lockRelationsOf(tx, [asset.id, other.id])
-  const { restate, united } = takenRelations(relations, payload)
+  const ends = { assetId: asset.id, otherId: other.id }
+  const relations = await movableRelations(parts, applying, other)
+  const current = await store.lockStated(tx, turnedRelations(relations, ends))
+  const { restate, united } = takenRelations({ ...ends, relations, current })
   const time = new Date().toISOString()
 
   workspace.put(next(asset, document, time), changeBy(operation, { time, type: 'merge', value: other.id }))
@@ -31,8 +34,7 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
   const mergeId = v7()
   workspace.merged({
     id: mergeId,
-    assetId: asset.id,
-    otherId: other.id,
+    ...ends,
     mergedAt: time,
     principalId: operation.principalId,
     principalName: operation.principalName,
@@ -67,11 +69,12 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
   const document = revertedDocument(asset.document, { before: merge.documentBefore, after: merge.documentAfter })
   await requireValid(parts, applying, document)
 
+  const ends = { assetId: asset.id, otherId }
   const ended = await store.relationsEndedAt(tx, { assetId: otherId, at: mergedAt })
-  const current = await store.lockRelationsOf(tx, [asset.id])
+  const current = await store.lockStated(tx, turnedRelations(ended, ends))
   const there = await findGroups(tx, assetEnds(ended))
   const isThere = (id: string) => there.has(id)
-  const { end, restate } = partedRelations({ assetId: asset.id, otherId, ended, united, current, isThere })
+  const { end, restate } = partedRelations({ ...ends, ended, united, current, isThere })
   const time = new Date().toISOString()
   const change = changeBy(operation, { time, type: 'merge_undone', value: otherId })
   workspace.put(next(asset, document, time), change)
@@ -133,6 +136,14 @@ function writableAsset({ workspace, rights }: Applying, id: string): WorkingAsse
   const asset = workspace.asset(id)
   if (asset !== undefined && mayWrite(rights, asset.accessGroupId)) return asset
   throw new Problem('asset_not_found', `There is no asset ${id}`)
+}
+
+/** All relations of an asset that goes: they move at once, so that its merge can be undone at once. */
+async function movableRelations({ relationsMerged: most }: ApplierParts, { tx }: Applying, { id }: WorkingAsset) {
+  const relations = await lockRelationsOf(tx, id, most + 1)
+  if (relations.length <= most) return relations
+  const detail = `The asset ${id} has more than ${most} relations, which is as many as can move to another asset`
+  throw new Problem('too_many_relations', `${detail}. Merge the other way round, so that it is the one that stays`)
 }
 
 async function requireValid({ schemas }: ApplierParts, { tx }: Applying, document: Record<string, unknown>) {

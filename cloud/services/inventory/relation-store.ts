@@ -197,20 +197,30 @@ export async function endRelations(tx: Transaction, ids: readonly string[], who:
 }
 
 /**
- * Held first: one that somebody else ends meanwhile must not be missing from as many as were asked for. Side by side, so
- * that an index is followed only as far as that.
+ * As many as are asked for of the relations of assets, held until the end of the transaction: one that somebody else
+ * ends meanwhile is not among them. Side by side, so that an index is followed only as far as that.
  */
-const deleteOfAssetsStatement = statement<CreatedRow>(
-  `delete from relations r where r.tenant_id = $1 and r.id = any(array(
-     select id from (
-       select s.id from relations s
+function heldOfAssets(columns: (table: string) => string): string {
+  return `select * from (
+       select ${columns('s')} from relations s
        where s.tenant_id = $1 and s.subject_id = any($2::uuid[]) and s.subject_type = 'asset' for update) as from_them
      union all
-     select id from (
-       select o.id from relations o
+     select * from (
+       select ${columns('o')} from relations o
        where o.tenant_id = $1 and o.object_id = any($2::uuid[]) and o.object_type = 'asset'
          and not (o.subject_id = any($2::uuid[]) and o.subject_type = 'asset') for update) as to_them
-     limit $3))
+     limit $3`
+}
+
+const lockOfAssetsStatement = statement<RelationRow>(heldOfAssets(columnsOf))
+
+/** Relations of an asset, at most so many, held until the end of the transaction. Hold the asset first: then no more come. */
+export function lockRelationsOf(tx: Transaction, assetId: string, most: number): Promise<RelationRow[]> {
+  return tx.rows(lockOfAssetsStatement, [assetId], most)
+}
+
+const deleteOfAssetsStatement = statement<CreatedRow>(
+  `delete from relations r where r.tenant_id = $1 and r.id = any(array(${heldOfAssets((table) => `${table}.id`)}))
    returning ${endedColumns}`,
 )
 

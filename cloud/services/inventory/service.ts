@@ -1,4 +1,4 @@
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import { type Context, type Handlers, service } from '../../platform/service.ts'
 import { Acceptance, operationsTopic } from './acceptance.ts'
 import { applyQueued } from './apply.ts'
@@ -83,8 +83,9 @@ export const inventoryService = service({
       'inventory.apply': {
         standing: { everyMs: 5_000, wakeOn: operationsTopic, pending: anyQueued },
         async run({ tenantId, signal }) {
-          const parts = { database, access, schemas, waiters, handover, log, endedAtOnce }
-          await applyQueued(parts, tenantId, signal)
+          const { relationsMerged } = inventoryLimits
+          const own = { schemas, waiters, handover, endedAtOnce, relationsMerged }
+          await applyQueued({ database, access, log, ...own }, tenantId, signal)
         },
       },
       ...statusJobs({ database }),

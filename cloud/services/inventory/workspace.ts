@@ -151,6 +151,11 @@ export class Workspace {
     this.#push(this.undone, { id, time })
   }
 
+  /** What came of it while it is saved, which nobody takes back. There may be more than a call takes arguments. */
+  tell(events: readonly EventRecord[]): void {
+    for (const event of events) this.events.push(event)
+  }
+
   #note(
     asset: WorkingAsset,
     change: 'created' | 'updated' | 'deleted',
@@ -330,7 +335,7 @@ async function restateAll(tx: Transaction, workspace: Workspace): Promise<void> 
 
 function tellCreated(workspace: Workspace, put: readonly { relation: RelationRow; outcome: string }[]): void {
   const created = put.filter(({ outcome }) => outcome === 'created').map(({ relation }) => relation)
-  workspace.events.push(...relationEvents('created', created))
+  workspace.tell(relationEvents('created', created))
 }
 
 function goneIn(workspace: Workspace): string[] {
@@ -363,7 +368,7 @@ export async function endOfGone(
 
 async function endChosen(tx: Transaction, workspace: Workspace): Promise<void> {
   for (const { ids, change } of workspace.ended) {
-    workspace.events.push(...relationEvents('deleted', await endRelations(tx, ids, endingBy(change))))
+    workspace.tell(relationEvents('deleted', await endRelations(tx, ids, endingBy(change))))
   }
 }
 

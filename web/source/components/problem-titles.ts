@@ -53,6 +53,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   link_without_schema: 'Der Link bringt dieses Schema für Zugangsdaten nicht mit',
   ambiguous_identity: 'Die Kennungen gehören zu mehreren Assets',
   identity_taken: 'Eine Kennung gehört zu einem Asset, das Sie nicht ändern dürfen',
+  too_many_relations: 'Das Asset hat mehr Beziehungen, als auf einmal umziehen können',
   events_gone: 'Die Ereignisse ab dieser Stelle sind nicht mehr da',
   history_gone: 'Was zu dieser Zeit war, ist nicht mehr da',
   precondition_failed: 'Jemand anderes hat es inzwischen geändert',
