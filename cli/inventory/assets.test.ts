@@ -176,7 +176,10 @@ describe('assets', () => {
     })
     assert.equal(partly.code > 0, true)
     assert.match(partly.err, /invalid_asset/)
-    assert.match((await refuse(['assets', 'create', '--file', '-'], { input: 'x' })).err, /^Standard input, line 1, is no JSON/)
+    assert.match(
+      (await refuse(['assets', 'create', '--file', '-'], { input: 'x' })).err,
+      /^Standard input, line 1, is no JSON/,
+    )
     assert.equal((await refuse(['assets', 'create', '--name', 'x'])).code, 2)
   })
 
