@@ -1,11 +1,14 @@
 import { inventoryLimits } from '@millwright/api/inventory.ts'
 
-type Sizes<Item> = { bytesOf: (item: Item) => number; requestBytes: number }
+type Sizes<Item> = { bytesOf?: (item: Item) => number; requestBytes?: number }
+
+/** Well below what one request with a batch may hold. */
+const usualBytes = 4_000_000
 
 /** As many as one request may be about and hold. */
 export async function* batches<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
-  { bytesOf, requestBytes }: Sizes<Item>,
+  { bytesOf = (item) => JSON.stringify(item).length, requestBytes = usualBytes }: Sizes<Item> = {},
 ): AsyncGenerator<Item[]> {
   let batch: Item[] = []
   let bytes = 0

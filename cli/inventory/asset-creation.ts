@@ -21,9 +21,6 @@ type Options = {
   strict?: boolean
 }
 
-/** Well below what one request may hold. */
-const requestBytes = 4_000_000
-
 export function addCreation(assets: Command, terminal: Terminal): void {
   online(
     assets
@@ -100,9 +97,8 @@ export function settings(given: readonly string[] = []): AssetDocument {
 
 async function createMany(session: Session, options: Options): Promise<void> {
   const tally = new Tally(session, 'assets')
-  const bytesOf = (asset: AssetDocument) => JSON.stringify(asset).length
   const given = objectsIn(session.terminal, options.file ?? '-')
-  for await (const assets of batches(given, { bytesOf, requestBytes })) {
+  for await (const assets of batches(given)) {
     const query = options.strict ? { strict: true } : {}
     const accepted = await session.api(inventory).createAssets({ body: { data: { assets } }, query, headers: waiting })
     await tally.add(await outcomeOf(session, accepted))

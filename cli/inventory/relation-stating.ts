@@ -15,9 +15,6 @@ import { Tally } from './tally.ts'
 
 type Options = { bothWays?: boolean; file?: string }
 
-/** Well below what one request may hold. */
-const requestBytes = 4_000_000
-
 export function addStating(relations: Command, terminal: Terminal): void {
   online(
     relations
@@ -84,8 +81,7 @@ async function addMany(session: Session, file: string, { bothWays = false }: Opt
   const tally = new Tally(session, 'relations')
   const found = new Map<string, Entity>()
   const always = bothWays ? { isBidirectional: true } : {}
-  const bytesOf = (line: Line) => JSON.stringify(line).length
-  for await (const lines of batches(objectsIn(session.terminal, file), { bytesOf, requestBytes })) {
+  for await (const lines of batches(objectsIn(session.terminal, file))) {
     const results: Result[] = []
     const sendable: { place: number; relation: RelationStatement }[] = []
     for (const [place, line] of lines.entries()) {

@@ -1,8 +1,7 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import { rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
-import type { RelationRow, StatedRelation } from './relation.ts'
+import type { RelationRow } from './relation.ts'
 import { columnsOf } from './relation-store.ts'
 
 /** What was made part of what, and what it takes to part them again. */
@@ -112,40 +111,6 @@ const moveStatement = statement(
 
 export async function moveIdentifiers(tx: Transaction, moves: readonly { key: string; to: string }[]): Promise<void> {
   if (moves.length > 0) await tx.run(moveStatement, jsonText(moves.map(({ key, to }) => ({ key, to }))))
-}
-
-type RelationKey = Pick<
-  RelationRow,
-  'subjectType' | 'subjectId' | 'predicate' | 'objectType' | 'objectId' | 'sourceType'
->
-
-const keys = rowset<RelationKey>({
-  subjectType: 'text',
-  subjectId: 'uuid',
-  predicate: 'text',
-  objectType: 'text',
-  objectId: 'uuid',
-  sourceType: 'text',
-})
-const equalStatement = statement<RelationRow>(
-  `select ${columnsOf('e')} from ${keys.rows}
-   join relations e on e.tenant_id = $1 and e.subject_id = r."subjectId" and e.predicate = r.predicate
-     and e.object_id = r."objectId" and e.source_type = r."sourceType" and e.subject_type = r."subjectType"
-     and e.object_type = r."objectType"
-   order by e.id for update of e`,
-)
-
-/** Those of the relations that are stated already, held until the end of the transaction. */
-export async function lockStated(tx: Transaction, relations: readonly StatedRelation[]): Promise<RelationRow[]> {
-  const wanted = relations.map(({ subject, predicate, object, source }) => ({
-    subjectType: subject.type,
-    subjectId: subject.id,
-    predicate,
-    objectType: object.type,
-    objectId: object.id,
-    sourceType: source.type,
-  }))
-  return wanted.length === 0 ? [] : tx.rows(equalStatement, ...keys.values(wanted))
 }
 
 const relationsFromStatement = statement<RelationRow>(

@@ -9,7 +9,7 @@ import { mergedDocument, partedRelations, revertedDocument, takenRelations, turn
 import * as store from './merge-store.ts'
 import type { MergePayload, SplitPayload, UndoPayload } from './payload.ts'
 import type { RelationRow } from './relation.ts'
-import { lockRelationsOf } from './relation-store.ts'
+import { lockRelationsOf, lockStated } from './relation-store.ts'
 import type { Change, WorkingAsset } from './workspace.ts'
 
 /** The other asset becomes part of this one and is no more. */
@@ -23,7 +23,7 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
   const identifiers = await store.identifiersWithKeys(tx, other.id)
   const ends = { assetId: asset.id, otherId: other.id }
   const relations = await movableRelations(parts, applying, other)
-  const current = await store.lockStated(tx, turnedRelations(relations, ends))
+  const current = await lockStated(tx, turnedRelations(relations, ends))
   const { restate, united } = takenRelations({ ...ends, relations, current })
   const time = new Date().toISOString()
 
@@ -71,7 +71,7 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
 
   const ends = { assetId: asset.id, otherId }
   const ended = await store.relationsEndedAt(tx, { assetId: otherId, at: mergedAt })
-  const current = await store.lockStated(tx, turnedRelations(ended, ends))
+  const current = await lockStated(tx, turnedRelations(ended, ends))
   const there = await findGroups(tx, assetEnds(ended))
   const isThere = (id: string) => there.has(id)
   const { end, restate } = partedRelations({ ...ends, ended, united, current, isThere })

@@ -74,14 +74,44 @@ function groupsById(rows: readonly { id: string; accessGroupId: string }[]): Map
 /** A relation with who stated it first, as far as that is known. */
 type CreatedRow = RelationRow & { createdById: string | null; createdByName: string | null }
 
-const stated = rowset<Omit<CreatedRow, 'modifiedAt'>>({
-  id: 'uuid',
+/** What a relation is recognised by. */
+const keyColumns = {
   subjectType: 'text',
   subjectId: 'uuid',
   predicate: 'text',
   objectType: 'text',
   objectId: 'uuid',
   sourceType: 'text',
+} as const
+
+function keyIn({ subject, predicate, object, source }: StatedRelation): Pick<RelationRow, keyof typeof keyColumns> {
+  return {
+    subjectType: subject.type,
+    subjectId: subject.id,
+    predicate,
+    objectType: object.type,
+    objectId: object.id,
+    sourceType: source.type,
+  }
+}
+
+const keys = rowset<ReturnType<typeof keyIn>>(keyColumns)
+const equalStatement = statement<RelationRow>(
+  `select ${columnsOf('e')} from ${keys.rows}
+   join relations e on e.tenant_id = $1 and e.subject_id = r."subjectId" and e.predicate = r.predicate
+     and e.object_id = r."objectId" and e.source_type = r."sourceType" and e.subject_type = r."subjectType"
+     and e.object_type = r."objectType"
+   order by e.id for update of e`,
+)
+
+/** Those of the relations that are stated already, held until the end of the transaction. */
+export async function lockStated(tx: Transaction, relations: readonly StatedRelation[]): Promise<RelationRow[]> {
+  return relations.length === 0 ? [] : tx.rows(equalStatement, ...keys.values(relations.map(keyIn)))
+}
+
+const stated = rowset<Omit<CreatedRow, 'modifiedAt'>>({
+  id: 'uuid',
+  ...keyColumns,
   sourceValue: 'text',
   createdAt: 'timestamptz',
   createdById: 'uuid',
@@ -116,18 +146,13 @@ export async function putRelations(
   // In the order of their keys, so that two who state the same relations do not wait for each other crosswise.
   const rows = [...wanted]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, { subject, predicate, object, source, author }], index) => ({
+    .map(([, relation], index) => ({
       id: ids[index] ?? '',
-      subjectType: subject.type,
-      subjectId: subject.id,
-      predicate,
-      objectType: object.type,
-      objectId: object.id,
-      sourceType: source.type,
-      sourceValue: source.value ?? null,
+      ...keyIn(relation),
+      sourceValue: relation.source.value ?? null,
       createdAt: now,
-      createdById: author.principalId,
-      createdByName: author.principalName,
+      createdById: relation.author.principalId,
+      createdByName: relation.author.principalName,
     }))
   const put = await tx.rows(putStatement, ...stated.values(rows))
   const byKey = new Map(put.map((row) => [keyOfRow(row), row]))
