@@ -351,6 +351,7 @@ export const discovery = contract({
       params: assetId,
       body: data(
         closed({
+          jobId: Uuid,
           progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
           message: Type.Optional(Type.String()),
         }),

@@ -216,6 +216,20 @@ describe('discovery', () => {
     ])
   })
 
+  test('a run knows its job as soon as a gateway works on it, even before whoever made it wrote that down', async () => {
+    const { jobId } = await create()
+    await hub.settle()
+    await hub.asOwner((owner) =>
+      owner.query('update discovery_runs set workflow_job_id = null where discovery_id = $1', [jobId]),
+    )
+    const { job } = await lease()
+    await gateway.workflows.putJobStatus({ params: { id: job.id }, body: { state: 'FAILED', message: 'No cable' } })
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    await hub.settle()
+    const [, first] = (await admin.discovery.listRuns({ params: { jobId }, query: {} })).data
+    assert.deepEqual([first?.state, first?.message], ['failed', 'No cable'])
+  })
+
   test('a link that died ends the run as failed, with what it had found and why', async () => {
     const { jobId } = await create()
     const held = await lease()

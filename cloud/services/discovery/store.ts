@@ -204,16 +204,18 @@ export async function setWorkflowJob(tx: Transaction, id: string, jobId: string)
 
 const noteStatement = statement<RunRow>(
   `update discovery_runs r set state = 'running', started_at = coalesce(r.started_at, now()),
-     progress = coalesce($3, r.progress), message = coalesce($4, r.message)
+     workflow_job_id = coalesce(r.workflow_job_id, $3), progress = coalesce($4, r.progress),
+     message = coalesce($5, r.message)
    where r.tenant_id = $1 and r.id = $2 and r.state in ('created', 'running') returning ${runColumns}`,
 )
 
+/** A gateway works on it. It may be there with its job before whoever made that job could write it down. */
 export function noteRun(
   tx: Transaction,
   id: string,
-  { progress, message }: { progress?: number; message?: string },
+  { jobId, progress, message }: { jobId: string; progress?: number; message?: string },
 ): Promise<RunRow | undefined> {
-  return tx.row(noteStatement, id, progress ?? null, message ?? null)
+  return tx.row(noteStatement, id, jobId, progress ?? null, message ?? null)
 }
 
 const endingStatement = statement(

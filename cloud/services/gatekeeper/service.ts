@@ -47,8 +47,10 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
         },
       })
       if (taken.data === null) return answer(204, undefined)
-      const runId = runOf(taken.data.job)
-      if (runId !== undefined) await discoveries(caller).noteRun({ params: { id: runId }, body: { data: {} } })
+      const { job } = taken.data
+      const runId = runOf(job)
+      if (runId !== undefined)
+        await discoveries(caller).noteRun({ params: { id: runId }, body: { data: { jobId: job.id } } })
       return { data: taken.data }
     },
 
@@ -62,7 +64,8 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       })
       if (note.progress !== undefined || note.message !== undefined) {
         const runId = runOf(await ownJob(context, caller, jobId))
-        if (runId !== undefined) await discoveries(caller).noteRun({ params: { id: runId }, body: { data: note } })
+        if (runId !== undefined)
+          await discoveries(caller).noteRun({ params: { id: runId }, body: { data: { jobId, ...note } } })
       }
       const { lease, state } = renewed.data
       if (waitSeconds === 0 || isCanceled(state)) return { data: { lease, cancelRequested: isCanceled(state) } }
