@@ -19,6 +19,10 @@ export const Relation = closed({
 })
 export type Relation = Static<typeof Relation>
 
+const lastName = Type.Union([Type.String(), Type.Null()], {
+  description: 'What an asset is called, or was before it was deleted; null where that is not known, and for nodes',
+})
+
 export const RelationChange = closed({
   time: Timestamp,
   change: oneOf(['created', 'deleted'] as const),
@@ -28,6 +32,8 @@ export const RelationChange = closed({
   }),
   source: Relation.properties.source,
   relation: Relation,
+  subjectName: lastName,
+  objectName: lastName,
 })
 export type RelationChange = Static<typeof RelationChange>
 

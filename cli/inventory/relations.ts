@@ -8,7 +8,7 @@ import type { Session } from '../session/session.ts'
 import type { Terminal } from '../terminal.ts'
 import { confirm } from './asset-changes.ts'
 import { addStating } from './relation-stating.ts'
-import { columnsWith, type Entity, entityText, learnSome, type Names } from './relation-table.ts'
+import { columnsWith, entityText, learnSome, type Names } from './relation-table.ts'
 
 type ListOptions = Paging & { filter?: string; sort?: string; ignoreCase?: boolean; asset?: string }
 
@@ -91,22 +91,17 @@ async function list(session: Session, { filter, sort, ignoreCase, asset, ...opti
 
 async function history(session: Session, given: string, options: Paging): Promise<void> {
   const id = await assetId(session, given)
-  const names: Names = new Map()
-  const pages = pagesOf(options, async ({ limit, offset }) => {
-    const page = await session.api(inventory).readRelationHistory({ params: { id }, query: { limit, offset } })
-    const relations = page.data.map(({ relation }) => relation)
-    await learnSome(session, relations, names)
-    return page
-  })
-  const text = (entity: Entity) => names.get(entity.id) ?? entityText(entity)
+  const pages = pagesOf(options, ({ limit, offset }) =>
+    session.api(inventory).readRelationHistory({ params: { id }, query: { limit, offset } }),
+  )
   await session.output.list(await pages, {
     columns: {
       time: 'time',
       change: 'change',
       by: 'principalName',
-      subject: ({ relation }) => text((relation as Relation).subject),
+      subject: ({ relation, subjectName }) => subjectName ?? entityText((relation as Relation).subject),
       predicate: 'relation.predicate',
-      object: ({ relation }) => text((relation as Relation).object),
+      object: ({ relation, objectName }) => objectName ?? entityText((relation as Relation).object),
       source: 'source.type',
     },
     nothing: 'It was never related to anything.',

@@ -4,23 +4,11 @@ import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { Direction } from './graph.ts'
 import type { RelationRow } from './relation.ts'
 import { columnsOf } from './relation-store.ts'
-import type { Groups } from './sight.ts'
+import { type Groups, groupOf, lastGroupOf } from './sight.ts'
 
 type Way = Exclude<Direction, 'both'>
 
 type Shape = { direction: Direction; someTime: boolean; somePredicates: boolean }
-
-/**
- * The group of the asset at the other end, to be compared with those that may be seen; of an asset that is gone by now,
- * the last it was in. A sub-select and not `exists`, which the planner may turn into a hash over all assets.
- */
-function groupOf(asset: string, someTime: boolean): string {
-  const now = `(select a.access_group_id from assets a where a.tenant_id = $1 and a.id = ${asset})`
-  if (!someTime) return now
-  const last = `(select h.access_group_id from asset_history h where h.tenant_id = $1 and h.asset_id = ${asset}
-                 order by h.version desc limit 1)`
-  return `coalesce(${now}, ${last})`
-}
 
 /** The relations of one table that leave the frontier one way. Limited by itself, so that it knows when it was cut. */
 function hop(table: 'relations' | 'ended_relations', way: Way, { someTime, somePredicates }: Shape): string {
@@ -29,7 +17,7 @@ function hop(table: 'relations' | 'ended_relations', way: Way, { someTime, someP
   return `(select '${table} ${way}' as branch, ${columnsOf('r')}
      from unnest($2::text[], $3::uuid[]) as f (type, id)
      join ${table} r on r.tenant_id = $1 and r.${near}_id = f.id and r.${near}_type = f.type
-     where ($4::uuid[] is null or r.${far}_type = 'node' or ${groupOf(`r.${far}_id`, someTime)} = any($4))
+     where ($4::uuid[] is null or r.${far}_type = 'node' or ${(someTime ? lastGroupOf : groupOf)(`r.${far}_id`)} = any($4))
        and ${somePredicates ? 'r.predicate = any($6::text[])' : '$6::text[] is null'}
        ${someTime ? alive : ''}
      limit $5)`
@@ -129,7 +117,7 @@ const describeAtStatement = statement<Description>(
    cross join lateral (
      select e.document from asset_history e where e.tenant_id = $1 and e.asset_id = f.id and e.time <= $4
      order by e.time desc, e.version desc limit 1) as h
-   where $3::uuid[] is null or ${groupOf('f.id', true)} = any($3)`,
+   where $3::uuid[] is null or ${lastGroupOf('f.id')} = any($3)`,
 )
 
 /** What assets are called, or were called at a time. */

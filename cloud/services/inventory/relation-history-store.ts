@@ -3,7 +3,7 @@ import { statement } from '../../platform/database/statement.ts'
 import { totalSeen } from './listing.ts'
 import type { RelationChangeRow } from './relation.ts'
 import { columnsOf, type Listed, type Side } from './relation-store.ts'
-import type { Groups } from './sight.ts'
+import { type Groups, lastGroupOf } from './sight.ts'
 
 /** What became of the relations at one side of which an asset is: one that has ended came and went. */
 function changesAt(side: Side): string {
@@ -24,15 +24,27 @@ function changesAt(side: Side): string {
     where ${isOfAsset('e')}`
 }
 
-/** What is at the other end counts as it is now: an asset that is gone is in no group. */
+/** What is at the other end counts as it is now, and what is gone as it was last. */
 const changes = `(${changesAt('subject')} union all ${changesAt('object')}) as o
-  where o.type = 'node' or o.other = $2 or $3::uuid[] is null
-     or (select a.access_group_id from assets a where a.tenant_id = $1 and a.id = o.other) = any($3)`
+  where o.type = 'node' or o.other = $2 or $3::uuid[] is null or ${lastGroupOf('o.other')} = any($3)`
+
+/** What is at one side is called, or was before it was deleted. */
+function nameAt(side: Side): string {
+  return `case when o."${side}Type" = 'asset' then
+    case when ${side}.id is null then
+      (select h.document ->> 'name' from asset_history h
+       where h.tenant_id = $1 and h.asset_id = o."${side}Id" and h.document is not null order by h.version desc limit 1)
+    else ${side}.name end end`
+}
 
 const pageStatement = statement<RelationChangeRow>(
   `select o.id, o."subjectType", o."subjectId", o.predicate, o."objectType", o."objectId", o."sourceType", o."sourceValue",
-          o."createdAt", o."modifiedAt", o.change, o.time, o.principal, o."principalName"
-   from ${changes} order by o.time desc, o.id desc, o.change desc limit $4 offset $5`,
+          o."createdAt", o."modifiedAt", o.change, o.time, o.principal, o."principalName",
+          ${nameAt('subject')} as "subjectName", ${nameAt('object')} as "objectName"
+   from (select o.* from ${changes} order by o.time desc, o.id desc, o.change desc limit $4 offset $5) as o
+   left join assets subject on subject.tenant_id = $1 and subject.id = o."subjectId" and o."subjectType" = 'asset'
+   left join assets object on object.tenant_id = $1 and object.id = o."objectId" and o."objectType" = 'asset'
+   order by o.time desc, o.id desc, o.change desc`,
 )
 const countStatement = statement<{ total: number }>(`select count(*) as total from ${changes}`)
 

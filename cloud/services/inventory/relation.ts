@@ -87,12 +87,14 @@ export type RelationChangeRow = RelationRow & {
   change: 'created' | 'deleted'
   principal: string | null
   principalName: string | null
+  subjectName: string | null
+  objectName: string | null
 }
 
 export function showRelationChange(row: RelationChangeRow): RelationChange {
-  const { time, change, principal, principalName } = row
+  const { time, change, principal, principalName, subjectName, objectName } = row
   const relation = showRelation(row)
-  return { time, change, principal, principalName, source: relation.source, relation }
+  return { time, change, principal, principalName, source: relation.source, relation, subjectName, objectName }
 }
 
 /** What is told of relations that came or went. A timestamp that moved is not told. */

@@ -738,7 +738,7 @@ describe('relations', () => {
       )
     })
 
-    test('an asset that is deleted ends its relations: both ends tell it, to who may read all', async () => {
+    test('an asset that is deleted ends its relations: both ends tell it, to who could read it last', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: lineGroup })
       const place = node()
       await state(operator, { subject, predicate: 'feeds', object })
@@ -753,10 +753,34 @@ describe('relations', () => {
       assert.deepEqual(changes(await told(subject)), fate)
       assert.deepEqual(changes(await told(object)), [fate[0], fate[0], fate[1], fate[1]])
 
-      // Nobody can tell any more whether who reads one group only could have read it.
       const reader = await hub.as('viewer', { accessGroupId: lineGroup })
-      assert.deepEqual((await historyOf(subject.id, { caller: reader })).meta.totalElements, 0)
+      assert.deepEqual((await historyOf(subject.id, { caller: reader })).meta.totalElements, 2)
       assert.deepEqual((await historyOf(object.id, { caller: reader })).meta.totalElements, 4)
+      await applied(operator, 'setAccessGroup', {
+        params: { id: subject.id },
+        body: { data: { access_group: officeGroup } },
+      })
+      const other = await hub.as('viewer', { accessGroupId: officeGroup })
+      assert.deepEqual((await historyOf(subject.id, { caller: other })).meta.totalElements, 0)
+    })
+
+    test('tells what both ends are called, of one that is gone by the name that it had', async () => {
+      const { subject, object } = await two()
+      const rename = (id: string, name: string) =>
+        applied(operator, 'setName', { params: { id }, body: { data: { name } } })
+      await rename(subject.id, 'Conveyor')
+      await rename(object.id, 'Drive')
+      await state(operator, { subject, predicate: 'feeds', object })
+      await state(operator, { subject, predicate: 'is_assigned_to_node', object: node() })
+      await rename(object.id, 'Old drive')
+      await applied(operator, 'deleteAssets', { body: { data: { ids: [object.id] } } })
+      const names = async () =>
+        (await historyOf(subject.id)).data.map(({ subjectName, objectName }) => [subjectName, objectName])
+      assert.deepEqual(await names(), [
+        ['Conveyor', 'Old drive'],
+        ['Conveyor', null],
+        ['Conveyor', 'Old drive'],
+      ])
     })
 
     test('what is at the other end counts as the caller may see it now: else it is neither shown nor counted', async () => {
