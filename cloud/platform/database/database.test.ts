@@ -5,7 +5,7 @@ import { v7 } from 'uuid'
 import { type TestHub, type TestTenant, testHub } from '../testing/hub.ts'
 import type { Binding } from './binding.ts'
 import { openClient } from './connection.ts'
-import { Database } from './database.ts'
+import { Database, type Transaction } from './database.ts'
 import { statement } from './statement.ts'
 
 const insertGroup = statement('insert into access_groups (tenant_id, id, name) values ($1, $2, $3)')
@@ -21,6 +21,8 @@ const mixed = statement<{ tenant: string; nothing: null; count: number; list: st
 const backend = statement<{ pid: number; asked: string }>('select pg_backend_pid() as pid, $1 as asked')
 const broken = statement('select 1 / (length($1) - length($1))')
 const slow = statement('select pg_sleep(5), $1')
+const measured = statement<{ length: number; asked: string }>('select length($2::text) as length, $1 as asked')
+const much = 'x'.repeat(4_000_000)
 
 for (const binding of ['session', 'transaction'] satisfies Binding[]) {
   describe(`a database that binds tenants per ${binding}`, () => {
@@ -150,6 +152,46 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
           )
       }
       assert.ok(!seen.includes(before?.pid))
+      await mine.close()
+    })
+
+    test('asks one part after the other, each before the one before it is answered', async () => {
+      const order: string[] = []
+      await database.transaction(a, (tx) =>
+        tx.inTurn(
+          ['first', 'second'].map((name) => async () => {
+            order.push(`${name} asked`)
+            await tx.row(bound)
+            order.push(`${name} answered`)
+          }),
+        ),
+      )
+      assert.deepEqual(order, ['first asked', 'second asked', 'first answered', 'second answered'])
+    })
+
+    test('asks much in turn, until a part fails', async () => {
+      const lengths: unknown[] = []
+      const ask = (tx: Transaction) => async () => lengths.push((await tx.row(measured, much))?.length)
+      await database.transaction(a, (tx) => tx.inTurn([ask(tx), ask(tx), ask(tx)]))
+      assert.deepEqual(lengths, [much.length, much.length, much.length])
+
+      let isAsked = false
+      const last = async () => {
+        isAsked = true
+      }
+      const failed = database.transaction(a, (tx) => tx.inTurn([() => tx.run(broken), ask(tx), last]))
+      await assert.rejects(failed, /division by zero/)
+      assert.equal(isAsked, false)
+    })
+
+    test('does not wait for ever to ask a server that is gone', async () => {
+      const mine = open(binding, 1)
+      const lost = mine.transaction(a, async (tx) => {
+        const { pid } = (await tx.row(backend)) ?? {}
+        const asking = tx.inTurn([() => tx.run(slow), () => tx.row(measured, much), () => tx.row(bound)])
+        await Promise.all([asking, hub.asOwner((owner) => owner.query('select pg_terminate_backend($1)', [pid]))])
+      })
+      await assert.rejects(lost)
       await mine.close()
     })
 

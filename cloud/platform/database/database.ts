@@ -22,6 +22,11 @@ export type Transaction = Handle & {
   readonly reference: ReferenceHandle
   /** Told to the process after the commit, and only then: wakes background work, drops caches. */
   signal(topic: string): void
+  /**
+   * One after the other, each asked while the server still works on what was asked before: much takes long to put
+   * together, and neither should wait for the other.
+   */
+  inTurn(parts: readonly (() => Promise<unknown>)[]): Promise<void>
 }
 
 export type ReferenceHandle = Omit<Handle, 'tenantId'>
@@ -166,6 +171,7 @@ export class Database {
         ...this.#handle(connection, tenantId),
         reference: this.#referenceHandle(connection),
         signal: (topic) => topics.add(topic),
+        inTurn: (parts) => inTurn(connection, parts),
       })
       if (connection.broken) throw new Problem('unavailable', 'The transaction could not be begun', { retryAfter: 1 })
       const { command } = await connection.client.query('commit')
@@ -252,9 +258,34 @@ function gather({ client }: Connection): void {
 const muchBytes = 32_768
 
 /** The server had better work on what is much while the rest is put together. */
-function letGoOfMuch({ client }: Connection): void {
+function letGoOfMuch(connection: Connection): void {
+  if (waitsToLeave(connection) > muchBytes) connection.client.connection.stream.uncork()
+}
+
+async function inTurn(connection: Connection, parts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const asked: Promise<unknown>[] = []
+  const failure = Promise.withResolvers<never>()
+  failure.promise.catch(() => {})
+  for (const part of parts) {
+    const answer = part()
+    answer.catch(failure.reject)
+    asked.push(answer)
+    if (waitsToLeave(connection) > muchBytes) await Promise.race([leaving(connection), failure.promise])
+  }
+  await Promise.all(asked)
+}
+
+function waitsToLeave({ client }: Connection): number {
+  return client.connection.stream.writableLength
+}
+
+/** Until what was asked has left: the server takes it when it is done with what came before. */
+async function leaving({ client }: Connection): Promise<void> {
   const { stream } = client.connection
-  if (stream.writableLength > muchBytes) stream.uncork()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  stream.on('drain', resolve).on('close', resolve)
+  await promise
+  stream.off('drain', resolve).off('close', resolve)
 }
 
 /** A statement whose failure shows in the one that follows it. */

@@ -26,7 +26,15 @@ export async function ownerTransaction<Result>(
 }
 
 function handleOf(owner: Owner, tenantId: string): Transaction {
-  return { tenantId, ...using(owner, [tenantId]), reference: ownerReference(owner), signal: () => {} } as Transaction
+  return {
+    tenantId,
+    ...using(owner, [tenantId]),
+    reference: ownerReference(owner),
+    signal: () => {},
+    async inTurn(parts) {
+      for (const part of parts) await part()
+    },
+  } as Transaction
 }
 
 /** The owner of the database, for stores of what all tenants share. */

@@ -247,31 +247,32 @@ export async function saveWorkspace(tx: Transaction, workspace: Workspace): Prom
     some.map((asset) => ({ ...rowOf(asset), document: printed.get(asset.id) ?? jsonText(asset.document) }))
   const fresh = rowsOf(assets.filter(({ id }) => !workspace.stored.has(id)))
   const changed = rowsOf(assets.filter(({ id }) => workspace.stored.has(id)))
-  const texts = assets.map(({ id, document }) => ({ id, text: searchText(document, identifiers(id)) }))
-  const addresses = assets.flatMap((asset) =>
-    addressesOf(asset.document).map((address) => ({ assetId: asset.id, ...address })),
-  )
+  const texts = () => assets.map(({ id, document }) => ({ id, text: searchText(document, identifiers(id)) }))
   const suspicions = workspace.suspicions.filter(({ assetId, otherId }) => bothThere(workspace, assetId, otherId))
-  // Each is sent while the server still works on the one before it, which takes them in this order. Identifiers move
-  // between the two: what they go to must be there, and what they come from takes along what it still has.
-  await Promise.all([
-    recountFacets(tx, { kept: [...known, ...gone], coming: [...fresh, ...changed] }),
-    store.putAssets(tx, { fresh, changed }),
-    putWords(tx, texts),
-    deleteWords(tx, gone),
-    moveIdentifiers(tx, workspace.moves),
-    store.deleteAssets(tx, gone),
-    store.insertIdentifiers(tx, rows),
-    store.replaceAddresses(tx, { known, rows: addresses }),
-    store.replacePropertyValues(tx, { known, rows: assets.flatMap(propertyRows) }),
-    store.insertHistory(tx, workspace.history),
-    store.changeCounts(tx, workspace.counts),
-    putSuspicions(tx, suspicions),
-    insertMerges(tx, workspace.merges),
-    markUndone(tx, workspace.undone),
+  // Identifiers move between the assets that come and those that go: what they go to must be there, and what they come
+  // from takes along what it still has.
+  await tx.inTurn([
+    () => recountFacets(tx, { kept: [...known, ...gone], coming: [...fresh, ...changed] }),
+    () => store.putAssets(tx, { fresh, changed }),
+    () => putWords(tx, texts()),
+    () => deleteWords(tx, gone),
+    () => moveIdentifiers(tx, workspace.moves),
+    () => store.deleteAssets(tx, gone),
+    () => store.insertIdentifiers(tx, rows),
+    () => store.replaceAddresses(tx, { known, rows: assets.flatMap(addressRows) }),
+    () => store.replacePropertyValues(tx, { known, rows: assets.flatMap(propertyRows) }),
+    () => store.insertHistory(tx, workspace.history),
+    () => store.changeCounts(tx, workspace.counts),
+    () => putSuspicions(tx, suspicions),
+    () => insertMerges(tx, workspace.merges),
+    () => markUndone(tx, workspace.undone),
   ])
   await relateAll(tx, workspace)
   await restateAll(tx, workspace)
+}
+
+function addressRows({ id, document }: WorkingAsset) {
+  return addressesOf(document).map((address) => ({ assetId: id, ...address }))
 }
 
 function bothThere(workspace: Workspace, one: string, other: string): boolean {
