@@ -178,6 +178,32 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual([await left(id), await left(other.id)], [crowded.relations.length + 1, 2])
   })
 
+  test('what is to go into an access group that is deleted meanwhile fails alone, and is told why', async () => {
+    const administrator = await hub.as('administrator')
+    const { data: hall } = await administrator.authorization.createAccessGroup({ body: { data: { name: 'hall' } } })
+    const [id = '', other = ''] = await givenAssets(hub, [{ name: 'crane' }, { name: 'lift' }])
+    const device = (name: string, more: object = {}) => ({
+      functional_object_type: 'Device',
+      asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }],
+      ...more,
+    })
+    const assets = [device('stays'), device('lost', { access_group: 'hall' })]
+    const moves = [
+      { asset_id: id, access_group: 'hall' },
+      { asset_id: other, access_group: 'default' },
+    ]
+    const putting = await accepted('createAssets', { body: { data: { assets } } }, administrator)
+    const moving = await accepted('setAccessGroups', { body: { data: moves } }, administrator)
+    await administrator.authorization.deleteAccessGroup({ params: { id: hall.id } })
+    await apply()
+    const told = async (status: string) => {
+      const { result } = await stateOf(status, administrator)
+      return (result as { outcome?: string; code?: string }[]).map(({ outcome, code }) => outcome ?? code)
+    }
+    assert.deepEqual(await told(putting), ['created', 'access_group_not_found'])
+    assert.deepEqual(await told(moving), ['access_group_not_found', 'unchanged'])
+  })
+
   /** How many rows each statement answers that reads relations, when it is sent again. */
   function relationsReadBy(sent: readonly { text: string; values: readonly unknown[] }[]): Promise<number[]> {
     const reading = sent.filter(({ text }) => /^select/.test(text) && /(from|join) relations\b/.test(text))

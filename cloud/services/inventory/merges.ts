@@ -1,6 +1,6 @@
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
-import { findAccessGroup } from '../../platform/access/store.ts'
+import { keepAccessGroups } from '../../platform/access/store.ts'
 import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
 import { createdDocument, writeShape } from './asset.ts'
@@ -64,7 +64,7 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
   const identifiers = (await store.identifiersWithKeys(tx, asset.id)).filter(({ key }) => merge.keys.includes(key))
   if (merge.keys.length > 0 && identifiers.length === 0) throw nothingLeft()
   // Its group may have been deleted since, for it was not in it any more.
-  const group = (await findAccessGroup(tx, merge.otherAccessGroupId))?.id ?? asset.accessGroupId
+  const [group = asset.accessGroupId] = await keepAccessGroups(tx, [merge.otherAccessGroupId])
   if (!mayWrite(rights, group)) throw forbidden()
   const document = revertedDocument(asset.document, { before: merge.documentBefore, after: merge.documentAfter })
   await requireValid(parts, applying, document)
