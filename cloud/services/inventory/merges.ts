@@ -61,8 +61,10 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
   if (merge === undefined) throw new Problem('not_found', 'There is no such merge into this asset')
   requireUndoable(merge)
   const { otherId, mergedAt, united } = merge
-  const identifiers = (await store.identifiersWithKeys(tx, asset.id)).filter(({ key }) => merge.keys.includes(key))
-  if (merge.keys.length > 0 && identifiers.length === 0) throw nothingLeft()
+  const own = await store.identifiersWithKeys(tx, asset.id)
+  const identifiers = own.filter(({ key }) => merge.keys.includes(key))
+  if (merge.keys.length > 0 && identifiers.length === 0) throw nothingCame()
+  if (identifiers.length > 0 && identifiers.length === own.length) throw nothingLeft()
   // Its group may have been deleted since, for it was not in it any more.
   const [group = asset.accessGroupId] = await keepAccessGroups(tx, [merge.otherAccessGroupId])
   if (!mayWrite(rights, group)) throw forbidden()
@@ -105,8 +107,7 @@ export async function applySplit(parts: ApplierParts, applying: Applying, payloa
   const own = await store.identifiersWithKeys(tx, asset.id)
   const leaving = own.filter(({ key }) => payload.keys.includes(key))
   requireOwn(payload.keys, leaving)
-  if (leaving.length === own.length)
-    throw new Problem('conflict', 'At least one identifier must stay: without any, nothing would be left of the asset')
+  if (leaving.length === own.length) throw nothingLeft()
   const time = new Date().toISOString()
   const document = await splitDocument(parts, applying, { asset, name: payload.name, time })
   const id = v7()
@@ -168,6 +169,10 @@ function requireOwn(keys: readonly string[], own: readonly { key: string }[]): v
 }
 
 function nothingLeft(): Problem {
+  return new Problem('conflict', 'At least one identifier must stay: without any, nothing would be left of the asset')
+}
+
+function nothingCame(): Problem {
   return new Problem('conflict', 'None of the identifiers that came over is an identifier of this asset any more')
 }
 
