@@ -284,6 +284,9 @@ function refuse(error: unknown): never {
   throw new Problem('unavailable', 'The database cannot be reached', { retryAfter: 2, cause: error })
 }
 
+/** What the driver says, without a code, when a connection ends, or nothing comes back on it for too long. */
+const endings = /^Connection terminated|^Client has encountered a connection error|^Query read timeout/
+
 /** What a caller can do something about; anything else stays what it is and becomes `internal` at the front. */
 function translated(error: unknown): unknown {
   const code = codeOf(error)
@@ -291,8 +294,7 @@ function translated(error: unknown): unknown {
   if (code === '55P03')
     return new Problem('overloaded', 'Somebody else holds a lock on it', { retryAfter: 1, cause: error })
   const lost = code === 'ECONNRESET' || code === 'EPIPE' || code?.startsWith('08') || code?.startsWith('57P')
-  const ended =
-    error instanceof Error && /^Connection terminated|^Client has encountered a connection error/.test(error.message)
+  const ended = error instanceof Error && endings.test(error.message)
   if (lost || ended) return new Problem('unavailable', 'The database went away', { retryAfter: 2, cause: error })
   return error
 }
