@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
+import { Database, type Scope, type Transaction } from '../../platform/database/database.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { applyQueued } from './apply.ts'
 import { Handover } from './handover.ts'
@@ -178,6 +179,32 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual([await left(id), await left(other.id)], [crowded.relations.length + 1, 2])
   })
 
+  test('a write that cannot be applied fails, and not the next one, when somebody else applied it meanwhile', async () => {
+    const [id = '', other = ''] = await givenAssets(hub, [{ name: 'pump' }, { name: 'twin' }])
+    const statuses = [
+      await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } }),
+      await accepted('mergeAsset', { params: { id }, body: { data: { other } } }),
+    ]
+    const { app: address, server } = hub.database
+    let transactions = 0
+    class Stumbling extends Database {
+      override async transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+        // The batch, and then the first write alone, fail at their end; before that is written down somebody else comes.
+        const turn = ++transactions
+        if (turn === 3) await applyNext()
+        const result = await super.transaction(scope, async (tx) => {
+          const done = await work(tx)
+          if (turn < 3) throw new Error('Something unforeseen')
+          return done
+        })
+        return result
+      }
+    }
+    await using database = new Stumbling({ address, server, connections: 2 })
+    await apply(new AbortController().signal, database)
+    for (const status of statuses) assert.equal((await stateOf(status)).state, 'finished')
+  })
+
   test('what is to go into an access group that is deleted meanwhile fails alone, and is told why', async () => {
     const administrator = await hub.as('administrator')
     const { data: hall } = await administrator.authorization.createAccessGroup({ body: { data: { name: 'hall' } } })
@@ -228,8 +255,11 @@ describe('deleting an asset with more relations than may end in one transaction'
     )
   }
 
-  async function apply(signal: AbortSignal = new AbortController().signal): Promise<void> {
-    const { database, access, log, stopping } = hub.contextOf('inventory')
+  async function apply(
+    signal: AbortSignal = new AbortController().signal,
+    database: Database = hub.contextOf('inventory').database,
+  ): Promise<void> {
+    const { access, log, stopping } = hub.contextOf('inventory')
     const schemas = new SchemaRegistry({ load: findSchema })
     const own = { schemas, waiters: new StatusWaiters(stopping), handover: new Handover() }
     const parts = { database, access, log, ...own, endedAtOnce, relationsMerged }
@@ -241,6 +271,15 @@ describe('deleting an asset with more relations than may end in one transaction'
     const stopped = new AbortController()
     const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
       if (text.startsWith(portions)) stopped.abort()
+    })
+    await apply(stopped.signal).finally(unobserve)
+  }
+
+  /** Another process applies what is first. */
+  async function applyNext(): Promise<void> {
+    const stopped = new AbortController()
+    const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
+      if (text.startsWith('update operations')) stopped.abort()
     })
     await apply(stopped.signal).finally(unobserve)
   }
