@@ -73,7 +73,7 @@ export class Acceptance {
 
   /** Just as it is stored: what may have been replaced to be storable is read again. */
   #handOver({ id, payload, printed }: Stored): void {
-    if (!printed.includes('\ufffd')) this.#handover.keep(id, { payload, items: itemsIn(payload) })
+    if (!printed.includes('\ufffd')) this.#handover.keep(id, { payload, characters: printed.length })
   }
 
   /** Who writes faster than can be applied is told so, instead of a queue that grows without end. */
