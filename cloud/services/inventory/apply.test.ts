@@ -7,6 +7,7 @@ import { Database, type Scope, type Transaction } from '../../platform/database/
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { applyQueued } from './apply.ts'
 import { Handover } from './handover.ts'
+import { lockQueue } from './operation-store.ts'
 import { SchemaRegistry } from './schema.ts'
 import { findSchema } from './schema-store.ts'
 import { StatusWaiters } from './statuses.ts'
@@ -203,6 +204,20 @@ describe('deleting an asset with more relations than may end in one transaction'
     await using database = new Stumbling({ address, server, connections: 2 })
     await apply(new AbortController().signal, database)
     for (const status of statuses) assert.equal((await stateOf(status)).state, 'finished')
+  })
+
+  test('as many are taken at once as do not say too much together, and one that does alone', async () => {
+    const [id = ''] = await givenAssets(hub, [{ name: 'pump' }])
+    const describe = (length: number) =>
+      accepted('setDescription', { params: { id }, body: { data: { description: 'x'.repeat(length) } } })
+    const statuses = [await describe(900), await describe(100), await describe(100), await describe(100)]
+    const taken = (bytes: number) =>
+      hub.contextOf('inventory').database.transaction(hub.tenant, async (tx) => {
+        const heads = await lockQueue(tx, { operations: 10, items: 10, bytes })
+        return heads.map((head) => statuses.indexOf(head.id))
+      })
+    assert.deepEqual([await taken(500), await taken(1_300), await taken(5_000)], [[0], [0, 1], [0, 1, 2, 3]])
+    await apply()
   })
 
   test('what is to go into an access group that is deleted meanwhile fails alone, and is told why', async () => {

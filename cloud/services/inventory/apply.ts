@@ -22,9 +22,9 @@ import { relationEvents } from './relation.ts'
 import { stopRelating } from './relation-store.ts'
 import { endOfGone, loadWorkspace, StillRelated, saveWorkspace } from './workspace.ts'
 
-/** How many accepted writes share a transaction, and how many assets they may be about. */
-const batch = { operations: 500, items: 1_000 } as const
-const alone = { operations: 1, items: 0 } as const
+/** How many accepted writes share a transaction, how many assets they may be about, and how much they may say. */
+const batch = { operations: 500, items: 1_000, bytes: 16 * 1024 * 1024 } as const
+const alone = { operations: 1, items: 0, bytes: 0 } as const
 
 /** How the next writes are taken: deletions apart from others, and while nobody relates anything. */
 type How = { deletesApart?: boolean; relatingStopped?: boolean }
