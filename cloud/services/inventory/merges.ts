@@ -1,6 +1,7 @@
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { keepAccessGroups } from '../../platform/access/store.ts'
+import { idsAt } from '../../platform/database/id.ts'
 import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
 import { createdDocument, writeShape } from './asset.ts'
@@ -31,7 +32,8 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
   for (const identifier of identifiers) workspace.move({ ...identifier, to: asset.id })
   workspace.restate(restate, { actor: operation, time })
   workspace.remove(other, changeBy(operation, { time, type: 'merge', value: asset.id }))
-  const mergeId = v7()
+  // Made of the time of the merge: by it the merge is forgotten together with the relations that ended then.
+  const [mergeId = ''] = idsAt(Date.parse(time), 1)
   workspace.merged({
     id: mergeId,
     ...ends,
@@ -57,7 +59,7 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
   const { tx, workspace, operation, rights } = applying
   const asset = writableAsset(applying, payload.assetId)
   requireMatch(payload.ifMatch, asset.version)
-  const merge = await store.findMerge(tx, payload)
+  const merge = await store.lockMerge(tx, payload)
   if (merge === undefined) throw new Problem('not_found', 'There is no such merge into this asset')
   requireUndoable(merge)
   const { otherId, mergedAt, united } = merge
