@@ -122,6 +122,16 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       assert.ok(runs > 2)
     })
 
+    test('answers `overloaded` to who loses against others again and again', async () => {
+      let runs = 0
+      const losing = database.transaction(a, async () => {
+        runs++
+        throw Object.assign(new Error('deadlock detected'), { code: '40P01' })
+      })
+      await assert.rejects(losing, { code: 'overloaded' })
+      assert.ok(runs > 2)
+    })
+
     test('answers `overloaded` when no connection becomes free in time, and recovers', async () => {
       const small = open(binding, 1, 200)
       const { promise, resolve } = Promise.withResolvers<void>()

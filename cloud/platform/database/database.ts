@@ -291,6 +291,8 @@ const endings = /^Connection terminated|^Client has encountered a connection err
 function translated(error: unknown): unknown {
   const code = codeOf(error)
   if (code === '57014') return new Problem('overloaded', 'The database took too long', { retryAfter: 2, cause: error })
+  if (retryable.has(code ?? ''))
+    return new Problem('overloaded', 'Others change the same at the same time', { retryAfter: 1, cause: error })
   if (code === '55P03')
     return new Problem('overloaded', 'Somebody else holds a lock on it', { retryAfter: 1, cause: error })
   const lost = code === 'ECONNRESET' || code === 'EPIPE' || code?.startsWith('08') || code?.startsWith('57P')
