@@ -3,9 +3,11 @@ import { after, before, describe, test } from 'node:test'
 import { inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
+import { AccessCache } from '../../platform/access/cache.ts'
 import { Database, type Scope, type Transaction } from '../../platform/database/database.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { applyQueued } from './apply.ts'
+import type { ApplierParts } from './applying.ts'
 import { Handover } from './handover.ts'
 import { lockQueue } from './operation-store.ts'
 import { SchemaRegistry } from './schema.ts'
@@ -202,8 +204,18 @@ describe('deleting an asset with more relations than may end in one transaction'
       }
     }
     await using database = new Stumbling({ address, server, connections: 2 })
-    await apply(new AbortController().signal, database)
+    await apply({ database })
     for (const status of statuses) assert.equal((await stateOf(status)).state, 'finished')
+  })
+
+  test('needs no more than one connection, so that those who wait for it cannot hold up what they wait for', async () => {
+    const [id = ''] = await givenAssets(hub, [{ name: 'pump' }])
+    const status = await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } })
+    const { app: address, server } = hub.database
+    await using database = new Database({ address, server, connections: 1, waitMs: 200 })
+    const access = new AccessCache({ database, log: hub.context.log })
+    await apply({ database, access })
+    assert.equal((await stateOf(status)).state, 'finished')
   })
 
   test('as many are taken at once as do not say too much together, and one that does alone', async () => {
@@ -271,13 +283,13 @@ describe('deleting an asset with more relations than may end in one transaction'
   }
 
   async function apply(
+    given: Partial<ApplierParts> = {},
     signal: AbortSignal = new AbortController().signal,
-    database: Database = hub.contextOf('inventory').database,
   ): Promise<void> {
-    const { access, log, stopping } = hub.contextOf('inventory')
+    const { database, access, log, stopping } = hub.contextOf('inventory')
     const schemas = new SchemaRegistry({ load: findSchema })
     const own = { schemas, waiters: new StatusWaiters(stopping), handover: new Handover() }
-    const parts = { database, access, log, ...own, endedAtOnce, relationsMerged }
+    const parts = { database, access, log, ...own, endedAtOnce, relationsMerged, ...given }
     await applyQueued(parts, hub.tenant.tenantId, signal)
   }
 
@@ -287,7 +299,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
       if (text.startsWith(portions)) stopped.abort()
     })
-    await apply(stopped.signal).finally(unobserve)
+    await apply({}, stopped.signal).finally(unobserve)
   }
 
   /** Another process applies what is first. */
@@ -296,7 +308,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
       if (text.startsWith('update operations')) stopped.abort()
     })
-    await apply(stopped.signal).finally(unobserve)
+    await apply({}, stopped.signal).finally(unobserve)
   }
 
   /** Work whose connection ends in the middle of a transaction. */

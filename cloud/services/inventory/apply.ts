@@ -190,7 +190,7 @@ function isFailure(result: unknown): boolean {
 /** What the sender may do now, with the roles that the token had then, and where it had them. */
 async function rightsOf(access: AccessCache, tx: Transaction, operation: QueuedOperation): Promise<Rights> {
   if (operation.principalKind === 'system') return systemCaller().rights
-  const found = await access.of(tx.tenantId, operation.principalId)
+  const found = await access.within(tx, operation.principalId)
   if (found === undefined || found.principal.disabled) return noRights
   const { roles, grants } = operation
   return access.effective(found, { roles, ...(grants === null ? {} : { grants }) })
