@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Problem } from '@millwright/api/problem.ts'
+import { createTurns, type Turns } from '../turns.ts'
 import type { Server } from './binding.ts'
 import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
 import { type Connection, Pool } from './pool.ts'
@@ -47,17 +48,24 @@ type Options = {
 
 const retryable = new Set(['40001', '40P01'])
 const attempts = 4
+const enclosingWaiting = 1_000
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 export class Database {
   readonly server: Server
   readonly #pool: Pool
+  readonly #enclosingInTurn: Turns
   readonly #listeners: CommitListener[] = []
   #onStatement: StatementListener | undefined
 
   constructor({ address, server, connections, waitMs = timeouts.lockMs, onStatement }: Options) {
     this.server = server
     this.#onStatement = onStatement
+    this.#enclosingInTurn = createTurns({
+      atOnce: Math.max(1, Math.floor(connections / 2)),
+      waiting: enclosingWaiting,
+      refusal: `${enclosingWaiting} requests with an Idempotency-Key wait: send more later`,
+    })
     this.#pool = new Pool({
       open: () => openConnection(address, { settings: !server.pooled }).catch(refuse),
       size: connections,
@@ -104,6 +112,14 @@ export class Database {
         await setTimeout(Math.random() * 20 * attempt)
       }
     }
+  }
+
+  /**
+   * A transaction in which others may be asked who need connections of their own. Half of the connections are for such
+   * ones at most: if all were, everybody would hold one and wait for another. Not to be used within one another.
+   */
+  enclosing<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    return this.#enclosingInTurn(() => this.transaction(scope, work))
   }
 
   /** Reads without a transaction where the server allows it: one statement, one round trip. */
