@@ -1,5 +1,5 @@
 import type { Address } from '../database/connection.ts'
-import type { Database, ReferenceHandle } from '../database/database.ts'
+import type { Database, Handle, ReferenceHandle, Transaction } from '../database/database.ts'
 import type { Log } from '../log.ts'
 import { TenantDirectory } from '../tenants/directory.ts'
 import { type Announcement, Announcements } from './announcements.ts'
@@ -99,11 +99,18 @@ export class AccessCache {
 
   async of(tenantId: string, principalId: string): Promise<Access | undefined> {
     const known = this.#recall(tenantId)
-    const access = this.#isTrusted() ? known.entries.get(principalId) : undefined
-    if (access === undefined) return known.loading.get(principalId) ?? this.#load(known, tenantId, principalId)
-    known.entries.delete(principalId)
-    known.entries.set(principalId, access)
-    return access
+    return (
+      this.#remembered(known, principalId) ?? known.loading.get(principalId) ?? this.#load(known, tenantId, principalId)
+    )
+  }
+
+  /**
+   * The same for who is in a transaction: what is not remembered is looked up in it. Who holds locks must not wait for
+   * another connection, for those who have one may be waiting for the locks.
+   */
+  async within(tx: Transaction, principalId: string): Promise<Access | undefined> {
+    const known = this.#recall(tx.tenantId)
+    return this.#remembered(known, principalId) ?? this.#look(known, tx, principalId)
   }
 
   /** What a token may do: the roles it was issued with, as far and as wide as they are still held. */
@@ -164,6 +171,14 @@ export class AccessCache {
     this.#polling = { startedAtMs: now, done }
   }
 
+  #remembered({ entries }: Known, principalId: string): Access | undefined {
+    const access = this.#isTrusted() ? entries.get(principalId) : undefined
+    if (access === undefined) return undefined
+    entries.delete(principalId)
+    entries.set(principalId, access)
+    return access
+  }
+
   #recall(tenantId: string): Known {
     const known = this.#known.get(tenantId) ?? this.#nothingKnown()
     this.#known.delete(tenantId)
@@ -177,7 +192,8 @@ export class AccessCache {
   }
 
   #load(known: Known, tenantId: string, principalId: string): Promise<Access | undefined> {
-    const loading = this.#look(known, tenantId, principalId).finally(() => {
+    const looking = this.#database.glance({ tenantId }, (handle) => this.#look(known, handle, principalId))
+    const loading = looking.finally(() => {
       if (known.loading.get(principalId) === loading) known.loading.delete(principalId)
       const idle = known.loading.size === 0 && known.entries.size === 0
       if (idle && this.#known.get(tenantId) === known) this.#known.delete(tenantId)
@@ -186,11 +202,11 @@ export class AccessCache {
     return loading
   }
 
-  async #look(known: Known, tenantId: string, principalId: string): Promise<Access | undefined> {
-    const found = await this.#database.glance({ tenantId }, (handle) => findAccess(handle, principalId))
+  async #look(known: Known, handle: Handle, principalId: string): Promise<Access | undefined> {
+    const found = await findAccess(handle, principalId)
     if (found === undefined) return undefined
     const access: Access = { ...found, rights: found.principal.disabled ? noRights : rightsOf(found.held) }
-    this.#keep(known, tenantId, access)
+    this.#keep(known, handle.tenantId, access)
     return access
   }
 

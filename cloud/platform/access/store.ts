@@ -251,6 +251,9 @@ const groupById = statement<AccessGroupRow>(
 const lockedGroup = statement<AccessGroupRow>(
   `select ${groupColumns} from access_groups where tenant_id = $1 and id = $2 for update`,
 )
+const keptGroups = statement<{ id: string }>(
+  'select id from access_groups where tenant_id = $1 and id = any($2::uuid[]) order by id for key share',
+)
 const groupByName = statement<AccessGroupRow>(
   `select ${groupColumns} from access_groups where tenant_id = $1 and name = $2`,
 )
@@ -278,6 +281,11 @@ export async function findAccessGroup(handle: Handle, id: string): Promise<Acces
 
 export async function lockAccessGroup(tx: Transaction, id: string): Promise<AccessGroupRow | undefined> {
   return tx.row(lockedGroup, id)
+}
+
+/** Those of the given ones that exist. They stay until the end of the transaction: whoever deletes one waits. */
+export async function keepAccessGroups(tx: Transaction, ids: readonly string[]): Promise<Set<string>> {
+  return new Set(ids.length === 0 ? [] : (await tx.rows(keptGroups, ids)).map(({ id }) => id))
 }
 
 export async function findAccessGroupByName(handle: Handle, name: string): Promise<AccessGroupRow | undefined> {

@@ -4,7 +4,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestHub, type TestTenant, testHub } from '../testing/hub.ts'
 import type { Binding } from './binding.ts'
-import { openClient } from './connection.ts'
+import { openClient, timeouts } from './connection.ts'
 import { Database, type Transaction } from './database.ts'
 import { statement } from './statement.ts'
 
@@ -121,6 +121,16 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
           await tx.run(renameGroup, second, `${second}`)
         })
       await Promise.all([swap(one, two), swap(two, one)])
+      assert.ok(runs > 2)
+    })
+
+    test('answers `overloaded` to who loses against others again and again', async () => {
+      let runs = 0
+      const losing = database.transaction(a, async () => {
+        runs++
+        throw Object.assign(new Error('deadlock detected'), { code: '40P01' })
+      })
+      await assert.rejects(losing, { code: 'overloaded' })
       assert.ok(runs > 2)
     })
 
@@ -253,6 +263,20 @@ function barrier(count: number): () => Promise<void> {
     return promise
   }
 }
+
+test('a database that does not answer any more is away, and nothing is left of the connection', async (t) => {
+  await using hub = await testHub()
+  await using database = new Database({ address: hub.database.app, server: hub.database.server, connections: 1 })
+  await database.read(hub.tenant, (handle) => handle.rows(names))
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const asked = database.transaction(hub.tenant, (tx) => tx.run(slow))
+  const told = assert.rejects(asked, (error: Problem) => error.code === 'unavailable' && error.cause !== undefined)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.mock.timers.tick(timeouts.statementMs + timeouts.connectMs)
+  await told
+  t.mock.timers.reset()
+  assert.equal(database.inUse, 0)
+})
 
 test('a handle that is used after its work was over is refused', async () => {
   await using hub = await testHub()

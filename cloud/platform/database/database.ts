@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Problem } from '@millwright/api/problem.ts'
+import { createTurns, type Turns } from '../turns.ts'
 import type { Server } from './binding.ts'
 import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
 import { type Connection, Pool } from './pool.ts'
@@ -52,17 +53,24 @@ type Options = {
 
 const retryable = new Set(['40001', '40P01'])
 const attempts = 4
+const enclosingWaiting = 1_000
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 export class Database {
   readonly server: Server
   readonly #pool: Pool
+  readonly #enclosingInTurn: Turns
   readonly #listeners: CommitListener[] = []
   #onStatement: StatementListener | undefined
 
   constructor({ address, server, connections, waitMs = timeouts.lockMs, onStatement }: Options) {
     this.server = server
     this.#onStatement = onStatement
+    this.#enclosingInTurn = createTurns({
+      atOnce: Math.max(1, Math.floor(connections / 2)),
+      waiting: enclosingWaiting,
+      refusal: `${enclosingWaiting} requests with an Idempotency-Key wait: send more later`,
+    })
     this.#pool = new Pool({
       open: () => openConnection(address, { settings: !server.pooled }).catch(refuse),
       size: connections,
@@ -109,6 +117,14 @@ export class Database {
         await setTimeout(Math.random() * 20 * attempt)
       }
     }
+  }
+
+  /**
+   * A transaction in which others may be asked who need connections of their own. Half of the connections are for such
+   * ones at most: if all were, everybody would hold one and wait for another. Not to be used within one another.
+   */
+  enclosing<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    return this.#enclosingInTurn(() => this.transaction(scope, work))
   }
 
   /** Reads without a transaction where the server allows it: one statement, one round trip. */
@@ -315,15 +331,19 @@ function refuse(error: unknown): never {
   throw new Problem('unavailable', 'The database cannot be reached', { retryAfter: 2, cause: error })
 }
 
+/** What the driver says, without a code, when a connection ends, or nothing comes back on it for too long. */
+const endings = /^Connection terminated|^Client has encountered a connection error|^Query read timeout/
+
 /** What a caller can do something about; anything else stays what it is and becomes `internal` at the front. */
 function translated(error: unknown): unknown {
   const code = codeOf(error)
   if (code === '57014') return new Problem('overloaded', 'The database took too long', { retryAfter: 2, cause: error })
+  if (retryable.has(code ?? ''))
+    return new Problem('overloaded', 'Others change the same at the same time', { retryAfter: 1, cause: error })
   if (code === '55P03')
     return new Problem('overloaded', 'Somebody else holds a lock on it', { retryAfter: 1, cause: error })
   const lost = code === 'ECONNRESET' || code === 'EPIPE' || code?.startsWith('08') || code?.startsWith('57P')
-  const ended =
-    error instanceof Error && /^Connection terminated|^Client has encountered a connection error/.test(error.message)
+  const ended = error instanceof Error && endings.test(error.message)
   if (lost || ended) return new Problem('unavailable', 'The database went away', { retryAfter: 2, cause: error })
   return error
 }

@@ -137,3 +137,20 @@ test('a connection that was given back is not joined, and nobody but a glance jo
   pool.release(read)
   assert.equal(await next, read)
 })
+
+test('who waits longest is soon served, however many wait of the tenant whose connections these are', async () => {
+  const pool = await poolWith(1)
+  const busy = await pool.acquire('a')
+  busy.tenantId = 'a'
+  const served: string[] = []
+  const use = async (tenantId: string) => {
+    const given = await pool.acquire(tenantId)
+    served.push(tenantId)
+    given.tenantId = tenantId
+    pool.release(given)
+  }
+  const uses = ['b', ...Array.from({ length: 30 }, () => 'a')].map(use)
+  pool.release(busy)
+  await Promise.all(uses)
+  assert.ok(served.indexOf('b') < 5, served.join(''))
+})

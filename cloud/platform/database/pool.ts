@@ -25,6 +25,9 @@ type Waiter = Wanted & {
 
 type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
 
+/** Among how many a waiter of the right tenant is looked for, and by how many of them the oldest is passed. */
+const fewWaiters = 4
+
 /**
  * A pool that prefers a connection already bound to the wanted tenant: rebinding is cheap, not rebinding is free.
  * The libraries' pools cannot choose among idle connections, which is the whole point here.
@@ -35,6 +38,8 @@ export class Pool {
   readonly #waiting: Waiter[] = []
   readonly #glances = new Glances()
   #open = 0
+  /** How often the oldest waiter was passed by. */
+  #passedBy = 0
   #closed = false
   /** Nobody closes any more what comes back from now on. */
   #ended = false
@@ -167,10 +172,13 @@ export class Pool {
     }
   }
 
-  /** The oldest waiter of the same tenant among the first few, else the oldest: nobody starves. */
+  /** The oldest waiter of the same tenant among the first few, else the oldest, who is passed by a few times at most. */
   #nextWaiter(tenantId: string | undefined): Waiter | undefined {
-    const same = this.#waiting.slice(0, 4).findIndex((waiter) => waiter.tenantId === tenantId)
-    return this.#waiting.splice(Math.max(same, 0), 1)[0]
+    const first = this.#waiting.slice(0, this.#passedBy < fewWaiters ? fewWaiters : 1)
+    const same = first.findIndex((waiter) => waiter.tenantId === tenantId)
+    const index = Math.max(same, 0)
+    this.#passedBy = index === 0 ? 0 : this.#passedBy + 1
+    return this.#waiting.splice(index, 1)[0]
   }
 
   #discard(connection: Connection): void {

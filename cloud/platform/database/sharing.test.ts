@@ -7,7 +7,7 @@ import { type Sharer, Sharing } from './sharing.ts'
 type Round = { tenantId: string; sharers: readonly Sharer<number, number>[]; end: () => void }
 
 /** Rounds that end when the test says so. */
-function sharing(limits: { most: number; atOnce: number; waiting: number }) {
+function sharing(limits: Omit<ConstructorParameters<typeof Sharing<number, number>>[0], 'work'>) {
   const rounds: Round[] = []
   const shared = new Sharing<number, number>({
     ...limits,
@@ -32,6 +32,17 @@ test('one alone does not wait, and who comes meanwhile shares the next round', a
   }
   assert.deepEqual(items(), [[1], [2, 3, 4], [5]])
   assert.deepEqual(await answers, [10, 20, 30, 40, 50])
+})
+
+test('a round ends before it becomes too heavy, and what is too heavy for any goes alone', async () => {
+  const { shared, rounds, items } = sharing({ most: 10, atOnce: 1, waiting: 10, heaviest: 10, weigh: (item) => item })
+  const answers = Promise.all([1, 4, 6, 1, 30, 2, 3].map((item) => shared.share('a', item)))
+  for (let ended = 0; ended < 5; ended++) {
+    rounds[ended]?.end()
+    await new Promise(setImmediate)
+  }
+  assert.deepEqual(items(), [[1], [4, 6], [1], [30], [2, 3]])
+  assert.deepEqual(await answers, [10, 40, 60, 10, 300, 20, 30])
 })
 
 test('tenants share nothing', () => {

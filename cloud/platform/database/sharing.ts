@@ -10,6 +10,9 @@ export type Sharer<Item, Result> = {
 type Options<Item, Result> = {
   /** How many share at most. */
   most: number
+  /** How much they may weigh together; one that weighs more goes alone. */
+  heaviest?: number
+  weigh?: (item: Item) => number
   /** How many rounds of one tenant may be under way. */
   atOnce: number
   /** How many of one tenant may wait for their round. */
@@ -52,9 +55,9 @@ export class Sharing<Item, Result> {
   }
 
   #go(tenantId: string, line: Line<Item, Result>): void {
-    const { most, atOnce, work } = this.#options
+    const { atOnce, work } = this.#options
     if (line.rounds >= atOnce || line.waiting.length === 0) return
-    const sharers = line.waiting.splice(0, most)
+    const sharers = line.waiting.splice(0, this.#fitting(line))
     line.rounds++
     work(tenantId, sharers)
       .catch((error: unknown) => sharers.forEach(({ reject }) => void reject(error)))
@@ -63,5 +66,16 @@ export class Sharing<Item, Result> {
         this.#go(tenantId, line)
         if (line.rounds === 0) this.#lines.delete(tenantId)
       })
+  }
+
+  /** How many of those who wait go together. */
+  #fitting({ waiting }: Line<Item, Result>): number {
+    const { most, heaviest = Infinity, weigh = () => 0 } = this.#options
+    let weight = 0
+    const tooMuch = waiting.findIndex(({ item }, index) => {
+      weight += weigh(item)
+      return index > 0 && (index === most || weight > heaviest)
+    })
+    return tooMuch < 0 ? waiting.length : tooMuch
   }
 }

@@ -1,5 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../access/caller.ts'
+import type { Transaction } from '../database/database.ts'
 import type { MigrationSource } from '../database/migrations.ts'
 import { limits } from '../limits.ts'
 import type { LocalOperation } from '../operation.ts'
@@ -34,13 +35,15 @@ export function idempotent(
       const before = await database.read(caller, (handle) => findRequest(handle, place))
       if (before !== undefined) return repeated(before, secrets.isMac(purpose, content, before.fingerprint))
       const fingerprint = secrets.mac(purpose, content)
-      return database.transaction(caller, async (tx) => {
+      const work = async (tx: Transaction) => {
         const answer = await local.invoke(input, { ...caller, transaction: tx })
         if (await keepRequest(tx, place, kept(local, answer, fingerprint))) return answer
         throw new Problem('request_in_progress', 'A request with this key is being answered: try again', {
           retryAfter: 1,
         })
-      })
+      }
+      // A peer may ask from within such a transaction, and must not wait for a turn behind it.
+      return caller.byPeer === true ? database.transaction(caller, work) : database.enclosing(caller, work)
     },
   }
 }

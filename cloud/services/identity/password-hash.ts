@@ -1,7 +1,7 @@
 import { type Argon2Parameters, argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { sameBytes } from '../../platform/secrets/secrets.ts'
-import { createTurns } from './turns.ts'
+import { createTurns } from '../../platform/turns.ts'
 
 type Cost = { memory: number; passes: number; parallelism: number }
 
@@ -13,7 +13,7 @@ const hashBytes = 32
 const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>
 
 /** One for the whole process: hashing is made to be expensive, and everything else shares its processors and memory. */
-const inTurn = createTurns({ atOnce: 2, waiting: 64 })
+const inTurn = createTurns({ atOnce: 2, waiting: 64, refusal: 'Too many people sign in right now' })
 
 /** What a user who does not exist is compared with, so that the time of the answer does not tell who exists. */
 const nobodysHash = phc(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes))

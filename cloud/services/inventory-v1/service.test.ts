@@ -63,6 +63,14 @@ describe('version 1 of the inventory', () => {
     assert.deepEqual([first.status, second.status, second.body], [201, 201, first.body])
   })
 
+  test('answers more such requests at once than there are connections', async () => {
+    const sent = Array.from({ length: 24 }, (_, index) =>
+      call('createAsset', { body: device({ name: `${index}` }), headers: { 'idempotency-key': `v1-many-${index}` } }),
+    )
+    const answers = await Promise.all(sent)
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201])
+  })
+
   test('what it shows can be sent back, and changes nothing', async () => {
     const made = await create({ name: 'same', description: 'as it is' })
     assert.deepEqual((await call('createAsset', { body: made })).body, made)

@@ -13,7 +13,7 @@ export type Wanted = { kind: string; action: string; target?: string; payload: u
 
 type Stored = Wanted & { id: string; caller: Caller; printed: string }
 
-const limits = { batch: 256, queued: 50_000, lengthFreshMs: 1_000 } as const
+const limits = { batch: 256, batchCharacters: 16 * 1024 * 1024, queued: 50_000, lengthFreshMs: 1_000 } as const
 
 /** The topic that wakes the applier. */
 export const operationsTopic = 'operations'
@@ -36,6 +36,8 @@ export class Acceptance {
     this.#handover = handover
     this.#sharing = new Sharing({
       most: limits.batch,
+      heaviest: limits.batchCharacters,
+      weigh: ({ printed }) => printed.length,
       atOnce: 1,
       waiting: longest,
       work: (tenantId, sharers) => this.#commit(tenantId, sharers),
@@ -73,7 +75,7 @@ export class Acceptance {
 
   /** Just as it is stored: what may have been replaced to be storable is read again. */
   #handOver({ id, payload, printed }: Stored): void {
-    if (!printed.includes('\ufffd')) this.#handover.keep(id, { payload, items: itemsIn(payload) })
+    if (!printed.includes('\ufffd')) this.#handover.keep(id, { payload, characters: printed.length })
   }
 
   /** Who writes faster than can be applied is told so, instead of a queue that grows without end. */

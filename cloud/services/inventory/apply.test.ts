@@ -3,9 +3,13 @@ import { after, before, describe, test } from 'node:test'
 import { inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
+import { AccessCache } from '../../platform/access/cache.ts'
+import { Database, type Scope, type Transaction } from '../../platform/database/database.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { applyQueued } from './apply.ts'
+import type { ApplierParts } from './applying.ts'
 import { Handover } from './handover.ts'
+import { lockQueue } from './operation-store.ts'
 import { SchemaRegistry } from './schema.ts'
 import { findSchema } from './schema-store.ts'
 import { StatusWaiters } from './statuses.ts'
@@ -178,6 +182,82 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual([await left(id), await left(other.id)], [crowded.relations.length + 1, 2])
   })
 
+  test('a write that cannot be applied fails, and not the next one, when somebody else applied it meanwhile', async () => {
+    const [id = '', other = ''] = await givenAssets(hub, [{ name: 'pump' }, { name: 'twin' }])
+    const statuses = [
+      await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } }),
+      await accepted('mergeAsset', { params: { id }, body: { data: { other } } }),
+    ]
+    const { app: address, server } = hub.database
+    let transactions = 0
+    class Stumbling extends Database {
+      override async transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+        // The batch, and then the first write alone, fail at their end; before that is written down somebody else comes.
+        const turn = ++transactions
+        if (turn === 3) await applyNext()
+        const result = await super.transaction(scope, async (tx) => {
+          const done = await work(tx)
+          if (turn < 3) throw new Error('Something unforeseen')
+          return done
+        })
+        return result
+      }
+    }
+    await using database = new Stumbling({ address, server, connections: 2 })
+    await apply({ database })
+    for (const status of statuses) assert.equal((await stateOf(status)).state, 'finished')
+  })
+
+  test('needs no more than one connection, so that those who wait for it cannot hold up what they wait for', async () => {
+    const [id = ''] = await givenAssets(hub, [{ name: 'pump' }])
+    const status = await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } })
+    const { app: address, server } = hub.database
+    await using database = new Database({ address, server, connections: 1, waitMs: 200 })
+    const access = new AccessCache({ database, log: hub.context.log })
+    await apply({ database, access })
+    assert.equal((await stateOf(status)).state, 'finished')
+  })
+
+  test('as many are taken at once as do not say too much together, and one that does alone', async () => {
+    const [id = ''] = await givenAssets(hub, [{ name: 'pump' }])
+    const describe = (length: number) =>
+      accepted('setDescription', { params: { id }, body: { data: { description: 'x'.repeat(length) } } })
+    const statuses = [await describe(900), await describe(100), await describe(100), await describe(100)]
+    const taken = (bytes: number) =>
+      hub.contextOf('inventory').database.transaction(hub.tenant, async (tx) => {
+        const heads = await lockQueue(tx, { operations: 10, items: 10, bytes })
+        return heads.map((head) => statuses.indexOf(head.id))
+      })
+    assert.deepEqual([await taken(500), await taken(1_300), await taken(5_000)], [[0], [0, 1], [0, 1, 2, 3]])
+    await apply()
+  })
+
+  test('what is to go into an access group that is deleted meanwhile fails alone, and is told why', async () => {
+    const administrator = await hub.as('administrator')
+    const { data: hall } = await administrator.authorization.createAccessGroup({ body: { data: { name: 'hall' } } })
+    const [id = '', other = ''] = await givenAssets(hub, [{ name: 'crane' }, { name: 'lift' }])
+    const device = (name: string, more: object = {}) => ({
+      functional_object_type: 'Device',
+      asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }],
+      ...more,
+    })
+    const assets = [device('stays'), device('lost', { access_group: 'hall' })]
+    const moves = [
+      { asset_id: id, access_group: 'hall' },
+      { asset_id: other, access_group: 'default' },
+    ]
+    const putting = await accepted('createAssets', { body: { data: { assets } } }, administrator)
+    const moving = await accepted('setAccessGroups', { body: { data: moves } }, administrator)
+    await administrator.authorization.deleteAccessGroup({ params: { id: hall.id } })
+    await apply()
+    const told = async (status: string) => {
+      const { result } = await stateOf(status, administrator)
+      return (result as { outcome?: string; code?: string }[]).map(({ outcome, code }) => outcome ?? code)
+    }
+    assert.deepEqual(await told(putting), ['created', 'access_group_not_found'])
+    assert.deepEqual(await told(moving), ['access_group_not_found', 'unchanged'])
+  })
+
   /** How many rows each statement answers that reads relations, when it is sent again. */
   function relationsReadBy(sent: readonly { text: string; values: readonly unknown[] }[]): Promise<number[]> {
     const reading = sent.filter(({ text }) => /^select/.test(text) && /(from|join) relations\b/.test(text))
@@ -202,11 +282,14 @@ describe('deleting an asset with more relations than may end in one transaction'
     )
   }
 
-  async function apply(signal: AbortSignal = new AbortController().signal): Promise<void> {
+  async function apply(
+    given: Partial<ApplierParts> = {},
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<void> {
     const { database, access, log, stopping } = hub.contextOf('inventory')
     const schemas = new SchemaRegistry({ load: findSchema })
     const own = { schemas, waiters: new StatusWaiters(stopping), handover: new Handover() }
-    const parts = { database, access, log, ...own, endedAtOnce, relationsMerged }
+    const parts = { database, access, log, ...own, endedAtOnce, relationsMerged, ...given }
     await applyQueued(parts, hub.tenant.tenantId, signal)
   }
 
@@ -216,7 +299,16 @@ describe('deleting an asset with more relations than may end in one transaction'
     const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
       if (text.startsWith(portions)) stopped.abort()
     })
-    await apply(stopped.signal).finally(unobserve)
+    await apply({}, stopped.signal).finally(unobserve)
+  }
+
+  /** Another process applies what is first. */
+  async function applyNext(): Promise<void> {
+    const stopped = new AbortController()
+    const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
+      if (text.startsWith('update operations')) stopped.abort()
+    })
+    await apply({}, stopped.signal).finally(unobserve)
   }
 
   /** Work whose connection ends in the middle of a transaction. */

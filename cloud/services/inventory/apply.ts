@@ -22,9 +22,9 @@ import { relationEvents } from './relation.ts'
 import { stopRelating } from './relation-store.ts'
 import { endOfGone, loadWorkspace, StillRelated, saveWorkspace } from './workspace.ts'
 
-/** How many accepted writes share a transaction, and how many assets they may be about. */
-const batch = { operations: 500, items: 1_000 } as const
-const alone = { operations: 1, items: 0 } as const
+/** How many accepted writes share a transaction, how many assets they may be about, and how much they may say. */
+const batch = { operations: 500, items: 1_000, bytes: 16 * 1024 * 1024 } as const
+const alone = { operations: 1, items: 0, bytes: 0 } as const
 
 /** How the next writes are taken: deletions apart from others, and while nobody relates anything. */
 type How = { deletesApart?: boolean; relatingStopped?: boolean }
@@ -38,6 +38,16 @@ type Step = { outcomes: Outcome[]; again?: How }
 /** Takes back what has ended: writes that wait before a deletion come first, and may still change what it comes to. */
 class Crowded extends Error {}
 
+/** Something unforeseen about these writes, or about one of them. */
+class Unappliable extends Error {
+  readonly first: Head
+
+  constructor(first: Head, cause: unknown) {
+    super(`The write ${first.id} could not be applied`, { cause })
+    this.first = first
+  }
+}
+
 /**
  * Applies accepted writes in the order of their acceptance, many in one transaction: what they need is loaded at once,
  * decided in memory, and written at once. One that fails in an unforeseen way must not take its neighbours with it, so
@@ -49,8 +59,8 @@ export async function applyQueued(parts: ApplierParts, tenantId: string, signal:
   let how: How = {}
   while (!signal.aborted) {
     const step: Step = await applyBatch(parts, tenantId, { ...batch, ...how }).catch(async (error: unknown) => {
-      if (passes(error)) throw error
-      parts.log.warn({ tenantId, error }, 'a batch of writes failed and is applied one by one')
+      if (!(error instanceof Unappliable)) throw error
+      parts.log.warn({ tenantId, error: error.cause }, 'a batch of writes failed and is applied one by one')
       return applyOneByOne(parts, tenantId, how)
     })
     parts.waiters.tell(step.outcomes.map(({ id }) => id))
@@ -64,30 +74,23 @@ export async function applyQueued(parts: ApplierParts, tenantId: string, signal:
 async function applyOneByOne(parts: ApplierParts, tenantId: string, how: How): Promise<Step> {
   const done: Outcome[] = []
   for (let i = 0; i < batch.operations; i++) {
-    const step: Step = await applyBatch(parts, tenantId, { ...alone, ...how }).catch((error: unknown) =>
-      failFirst(parts, tenantId, error),
-    )
+    const step: Step = await applyBatch(parts, tenantId, { ...alone, ...how }).catch((error: unknown) => {
+      if (!(error instanceof Unappliable)) throw error
+      return fail(parts, tenantId, error)
+    })
     if (step.outcomes.length === 0) return { ...step, outcomes: done }
     done.push(...step.outcomes)
   }
   return { outcomes: done }
 }
 
-/** The one at the head of the queue cannot be applied: it fails, and the queue moves on. */
-async function failFirst({ database, log }: ApplierParts, tenantId: string, error: unknown): Promise<Step> {
-  if (passes(error)) throw error
-  return database.transaction({ tenantId }, async (tx) => {
-    const [first] = await lockQueue(tx, alone)
-    if (first === undefined) return { outcomes: [] }
-    log.error({ tenantId, operation: first.id, kind: first.kind, error }, 'a write could not be applied')
-    const outcome: Outcome = {
-      id: first.id,
-      state: 'failed',
-      result: problemOf(error).toDocument({ traceId: first.id }),
-    }
-    await finishOperations(tx, [outcome])
-    return { outcomes: [outcome] }
-  })
+/** It fails, and the queue moves on; unless somebody else has applied it by now. */
+async function fail({ database, log }: ApplierParts, tenantId: string, error: Unappliable): Promise<Step> {
+  const { id, kind } = error.first
+  log.error({ tenantId, operation: id, kind, error: error.cause }, 'a write could not be applied')
+  const outcome: Outcome = { id, state: 'failed', result: problemOf(error.cause).toDocument({ traceId: id }) }
+  await database.transaction({ tenantId }, (tx) => finishOperations(tx, [outcome]))
+  return { outcomes: [outcome] }
 }
 
 /** What took longer than a statement may does so again: to try it for ever would hold up everybody behind it. */
@@ -105,8 +108,10 @@ type Taken = Batch & How
 async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): Promise<Step> {
   const { deletesApart = false, relatingStopped = false } = taken
   const crowded: Step = { outcomes: [], again: { deletesApart: true, relatingStopped } }
+  let first: Head | undefined
   const work = async (tx: Transaction): Promise<Step> => {
     const heads = togetherOf(await lockQueue(tx, taken), taken)
+    first = heads[0]
     if (heads.length === 0) return { outcomes: [] }
     if (relatingStopped) await stopRelating(tx)
     const operations = await withPayloads(tx, heads, (id) => parts.handover.take(id))
@@ -132,11 +137,11 @@ async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): 
   return parts.database.transaction({ tenantId }, work).catch((error: unknown) => {
     if (error instanceof Crowded) return crowded
     if (error instanceof StillRelated) return { outcomes: [], again: { deletesApart, relatingStopped: true } }
-    throw error
+    throw first === undefined || passes(error) ? error : new Unappliable(first, error)
   })
 }
 
-type Head = { kind: string }
+type Head = { id: string; kind: string }
 
 /** Those at the head of the queue that can share a transaction. */
 function togetherOf<Queued extends Head>(
@@ -185,7 +190,7 @@ function isFailure(result: unknown): boolean {
 /** What the sender may do now, with the roles that the token had then, and where it had them. */
 async function rightsOf(access: AccessCache, tx: Transaction, operation: QueuedOperation): Promise<Rights> {
   if (operation.principalKind === 'system') return systemCaller().rights
-  const found = await access.of(tx.tenantId, operation.principalId)
+  const found = await access.within(tx, operation.principalId)
   if (found === undefined || found.principal.disabled) return noRights
   const { roles, grants } = operation
   return access.effective(found, { roles, ...(grants === null ? {} : { grants }) })

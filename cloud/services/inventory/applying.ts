@@ -1,3 +1,4 @@
+import { Problem } from '@millwright/api/problem.ts'
 import type { AccessCache } from '../../platform/access/cache.ts'
 import { mayIn, type Rights } from '../../platform/access/rights.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
@@ -24,6 +25,12 @@ export type ApplierParts = {
 
 /** One accepted write while it is applied. */
 export type Applying = { tx: Transaction; workspace: Workspace; operation: QueuedOperation; rights: Rights }
+
+/** A group may have been deleted since the write was accepted. */
+export function requireGroup({ workspace }: Pick<Applying, 'workspace'>, accessGroupId: string): void {
+  if (workspace.groups.has(accessGroupId)) return
+  throw new Problem('access_group_not_found', `There is no access group ${accessGroupId} any more`)
+}
 
 export function mayRead(rights: Rights, accessGroupId: string): boolean {
   return mayIn({ rights }, 'inventory_read_asset_data', accessGroupId)

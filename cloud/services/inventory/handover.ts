@@ -1,19 +1,21 @@
-/** How many assets the writes that are remembered may be about. */
-const most = 5_000
+/** How much the writes that are remembered may say: one may say a thousand times as much as another. */
+const mostCharacters = 16 * 1024 * 1024
+
+type Kept = { payload: unknown /** As many as it is printed with. */; characters: number }
 
 /**
  * What accepted writes say, from their acceptance until they are applied, if that happens in this process: what is at
- * hand need not be read and parsed again. Nothing relies on it, so the oldest are forgotten when there are too many.
+ * hand need not be read and parsed again. Nothing relies on it, so the oldest are forgotten when it is too much.
  */
 export class Handover {
-  readonly #payloads = new Map<string, { payload: unknown; items: number }>()
-  #items = 0
+  readonly #payloads = new Map<string, Kept>()
+  #characters = 0
 
-  keep(id: string, { payload, items }: { payload: unknown; items: number }): void {
-    this.#payloads.set(id, { payload, items })
-    this.#items += items
+  keep(id: string, kept: Kept): void {
+    this.#payloads.set(id, kept)
+    this.#characters += kept.characters
     for (const oldest of this.#payloads.keys()) {
-      if (this.#items <= most) return
+      if (this.#characters <= mostCharacters) return
       this.take(oldest)
     }
   }
@@ -23,7 +25,7 @@ export class Handover {
     const kept = this.#payloads.get(id)
     if (kept === undefined) return undefined
     this.#payloads.delete(id)
-    this.#items -= kept.items
+    this.#characters -= kept.characters
     return kept.payload
   }
 }

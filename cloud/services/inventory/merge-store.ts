@@ -66,6 +66,16 @@ export function findMerge(
   return handle.row(oneStatement, assetId, mergeId)
 }
 
+const lockStatement = statement<FoundMerge>(`${oneStatement.text} for update`)
+
+/** The same, held until the end of the transaction: what ended by it is not forgotten before. */
+export function lockMerge(
+  tx: Transaction,
+  { assetId, mergeId }: { assetId: string; mergeId: string },
+): Promise<FoundMerge | undefined> {
+  return tx.row(lockStatement, assetId, mergeId)
+}
+
 export type ListedMerge = {
   id: string
   assetId: string

@@ -294,6 +294,15 @@ describe('merging assets', () => {
     assert.deepEqual([final, result.code], ['failed', 'conflict'])
   })
 
+  test('a merge of which nothing would be left here cannot be undone', async () => {
+    const [id, other] = [await put({ name: 'pump' }, [tag('own')]), await put({ name: 'twin' }, [tag('theirs')])]
+    const { mergeId } = (await merge(id, other)).result
+    await split(id, [tag('own')])
+    const { state: final, result } = await undo(id, mergeId)
+    assert.deepEqual([final, result.code], ['failed', 'conflict'])
+    assert.deepEqual(await identifiersOf(id), ['theirs'])
+  })
+
   test('totals stay right through merges, undoing and splits', async () => {
     const counted = await admin.inventory.listAssets({ query: { filter: 'id ne null', limit: 1 } })
     const kept = await admin.inventory.listAssets({ query: { limit: 1 } })

@@ -1,6 +1,7 @@
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
-import { findAccessGroup } from '../../platform/access/store.ts'
+import { keepAccessGroups } from '../../platform/access/store.ts'
+import { idsAt } from '../../platform/database/id.ts'
 import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
 import { createdDocument, writeShape } from './asset.ts'
@@ -31,7 +32,8 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
   for (const identifier of identifiers) workspace.move({ ...identifier, to: asset.id })
   workspace.restate(restate, { actor: operation, time })
   workspace.remove(other, changeBy(operation, { time, type: 'merge', value: asset.id }))
-  const mergeId = v7()
+  // Made of the time of the merge: by it the merge is forgotten together with the relations that ended then.
+  const [mergeId = ''] = idsAt(Date.parse(time), 1)
   workspace.merged({
     id: mergeId,
     ...ends,
@@ -57,14 +59,16 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
   const { tx, workspace, operation, rights } = applying
   const asset = writableAsset(applying, payload.assetId)
   requireMatch(payload.ifMatch, asset.version)
-  const merge = await store.findMerge(tx, payload)
+  const merge = await store.lockMerge(tx, payload)
   if (merge === undefined) throw new Problem('not_found', 'There is no such merge into this asset')
   requireUndoable(merge)
   const { otherId, mergedAt, united } = merge
-  const identifiers = (await store.identifiersWithKeys(tx, asset.id)).filter(({ key }) => merge.keys.includes(key))
-  if (merge.keys.length > 0 && identifiers.length === 0) throw nothingLeft()
+  const own = await store.identifiersWithKeys(tx, asset.id)
+  const identifiers = own.filter(({ key }) => merge.keys.includes(key))
+  if (merge.keys.length > 0 && identifiers.length === 0) throw nothingCame()
+  if (identifiers.length > 0 && identifiers.length === own.length) throw nothingLeft()
   // Its group may have been deleted since, for it was not in it any more.
-  const group = (await findAccessGroup(tx, merge.otherAccessGroupId))?.id ?? asset.accessGroupId
+  const [group = asset.accessGroupId] = await keepAccessGroups(tx, [merge.otherAccessGroupId])
   if (!mayWrite(rights, group)) throw forbidden()
   const document = revertedDocument(asset.document, { before: merge.documentBefore, after: merge.documentAfter })
   await requireValid(parts, applying, document)
@@ -105,8 +109,7 @@ export async function applySplit(parts: ApplierParts, applying: Applying, payloa
   const own = await store.identifiersWithKeys(tx, asset.id)
   const leaving = own.filter(({ key }) => payload.keys.includes(key))
   requireOwn(payload.keys, leaving)
-  if (leaving.length === own.length)
-    throw new Problem('conflict', 'At least one identifier must stay: without any, nothing would be left of the asset')
+  if (leaving.length === own.length) throw nothingLeft()
   const time = new Date().toISOString()
   const document = await splitDocument(parts, applying, { asset, name: payload.name, time })
   const id = v7()
@@ -168,6 +171,10 @@ function requireOwn(keys: readonly string[], own: readonly { key: string }[]): v
 }
 
 function nothingLeft(): Problem {
+  return new Problem('conflict', 'At least one identifier must stay: without any, nothing would be left of the asset')
+}
+
+function nothingCame(): Problem {
   return new Problem('conflict', 'None of the identifiers that came over is an identifier of this asset any more')
 }
 

@@ -59,8 +59,8 @@ export async function insertOperations(tx: Transaction, operations: readonly New
 
 type Head = Omit<QueuedOperation, 'payload'>
 
-const queueStatement = statement<Omit<Head, 'roles'> & { items: number; roles: string }>(
-  `select id, items, kind, principal_id as "principalId", principal_kind as "principalKind",
+const queueStatement = statement<Omit<Head, 'roles'> & { items: number; bytes: number; roles: string }>(
+  `select id, items, octet_length(payload) as bytes, kind, principal_id as "principalId", principal_kind as "principalKind",
           principal_name as "principalName", roles, grants
    from operations where tenant_id = $1 and state = 'queued' order by accepted_at, id limit $2 for update`,
 )
@@ -69,20 +69,22 @@ const payloadsStatement = statement<{ id: string; payload: string }>(
   'select id, payload from operations where tenant_id = $1 and id = any($2::uuid[])',
 )
 
-export type Batch = { operations: number; items: number }
+/** How many writes, about how many assets, that say how much. */
+export type Batch = { operations: number; items: number; bytes: number }
 
 /**
  * The oldest that wait, held until the end of the transaction: a second applier waits, and then finds them done. As many
  * as fit; one that is larger than a batch comes alone.
  */
-export async function lockQueue(tx: Transaction, { operations, items }: Batch): Promise<Head[]> {
-  const waiting = await tx.rows(queueStatement, operations)
-  let sum = 0
-  const fitting = waiting.filter((operation, index) => {
-    sum += operation.items
-    return index === 0 || sum <= items
+export async function lockQueue(tx: Transaction, most: Batch): Promise<Head[]> {
+  const waiting = await tx.rows(queueStatement, most.operations)
+  const sum = { items: 0, bytes: 0 }
+  const fitting = waiting.filter(({ items, bytes }, index) => {
+    sum.items += items
+    sum.bytes += bytes
+    return index === 0 || (sum.items <= most.items && sum.bytes <= most.bytes)
   })
-  return fitting.map(({ items: _, roles, ...head }) => ({ ...head, roles: JSON.parse(roles) }))
+  return fitting.map(({ items: _, bytes: __, roles, ...head }) => ({ ...head, roles: JSON.parse(roles) }))
 }
 
 /** With what they say: as this process remembers it, else as it is stored. */

@@ -1,6 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { requireMatch } from '../../platform/http/etag.ts'
-import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
+import { type ApplierParts, type Applying, mayWrite, requireGroup } from './applying.ts'
 import {
   isSame,
   mergeAsset,
@@ -49,6 +49,7 @@ async function patchOne(parts: ApplierParts, applying: Applying, { item, ifMatch
   if (item.change === 'gateway_version' && asset.document.functional_object_type !== 'Gateway') {
     throw new Problem('not_found', `There is no gateway ${item.assetId}`)
   }
+  if (item.change === 'access_group') requireGroup(applying, item.accessGroupId)
   if (item.change === 'access_group' && !mayWrite(rights, item.accessGroupId)) {
     throw new Problem('forbidden', 'This needs inventory_write_asset_data in both access groups')
   }

@@ -98,6 +98,14 @@ export function keysIn({ kind, payload }: QueuedOperation): string[] {
   ])
 }
 
+/** The access groups that an operation puts assets into. */
+export function groupsIn({ kind, payload }: QueuedOperation): string[] {
+  if (kind === 'patch')
+    return (payload as PatchPayload).items.flatMap((item) => (item.change === 'access_group' ? item.accessGroupId : []))
+  if (kind !== 'put' && kind !== 'put-many' && kind !== 'put-whole') return []
+  return (payload as PutPayload).items.flatMap(({ accessGroupId }) => accessGroupId ?? [])
+}
+
 /** The assets that an operation names itself. */
 export function idsIn({ kind, payload }: QueuedOperation): string[] {
   if (kind === 'delete') return (payload as DeletePayload).ids

@@ -2,7 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
 import { requireMatch } from '../../platform/http/etag.ts'
-import { type ApplierParts, type Applying, mayRead, mayWrite } from './applying.ts'
+import { type ApplierParts, type Applying, mayRead, mayWrite, requireGroup } from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { suspicionsOf } from './duplicate.ts'
 import { choose, type Identity } from './identifier.ts'
@@ -68,6 +68,7 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
     throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
   if (known !== undefined && !mayWrite(rights, known.accessGroupId)) throw identityTaken()
   requireSeen(payload.ifMatch, known)
+  if (item.accessGroupId !== undefined) requireGroup(applying, item.accessGroupId)
   const now = new Date().toISOString()
   const accessGroupId = item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
   if (!mayWrite(rights, accessGroupId))

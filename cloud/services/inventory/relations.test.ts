@@ -6,7 +6,7 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { systemCaller } from '../../platform/access/system.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { deleteAssets } from './asset-store.ts'
+import { changeCounts, deleteAssets, findGroups } from './asset-store.ts'
 import { recountFacets } from './facet-store.ts'
 import { endRelationsOf, putRelations } from './relation-store.ts'
 import {
@@ -939,8 +939,10 @@ async function ended(id: string) {
 
 async function deleted(id: string): Promise<void> {
   await hub.context.database.transaction(hub.tenant, async (tx) => {
+    const group = (await findGroups(tx, [id])).get(id) ?? ''
     await recountFacets(tx, { kept: [id], coming: [] })
     await deleteAssets(tx, [id])
+    await changeCounts(tx, new Map([[group, -1]]))
     await endRelationsOf(tx, [id], { principalId: null, principalName: 'a test' })
   })
 }

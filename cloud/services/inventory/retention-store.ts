@@ -98,7 +98,10 @@ const mergesStatement = statement(
      select id from asset_merges where tenant_id = $1 and id < $2 order by id limit $3)`,
 )
 
-/** Without the relations that ended by it a merge cannot be undone. Ids are made of the time of the merge. */
+/**
+ * Without the relations that ended by it a merge cannot be undone, so it goes before them. Ids are made of the time of
+ * the merge.
+ */
 export function clearMerges(tx: Transaction, { until, limit }: { until: string; limit: number }): Promise<number> {
-  return tx.run(mergesStatement, lowestIdAt(Date.parse(until)), limit)
+  return tx.run(mergesStatement, lowestIdAt(Date.parse(until) + 1), limit)
 }

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { forgetPast } from './retention.ts'
-import { applied, asset, day, givenAssets, givenDeleted, givenEnded, givenRelations } from './testing.ts'
+import { applied, asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, node } from './testing.ts'
 
 /** A little ahead of the clock, so that what runs meanwhile by itself changes nothing. */
 const now = Date.now() + 60_000
@@ -141,26 +142,57 @@ describe('how long the past is kept', () => {
       assert.equal((await update({ historyDays })).status, 400)
   })
 
-  test('a merge that is older cannot be undone any more', async () => {
-    await using hub = await testHub()
-    const admin = await hub.as('administrator')
-    const device = (value: string) => ({
-      functional_object_type: 'Device',
-      asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value }],
+  describe('a merge that is older cannot be undone any more', () => {
+    const dayMs = 24 * 3_600_000
+    let hub: TestHub
+    let admin: TestCaller
+
+    before(async () => {
+      hub = await testHub()
+      admin = await hub.as('administrator')
+      await admin.inventory.updateSettings({ body: { data: { historyDays: 1 } } })
     })
-    const made = async (value: string) =>
-      (await applied(admin, 'createAsset', { body: { data: { asset: device(value) } } })).result.assetId
-    const [one, other] = [await made('one'), await made('other')]
-    const params = { id: one }
-    const { result } = await applied(admin, 'mergeAsset', { params, body: { data: { other } } })
-    await admin.inventory.updateSettings({ body: { data: { historyDays: 1 } } })
-    await forgetPast(hub.context.database, {
-      tenantId: hub.tenant.tenantId,
-      now: new Date(Date.now() + 2 * 24 * 3_600_000),
-      signal: new AbortController().signal,
+
+    after(() => hub[Symbol.asyncDispose]())
+
+    async function made(): Promise<string> {
+      const identifier = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: v7() }
+      const device = { functional_object_type: 'Device', asset_identifiers: [identifier] }
+      return (await applied(admin, 'createAsset', { body: { data: { asset: device } } })).result.assetId
+    }
+
+    /** A merge that took a relation along. */
+    async function merged(): Promise<{ id: string; mergeId: string; at: number }> {
+      const [id, other] = [await made(), await made()]
+      await givenRelations(hub, [[asset(other), 'in', node()]])
+      const { mergeId } = (await applied(admin, 'mergeAsset', { params: { id }, body: { data: { other } } })).result
+      const [merge] = (await admin.inventory.listMerges({ params: { id } })).data
+      return { id, mergeId, at: Date.parse(merge?.mergedTimestamp ?? '') }
+    }
+
+    async function assertGone({ id, mergeId }: { id: string; mergeId: string }): Promise<void> {
+      assert.equal((await admin.inventory.listMerges({ params: { id } })).meta.totalElements, 0)
+      const undo = await admin.exchange(inventory, 'undoMerge', { params: { id, mergeId } })
+      assert.equal(undo.status, 404)
+    }
+
+    const forgetAt = (time: number, signal = new AbortController().signal) =>
+      forgetPast(hub.context.database, { tenantId: hub.tenant.tenantId, now: new Date(time), signal })
+
+    test('from the moment on that is not kept', async () => {
+      const merge = await merged()
+      await forgetAt(merge.at + dayMs)
+      await assertGone(merge)
     })
-    assert.equal((await admin.inventory.listMerges({ params })).meta.totalElements, 0)
-    const undo = await admin.exchange(inventory, 'undoMerge', { params: { id: one, mergeId: result.mergeId } })
-    assert.equal(undo.status, 404)
+
+    test('nor is it left without its relations when forgetting breaks off', async () => {
+      const merge = await merged()
+      const broken = new AbortController()
+      const unobserve = hub.context.database.observe(({ text }) => {
+        if (text.startsWith('delete from ended_relations')) broken.abort()
+      })
+      await forgetAt(merge.at + 2 * dayMs, broken.signal).finally(unobserve)
+      await assertGone(merge)
+    })
   })
 })

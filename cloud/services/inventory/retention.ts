@@ -37,7 +37,7 @@ export async function forgetPast(database: Database, { tenantId, now, signal }: 
       return end !== undefined
     }),
   )
-  for (const clear of [store.clearEnded, store.clearMerges]) {
+  for (const clear of [store.clearMerges, store.clearEnded]) {
     await repeat(signal, () =>
       database.transaction(scope, async (tx) => (await clear(tx, { until, limit: batch.rows })) === batch.rows),
     )

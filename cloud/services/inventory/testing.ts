@@ -220,21 +220,29 @@ export async function applied(caller: TestCaller, operation: string, input: obje
   return { state: data.state, result: data.detail.result }
 }
 
-/** What is counted when it changes is what there is. */
+/** What is counted when it changes is what there is, no less and no more. */
 export async function assertCounted(hub: TestHub): Promise<void> {
   const facets = facetColumns.map((name) => `('${name}', a.${name})`).join(', ')
   const { rows } = await hub.asOwner((owner) =>
     owner.query(
-      `(select 'asset_facets' as of, f.facet as what, f.value, a.access_group_id::text as place, count(*) as count
-        from assets a, lateral (values ${facets}) as f (facet, value) where a.tenant_id = $1 group by 2, 3, 4
-        union all
-        select 'relation_counts', predicate, null, null, count(*) from relations where tenant_id = $1 group by 2)
-       except all
-       (select 'asset_facets', facet, value, access_group_id::text, assets from asset_facets
-        where tenant_id = $1 and assets <> 0
-        union all
-        select 'relation_counts', predicate, null, null, sum(relations)::bigint from relation_counts
-        where tenant_id = $1 group by 2 having sum(relations) <> 0)`,
+      `with there as (
+         select 'asset_facets' as of, f.facet as what, f.value, a.access_group_id::text as place, count(*) as count
+         from assets a, lateral (values ${facets}) as f (facet, value) where a.tenant_id = $1 group by 2, 3, 4
+         union all
+         select 'asset_counts', null, null, access_group_id::text, count(*) from assets where tenant_id = $1 group by 4
+         union all
+         select 'relation_counts', predicate, null, null, count(*) from relations where tenant_id = $1 group by 2),
+       counted as (
+         select 'asset_facets', facet, value, access_group_id::text, assets from asset_facets
+         where tenant_id = $1 and assets <> 0
+         union all
+         select 'asset_counts', null, null, access_group_id::text, assets from asset_counts where tenant_id = $1
+         union all
+         select 'relation_counts', predicate, null, null, sum(relations)::bigint from relation_counts
+         where tenant_id = $1 group by 2 having sum(relations) <> 0)
+       select 'there' as only, t.* from (table there except all table counted) as t
+       union all
+       select 'counted', c.* from (table counted except all table there) as c`,
       [hub.tenant.tenantId],
     ),
   )

@@ -1,3 +1,4 @@
+import { keepAccessGroups } from '../../platform/access/store.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import type { EventRecord } from '../../platform/events/events.ts'
@@ -10,7 +11,7 @@ import { keyOf } from './identifier.ts'
 import { insertMerges, type MergeRow, markUndone, moveIdentifiers } from './merge-store.ts'
 import type { QueuedOperation } from './operation-store.ts'
 import type { WriteSource } from './payload.ts'
-import { idsIn, isDelete, isReshaping, keysIn } from './payload.ts'
+import { groupsIn, idsIn, isDelete, isReshaping, keysIn } from './payload.ts'
 import { type AuthoredRelation, type RelationRow, relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, endRelationsOf, putRelations } from './relation-store.ts'
 import { searchText } from './search.ts'
@@ -40,6 +41,12 @@ export type Change = {
 /** An identifier and the asset that it belongs to from now on. */
 export type IdentifierMove = { key: string; identifier: Record<string, unknown>; to: string }
 
+type Loaded = {
+  assets: readonly WorkingAsset[]
+  keys: readonly store.KnownIdentifier[]
+  groups: ReadonlySet<string>
+}
+
 /**
  * What a batch of writes works on: loaded at once, changed in memory, saved at once. Every change is a step that can be
  * taken back, so that an operation that fails half-way leaves nothing.
@@ -49,6 +56,8 @@ export class Workspace {
   readonly #keys: Map<string, { assetId: string; createdAt: string } | undefined>
   readonly #undo: (() => void)[] = []
   readonly stored: ReadonlySet<string>
+  /** The access groups that operations name, as far as they are still there. */
+  readonly groups: ReadonlySet<string>
   readonly touched = new Set<string>()
   readonly deleted = new Map<string, Change>()
   readonly identifiers: store.IdentifierRow[] = []
@@ -63,9 +72,10 @@ export class Workspace {
   readonly merges: MergeRow[] = []
   readonly undone: { id: string; time: string }[] = []
 
-  constructor(assets: Iterable<WorkingAsset>, keys: Iterable<store.KnownIdentifier>) {
-    this.#assets = new Map([...assets].map((asset) => [asset.id, asset]))
-    this.#keys = new Map([...keys].map(({ key, assetId, createdAt }) => [key, { assetId, createdAt }]))
+  constructor({ assets, keys, groups }: Loaded) {
+    this.groups = groups
+    this.#assets = new Map(assets.map((asset) => [asset.id, asset]))
+    this.#keys = new Map(keys.map(({ key, assetId, createdAt }) => [key, { assetId, createdAt }]))
     this.stored = new Set(this.#assets.keys())
   }
 
@@ -220,17 +230,18 @@ export async function loadWorkspace(
   operations: readonly QueuedOperation[],
   { relatingStopped }: { relatingStopped: boolean },
 ): Promise<Workspace> {
-  const keys = await store.findByKeys(tx, [...new Set(operations.flatMap(keysIn))])
+  const [groups, keys] = await Promise.all([
+    keepAccessGroups(tx, [...new Set(operations.flatMap(groupsIn))]),
+    store.findByKeys(tx, [...new Set(operations.flatMap(keysIn))]),
+  ])
   const ids = [...new Set([...keys.map(({ assetId }) => assetId), ...operations.flatMap(idsIn)])]
   const assets = await store.lockAssets(tx, ids)
   const unrelated = new Set(operations.some(isReshaping) ? ids : operations.filter(isDelete).flatMap(idsIn))
   const there = assets.filter(({ id }) => unrelated.has(id)).map(({ id }) => id)
   const held = await store.holdAssets(tx, there, { onlyFree: !relatingStopped })
   if (held < there.length) throw new StillRelated()
-  return new Workspace(
-    assets.map((asset) => ({ ...asset, document: JSON.parse(asset.document) })),
-    keys,
-  )
+  const working = assets.map((asset) => ({ ...asset, document: JSON.parse(asset.document) }))
+  return new Workspace({ assets: working, keys, groups })
 }
 
 /** Writes what the batch came to, table by table. */

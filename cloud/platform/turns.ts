@@ -2,8 +2,10 @@ import { Problem } from '@millwright/api/problem.ts'
 
 export type Turns = <Result>(work: () => Promise<Result>) => Promise<Result>
 
+type Options = { atOnce: number; waiting: number /** Said to whoever is too much. */; refusal: string }
+
 /** Lets so many run at once and so many wait for their turn; anybody beyond is told to come back. */
-export function createTurns({ atOnce, waiting }: { atOnce: number; waiting: number }): Turns {
+export function createTurns({ atOnce, waiting, refusal }: Options): Turns {
   const queue: (() => void)[] = []
   let running = 0
 
@@ -12,7 +14,7 @@ export function createTurns({ atOnce, waiting }: { atOnce: number; waiting: numb
       running++
       return
     }
-    if (queue.length >= waiting) throw new Problem('overloaded', 'Too many people sign in right now', { retryAfter: 2 })
+    if (queue.length >= waiting) throw new Problem('overloaded', refusal, { retryAfter: 2 })
     await new Promise<void>((resolve) => queue.push(resolve))
   }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createTurns } from './turns.ts'
 
 test('so many run at once, so many wait, and the rest is told to come back', async () => {
-  const inTurn = createTurns({ atOnce: 2, waiting: 3 })
+  const inTurn = createTurns({ atOnce: 2, waiting: 3, refusal: 'Too many' })
   const gate = Promise.withResolvers<void>()
   let running = 0
   let most = 0
@@ -20,7 +20,7 @@ test('so many run at once, so many wait, and the rest is told to come back', asy
 })
 
 test('work that fails makes room for the next', async () => {
-  const inTurn = createTurns({ atOnce: 1, waiting: 1 })
+  const inTurn = createTurns({ atOnce: 1, waiting: 1, refusal: 'Too many' })
   const failing = inTurn(() => Promise.reject(new Error('broken')))
   const next = inTurn(async () => 'done')
   await assert.rejects(failing, /broken/)
