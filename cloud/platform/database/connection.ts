@@ -9,7 +9,13 @@ export type Address =
   | { host: string; port: number; user: string; database: string; password?: string }
 
 /** The longest things may take before the database gives up on them. */
-export const timeouts = { connectMs: 5_000, statementMs: 30_000, lockMs: 10_000, idleInTransactionMs: 60_000 } as const
+export const timeouts = {
+  connectMs: 5_000,
+  statementMs: 30_000,
+  answerMs: 35_000,
+  lockMs: 10_000,
+  idleInTransactionMs: 60_000,
+} as const
 
 export function clientConfig(address: Address): ClientConfig {
   return {
@@ -38,8 +44,11 @@ export async function openClient(
 }
 
 /** A connection for the pool: pipelined, so that `begin` or a change of tenant costs no round trip of its own. */
-export async function openConnection(address: Address, { settings }: { settings: boolean }): Promise<Connection> {
-  const client = await openClient(address, { pipeline: true, query_timeout: timeouts.statementMs + timeouts.connectMs })
+export async function openConnection(
+  address: Address,
+  { settings, answerMs = timeouts.answerMs }: { settings: boolean; answerMs?: number | undefined },
+): Promise<Connection> {
+  const client = await openClient(address, { pipeline: true, query_timeout: answerMs })
   const connection: Connection = { client, tenantId: undefined, users: 1, lease: 0, broken: false }
   client.on('error', () => {
     connection.broken = true

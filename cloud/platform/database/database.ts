@@ -48,6 +48,8 @@ type Options = {
   server: Server
   connections: number
   waitMs?: number
+  /** How long a statement may take until the server is taken for one that is away. */
+  answerMs?: number
   onStatement?: StatementListener
 }
 
@@ -63,7 +65,7 @@ export class Database {
   readonly #listeners: CommitListener[] = []
   #onStatement: StatementListener | undefined
 
-  constructor({ address, server, connections, waitMs = timeouts.lockMs, onStatement }: Options) {
+  constructor({ address, server, connections, waitMs = timeouts.lockMs, answerMs, onStatement }: Options) {
     this.server = server
     this.#onStatement = onStatement
     this.#enclosingInTurn = createTurns({
@@ -72,7 +74,7 @@ export class Database {
       refusal: `${enclosingWaiting} requests with an Idempotency-Key wait: send more later`,
     })
     this.#pool = new Pool({
-      open: () => openConnection(address, { settings: !server.pooled }).catch(refuse),
+      open: () => openConnection(address, { settings: !server.pooled, answerMs }).catch(refuse),
       size: connections,
       waitMs,
     })
