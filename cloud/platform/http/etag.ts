@@ -7,16 +7,29 @@ export function etagOf(version: number): string {
 
 /** `If-Match`: the change is made only if nobody else made one since the caller looked. */
 export function requireMatch(header: string | undefined, version: number): void {
-  if (header === undefined || names(header, etagOf(version))) return
+  const current = etagOf(version)
+  requireTag(header, (tag) => tag === current)
+}
+
+/** `If-Match` where a tag says more than a version: whether it is meant is decided by whoever made it. */
+export function requireTag(header: string | undefined, isCurrent: (tag: string) => boolean): void {
+  if (header === undefined || names(header, isCurrent)) return
   throw new Problem('precondition_failed', 'Read it again: its ETag has changed since you read it')
 }
 
 /** `If-None-Match`: the caller has this very version already. */
 export function isUnchanged(header: string | undefined, etag: string): boolean {
-  return header !== undefined && names(header, etag)
+  const current = opaque(etag)
+  return header !== undefined && names(header, (tag) => tag === current)
 }
 
-function names(header: string, etag: string): boolean {
-  const opaque = etag.replace(/^W\//, '')
-  return header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === opaque)
+function names(header: string, isMeant: (tag: string) => boolean): boolean {
+  return header
+    .split(',')
+    .map((tag) => opaque(tag.trim()))
+    .some((tag) => tag === '*' || isMeant(tag))
+}
+
+function opaque(tag: string): string {
+  return tag.replace(/^W\//, '')
 }
