@@ -79,9 +79,9 @@ export function requestFor(contract: Contract, operation: Operation, input: AnyI
   if (input.body instanceof Printed) request.body = input.body.text
   else
     request.body =
-      type === 'application/json'
-        ? JSON.stringify(input.body)
-        : new URLSearchParams(input.body as Record<string, string>).toString()
+      type === 'application/x-www-form-urlencoded'
+        ? new URLSearchParams(input.body as Record<string, string>).toString()
+        : JSON.stringify(input.body)
   return request
 }
 

@@ -19,7 +19,7 @@ export type Operation = {
   query?: TObject
   body?: TSchema
   /** How the body is written; JSON unless said otherwise. */
-  bodyType?: 'application/json' | 'application/x-www-form-urlencoded'
+  bodyType?: BodyType
   /** The largest body in bytes, where the usual limit does not fit what the operation is for. */
   bodyBytes?: number
   /** Request headers the handler reads, lower-case. */
@@ -34,6 +34,13 @@ export type Operation = {
   waits?: true
   /** Writes nothing although its method might (a token request, a check). */
   readOnly?: true
+}
+
+export type BodyType = 'application/json' | 'application/merge-patch+json' | 'application/x-www-form-urlencoded'
+
+/** The types that a body may be sent as, the best first: a merge patch is JSON too. */
+export function bodyTypesOf({ bodyType = 'application/json' }: Pick<Operation, 'bodyType'>): readonly BodyType[] {
+  return bodyType === 'application/merge-patch+json' ? [bodyType, 'application/json'] : [bodyType]
 }
 
 /**

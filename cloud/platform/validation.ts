@@ -127,7 +127,7 @@ function invalid(code: ProblemCode, errors: ErrorObject[]): Problem {
 /** Faults by JSON pointer, in plain words, no more than are of use. The validator must be verbose. */
 export function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   return errors
-    .filter((error) => error.keyword !== 'if')
+    .filter(({ keyword }) => keyword !== 'if' && (keyword !== 'anyOf' || errors.length === 1))
     .slice(0, errorsTold)
     .map(fieldError)
 }

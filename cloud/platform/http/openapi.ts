@@ -1,4 +1,5 @@
 import {
+  bodyTypesOf,
   type Contract,
   isEmpty,
   isInternal,
@@ -122,7 +123,7 @@ function describe(contract: Contract, name: string, operation: Operation) {
           requestBody: {
             required: true,
             description: `At most ${operation.bodyBytes ?? limits.bodyBytes} bytes`,
-            content: { [operation.bodyType ?? 'application/json']: { schema: operation.body } },
+            content: Object.fromEntries(bodyTypesOf(operation).map((type) => [type, { schema: operation.body }])),
           },
         }),
     responses: { ...answers(operation), ...errors(contract, operation) },

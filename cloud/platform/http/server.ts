@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import cors from '@fastify/cors'
-import { type Contract, isLasting, isMedia, type Operation, pathsOf } from '@millwright/api/contract.ts'
+import { bodyTypesOf, type Contract, isLasting, isMedia, type Operation, pathsOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
@@ -165,7 +165,8 @@ function corsOptions(origins: string[]) {
 function parseBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
+  const jsonTypes = ['application/json', 'application/merge-patch+json']
+  app.addContentTypeParser(jsonTypes, { parseAs: 'string' }, (request, text, done) => {
     if (text === '') done(null, undefined)
     else parseJson(request, text as string, done)
   })
@@ -212,7 +213,8 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
       requireType(request, operation)
       const headers: Record<string, string | undefined> = {}
       for (const name of headerNames) headers[name] = request.headers[name]?.toString()
-      const body = request.body ?? (operation.bodyType === undefined ? undefined : {})
+      const isForm = operation.bodyType === 'application/x-www-form-urlencoded'
+      const body = request.body ?? (isForm ? {} : undefined)
       const input = { params: request.params, query: request.query, body, headers }
       const answer = await local.invoke(input, request.caller as Caller)
       return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], lasting })
@@ -222,10 +224,14 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
 }
 
 function requireType(request: FastifyRequest, operation: Operation): void {
-  const wanted = operation.bodyType ?? 'application/json'
-  const given = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  if (operation.body === undefined || request.body === undefined || given === wanted) return
-  throw new Problem('unsupported_media_type', `Send the body as ${wanted}`)
+  if (operation.body === undefined || request.body === undefined) return
+  const [given = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';')
+  const taken: readonly string[] = bodyTypesOf(operation)
+  if (!taken.includes(given.trim()))
+    throw new Problem('unsupported_media_type', `Send the body as ${taken.join(' or ')}`)
+  const charset = parameters.map((parameter) => /^\s*charset="?([^"\s]*)"?\s*$/.exec(parameter)?.[1]).find(Boolean)
+  if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/.test(charset))
+    throw new Problem('unsupported_media_type', `Send the body in UTF-8, not in ${charset}`)
 }
 
 type Sent = { answer: Answer; operation: Operation; unless: string | undefined; lasting: LastingAnswers }

@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Document, PlainObject } from '../../platform/plain-object.ts'
 import { answer, type Handlers, service } from '../../platform/service.ts'
 import { fromV1, mergePatch } from './asset.ts'
-import { changedAsset, requireBounded, requireKnownStates, restOf, writtenAsset } from './change.ts'
+import { changedAsset, requireBounded, requireKept, requireKnownStates, restOf, writtenAsset } from './change.ts'
 import { findShown, readAll, readShown } from './reading.ts'
 import { deleteAsset, putAsset } from './writing.ts'
 
@@ -25,7 +25,7 @@ export const inventoryV1Service = service({
         const after = fromV1(body)
         requireKnownStates(after.asset)
         const whole = { asset: writtenAsset(after), ...restOf(after) }
-        const { id, isNew } = await putAsset(peer, whole)
+        const { id, isNew } = await putAsset(peer, whole, body)
         // Who may write but not read learns what it is called, and no more.
         const document: Document = (await findShown(peer, id))?.document ?? { id }
         return answer(isNew ? 201 : 200, document, { location: `${inventoryV1.prefix}/assets/${id}` })
@@ -35,13 +35,15 @@ export const inventoryV1Service = service({
         requireBounded(body)
         const peer = peerOf(caller)
         const before = await readShown(peer, id)
+        requireKept(before.document, body)
         const was = fromV1(before.document)
-        const after = fromV1(mergePatch(before.document, body) as PlainObject)
+        const merged = mergePatch(before.document, body) as PlainObject
+        const after = fromV1(merged)
         if (after.gatewayId !== was.gatewayId) {
           throw new Problem('system_managed_predicate', 'Which gateway found an asset is told by discoveries only')
         }
         requireKnownStates(after.asset)
-        await putAsset(peer, { asset: changedAsset(was, after), assetId: id, ...restOf(after, was) })
+        await putAsset(peer, { asset: changedAsset(was, after), assetId: id, ...restOf(after, was) }, merged)
         return (await readShown(peer, id)).document
       },
 
