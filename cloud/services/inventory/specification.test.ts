@@ -455,7 +455,11 @@ describe('the specification', () => {
     })
 
     test('sorting is not supported on array properties', async () => {
-      for (const sort of ['asset_identifiers', '-location', 'instance_annotations', 'connection_points']) {
+      const [whole, inside] = [
+        ['asset_identifiers', '-location', 'instance_annotations', 'connection_points', 'asset_operations'],
+        ['asset_identifiers/value', '-location.slot_number', 'custom_properties', `custom_properties/${v7()}`],
+      ]
+      for (const sort of [...whole, ...inside]) {
         const { status, code } = await answered(admin, 'listAssets', { query: { sort } })
         assert.deepEqual([status, code], [400, 'sort_on_array'], sort)
       }
