@@ -1,26 +1,29 @@
+import { hash } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
 
-/** The entity tag of a row that counts its changes. */
-export function etagOf(version: number): string {
+/** The entity tag of something that counts its changes, or names its versions. */
+export function etagOf(version: number | string): string {
   return `"${version}"`
 }
 
-/** `If-Match`: the change is made only if nobody else made one since the caller looked. */
-export function requireMatch(header: string | undefined, version: number): void {
-  const current = etagOf(version)
-  requireTag(header, (tag) => tag === current)
+/**
+ * The tag of an answer as it is read: what it shows besides, such as the name of a group or the progress of a run, may
+ * change without the version. A write is held to the version alone.
+ */
+export function readTag(etag: string, body: string | Buffer): string {
+  return etagOf(`${opaque(etag).slice(1, -1)}.${hash('sha1', body, 'base64url').slice(0, 11)}`)
 }
 
-/** `If-Match` where a tag says more than a version: whether it is meant is decided by whoever made it. */
-export function requireTag(header: string | undefined, isCurrent: (tag: string) => boolean): void {
-  if (header === undefined || names(header, isCurrent)) return
+/** `If-Match`: the change is made only if nobody else made one since the caller looked. */
+export function requireMatch(header: string | undefined, version: number | string): void {
+  const current = etagOf(version)
+  if (header === undefined || names(header, (tag) => tag.replace(/\.[\w-]*"$/, '"') === current)) return
   throw new Problem('precondition_failed', 'Read it again: its ETag has changed since you read it')
 }
 
-/** `If-None-Match`: the caller has this very version already. */
+/** `If-None-Match`: the caller has this very answer already. */
 export function isUnchanged(header: string | undefined, etag: string): boolean {
-  const current = opaque(etag)
-  return header !== undefined && names(header, (tag) => tag === current)
+  return header !== undefined && names(header, (tag) => tag === opaque(etag))
 }
 
 function names(header: string, isMeant: (tag: string) => boolean): boolean {

@@ -9,6 +9,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import fc from 'fast-check'
 import { limits } from '../limits.ts'
 import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
+import { requireMatch } from './etag.ts'
 
 describe('the front door', () => {
   let hub: TestHub
@@ -223,6 +224,23 @@ describe('the front door', () => {
     const late = await rename('second')
     assert.equal(late.status, 412)
     assert.equal(problem(late.body).code, 'precondition_failed')
+  })
+
+  test('answers 304 only when all that is shown is as it was; a write looks at the version alone', async () => {
+    const { data: program } = await admin.identity.createServerUser({ body: { data: { name: 'former' } } })
+    const grant = { principal: program.id, role: 'viewer' }
+    const { data: given } = await admin.authorization.createGrant({ body: { data: grant } })
+    const path = `/authorization/v1/grants/${given.id}`
+    const { headers } = await hub.request({ method: 'GET', path, headers: signed() })
+    const again = () =>
+      hub.request({ method: 'GET', path, headers: signed({ 'if-none-match': headers.get('etag') ?? '' }) })
+    assert.equal((await again()).status, 304)
+    await admin.identity.updateServerUser({ params: { id: program.id }, body: { data: { name: 'present' } } })
+    const { status, body } = await again()
+    assert.deepEqual([status, (body as { data: { principalName: string } }).data.principalName], [200, 'present'])
+    assert.doesNotThrow(() => requireMatch(`"7", W/"3.aB-_9"`, 3))
+    for (const other of ['"2.aB-_9"', '"33"', '3', '"3.a.b"'])
+      assert.throws(() => requireMatch(other, 3), { code: 'precondition_failed' })
   })
 
   test('/metrics is for this machine or who has its token', async () => {

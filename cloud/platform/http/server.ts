@@ -12,7 +12,7 @@ import { type Answer, JsonText, type Visitor } from '../service.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
 import { type Admit, arrivalOf, toRoute } from './arrival.ts'
 import { formerPrefixes } from './deprecation.ts'
-import { isUnchanged } from './etag.ts'
+import { isUnchanged, readTag } from './etag.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
 import { LastingAnswers } from './lasting.ts'
 import { type Page, pageRoutes } from './pages.ts'
@@ -238,8 +238,6 @@ type Sent = { answer: Answer; operation: Operation; unless: string | undefined; 
 
 function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }: Sent): FastifyReply {
   reply.code(answer.status).headers(answer.headers)
-  const etag = answer.headers.etag
-  if (operation.method === 'GET' && typeof etag === 'string' && isUnchanged(unless, etag)) return reply.code(304).send()
   const declared = operation.answers[answer.status]
   if (answer.body === undefined) return reply.send()
   if (declared !== undefined && isMedia(declared)) {
@@ -252,9 +250,13 @@ function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }:
     }
     return isLasting(declared) ? lasting.send(reply, source) : reply.send(source)
   }
-  return reply
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(answer.body instanceof JsonText ? answer.body.sent : JSON.stringify(answer.body))
+  const body = answer.body instanceof JsonText ? answer.body.sent : JSON.stringify(answer.body)
+  if (typeof answer.headers.etag === 'string') {
+    const etag = readTag(answer.headers.etag, body)
+    reply.header('etag', etag)
+    if (operation.method === 'GET' && isUnchanged(unless, etag)) return reply.code(304).send()
+  }
+  return reply.header('content-type', 'application/json; charset=utf-8').send(body)
 }
 
 /** Bounded in bytes, and not in chunks of whatever size: a slow reader holds back whoever makes them. */
