@@ -26,6 +26,8 @@ export type Operation = {
   headers?: readonly string[]
   /** Success and redirect answers by status. */
   answers: Readonly<Record<number, TSchema | Media | Empty>>
+  /** What is read comes with an ETag, and may be asked for with If-None-Match. */
+  tagged?: true
   /** What may go wrong beyond what may go wrong everywhere. */
   errors?: readonly ProblemCode[]
   /** The answer holds a secret that is shown once: a repeat with the same Idempotency-Key is refused, not repeated. */

@@ -11,19 +11,23 @@ export function etagOf(version: number | string): string {
  * change without the version. A write is held to the version alone.
  */
 export function readTag(etag: string, body: string | Buffer): string {
-  return etagOf(`${opaque(etag).slice(1, -1)}.${hash('sha1', body, 'base64url').slice(0, 11)}`)
+  return `${versionIn(opaque(etag)).slice(0, -1)}.${hash('sha1', body, 'base64url').slice(0, 11)}"`
 }
 
 /** `If-Match`: the change is made only if nobody else made one since the caller looked. */
 export function requireMatch(header: string | undefined, version: number | string): void {
   const current = etagOf(version)
-  if (header === undefined || names(header, (tag) => tag.replace(/\.[\w-]*"$/, '"') === current)) return
+  if (header === undefined || names(header, (tag) => versionIn(tag) === current)) return
   throw new Problem('precondition_failed', 'Read it again: its ETag has changed since you read it')
 }
 
 /** `If-None-Match`: the caller has this very answer already. */
 export function isUnchanged(header: string | undefined, etag: string): boolean {
   return header !== undefined && names(header, (tag) => tag === opaque(etag))
+}
+
+function versionIn(tag: string): string {
+  return tag.replace(/\.[\w-]*"$/, '"')
 }
 
 function names(header: string, isMeant: (tag: string) => boolean): boolean {

@@ -180,6 +180,22 @@ describe('version 1 of the inventory', () => {
     assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body, made)
   })
 
+  test('reads with an ETag, and writes only what was seen when If-Match says so', async () => {
+    const made = await create({ name: 'seen' })
+    const params = { id: made.id }
+    const read = await call('readAsset', { params })
+    const etag = read.headers.get('etag') ?? ''
+    const again = () => call('readAsset', { params, headers: { 'if-none-match': etag } })
+    assert.equal((await again()).status, 304)
+    const headers = { 'if-match': etag }
+    const change = (name: string) => call('updateAsset', { params, headers, body: { name } })
+    assert.deepEqual([(await change('first')).body.name, (await again()).status], ['first', 200])
+    const late = [await change('second'), await call('deleteAsset', { params, headers })]
+    for (const { status, problem } of late) assert.deepEqual([status, problem.code], [412, 'precondition_failed'])
+    const current = { 'if-match': (await again()).headers.get('etag') ?? '' }
+    assert.equal((await call('deleteAsset', { params, headers: current })).status, 204)
+  })
+
   test('takes a merge patch by its own media type and as JSON; version 2 takes no such thing', async () => {
     const made = await create()
     const send = (path: string, type: string, body: object) =>

@@ -6,26 +6,30 @@ import type { restOf } from './change.ts'
 import type { Inventory } from './reading.ts'
 
 /** Writes are accepted and applied later: here they are waited for. */
-const headers = { prefer: `wait=${inventoryLimits.statusWaitSeconds}` }
+const prefer = `wait=${inventoryLimits.statusWaitSeconds}`
 
 /** An asset as a whole; which one is said by its id or else by its identifiers. */
 type Whole = { asset: Document; assetId?: string } & ReturnType<typeof restOf>
+
+/** The document that a write comes from, and which version of the asset its sender has seen. */
+type Sent = { document: PlainObject; ifMatch: string | undefined }
 
 /** Writes all of it or none; faults are told by the fields of what was sent. */
 export async function putAsset(
   peer: Inventory,
   whole: Whole,
-  sent: PlainObject,
+  { document, ifMatch }: Sent,
 ): Promise<{ id: string; isNew: boolean }> {
-  const writing = peer.putWholeAsset({ body: { data: whole }, headers })
+  const writing = peer.putWholeAsset({ body: { data: whole }, headers: { prefer, 'if-match': ifMatch } })
   const result = await applied(writing).catch((error: unknown) => {
-    throw error instanceof Problem ? toldInV1(error, sent) : error
+    throw error instanceof Problem ? toldInV1(error, document) : error
   })
   const { assetId, outcome } = result as { assetId: string; outcome: string }
   return { id: assetId, isNew: outcome === 'created' }
 }
 
-export async function deleteAsset(peer: Inventory, id: string): Promise<void> {
+export async function deleteAsset(peer: Inventory, id: string, ifMatch: string | undefined): Promise<void> {
+  const headers = { prefer, 'if-match': ifMatch }
   await applied(peer.deleteAssets({ body: { data: { ids: [id] } }, headers })).catch((error: unknown) => {
     if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
     throw new Problem('not_found', 'There is no such asset')
@@ -48,10 +52,10 @@ async function applied(accepting: Promise<Accepted>): Promise<unknown> {
 }
 
 /** Faults point into the body of version 2. */
-function toldInV1(problem: Problem, sent: PlainObject): Problem {
+function toldInV1(problem: Problem, document: PlainObject): Problem {
   if (problem.errors === undefined) return problem
   const errors = problem.errors.map(
-    (error): FieldError => ({ ...error, pointer: pointerToV1(withoutEnvelope(error.pointer), sent) }),
+    (error): FieldError => ({ ...error, pointer: pointerToV1(withoutEnvelope(error.pointer), document) }),
   )
   const told = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)
   return new Problem(problem.code, told.join('; '), { errors, headers: problem.headers })
