@@ -270,6 +270,18 @@ describe('version 1 of the inventory', () => {
     assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body.parent, { id: rack.id })
   })
 
+  test('who does not see what an asset is part of does not learn it by saying so', async () => {
+    const { data } = await admin.authorization.createAccessGroup({ body: { data: { name: 'blind-line' } } })
+    const [rack, other] = [await create(), await create()]
+    const made = await create({ zone: 'blind-line', parent: { id: rack.id } })
+    const ofLine = await hub.as('operator', { accessGroupId: data.id })
+    for (const id of [rack.id, other.id, '01980000-0000-7000-8000-00000000ffff']) {
+      const guess = { params: { id: made.id }, body: { parent: { id } } }
+      const { status, problem } = await call('updateAsset', guess, ofLine)
+      assert.deepEqual([status, problem.code], [422, 'asset_not_found'])
+    }
+  })
+
   test('refuses a document that is nested without end', async () => {
     const made = await create()
     const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
