@@ -176,6 +176,21 @@ describe('assets', () => {
     )
   })
 
+  test('asset_relations tell of a relation once that it was created, and of two directions when either was', async () => {
+    await put(device('hub'))
+    const entry = (more: object = {}) => ({
+      predicate: 'is_connected_to',
+      related_asset: { asset_identifiers: device('hub').asset_identifiers },
+      relational_role_of_related_asset: 'object',
+      ...more,
+    })
+    const outcomes = async (...asset_relations: object[]) =>
+      (await put({ ...device('spoke'), asset_relations })).result.relations.map(({ outcome }) => outcome)
+    assert.deepEqual(await outcomes(entry(), entry()), ['created', 'refreshed'])
+    assert.deepEqual(await outcomes(entry({ is_bidirectional: true })), ['created'])
+    assert.deepEqual(await outcomes(entry({ is_bidirectional: true }), entry()), ['refreshed', 'refreshed'])
+  })
+
   test('deleting an asset deletes its relations, also those from nodes', async () => {
     const { result } = await put(device('scrap'))
     const node = '01980000-0000-7000-8000-00000000abcd'

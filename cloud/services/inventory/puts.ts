@@ -164,13 +164,13 @@ function relateOne({ workspace, rights, operation }: Applying, { relation, resul
   const other = match === undefined ? undefined : workspace.asset(match)
   if (other === undefined || !mayRead(rights, other.accessGroupId)) return void skip('asset_not_found')
   if (!mayWrite(rights, other.accessGroupId)) return void skip('forbidden')
-  const report: RelationResult = { predicate, outcome: 'created' }
+  const report: RelationResult = { predicate, outcome: 'refreshed' }
   result.relations.push(report)
   const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]
   const stated = { predicate, source: payload.source, author: operation }
   workspace.relate({ subject, object, ...stated }, report)
   if (relation.bidirectional && subject !== object)
-    workspace.relate({ subject: object, object: subject, ...stated }, { ...report })
+    workspace.relate({ subject: object, object: subject, ...stated }, report)
 }
 
 export function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload): unknown[] {

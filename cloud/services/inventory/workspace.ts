@@ -320,10 +320,9 @@ async function relateAll(tx: Transaction, workspace: Workspace): Promise<void> {
       author,
     })),
   )
-  const outcomes = new Map([...once.keys()].map((key, index) => [key, put[index]]))
-  for (const { relation, report } of wanted) {
-    report.outcome = outcomes.get(keyOf(relation))?.outcome ?? 'skipped'
-  }
+  const created = new Set([...once.keys()].filter((_, index) => put[index]?.outcome === 'created'))
+  // Who says it again finds it there; of two directions, one that is new is enough.
+  for (const { relation, report } of wanted) if (created.delete(keyOf(relation))) report.outcome = 'created'
   tellCreated(workspace, put)
 }
 
