@@ -286,6 +286,9 @@ describe('the specification', () => {
       await admin.inventory.createSchema({ body: { data: { url, schema } } })
       const { data: kept } = await admin.inventory.readSchema({ query: { url } })
       assert.deepEqual(kept, { url, title: url, builtIn: false, schema })
+      const alias = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1.11.0/iah-base.json'
+      const { data: builtIn } = await admin.inventory.readSchema({ query: { url: alias } })
+      assert.deepEqual([builtIn.builtIn, builtIn.title], [true, 'Asset'])
       const own = { functional_object_schema_url: url, name: 'short' }
       const value = v7()
       const create = (more: object) =>
