@@ -299,9 +299,11 @@ function identifiersAfter({ moves }: Workspace, { before, added }: Identifiers) 
 
 /** Once the assets are there. A relation that is stated twice in a batch is stated once, by the first. */
 async function relateAll(tx: Transaction, workspace: Workspace): Promise<void> {
-  const wanted = workspace.relations.filter(({ relation: { subject, object } }) =>
-    bothThere(workspace, subject, object),
+  const { wanted = [], gone = [] } = Object.groupBy(workspace.relations, ({ relation: { subject, object } }) =>
+    bothThere(workspace, subject, object) ? 'wanted' : 'gone',
   )
+  // Whoever was deleted right after took it along.
+  for (const { report } of gone) report.outcome = 'created'
   const keyOf = ({ subject, predicate, object, source }: WorkingRelation) =>
     JSON.stringify([subject, predicate, object, source.type])
   const once = new Map<string, WorkingRelation>()
