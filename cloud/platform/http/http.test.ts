@@ -283,6 +283,18 @@ describe('the front door', () => {
     assert.deepEqual(documented.toSorted(), operations.toSorted())
   })
 
+  test('the OpenAPI documents tell of the ETag of what is read, and that the list of version 1 is JSON', async () => {
+    const { body } = await hub.request({ method: 'GET', path: '/openapi.json' })
+    const { paths } = body as { paths: Record<string, { get: { parameters: { name: string }[]; responses: object } }> }
+    const asset = paths['/inventory/v2/assets/{id}']?.get
+    assert.ok(asset?.parameters.some(({ name }) => name === 'If-None-Match'))
+    assert.ok('304' in (asset?.responses ?? {}))
+    assert.deepEqual(paths['/inventory/v1-earlyaccess/assets']?.get.responses['200' as never], {
+      description: 'Done',
+      content: { 'application/json': { schema: {} } },
+    })
+  })
+
   test('the page of problems has every code', async () => {
     const { text } = await hub.request({ method: 'GET', path: '/docs/problems' })
     for (const code of Object.keys(problemCodes)) assert.match(text, new RegExp(`id="${code}"`))
