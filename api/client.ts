@@ -24,16 +24,23 @@ export type AnyInput = {
 export type Transport = (contract: Contract, operation: string, input: AnyInput) => Promise<Exchange>
 
 export type Client<C extends Contract> = {
-  [Name in keyof C['operations']]: (input: InputOf<C['operations'][Name]>) => Promise<ResultOf<C['operations'][Name]>>
+  [Name in keyof C['operations']]: (
+    input: InputOf<C['operations'][Name]>,
+    heard?: (answer: Exchange) => void,
+  ) => Promise<ResultOf<C['operations'][Name]>>
 }
 
-/** A typed client: one function per operation, answers with the body, throws the `Problem` the service answered. */
+/**
+ * A typed client: one function per operation, answers with the body, throws the `Problem` the service answered. Who needs
+ * a header besides is told the whole answer.
+ */
 export function client<C extends Contract>(contract: C, transport: Transport): Client<C> {
   const functions = Object.keys(contract.operations).map((name) => [
     name,
-    async (input: AnyInput) => {
+    async (input: AnyInput, heard?: (answer: Exchange) => void) => {
       const exchange = await transport(contract, name, input)
-      if (exchange.status >= 400) throw problemFrom(heard(contract, exchange.body), exchange.status)
+      if (exchange.status >= 400) throw problemFrom(inOurWords(contract, exchange.body), exchange.status)
+      heard?.(exchange)
       return exchange.body
     },
   ])
@@ -41,7 +48,7 @@ export function client<C extends Contract>(contract: C, transport: Transport): C
 }
 
 /** Between processes of ours every contract speaks the one error. */
-function heard({ errorWords }: Contract, body: unknown): unknown {
+function inOurWords({ errorWords }: Contract, body: unknown): unknown {
   return errorWords?.hear(body) ?? body
 }
 
@@ -79,9 +86,9 @@ export function requestFor(contract: Contract, operation: Operation, input: AnyI
   if (input.body instanceof Printed) request.body = input.body.text
   else
     request.body =
-      type === 'application/json'
-        ? JSON.stringify(input.body)
-        : new URLSearchParams(input.body as Record<string, string>).toString()
+      type === 'application/x-www-form-urlencoded'
+        ? new URLSearchParams(input.body as Record<string, string>).toString()
+        : JSON.stringify(input.body)
   return request
 }
 

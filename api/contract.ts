@@ -19,13 +19,15 @@ export type Operation = {
   query?: TObject
   body?: TSchema
   /** How the body is written; JSON unless said otherwise. */
-  bodyType?: 'application/json' | 'application/x-www-form-urlencoded'
+  bodyType?: BodyType
   /** The largest body in bytes, where the usual limit does not fit what the operation is for. */
   bodyBytes?: number
   /** Request headers the handler reads, lower-case. */
   headers?: readonly string[]
   /** Success and redirect answers by status. */
   answers: Readonly<Record<number, TSchema | Media | Empty>>
+  /** What is read comes with an ETag, and may be asked for with If-None-Match. */
+  tagged?: true
   /** What may go wrong beyond what may go wrong everywhere. */
   errors?: readonly ProblemCode[]
   /** The answer holds a secret that is shown once: a repeat with the same Idempotency-Key is refused, not repeated. */
@@ -34,6 +36,13 @@ export type Operation = {
   waits?: true
   /** Writes nothing although its method might (a token request, a check). */
   readOnly?: true
+}
+
+export type BodyType = 'application/json' | 'application/merge-patch+json' | 'application/x-www-form-urlencoded'
+
+/** The types that a body may be sent as, the best first: a merge patch is JSON too. */
+export function bodyTypesOf({ bodyType = 'application/json' }: Pick<Operation, 'bodyType'>): readonly BodyType[] {
+  return bodyType === 'application/merge-patch+json' ? [bodyType, 'application/json'] : [bodyType]
 }
 
 /**

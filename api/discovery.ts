@@ -20,10 +20,9 @@ export const comparisonOperators = [
 const key = Type.String({ minLength: 1, maxLength: 256 })
 /** Text as existing clients send it, or the value itself. */
 const value = Type.Union([Type.String({ maxLength: 4_096 }), Type.Number(), Type.Boolean()])
-const operator = oneOf(comparisonOperators)
 
-export const DiscoveryFilter = closed({ key, comparisonOperator: Type.Optional(operator), value })
-export const DiscoveryOption = closed({ key, comparisonOperator: Type.Optional(operator), value })
+export const DiscoveryFilter = closed({ key, comparisonOperator: Type.Optional(oneOf(comparisonOperators)), value })
+export const DiscoveryOption = DiscoveryFilter
 
 const Schedule = closed({
   cron: Type.String({ minLength: 1, maxLength: 256, description: 'Five fields: minute hour day month weekday' }),
@@ -180,6 +179,7 @@ export const discovery = contract({
       summary: 'One discovery with its latest run',
       access: 'glb_jobs_read',
       params: jobId,
+      tagged: true,
       answers: { 200: data(Discovery) },
       errors: ['not_found'],
     },

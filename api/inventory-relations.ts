@@ -38,7 +38,12 @@ export const RelationChange = closed({
 export type RelationChange = Static<typeof RelationChange>
 
 /** One line of free text: what a predicate may be. */
-export const Predicate = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]+$' })
+export const Predicate = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  description: 'text without control characters',
+})
 
 /** A relation as somebody states it. */
 const RelationStatement = closed({

@@ -22,6 +22,7 @@ export const settingsOperations = {
     path: '/settings',
     summary: 'What the tenant wants of its inventory',
     access: 'inventory_read_asset_data',
+    tagged: true,
     answers: { 200: data(InventorySettings) },
   },
   updateSettings: {

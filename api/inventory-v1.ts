@@ -1,20 +1,53 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { contract, empty, media } from './contract.ts'
 import { inventory } from './inventory.ts'
 import { type AssetDocument, byId, Document } from './inventory-shapes.ts'
 import type { ProblemCode } from './problem.ts'
 
-/** An asset as version 1 knows it: what becomes of it in terms of version 2 is checked there. */
-const AssetOfV1 = Type.Unsafe<AssetDocument>(
-  Type.Object(
-    {},
-    {
-      additionalProperties: true,
-      minProperties: 1,
-      propertyNames: { pattern: '^(?!data$)', description: 'fields of an asset, without data around them' },
-    },
+const text = Type.Unsafe<string | null>({ type: ['string', 'null'] })
+const object = (properties: Record<string, TSchema> = {}) =>
+  Type.Unsafe<AssetDocument | null>({ type: ['object', 'null'], properties })
+const objects = (properties: Record<string, TSchema> = {}, required: readonly string[] = []) =>
+  Type.Unsafe<AssetDocument[] | null>({ type: ['array', 'null'], items: { type: 'object', properties, required } })
+
+const state = object({ state_value: text })
+const related = object({ id: text })
+
+/** Fields that version 2 tells in another way: what is no such thing would be lost on the way there. */
+const toldOtherwise = {
+  '@type': text,
+  functional_object_type: text,
+  functional_object_schema_url: text,
+  asset_identifiers: objects(),
+  mac_identifiers: objects(),
+  software_identifier: object(),
+  checksum_identifier: object(),
+  gateway_identifier: object(),
+  product_instance_identifier: object({ manufacturer_product: object({ manufacturer: object() }) }),
+  mounting_location: object(),
+  location: objects(),
+  connection_points: objects({ related_connection_points: objects() }),
+  software_components: objects({ artifact: object() }),
+  custom_ui_properties: objects(
+    { key: Type.String(), value: Type.Unsafe<unknown>({ type: ['string', 'number', 'boolean'] }) },
+    ['key', 'value'],
   ),
-)
+  management_state: state,
+  reachability_state: state,
+  trust_established_state: state,
+  responsible: text,
+  gateway: related,
+  parent: related,
+}
+
+/** An asset as version 1 knows it: what becomes of it in terms of version 2 is checked there. */
+const AssetOfV1 = Type.Unsafe<AssetDocument>({
+  type: 'object',
+  properties: toldOtherwise,
+  additionalProperties: true,
+  minProperties: 1,
+  propertyNames: { pattern: '^(?!data$)', description: 'fields of an asset, without data around them' },
+})
 
 const refusedWrites = [
   'invalid_asset',
@@ -48,6 +81,7 @@ export const inventoryV1 = contract({
       summary: 'One asset',
       access: 'inventory_read_asset_data',
       params: byId,
+      tagged: true,
       answers: { 200: Document },
       errors: ['not_found'],
     },
@@ -57,8 +91,9 @@ export const inventoryV1 = contract({
       summary: 'Create an asset, or update the one that has its identifiers',
       access: 'inventory_write_asset_data',
       body: AssetOfV1,
+      headers: ['if-match'],
       answers: { 201: Document, 200: Document },
-      errors: refusedWrites,
+      errors: ['precondition_failed', ...refusedWrites],
     },
     updateAsset: {
       method: 'PATCH',
@@ -67,8 +102,10 @@ export const inventoryV1 = contract({
       access: 'inventory_write_asset_data',
       params: byId,
       body: AssetOfV1,
+      bodyType: 'application/merge-patch+json',
+      headers: ['if-match'],
       answers: { 200: Document },
-      errors: ['not_found', 'system_managed_predicate', ...refusedWrites],
+      errors: ['not_found', 'precondition_failed', 'system_managed_predicate', ...refusedWrites],
     },
     deleteAsset: {
       method: 'DELETE',
@@ -76,8 +113,9 @@ export const inventoryV1 = contract({
       summary: 'Delete an asset and all its relations',
       access: 'inventory_write_asset_data',
       params: byId,
+      headers: ['if-match'],
       answers: { 204: empty },
-      errors: ['not_found'],
+      errors: ['not_found', 'precondition_failed'],
     },
   },
 })

@@ -5,6 +5,7 @@ import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope
 import { graphOperations } from './inventory-graph.ts'
 import { identityOperations } from './inventory-identity.ts'
 import { relationOperations } from './inventory-relations.ts'
+import { schemaOperations } from './inventory-schemas.ts'
 import { settingsOperations } from './inventory-settings.ts'
 import {
   accepted,
@@ -71,9 +72,6 @@ function bulk<Properties extends TProperties>(properties: Properties) {
 const accessGroup = Type.String({ minLength: 1, maxLength: 128, description: 'Name or id of an access group' })
 
 export const propertyTypes = ['text', 'number', 'boolean', 'date', 'url'] as const
-
-const schemaUrl = Type.String({ minLength: 1, maxLength: 512, format: 'uri' })
-const schemaFields = { url: Type.String(), title: Type.String(), builtIn: Type.Boolean() }
 
 export const CustomProperty = closed({
   key: Uuid,
@@ -191,6 +189,7 @@ export const inventory = contract({
         fields: Type.Optional(Type.String({ maxLength: 1024 })),
         at: Type.Optional(Type.String({ format: 'date-time', description: 'As it was at this time' })),
       }),
+      tagged: true,
       answers: { 200: data(Document) },
       errors: ['not_found', 'history_gone'],
     },
@@ -346,6 +345,7 @@ export const inventory = contract({
           }),
         ),
       }),
+      tagged: true,
       answers: { 200: data(OperationStatus) },
       errors: ['not_found'],
     },
@@ -372,6 +372,7 @@ export const inventory = contract({
       summary: 'One custom property',
       access: 'inventory_read_asset_data',
       params: closed({ key: Uuid }),
+      tagged: true,
       answers: { 200: data(CustomProperty) },
       errors: ['not_found'],
     },
@@ -386,31 +387,6 @@ export const inventory = contract({
       answers: { 200: data(CustomProperty) },
       errors: ['not_found', 'precondition_failed'],
     },
-    listSchemas: {
-      method: 'GET',
-      path: '/schemas',
-      summary: 'Asset schemas, the built-in ones first',
-      access: 'inventory_read_asset_data',
-      query: closed(pageQuery),
-      answers: { 200: page(closed(schemaFields)) },
-    },
-    readSchema: {
-      method: 'GET',
-      path: '/schemas/document',
-      summary: 'One asset schema with its document, by its URL',
-      access: 'inventory_read_asset_data',
-      query: closed({ url: schemaUrl }),
-      answers: { 200: data(closed({ ...schemaFields, schema: Document })) },
-      errors: ['not_found'],
-    },
-    createSchema: {
-      method: 'POST',
-      path: '/schemas',
-      summary: 'Add an asset schema (JSON Schema 2019-09 or 2020-12); nothing is ever fetched from its URL',
-      access: 'glb_schema_write',
-      body: data(closed({ url: schemaUrl, schema: Document })),
-      answers: { 201: data(closed(schemaFields)) },
-      errors: ['already_exists', 'invalid_schema', 'built_in'],
-    },
+    ...schemaOperations,
   },
 })

@@ -34,7 +34,7 @@ export function localOperation(contract: Contract, name: string, { handler, stri
       input.headers ??= {}
       const result = await handler(input as never, caller as never)
       const answer = result instanceof Answer ? result : new Answer(usualStatus, result)
-      if (!(answer.body instanceof Shaped)) checkAnswer?.(answer.status, plainBody(answer.body))
+      if (!(answer.body instanceof Shaped)) checkAnswer?.(answer, plainBody(answer.body))
       return answer
     },
   }

@@ -5,6 +5,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import addFormats from 'ajv-formats'
 import type { TSchema } from 'typebox'
 import { mapMembers, type PlainObject } from './plain-object.ts'
+import type { Answer } from './service.ts'
 
 /** How many faults of one request are told at once. */
 const errorsTold = 50
@@ -127,7 +128,7 @@ function invalid(code: ProblemCode, errors: ErrorObject[]): Problem {
 /** Faults by JSON pointer, in plain words, no more than are of use. The validator must be verbose. */
 export function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   return errors
-    .filter((error) => error.keyword !== 'if')
+    .filter(({ keyword }) => keyword !== 'if' && (keyword !== 'anyOf' || errors.length === 1))
     .slice(0, errorsTold)
     .map(fieldError)
 }
@@ -194,9 +195,12 @@ export function answerValidator(contract: Contract, name: string, operation: Ope
     return [Number(status), validator] as const
   })
   const byStatus = new Map(schemas)
-  return (status: number, body: unknown): void => {
+  const { method, tagged = false } = operation
+  return ({ status, headers }: Pick<Answer, 'status' | 'headers'>, body: unknown): void => {
     if (!byStatus.has(status))
       throw new Error(`${contract.name}.${name} answered ${status}, which its contract does not name`)
+    if (method === 'GET' && tagged !== (headers.etag !== undefined))
+      throw new Error(`${contract.name}.${name} and its contract do not agree about an ETag`)
     const run = byStatus.get(status)?.()
     if (run === undefined || run(structuredClone(body))) return
     throw new Error(`${contract.name}.${name} broke its contract: ${strict.errorsText(run.errors)}`)

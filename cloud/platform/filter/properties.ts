@@ -43,6 +43,8 @@ export type Property = Scalar | ArrayProperty
 export type PropertyTable = {
   /** By its name with `/`. */
   find(name: string): Property | undefined
+  /** Whether it is an array, or in one. */
+  isInArray(name: string): boolean
   readonly filterable: readonly string[]
   readonly sortable: readonly string[]
 }
@@ -55,12 +57,18 @@ export type Resolver = {
   find(name: string): Property | undefined
 }
 
-/** A table by names with `.` or `/`, as people are told them. */
-export function propertyTable(properties: Readonly<Record<string, Property>>, resolver?: Resolver): PropertyTable {
+/** A table by names with `.` or `/`, as people are told them. Of some arrays nothing but their names is known. */
+export function propertyTable(
+  properties: Readonly<Record<string, Property>>,
+  resolver?: Resolver,
+  arrays: readonly string[] = [],
+): PropertyTable {
   const byName = new Map(Object.entries(properties).map(([name, property]) => [canonicalName(name), property]))
+  const isArray = (name: string) => byName.get(name)?.kind === 'array' || arrays.includes(name)
   const sortable = Object.entries(properties).filter(([, property]) => isSortable(property))
   return {
     find: (name) => byName.get(name) ?? resolver?.find(name),
+    isInArray: (name) => isArray(name) || isArray(name.slice(0, name.indexOf('/'))),
     filterable: [
       ...Object.entries(properties).map(([name, { kind }]) => (kind === 'array' ? `${name}/any(…)` : name)),
       ...(resolver === undefined ? [] : [resolver.shown]),

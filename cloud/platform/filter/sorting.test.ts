@@ -34,6 +34,7 @@ describe('sort', () => {
     ['code', 'unknown_property', /no property "code" to sort by/],
     ['__proto__', 'unknown_property', /no property/],
     ['parts', 'sort_on_array', /"parts" is an array/],
+    ['parts/no', 'sort_on_array', /"parts\/no" is an array or in one/],
     ['name,-name', 'invalid_query', /names "name" twice/],
     ['maker.name,maker/name', 'invalid_query', /names "maker\/name" twice/],
     ['', 'invalid_query', /list of properties/],

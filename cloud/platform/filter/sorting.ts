@@ -27,8 +27,8 @@ function sortKey(text: string, table: PropertyTable): SortKey {
   const descending = text.startsWith('-')
   const name = canonicalName(descending ? text.slice(1) : text)
   if (name === '') throw new Problem('invalid_query', 'sort is a list of properties, such as name,-created_timestamp')
+  if (table.isInArray(name)) throw new Problem('sort_on_array', `"${name}" is an array or in one, and has no order`)
   const property = table.find(name)
-  if (property?.kind === 'array') throw new Problem('sort_on_array', `"${name}" is an array and has no order`)
   if (property === undefined || !isSortable(property))
     throw unknownProperty(name, { to: 'sort', known: table.sortable })
   const nullable = property.row !== undefined || property.nullable !== false

@@ -9,6 +9,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import fc from 'fast-check'
 import { limits } from '../limits.ts'
 import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
+import { requireMatch } from './etag.ts'
 
 describe('the front door', () => {
   let hub: TestHub
@@ -225,6 +226,23 @@ describe('the front door', () => {
     assert.equal(problem(late.body).code, 'precondition_failed')
   })
 
+  test('answers 304 only when all that is shown is as it was; a write looks at the version alone', async () => {
+    const { data: program } = await admin.identity.createServerUser({ body: { data: { name: 'former' } } })
+    const grant = { principal: program.id, role: 'viewer' }
+    const { data: given } = await admin.authorization.createGrant({ body: { data: grant } })
+    const path = `/authorization/v1/grants/${given.id}`
+    const { headers } = await hub.request({ method: 'GET', path, headers: signed() })
+    const again = () =>
+      hub.request({ method: 'GET', path, headers: signed({ 'if-none-match': headers.get('etag') ?? '' }) })
+    assert.equal((await again()).status, 304)
+    await admin.identity.updateServerUser({ params: { id: program.id }, body: { data: { name: 'present' } } })
+    const { status, body } = await again()
+    assert.deepEqual([status, (body as { data: { principalName: string } }).data.principalName], [200, 'present'])
+    assert.doesNotThrow(() => requireMatch(`"7", W/"3.aB-_9"`, 3))
+    for (const other of ['"2.aB-_9"', '"33"', '3', '"3.a.b"'])
+      assert.throws(() => requireMatch(other, 3), { code: 'precondition_failed' })
+  })
+
   test('/metrics is for this machine or who has its token', async () => {
     const from = (address: string, headers = {}) =>
       hub.request({ method: 'GET', path: '/metrics', from: address, headers })
@@ -263,6 +281,18 @@ describe('the front door', () => {
       Object.entries(operations).flatMap(([key, operation]) => (isInternal(operation) ? [] : [`${name}.${key}`])),
     )
     assert.deepEqual(documented.toSorted(), operations.toSorted())
+  })
+
+  test('the OpenAPI documents tell of the ETag of what is read, and that the list of version 1 is JSON', async () => {
+    const { body } = await hub.request({ method: 'GET', path: '/openapi.json' })
+    const { paths } = body as { paths: Record<string, { get: { parameters: { name: string }[]; responses: object } }> }
+    const asset = paths['/inventory/v2/assets/{id}']?.get
+    assert.ok(asset?.parameters.some(({ name }) => name === 'If-None-Match'))
+    assert.ok('304' in (asset?.responses ?? {}))
+    assert.deepEqual(paths['/inventory/v1-earlyaccess/assets']?.get.responses['200' as never], {
+      description: 'Done',
+      content: { 'application/json': { schema: {} } },
+    })
   })
 
   test('the page of problems has every code', async () => {

@@ -1,8 +1,10 @@
 import {
+  bodyTypesOf,
   type Contract,
   isEmpty,
   isInternal,
   isMedia,
+  type Media,
   type Operation,
   pathOf,
   writes,
@@ -122,7 +124,7 @@ function describe(contract: Contract, name: string, operation: Operation) {
           requestBody: {
             required: true,
             description: `At most ${operation.bodyBytes ?? limits.bodyBytes} bytes`,
-            content: { [operation.bodyType ?? 'application/json']: { schema: operation.body } },
+            content: Object.fromEntries(bodyTypesOf(operation).map((type) => [type, { schema: operation.body }])),
           },
         }),
     responses: { ...answers(operation), ...errors(contract, operation) },
@@ -146,6 +148,7 @@ function headerParameters(operation: Operation) {
   const hidden = new Set(['cookie', 'origin', 'authorization'])
   const names = (operation.headers ?? []).filter((name) => !hidden.has(name))
   if (idempotencyKey(operation)) names.push('idempotency-key')
+  if (operation.tagged === true) names.push('if-none-match')
   return names.map((name) => ({
     name: name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()),
     in: 'header',
@@ -155,14 +158,20 @@ function headerParameters(operation: Operation) {
 }
 
 function answers(operation: Operation) {
+  const tag = operation.tagged === true ? { headers: { ETag: { schema: { type: 'string' } } } } : {}
   const described = Object.entries(operation.answers).map(([status, answer]) => {
     const description = Number(status) < 300 ? 'Done' : Number(status) < 400 ? 'Elsewhere' : 'Refused'
     if (isEmpty(answer)) return [status, { description }]
-    if (isMedia(answer))
-      return [status, { description, content: { [answer.mediaType]: { schema: { type: 'string' } } } }]
-    return [status, { description, content: { 'application/json': { schema: answer } } }]
+    if (isMedia(answer)) return [status, { description, content: { [answer.mediaType]: { schema: shapeOf(answer) } } }]
+    return [status, { description, ...tag, content: { 'application/json': { schema: answer } } }]
   })
-  return Object.fromEntries(described)
+  const unchanged = operation.tagged === true ? { 304: { description: 'As it was, to If-None-Match', ...tag } } : {}
+  return { ...Object.fromEntries(described), ...unchanged }
+}
+
+/** Whatever is not JSON is text. */
+function shapeOf({ mediaType }: Media) {
+  return mediaType === 'application/json' ? {} : { type: 'string' }
 }
 
 /** One response per status, naming its codes. A status that the operation answers in its own way keeps that. */

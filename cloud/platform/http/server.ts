@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import cors from '@fastify/cors'
-import { type Contract, isLasting, isMedia, type Operation, pathsOf } from '@millwright/api/contract.ts'
+import { bodyTypesOf, type Contract, isLasting, isMedia, type Operation, pathsOf } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
@@ -12,7 +12,7 @@ import { type Answer, JsonText, type Visitor } from '../service.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
 import { type Admit, arrivalOf, toRoute } from './arrival.ts'
 import { formerPrefixes } from './deprecation.ts'
-import { isUnchanged } from './etag.ts'
+import { isUnchanged, readTag } from './etag.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
 import { LastingAnswers } from './lasting.ts'
 import { type Page, pageRoutes } from './pages.ts'
@@ -165,7 +165,8 @@ function corsOptions(origins: string[]) {
 function parseBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
+  const jsonTypes = ['application/json', 'application/merge-patch+json']
+  app.addContentTypeParser(jsonTypes, { parseAs: 'string' }, (request, text, done) => {
     if (text === '') done(null, undefined)
     else parseJson(request, text as string, done)
   })
@@ -212,7 +213,8 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
       requireType(request, operation)
       const headers: Record<string, string | undefined> = {}
       for (const name of headerNames) headers[name] = request.headers[name]?.toString()
-      const body = request.body ?? (operation.bodyType === undefined ? undefined : {})
+      const isForm = operation.bodyType === 'application/x-www-form-urlencoded'
+      const body = request.body ?? (isForm ? {} : undefined)
       const input = { params: request.params, query: request.query, body, headers }
       const answer = await local.invoke(input, request.caller as Caller)
       return answerWith(reply, { answer, operation, unless: request.headers['if-none-match'], lasting })
@@ -222,18 +224,20 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
 }
 
 function requireType(request: FastifyRequest, operation: Operation): void {
-  const wanted = operation.bodyType ?? 'application/json'
-  const given = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  if (operation.body === undefined || request.body === undefined || given === wanted) return
-  throw new Problem('unsupported_media_type', `Send the body as ${wanted}`)
+  if (operation.body === undefined || request.body === undefined) return
+  const [given = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';')
+  const taken: readonly string[] = bodyTypesOf(operation)
+  if (!taken.includes(given.trim()))
+    throw new Problem('unsupported_media_type', `Send the body as ${taken.join(' or ')}`)
+  const charset = parameters.map((parameter) => /^\s*charset="?([^"\s]*)"?\s*$/.exec(parameter)?.[1]).find(Boolean)
+  if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/.test(charset))
+    throw new Problem('unsupported_media_type', `Send the body in UTF-8, not in ${charset}`)
 }
 
 type Sent = { answer: Answer; operation: Operation; unless: string | undefined; lasting: LastingAnswers }
 
 function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }: Sent): FastifyReply {
   reply.code(answer.status).headers(answer.headers)
-  const etag = answer.headers.etag
-  if (operation.method === 'GET' && typeof etag === 'string' && isUnchanged(unless, etag)) return reply.code(304).send()
   const declared = operation.answers[answer.status]
   if (answer.body === undefined) return reply.send()
   if (declared !== undefined && isMedia(declared)) {
@@ -246,9 +250,13 @@ function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }:
     }
     return isLasting(declared) ? lasting.send(reply, source) : reply.send(source)
   }
-  return reply
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(answer.body instanceof JsonText ? answer.body.sent : JSON.stringify(answer.body))
+  const body = answer.body instanceof JsonText ? answer.body.sent : JSON.stringify(answer.body)
+  if (typeof answer.headers.etag === 'string') {
+    const etag = readTag(answer.headers.etag, body)
+    reply.header('etag', etag)
+    if (operation.method === 'GET' && isUnchanged(unless, etag)) return reply.code(304).send()
+  }
+  return reply.header('content-type', 'application/json; charset=utf-8').send(body)
 }
 
 /** Bounded in bytes, and not in chunks of whatever size: a slow reader holds back whoever makes them. */

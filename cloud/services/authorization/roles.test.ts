@@ -56,7 +56,7 @@ test('built-in roles can be read, not changed, deleted or defined again', async 
 
   const read = await admin.exchange(authorization, 'readRole', { params })
   assert.equal((read.body as { data: { builtIn: boolean } }).data.builtIn, true)
-  assert.match(read.headers.get('etag') ?? '', /^"\d+"$/)
+  assert.match(read.headers.get('etag') ?? '', /^"\d+\./)
   await assert.rejects(admin.authorization.updateRole({ params, body: { data: { title: '' } } }), { code: 'built_in' })
   await assert.rejects(admin.authorization.deleteRole({ params }), { code: 'built_in' })
   await assert.rejects(admin.authorization.createRole({ body: { data: { name: 'viewer', permissions: [] } } }), {

@@ -117,7 +117,7 @@ describe('credentials', () => {
       const stale = { params, headers: { 'if-match': '"7"' }, body: { data: { uri: 'urn:other' } } }
       assert.deepEqual(codeOf(await call('updateSchema', stale)), [412, 'precondition_failed'])
       const change = { params, headers: { 'if-match': '"1"' }, body: { data: { uri: 'urn:other' } } }
-      assert.equal((await call('updateSchema', change)).headers.get('etag'), '"2"')
+      assert.match((await call('updateSchema', change)).headers.get('etag') ?? '', /^"2\./)
       const { id } = await givenInstance(manager, params.schemaId)
       assert.deepEqual(codeOf(await call('updateSchema', { params, body: { data: { schema: {} } } })), [
         409,
@@ -242,10 +242,14 @@ describe('credentials', () => {
       const read = await call('getInstance', { params })
       const headers = { 'if-match': read.headers.get('etag') ?? '' }
       const change = { params, headers, body: { data: { name: 'hall 5' } } }
-      assert.equal((await call('updateInstance', change)).status, 200)
+      const changed = await call('updateInstance', change)
+      assert.equal(changed.status, 200)
       assert.deepEqual(codeOf(await call('updateInstance', change)), [412, 'precondition_failed'])
       assert.deepEqual(codeOf(await call('deleteInstance', { params, headers })), [412, 'precondition_failed'])
-      const same = await call('getInstance', { params, headers: { 'if-none-match': '"2"' } })
+      const same = await call('getInstance', {
+        params,
+        headers: { 'if-none-match': changed.headers.get('etag') ?? '' },
+      })
       assert.equal(same.status, 304)
     })
 

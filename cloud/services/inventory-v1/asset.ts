@@ -33,6 +33,20 @@ export type Told = {
 /** Fields of the same meaning by another name. */
 const renamed = { access_group: 'zone', trust_state: 'trust_established_state' } as const
 
+/** Where a field of version 2 stands in the document of version 1 that it was made from. */
+export function pointerToV1(pointer: string, document: PlainObject): string {
+  const [, field = '', ...inside] = pointer.split('/')
+  const below = (names: readonly (string | undefined)[]) => `/${names.join('/')}`
+  if (Object.hasOwn(renamed, field)) return below([renamed[field as keyof typeof renamed], ...inside])
+  if (field === 'functional_object_type' && !Object.hasOwn(document, field)) return '/@type'
+  if (field === 'functional_object_schema_url' && isObject(document['@context'])) return '/@context/@vocab'
+  if (field === 'product_instance_information')
+    return below(['product_instance_identifier', ...inside.map((name) => (name === 'product_name' ? 'name' : name))])
+  if (field !== 'location' || !isObject(document.mounting_location) || inside.length === 0) return pointer
+  const [index, ...entry] = inside
+  return index === '0' ? below(['mounting_location', ...entry]) : below([field, `${Number(index) - 1}`, ...entry])
+}
+
 /** Which predicates made an asset a part of another; the first is the one that says no more than that. */
 export const parentPredicates: readonly string[] = ['is_part_of', 'is_module_of', 'is_periphery_of']
 

@@ -78,6 +78,17 @@ export function requireKnownStates(asset: PlainObject): void {
   }
 }
 
+/** What every asset has, or keeps once it has it. */
+const kept = ['zone', 'responsible', 'management_state', 'reachability_state', 'trust_established_state'] as const
+
+/** What a patch would take away must be something that can go. */
+export function requireKept(before: PlainObject, patch: PlainObject): void {
+  const taken = kept.filter((name) => patch[name] === null && before[name] !== undefined)
+  if (taken.length === 0) return
+  const errors = taken.map((name) => ({ pointer: `/${name}`, code: 'kept', detail: 'can be changed, but not cleared' }))
+  throw new Problem('invalid_asset', `/${taken.join(', /')} can be changed, but not cleared`, { errors })
+}
+
 /**
  * What a document says besides the asset itself: its states, who is responsible, property values, what it is part of.
  * Where it is known what was before, the document is the whole: what it does not say any more is gone, and what it says as

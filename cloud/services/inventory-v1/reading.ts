@@ -10,6 +10,9 @@ export type Inventory = Client<typeof inventory>
 /** An asset as version 1 shows it, and the relations that it was made from. */
 export type Shown = { document: Document; relations: readonly Relation[] }
 
+/** With the tag that it has in version 2, which writes are held to. */
+type Tagged = Shown & { etag: string }
+
 type Labels = ReadonlyMap<string, string>
 
 /** How many assets of a page are put together at once. */
@@ -17,13 +20,16 @@ const atOnce = 8
 
 const predicates = ['found_by_gateway', ...parentPredicates].join(',')
 
-export async function readShown(peer: Inventory, id: string): Promise<Shown> {
-  const { data } = await peer.readAsset({ params: { id } })
-  return shown(peer, data, await readLabels(peer))
+export async function readShown(peer: Inventory, id: string): Promise<Tagged> {
+  let etag = ''
+  const { data } = await peer.readAsset({ params: { id } }, ({ headers }) => {
+    etag = headers.get('etag') ?? ''
+  })
+  return { ...(await shown(peer, data, await readLabels(peer))), etag }
 }
 
 /** Nothing when it is not there, or not for this caller. */
-export async function findShown(peer: Inventory, id: string): Promise<Shown | undefined> {
+export async function findShown(peer: Inventory, id: string): Promise<Tagged | undefined> {
   return readShown(peer, id).catch(unlessHidden)
 }
 

@@ -136,6 +136,91 @@ describe('version 1 of the inventory', () => {
     assert.equal((await call('createAsset', { body: { data: device() } })).problem.code, 'invalid_body')
   })
 
+  test('says what is wrong by the names of version 1, where they are others', async () => {
+    const pointersOf = async (more: object) => {
+      const { problem } = await call('createAsset', { body: device(more) })
+      return problem.errors?.map(({ pointer }) => pointer)
+    }
+    const [wrong, address] = [{ no_such_field: 1 }, { location_type: 'PostalAddress', street: 1 }]
+    assert.deepEqual(await pointersOf({ zone: 'nowhere' }), ['/zone'])
+    assert.deepEqual(await pointersOf({ '@context': { '@vocab': 'https://example.com/x' } }), ['/@context/@vocab'])
+    assert.deepEqual(await pointersOf({ mounting_location: wrong }), ['/mounting_location/no_such_field'])
+    const places = await pointersOf({ mounting_location: { slot_number: 3 }, location: [address] })
+    assert.ok(
+      places?.every((pointer) => pointer.startsWith('/location/0/')),
+      `${places}`,
+    )
+    const product = { serial_number: 5, manufacturer_product: { name: 5 } }
+    assert.deepEqual(await pointersOf({ product_instance_identifier: product }), [
+      '/product_instance_identifier/serial_number',
+      '/product_instance_identifier/manufacturer_product/name',
+    ])
+  })
+
+  test('refuses what is not of the kind of its field, instead of taking away what is there', async () => {
+    const { data: property } = await admin.inventory.createCustomProperty({ body: { data: { name: 'kept' } } })
+    const rack = await create()
+    const made = await create({
+      parent: { id: rack.id },
+      responsible: 'jane',
+      mounting_location: { slot_number: 3 },
+      product_instance_identifier: { serial_number: 'S1' },
+      custom_ui_properties: [{ key: property.key, value: '1' }],
+    })
+    const wrong: [object, string][] = [
+      [{ custom_ui_properties: { [property.key]: '2' } }, '/custom_ui_properties'],
+      [{ custom_ui_properties: [{ key: property.key, value: null }] }, '/custom_ui_properties/0/value'],
+      [{ mounting_location: 'rack 3' }, '/mounting_location'],
+      [{ product_instance_identifier: 'S1' }, '/product_instance_identifier'],
+      [{ parent: rack.id }, '/parent'],
+      [{ location: 'hall 2' }, '/location'],
+      [{ asset_identifiers: 'S1' }, '/asset_identifiers'],
+      [{ responsible: 5 }, '/responsible'],
+      [{ trust_established_state: 'trusted' }, '/trust_established_state'],
+      [{ responsible: null }, '/responsible'],
+      [{ zone: null }, '/zone'],
+      [{ management_state: null }, '/management_state'],
+    ]
+    for (const [body, pointer] of wrong) {
+      const { status, problem } = await patch(made.id, body)
+      assert.deepEqual([status, problem.errors?.[0]?.pointer], [400, pointer])
+    }
+    assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body, made)
+  })
+
+  test('reads with an ETag, and writes only what was seen when If-Match says so', async () => {
+    const made = await create({ name: 'seen' })
+    const params = { id: made.id }
+    const read = await call('readAsset', { params })
+    const etag = read.headers.get('etag') ?? ''
+    const again = () => call('readAsset', { params, headers: { 'if-none-match': etag } })
+    assert.equal((await again()).status, 304)
+    const headers = { 'if-match': etag }
+    const change = (name: string) => call('updateAsset', { params, headers, body: { name } })
+    assert.deepEqual([(await change('first')).body.name, (await again()).status], ['first', 200])
+    const late = [await change('second'), await call('deleteAsset', { params, headers })]
+    for (const { status, problem } of late) assert.deepEqual([status, problem.code], [412, 'precondition_failed'])
+    const current = { 'if-match': (await again()).headers.get('etag') ?? '' }
+    assert.equal((await call('deleteAsset', { params, headers: current })).status, 204)
+  })
+
+  test('takes a merge patch by its own media type and as JSON; version 2 takes no such thing', async () => {
+    const made = await create()
+    const send = (path: string, type: string, body: object) =>
+      hub.request({
+        method: 'PATCH',
+        path,
+        headers: { authorization: `Bearer ${admin.token}`, 'content-type': type },
+        body: JSON.stringify(body),
+      })
+    const path = `/inventory/v1-earlyaccess/assets/${made.id}`
+    for (const type of ['application/merge-patch+json', 'application/json', 'application/json; charset="UTF-8"'])
+      assert.equal((await send(path, type, { name: type })).status, 200)
+    assert.equal((await send(path, 'application/json; charset=iso-8859-1', { name: 'x' })).status, 415)
+    const current = `/inventory/v2/assets/${made.id}/name`
+    assert.equal((await send(current, 'application/merge-patch+json', { data: { name: 'x' } })).status, 415)
+  })
+
   test('writes all that a document says in one step, or nothing of it', async () => {
     const { data } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost unit' } } })
     const rack = await create()
@@ -191,6 +276,18 @@ describe('version 1 of the inventory', () => {
     const { status, body } = await call('updateAsset', { params: { id: made.id }, body: { name: 'mine' } }, ofLine)
     assert.deepEqual([status, body.name, body.parent], [200, 'mine', undefined])
     assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body.parent, { id: rack.id })
+  })
+
+  test('who does not see what an asset is part of does not learn it by saying so', async () => {
+    const { data } = await admin.authorization.createAccessGroup({ body: { data: { name: 'blind-line' } } })
+    const [rack, other] = [await create(), await create()]
+    const made = await create({ zone: 'blind-line', parent: { id: rack.id } })
+    const ofLine = await hub.as('operator', { accessGroupId: data.id })
+    for (const id of [rack.id, other.id, '01980000-0000-7000-8000-00000000ffff']) {
+      const guess = { params: { id: made.id }, body: { parent: { id } } }
+      const { status, problem } = await call('updateAsset', guess, ofLine)
+      assert.deepEqual([status, problem.code], [422, 'asset_not_found'])
+    }
   })
 
   test('refuses a document that is nested without end', async () => {

@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Document, PlainObject } from '../../platform/plain-object.ts'
 import { answer, type Handlers, service } from '../../platform/service.ts'
 import { fromV1, mergePatch } from './asset.ts'
-import { changedAsset, requireBounded, requireKnownStates, restOf, writtenAsset } from './change.ts'
+import { changedAsset, requireBounded, requireKept, requireKnownStates, restOf, writtenAsset } from './change.ts'
 import { findShown, readAll, readShown } from './reading.ts'
 import { deleteAsset, putAsset } from './writing.ts'
 
@@ -17,36 +17,44 @@ export const inventoryV1Service = service({
     return {
       listAssets: (_, caller) => readAll(peerOf(caller)),
 
-      readAsset: async ({ params: { id } }, caller) => (await readShown(peerOf(caller), id)).document,
+      async readAsset({ params: { id } }, caller) {
+        const { document, etag } = await readShown(peerOf(caller), id)
+        return answer(200, document, { etag })
+      },
 
-      async createAsset({ body }, caller) {
+      async createAsset({ body, headers }, caller) {
         requireBounded(body)
         const peer = peerOf(caller)
         const after = fromV1(body)
         requireKnownStates(after.asset)
         const whole = { asset: writtenAsset(after), ...restOf(after) }
-        const { id, isNew } = await putAsset(peer, whole)
+        const { id, isNew } = await putAsset(peer, whole, { document: body, ifMatch: headers['if-match'] })
         // Who may write but not read learns what it is called, and no more.
-        const document: Document = (await findShown(peer, id))?.document ?? { id }
-        return answer(isNew ? 201 : 200, document, { location: `${inventoryV1.prefix}/assets/${id}` })
+        const { document = { id }, etag }: { document?: Document; etag?: string } = (await findShown(peer, id)) ?? {}
+        const location = `${inventoryV1.prefix}/assets/${id}`
+        return answer(isNew ? 201 : 200, document, { location, ...(etag === undefined ? {} : { etag }) })
       },
 
-      async updateAsset({ params: { id }, body }, caller) {
+      async updateAsset({ params: { id }, body, headers }, caller) {
         requireBounded(body)
         const peer = peerOf(caller)
         const before = await readShown(peer, id)
+        requireKept(before.document, body)
         const was = fromV1(before.document)
-        const after = fromV1(mergePatch(before.document, body) as PlainObject)
+        const merged = mergePatch(before.document, body) as PlainObject
+        const after = fromV1(merged)
         if (after.gatewayId !== was.gatewayId) {
           throw new Problem('system_managed_predicate', 'Which gateway found an asset is told by discoveries only')
         }
         requireKnownStates(after.asset)
-        await putAsset(peer, { asset: changedAsset(was, after), assetId: id, ...restOf(after, was) })
-        return (await readShown(peer, id)).document
+        const whole = { asset: changedAsset(was, after), assetId: id, ...restOf(after, was) }
+        await putAsset(peer, whole, { document: merged, ifMatch: headers['if-match'] })
+        const { document, etag } = await readShown(peer, id)
+        return answer(200, document, { etag })
       },
 
-      async deleteAsset({ params: { id } }, caller) {
-        await deleteAsset(peerOf(caller), id)
+      async deleteAsset({ params: { id }, headers }, caller) {
+        await deleteAsset(peerOf(caller), id, headers['if-match'])
         return answer(204)
       },
     }

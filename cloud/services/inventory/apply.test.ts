@@ -8,6 +8,7 @@ import { Database, type Scope, type Transaction } from '../../platform/database/
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { applyQueued } from './apply.ts'
 import type { ApplierParts } from './applying.ts'
+import { assetTag } from './asset-tag.ts'
 import { Handover } from './handover.ts'
 import { lockQueue } from './operation-store.ts'
 import { SchemaRegistry } from './schema.ts'
@@ -106,7 +107,8 @@ describe('deleting an asset with more relations than may end in one transaction'
   test('ends nothing of an asset that stays after all', async () => {
     const { id, relations } = await givenCrowded(25)
     await accepted('setName', { params: { id }, body: { data: { name: 'changed' } } })
-    const status = await accepted('deleteAssets', { headers: { 'if-match': '"1"' }, body: { data: { ids: [id] } } })
+    const headers = { 'if-match': assetTag({ id, version: 1 }) }
+    const status = await accepted('deleteAssets', { headers, body: { data: { ids: [id] } } })
     await apply()
     assert.equal((await stateOf(status)).state, 'failed')
     assert.equal((await ended(relations)).rows.length, 0)

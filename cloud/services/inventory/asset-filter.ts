@@ -128,6 +128,7 @@ export const assetProperties: PropertyTable = propertyTable(
       }
     },
   },
+  ['custom_properties', 'asset_operations'],
 )
 
 /** What assets can be counted by: properties with few values that are columns of their own. */

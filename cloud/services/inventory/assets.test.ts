@@ -176,6 +176,21 @@ describe('assets', () => {
     )
   })
 
+  test('asset_relations tell of a relation once that it was created, and of two directions when either was', async () => {
+    await put(device('hub'))
+    const entry = (more: object = {}) => ({
+      predicate: 'is_connected_to',
+      related_asset: { asset_identifiers: device('hub').asset_identifiers },
+      relational_role_of_related_asset: 'object',
+      ...more,
+    })
+    const outcomes = async (...asset_relations: object[]) =>
+      (await put({ ...device('spoke'), asset_relations })).result.relations.map(({ outcome }) => outcome)
+    assert.deepEqual(await outcomes(entry(), entry()), ['created', 'refreshed'])
+    assert.deepEqual(await outcomes(entry({ is_bidirectional: true })), ['created'])
+    assert.deepEqual(await outcomes(entry({ is_bidirectional: true }), entry()), ['refreshed', 'refreshed'])
+  })
+
   test('deleting an asset deletes its relations, also those from nodes', async () => {
     const { result } = await put(device('scrap'))
     const node = '01980000-0000-7000-8000-00000000abcd'
@@ -636,6 +651,9 @@ describe('assets', () => {
     })
   })
 
+  const tagOf = async (id: string) =>
+    (await operator.exchange(inventory, 'readAsset', { params: { id } })).headers.get('etag') ?? ''
+
   test('If-Match is checked when the write is applied', async () => {
     const { result } = await put(device('matched'))
     const read = await operator.exchange(inventory, 'readAsset', { params: { id: result.assetId } })
@@ -661,16 +679,48 @@ describe('assets', () => {
     const named = (name: string) => ({ body: { data: { asset: { ...device('guarded'), name } } } })
     const responsible = (name: string) => ({ params, body: { data: { responsible: name } } })
     const deleted = { body: { data: { ids: [result.assetId] } } }
+    const first = await tagOf(result.assetId)
     assert.equal(await tried('createAsset', '"7"', named('late')), 'precondition_failed')
-    assert.equal(await tried('createAsset', '"1"', named('in time')), 'updated')
+    assert.equal(await tried('createAsset', first, named('in time')), 'updated')
     assert.equal(
       await tried('createAsset', '*', { body: { data: { asset: device('unheard-of') } } }),
       'precondition_failed',
     )
-    assert.equal(await tried('setResponsible', '"1", "2"', responsible('one of several')), 'updated')
+    const second = await tagOf(result.assetId)
+    assert.equal(await tried('setResponsible', `${first}, ${second}`, responsible('one of several')), 'updated')
     assert.equal(await tried('setResponsible', '*', responsible('whatever it is')), 'updated')
-    assert.equal(await tried('deleteAssets', '"3"', deleted), 'precondition_failed')
-    assert.equal(await tried('deleteAssets', '"4"', deleted), 'deleted')
+    assert.equal(await tried('deleteAssets', second, deleted), 'precondition_failed')
+    assert.equal(await tried('deleteAssets', await tagOf(result.assetId), deleted), 'deleted')
+  })
+
+  test('If-Match of a bulk write names the assets that were seen, and what the write does itself does not count', async () => {
+    const [seen, other] = [(await put(device('seen'))).result.assetId, (await put(device('other'))).result.assetId]
+    const headers = { prefer: 'wait=10', 'if-match': await tagOf(seen) }
+    const states = [
+      { asset_id: seen, state_value: 'regarded' },
+      { asset_id: seen, state_value: 'ignored' },
+      { asset_id: other, state_value: 'ignored' },
+    ]
+    const { result } = await finish(operator, 'setManagementStates', { body: { data: states }, headers })
+    const outcomes = [result].flat().map(({ outcome, code }) => outcome ?? code)
+    assert.deepEqual(outcomes, ['updated', 'updated', 'precondition_failed'])
+  })
+
+  test('the ETag of an asset is another one when its access group has another name; writes may go on', async () => {
+    const admin = await hub.as('administrator')
+    const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'former' } } })
+    const asset = { ...device('regrouped'), access_group: 'former' }
+    const { result } = await finish(admin, 'createAsset', { body: { data: { asset } }, headers: { prefer: 'wait=10' } })
+    const params = { id: result.assetId }
+    const etag = (await admin.exchange(inventory, 'readAsset', { params })).headers.get('etag') ?? ''
+    const again = () => admin.exchange(inventory, 'readAsset', { params, headers: { 'if-none-match': etag } })
+    assert.equal((await again()).status, 304)
+    await admin.authorization.updateAccessGroup({ params: { id: group.id }, body: { data: { name: 'present' } } })
+    const { status, body } = await again()
+    assert.deepEqual([status, (body as { data: { access_group: string } }).data.access_group], [200, 'present'])
+    const headers = { prefer: 'wait=10', 'if-match': etag }
+    const written = await finish(admin, 'setResponsible', { params, body: { data: { responsible: 'x' } }, headers })
+    assert.equal(written.state, 'finished')
   })
 
   test('all assets of a body that are not there are told, each by the pointer to its id', async () => {

@@ -4,13 +4,13 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { mayIn } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { parseSort } from '../../platform/filter/filter.ts'
-import { etagOf } from '../../platform/http/etag.ts'
 import { answer, type Handlers, JsonText } from '../../platform/service.ts'
 import { AskedBefore } from './asked-before.ts'
 import { assetProperties, facetColumnOf, facetNames } from './asset-filter.ts'
 import * as store from './asset-list-store.ts'
 import { type Selection, selectionOf } from './asset-selection.ts'
 import { identifiersOf } from './asset-store.ts'
+import { assetTag } from './asset-tag.ts'
 import { listFacet, totalWith } from './facet-store.ts'
 import { after, everything, readCursor, type SortKey, totalSeen, writeCursor } from './listing.ts'
 import { momentOf } from './moment.ts'
@@ -57,7 +57,7 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
         at === undefined ? store.findAsset(handle, id) : assetAt(handle, id, at),
       )
       if (asset === undefined || !mayRead(caller, asset.accessGroupId)) throw missing()
-      return answer(200, new JsonText(`{"data":${projected(asset, fields).join('')}}`), { etag: etagOf(asset.version) })
+      return answer(200, new JsonText(`{"data":${projected(asset, fields).join('')}}`), { etag: assetTag(asset) })
     },
 
     async readIdentifiers({ params: { id } }, caller) {

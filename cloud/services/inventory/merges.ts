@@ -2,10 +2,10 @@ import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { keepAccessGroups } from '../../platform/access/store.ts'
 import { idsAt } from '../../platform/database/id.ts'
-import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
 import { createdDocument, writeShape } from './asset.ts'
 import { findGroups } from './asset-store.ts'
+import { Precondition } from './asset-tag.ts'
 import { mergedDocument, partedRelations, revertedDocument, takenRelations, turnedRelations } from './merge.ts'
 import * as store from './merge-store.ts'
 import type { MergePayload, SplitPayload, UndoPayload } from './payload.ts'
@@ -18,7 +18,7 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
   const { tx, workspace, operation } = applying
   const asset = writableAsset(applying, payload.assetId)
   const other = writableAsset(applying, payload.otherId)
-  requireMatch(payload.ifMatch, asset.version)
+  new Precondition(payload.ifMatch).require(asset)
   const document = mergedDocument(asset.document, other.document, payload.prefer)
   await requireValid(parts, applying, document)
   const identifiers = await store.identifiersWithKeys(tx, other.id)
@@ -58,7 +58,7 @@ export async function applyMerge(parts: ApplierParts, applying: Applying, payloa
 export async function applyUndo(parts: ApplierParts, applying: Applying, payload: UndoPayload): Promise<unknown> {
   const { tx, workspace, operation, rights } = applying
   const asset = writableAsset(applying, payload.assetId)
-  requireMatch(payload.ifMatch, asset.version)
+  new Precondition(payload.ifMatch).require(asset)
   const merge = await store.lockMerge(tx, payload)
   if (merge === undefined) throw new Problem('not_found', 'There is no such merge into this asset')
   requireUndoable(merge)
@@ -105,7 +105,7 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
 export async function applySplit(parts: ApplierParts, applying: Applying, payload: SplitPayload): Promise<unknown> {
   const { tx, workspace, operation } = applying
   const asset = writableAsset(applying, payload.assetId)
-  requireMatch(payload.ifMatch, asset.version)
+  new Precondition(payload.ifMatch).require(asset)
   const own = await store.identifiersWithKeys(tx, asset.id)
   const leaving = own.filter(({ key }) => payload.keys.includes(key))
   requireOwn(payload.keys, leaving)

@@ -1,5 +1,4 @@
 import { Problem } from '@millwright/api/problem.ts'
-import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayWrite, requireGroup } from './applying.ts'
 import {
   isSame,
@@ -10,6 +9,7 @@ import {
   setPropertyValue,
   setState,
 } from './asset.ts'
+import { Precondition } from './asset-tag.ts'
 import type { QueuedOperation } from './operation-store.ts'
 import type { PatchItem, PatchPayload } from './payload.ts'
 import type { WorkingAsset } from './workspace.ts'
@@ -26,9 +26,10 @@ export async function applyPatch(
   { payload }: PatchOperation,
 ): Promise<unknown> {
   const results: unknown[] = []
+  const precondition = new Precondition(payload.ifMatch)
   for (const item of payload.items) {
     try {
-      results.push(await patchOne(parts, applying, { item, ifMatch: payload.ifMatch }))
+      results.push(await patchOne(parts, applying, { item, precondition }))
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       results.push(error.toDocument({ traceId: applying.operation.id }))
@@ -37,15 +38,15 @@ export async function applyPatch(
   return payload.single ? results[0] : results
 }
 
-type One = { item: PatchItem; ifMatch: string | undefined }
+type One = { item: PatchItem; precondition: Precondition }
 
-async function patchOne(parts: ApplierParts, applying: Applying, { item, ifMatch }: One) {
+async function patchOne(parts: ApplierParts, applying: Applying, { item, precondition }: One) {
   const { workspace, rights, operation, tx } = applying
   const asset = workspace.asset(item.assetId)
   if (asset === undefined || !mayWrite(rights, asset.accessGroupId)) {
     throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
   }
-  requireMatch(ifMatch, asset.version)
+  precondition.require(asset)
   if (item.change === 'gateway_version' && asset.document.functional_object_type !== 'Gateway') {
     throw new Problem('not_found', `There is no gateway ${item.assetId}`)
   }

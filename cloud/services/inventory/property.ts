@@ -1,5 +1,6 @@
 import type { CustomProperty } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { timeOf } from '../../platform/filter/filter.ts'
 
 /** A value as text, which is what it is on the wire, if it is one of the property's type. */
 export function propertyText(
@@ -23,9 +24,9 @@ const expected = {
 
 const checks: Record<CustomProperty['data_type'], (text: string) => boolean> = {
   text: () => true,
-  number: (text) => text !== '' && Number.isFinite(Number(text)),
+  number: (text) => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text)),
   boolean: (text) => text === 'true' || text === 'false',
   date: (text) =>
-    /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2}))?$/.test(text) && !Number.isNaN(Date.parse(text)),
+    /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2}))?$/.test(text) && timeOf(text) !== undefined,
   url: (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
 }

@@ -1,9 +1,9 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
-import { requireMatch } from '../../platform/http/etag.ts'
 import { type ApplierParts, type Applying, mayRead, mayWrite, requireGroup } from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
+import { Precondition } from './asset-tag.ts'
 import { suspicionsOf } from './duplicate.ts'
 import { choose, type Identity } from './identifier.ts'
 import type { DeletePayload, PutItem, PutPayload, WantedRelation } from './payload.ts'
@@ -27,10 +27,11 @@ export type RelationResult = { predicate: string; outcome: 'created' | 'refreshe
 /** All assets first, then their relations: a child may come before its parent. */
 export async function applyPut(parts: ApplierParts, applying: Applying, payload: PutPayload): Promise<unknown[]> {
   const results: unknown[] = []
+  const precondition = new Precondition(payload.ifMatch)
   for (const item of payload.items) {
     const mark = applying.workspace.mark()
     try {
-      const result = await putOne(parts, applying, { item, payload })
+      const result = await putOne(parts, applying, { item, payload, precondition })
       if (item.rest?.partOf !== undefined) await setPartOf(applying, result.assetId, item.rest.partOf)
       results.push(result)
     } catch (error) {
@@ -46,9 +47,10 @@ export async function applyPut(parts: ApplierParts, applying: Applying, payload:
   return results
 }
 
-type One = { item: PutItem; payload: PutPayload }
+type One = { item: PutItem; payload: PutPayload; precondition: Precondition }
 
-async function putOne(parts: ApplierParts, applying: Applying, { item, payload }: One): Promise<PutResult> {
+async function putOne(parts: ApplierParts, applying: Applying, one: One): Promise<PutResult> {
+  const { item, payload, precondition } = one
   const { workspace, rights, operation } = applying
   const owners = item.identifiers.flatMap(({ key, uncertainty }) => {
     const owner = workspace.ownerOf(key)
@@ -67,7 +69,7 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
   if (known === undefined && item.assetId !== undefined)
     throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
   if (known !== undefined && !mayWrite(rights, known.accessGroupId)) throw identityTaken()
-  requireSeen(payload.ifMatch, known)
+  requireSeen(precondition, known)
   if (item.accessGroupId !== undefined) requireGroup(applying, item.accessGroupId)
   const now = new Date().toISOString()
   const accessGroupId = item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
@@ -125,9 +127,9 @@ async function putOne(parts: ApplierParts, applying: Applying, { item, payload }
 }
 
 /** Who says which version it has seen does not mean to create anything. */
-function requireSeen(ifMatch: string | undefined, known: WorkingAsset | undefined): void {
-  if (known !== undefined) requireMatch(ifMatch, known.version)
-  else if (ifMatch !== undefined) throw new Problem('precondition_failed', 'No asset has these identifiers any more')
+function requireSeen(precondition: Precondition, known: WorkingAsset | undefined): void {
+  if (known !== undefined) precondition.require(known)
+  else if (precondition.isGiven) throw new Problem('precondition_failed', 'No asset has these identifiers any more')
 }
 
 function identityTaken(): Problem {
@@ -163,19 +165,20 @@ function relateOne({ workspace, rights, operation }: Applying, { relation, resul
   const other = match === undefined ? undefined : workspace.asset(match)
   if (other === undefined || !mayRead(rights, other.accessGroupId)) return void skip('asset_not_found')
   if (!mayWrite(rights, other.accessGroupId)) return void skip('forbidden')
-  const report: RelationResult = { predicate, outcome: 'created' }
+  const report: RelationResult = { predicate, outcome: 'refreshed' }
   result.relations.push(report)
   const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]
   const stated = { predicate, source: payload.source, author: operation }
   workspace.relate({ subject, object, ...stated }, report)
   if (relation.bidirectional && subject !== object)
-    workspace.relate({ subject: object, object: subject, ...stated }, { ...report })
+    workspace.relate({ subject: object, object: subject, ...stated }, report)
 }
 
 export function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload): unknown[] {
+  const precondition = new Precondition(ifMatch)
   return ids.map((assetId) => {
     try {
-      return deleteOne(applying, { assetId, ifMatch })
+      return deleteOne(applying, { assetId, precondition })
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       return error.toDocument({ traceId: applying.operation.id })
@@ -183,13 +186,13 @@ export function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload)
   })
 }
 
-type Deleted = { assetId: string; ifMatch: string | undefined }
+type Deleted = { assetId: string; precondition: Precondition }
 
-function deleteOne({ workspace, rights, operation }: Applying, { assetId, ifMatch }: Deleted) {
+function deleteOne({ workspace, rights, operation }: Applying, { assetId, precondition }: Deleted) {
   const asset = workspace.asset(assetId)
   if (asset === undefined || !mayWrite(rights, asset.accessGroupId))
     throw new Problem('asset_not_found', `There is no asset ${assetId}`)
-  requireMatch(ifMatch, asset.version)
+  precondition.require(asset)
   workspace.remove(asset, { actor: operation, source: { type: 'manual' }, time: new Date().toISOString() })
   return { assetId, outcome: 'deleted' }
 }

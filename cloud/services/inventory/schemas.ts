@@ -3,6 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { storableText } from '../../platform/database/json.ts'
 import { emit } from '../../platform/events/events.ts'
+import { etagOf } from '../../platform/http/etag.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
 import { builtInSchemas, checkSchema, isBuiltInUrl } from './schema.ts'
 import * as store from './schema-store.ts'
@@ -24,11 +25,12 @@ export function schemaHandlers({ database }: Desk): Pick<Handlers<typeof invento
     },
 
     async readSchema({ query: { url } }, caller) {
-      const builtIn = builtInSchemas.find((schema) => schema.url === url)
-      if (builtIn !== undefined) return { data: { ...builtIn, builtIn: true } }
+      const etag = etagOf('schema')
+      const builtIn = isBuiltInUrl(url) ? builtInSchemas[0] : undefined
+      if (builtIn !== undefined) return answer(200, { data: { ...builtIn, builtIn: true } }, { etag })
       const own = await database.read(caller, (handle) => store.findSchema(handle, url))
       if (own === undefined) throw new Problem('not_found', `There is no schema ${url}`)
-      return { data: { ...own, builtIn: false } }
+      return answer(200, { data: { ...own, builtIn: false } }, { etag })
     },
 
     async createSchema({ body: { data } }, caller) {

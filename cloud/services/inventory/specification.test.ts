@@ -286,6 +286,9 @@ describe('the specification', () => {
       await admin.inventory.createSchema({ body: { data: { url, schema } } })
       const { data: kept } = await admin.inventory.readSchema({ query: { url } })
       assert.deepEqual(kept, { url, title: url, builtIn: false, schema })
+      const alias = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1.11.0/iah-base.json'
+      const { data: builtIn } = await admin.inventory.readSchema({ query: { url: alias } })
+      assert.deepEqual([builtIn.builtIn, builtIn.title], [true, 'Asset'])
       const own = { functional_object_schema_url: url, name: 'short' }
       const value = v7()
       const create = (more: object) =>
@@ -455,7 +458,11 @@ describe('the specification', () => {
     })
 
     test('sorting is not supported on array properties', async () => {
-      for (const sort of ['asset_identifiers', '-location', 'instance_annotations', 'connection_points']) {
+      const [whole, inside] = [
+        ['asset_identifiers', '-location', 'instance_annotations', 'connection_points', 'asset_operations'],
+        ['asset_identifiers/value', '-location.slot_number', 'custom_properties', `custom_properties/${v7()}`],
+      ]
+      for (const sort of [...whole, ...inside]) {
         const { status, code } = await answered(admin, 'listAssets', { query: { sort } })
         assert.deepEqual([status, code], [400, 'sort_on_array'], sort)
       }

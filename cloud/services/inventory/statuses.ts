@@ -3,6 +3,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { may } from '../../platform/access/rights.ts'
 import type { Database, Scope } from '../../platform/database/database.ts'
+import { etagOf } from '../../platform/http/etag.ts'
 import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import { type Answer, answer, type Context, type Handlers } from '../../platform/service.ts'
 import { findStatus, pruneOperations, type StatusRow } from './operation-store.ts'
@@ -98,10 +99,10 @@ export function statusHandlers(desk: StatusDesk): Pick<Handlers<typeof inventory
     async readStatus({ params: { id }, query: { wait = 0 } }, caller) {
       const first = await read(desk.database, caller, id)
       if (first === undefined || !isVisible(first, caller)) throw missing()
-      if (first.state !== 'queued' || wait === 0) return { data: shown(first) }
-      const row = await awaitStatus(desk, caller, { id, ms: wait * 1000 })
+      const isFinal = first.state !== 'queued' || wait === 0
+      const row = isFinal ? first : await awaitStatus(desk, caller, { id, ms: wait * 1000 })
       if (row === undefined) throw missing()
-      return { data: shown(row) }
+      return answer(200, { data: shown(row) }, { etag: etagOf(row.state) })
     },
   }
 }

@@ -1,9 +1,10 @@
 import { Problem } from '@millwright/api/problem.ts'
-import { may, mayIn } from '../../platform/access/rights.ts'
-import { type Applying, mayWrite } from './applying.ts'
+import { may } from '../../platform/access/rights.ts'
+import { type Applying, mayRead, mayWrite } from './applying.ts'
 import { setPropertyValues, setState, stateValueOf } from './asset.ts'
 import { lockRelationsFrom } from './merge-store.ts'
 import type { PutRest } from './payload.ts'
+import type { WorkingAsset } from './workspace.ts'
 
 /** What is written along with an asset by who writes it as a whole. */
 export function withRest(document: Record<string, unknown>, rest: PutRest, now: string): Record<string, unknown> {
@@ -21,10 +22,11 @@ export async function setPartOf(
   assetId: string,
   { assetId: wholeId, predicates }: PartOf,
 ): Promise<void> {
+  const whole = wholeId === null ? undefined : visibleWhole({ workspace, rights }, wholeId)
   const stated = await lockRelationsFrom(tx, { subjectId: assetId, predicates })
   const before = stated.filter(({ objectType }) => objectType === 'asset')
   const others = before.filter(({ objectId }) => objectId !== wholeId)
-  const isNew = wholeId !== null && others.length === before.length
+  const isNew = whole !== undefined && others.length === before.length
   if (!isNew && others.length === 0) return
   const needed = ['glb_inventory_write_relation_data', 'glb_inventory_read_relation_data'] as const
   const missing = needed.slice(0, others.length === 0 ? 1 : 2).find((permission) => !may({ rights }, permission))
@@ -35,20 +37,19 @@ export async function setPartOf(
     change,
   )
   if (!isNew) return
-  requirePart({ workspace, rights }, wholeId)
+  if (!mayWrite(rights, whole.accessGroupId))
+    throw new Problem('forbidden', 'To relate an asset you need inventory_write_asset_data in its access group')
   const predicate = others[0]?.predicate ?? predicates[0] ?? ''
-  const [subject, object] = [assetId, wholeId].map((id) => ({ type: 'asset' as const, id }))
+  const [subject, object] = [assetId, whole.id].map((id) => ({ type: 'asset' as const, id }))
   if (subject === undefined || object === undefined) return
   workspace.restate([{ subject, predicate, object, source: { type: 'manual' } }], change)
 }
 
-function requirePart({ workspace, rights }: Pick<Applying, 'workspace' | 'rights'>, id: string): void {
+/** Also where nothing would change: who may not see an asset does not learn what is part of it. */
+function visibleWhole({ workspace, rights }: Pick<Applying, 'workspace' | 'rights'>, id: string): WorkingAsset {
   const whole = workspace.asset(id)
-  if (whole === undefined || !mayIn({ rights }, 'inventory_read_asset_data', whole.accessGroupId)) {
-    const detail = `There is no asset ${id}`
-    const errors = [{ pointer: '/data/partOf/asset', code: 'asset_not_found', detail }]
-    throw new Problem('asset_not_found', detail, { errors })
-  }
-  if (mayWrite(rights, whole.accessGroupId)) return
-  throw new Problem('forbidden', 'To relate an asset you need inventory_write_asset_data in its access group')
+  if (whole !== undefined && mayRead(rights, whole.accessGroupId)) return whole
+  const detail = `There is no asset ${id}`
+  const errors = [{ pointer: '/data/partOf/asset', code: 'asset_not_found', detail }]
+  throw new Problem('asset_not_found', detail, { errors })
 }

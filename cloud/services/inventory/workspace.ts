@@ -311,9 +311,11 @@ function identifiersAfter({ moves }: Workspace, { before, added }: Identifiers) 
 
 /** Once the assets are there. A relation that is stated twice in a batch is stated once, by the first. */
 async function relateAll(tx: Transaction, workspace: Workspace): Promise<void> {
-  const wanted = workspace.relations.filter(({ relation: { subject, object } }) =>
-    bothThere(workspace, subject, object),
+  const { wanted = [], gone = [] } = Object.groupBy(workspace.relations, ({ relation: { subject, object } }) =>
+    bothThere(workspace, subject, object) ? 'wanted' : 'gone',
   )
+  // Whoever was deleted right after took it along.
+  for (const { report } of gone) report.outcome = 'created'
   const keyOf = ({ subject, predicate, object, source }: WorkingRelation) =>
     JSON.stringify([subject, predicate, object, source.type])
   const once = new Map<string, WorkingRelation>()
@@ -332,10 +334,9 @@ async function relateAll(tx: Transaction, workspace: Workspace): Promise<void> {
       author,
     })),
   )
-  const outcomes = new Map([...once.keys()].map((key, index) => [key, put[index]]))
-  for (const { relation, report } of wanted) {
-    report.outcome = outcomes.get(keyOf(relation))?.outcome ?? 'skipped'
-  }
+  const created = new Set([...once.keys()].filter((_, index) => put[index]?.outcome === 'created'))
+  // Who says it again finds it there; of two directions, one that is new is enough.
+  for (const { relation, report } of wanted) if (created.delete(keyOf(relation))) report.outcome = 'created'
   tellCreated(workspace, put)
 }
 
