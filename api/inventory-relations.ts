@@ -1,6 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { closed, data, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
-import { byId, caseInsensitive, filterText, inventoryLimits, oneOf, sourceTypes } from './inventory-shapes.ts'
+import {
+  byId,
+  caseInsensitive,
+  cursorQuery,
+  filterText,
+  inventoryLimits,
+  oneOf,
+  sourceTypes,
+} from './inventory-shapes.ts'
 
 /** Relations between assets, and between them and the nodes of hierarchies. */
 
@@ -83,12 +91,13 @@ export const relationOperations = {
     access: 'glb_inventory_read_relation_data',
     query: closed({
       ...pageQuery,
+      ...cursorQuery,
       filter: Type.Optional(filterText),
       caseInsensitive,
       sort: Type.Optional(Type.String({ maxLength: 256 })),
     }),
     answers: { 200: page(Relation) },
-    errors: ['invalid_filter', 'unknown_property', 'sort_on_array'],
+    errors: ['invalid_filter', 'unknown_property', 'sort_on_array', 'invalid_cursor'],
   },
   createRelation: {
     method: 'POST',

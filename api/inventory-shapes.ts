@@ -59,6 +59,12 @@ export const caseInsensitive = Type.Optional(
   Type.Boolean({ default: false, description: 'Compare text without regard to case' }),
 )
 
+/** Further pages of a list at the same cost, however far it goes. */
+export const cursorQuery = {
+  cursor: Type.Optional(Type.String({ maxLength: 1024, description: 'meta.nextCursor of the page before' })),
+  count: Type.Optional(Type.Boolean({ default: true, description: 'false spares the total' })),
+}
+
 export const freeText = Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Free text' }))
 
 export const byId = closed({ id: Uuid })

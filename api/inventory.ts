@@ -11,6 +11,7 @@ import {
   accepted,
   byId,
   caseInsensitive,
+  cursorQuery,
   Document,
   filterText,
   freeText,
@@ -111,8 +112,7 @@ export const inventory = contract({
       access: 'inventory_read_asset_data',
       query: closed({
         ...pageQuery,
-        cursor: Type.Optional(Type.String({ maxLength: 1024 })),
-        count: Type.Optional(Type.Boolean({ default: true, description: 'false spares the total' })),
+        ...cursorQuery,
         filter: Type.Optional(filterText),
         relationsFilter: Type.Optional(filterText),
         depth: Type.Optional(

@@ -4,7 +4,7 @@ export type Paging = { limit: number; offset: number; all?: boolean }
 
 type Page<Element> = { data: Element[]; meta: { elements: number; totalElements?: number; nextCursor?: string } }
 
-type Asked = { limit: number; offset: number; cursor?: string }
+export type Asked = { limit: number; offset: number; cursor?: string }
 
 /** The most that one answer may hold. */
 const pageSize = 100

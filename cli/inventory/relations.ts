@@ -2,7 +2,7 @@ import { inventory, type Relation } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
 import { assetId } from '../lookup.ts'
 import { online } from '../online.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
+import { type Asked, type Paging, paged, pagesOf } from '../paging.ts'
 import { usageError } from '../report.ts'
 import type { Session } from '../session/session.ts'
 import type { Terminal } from '../terminal.ts'
@@ -69,18 +69,18 @@ async function list(session: Session, { filter, sort, ignoreCase, asset, ...opti
   if (asset !== undefined && filter !== undefined) throw usageError('--asset and --filter do not go together.')
   const id = asset === undefined ? undefined : await assetId(session, asset)
   const names: Names = new Map()
-  const ask = ({ limit, offset }: { limit: number; offset: number }) =>
+  const ask = (asked: Asked) =>
     id === undefined
       ? client.listRelations({
           query: {
-            limit,
-            offset,
+            ...asked,
+            ...(options.all ? { count: false } : {}),
             ...(filter === undefined ? {} : { filter }),
             ...(sort === undefined ? {} : { sort }),
             ...(ignoreCase ? { caseInsensitive: true } : {}),
           },
         })
-      : client.listAssetRelations({ params: { id }, query: { limit, offset } })
+      : client.listAssetRelations({ params: { id }, query: { limit: asked.limit, offset: asked.offset } })
   const pages = pagesOf(options, async (asked) => {
     const page = await ask(asked)
     await learnSome(session, page.data, names)

@@ -1,7 +1,7 @@
 import type { Handle } from '../../platform/database/database.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
 import type { Selection } from './asset-selection.ts'
-import { type AssetSet, orderBy, type SortKey, type Stretches } from './listing.ts'
+import { type AssetSet, keyText, orderBy, type SortKey, type Stretches, wholeOrder } from './listing.ts'
 
 /** An asset as it is shown: its document as text, and what is put in front of it. */
 export type ShownAsset = { id: string; accessGroup: string; document: string }
@@ -69,7 +69,7 @@ async function pageWhere(
   selection: Selection,
   { where, stretches, sort, limit, offset }: Page & { where: string },
 ): Promise<ListedAsset[]> {
-  const order = orderBy(sort)
+  const order = orderBy(wholeOrder(sort))
   const values = [...selection.values, ...stretches.values]
   const stretch = stretchOf({ limit, offset }, values.length + 2)
   const groups = sort.length === 0 ? fewGroups(selection) : undefined
@@ -121,7 +121,7 @@ async function listFew(
   { set, stretches, sort, limit, offset, count, bounds = count ? usual : withoutTotal }: Page & { set: AssetSet },
 ): Promise<Listed | undefined> {
   const { gathered: most } = bounds
-  const order = orderBy(sort)
+  const order = orderBy(wholeOrder(sort))
   const stretch = stretchOf({ limit, offset }, values.length + stretches.values.length + 2)
   const conditions = [where, ...sets.filter((other) => other !== set).map(({ has }) => has)].join(' and ')
   const members = (name: string) => `a.tenant_id = $1 and a.id = any(array(select id from ${name}))`
@@ -162,10 +162,10 @@ async function askEach(
   { stretches, sort, limit, offset, bounds = usual }: Page,
 ): Promise<ListedAsset[]> {
   if (offset > 0) return []
-  const order = orderBy(sort)
+  const order = orderBy(wholeOrder(sort))
   const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
   // By the same keys once more, under names that are known outside: so the planner sees that they are in order.
-  const again = orderBy(sort.map((key, index) => ({ ...key, column: `a.k${index}` })))
+  const again = orderBy(wholeOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
   const ids = stretches.conditions.map(
     (condition) =>
       `(select a.id from (
@@ -179,12 +179,9 @@ async function askEach(
 
 /** The assets with these ids, in order; those that are in the order of their ids are put into it by `inOrder`. */
 function shown(sort: readonly SortKey[], ids: readonly string[]): string {
-  const keys = sort.map(({ column, cast }, index) => {
-    const text = cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
-    return `, ${text} as k${index}`
-  })
+  const keys = sort.map((key, index) => `, ${keyText(key)} as k${index}`)
   return `select ${columns}${keys.join('')} from ${from}
-    where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')}))${sort.length === 0 ? '' : ` order by ${orderBy(sort)}`}`
+    where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')}))${sort.length === 0 ? '' : ` order by ${orderBy(wholeOrder(sort))}`}`
 }
 
 /** To order documents the server would copy them all. */

@@ -12,7 +12,7 @@ import { type Selection, selectionOf } from './asset-selection.ts'
 import { identifiersOf } from './asset-store.ts'
 import { assetTag } from './asset-tag.ts'
 import { listFacet, totalWith } from './facet-store.ts'
-import { after, everything, readCursor, type SortKey, totalSeen, writeCursor } from './listing.ts'
+import { after, everything, readCursor, type SortKey, sortKey, totalSeen, wholeOrder, writeCursor } from './listing.ts'
 import { momentOf } from './moment.ts'
 import { requireKept } from './retention.ts'
 import type { Desk } from './service.ts'
@@ -29,10 +29,11 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
       const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q])
       return database.read(caller, async (handle) => {
         const selection = await selectionOf(handle, query, caller)
+        const order = wholeOrder(sort)
         const stretches =
           query.cursor === undefined
             ? everything
-            : after(sort, readCursor(query.cursor, identity, sort), selection.values.length + 2)
+            : after(order, readCursor(query.cursor, identity, order), selection.values.length + 2)
         const question = JSON.stringify([caller.tenantId, selection.groups, identity, count])
         const isOfMany = asked.isOfMany(question)
         const page = { stretches, sort, limit, offset, count, isOfMany }
@@ -107,16 +108,8 @@ function missing(): Problem {
   return new Problem('not_found', 'There is no such asset')
 }
 
-const casts = { text: 'text', number: 'numeric', boolean: 'boolean', time: 'timestamptz', uuid: 'uuid' } as const
-
 function sortOf({ sort }: { sort?: string }): SortKey[] {
-  if (sort === undefined) return []
-  return parseSort(sort, assetProperties).map(({ column, descending, nullable, kind }) => ({
-    column,
-    descending,
-    nullable,
-    cast: casts[kind],
-  }))
+  return sort === undefined ? [] : parseSort(sort, assetProperties).map(sortKey)
 }
 
 /** Without a filter, or with one for the value of a facet, the total is known; else it is counted, once if that will do. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inventory } from '@millwright/api/inventory.ts'
+import { v7 } from 'uuid'
 import { testHub } from '../../platform/testing/hub.ts'
 
 type Query = { sort?: string; cursor?: string }
@@ -68,4 +69,42 @@ test('pages by cursor are the list cut into pieces, whatever it is sorted by and
       sort,
     )
   }
+})
+
+test('pages of relations by cursor are the list cut into pieces, and a cursor is of one list only', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const node = () => ({ type: 'node' as const, id: v7() })
+  const states = ['feeds', 'is_part_of', 'feeds', 'powers', 'is_part_of', 'feeds', 'powers']
+  for (const predicate of states)
+    await admin.inventory.createRelation({ body: { data: { subject: node(), predicate, object: node() } } })
+  const list = admin.inventory.listRelations
+  for (const sort of [
+    undefined,
+    'predicate',
+    '-predicate',
+    '-predicate,createdTimestamp',
+    '-createdTimestamp,predicate',
+    'lastModifiedTimestamp,-predicate',
+  ]) {
+    const asked = { ...(sort === undefined ? {} : { sort }), filter: "predicate ne 'powers'" }
+    const whole = await list({ query: { ...asked, limit: 100 } })
+    assert.deepEqual([whole.data.length, whole.meta.nextCursor], [5, undefined])
+    let page = await list({ query: { ...asked, limit: 2 } })
+    const seen = [...page.data]
+    while (page.meta.nextCursor !== undefined) {
+      page = await list({ query: { ...asked, limit: 2, cursor: page.meta.nextCursor } })
+      assert.equal(page.meta.totalElements, 5)
+      seen.push(...page.data)
+    }
+    assert.deepEqual(seen, whole.data, sort)
+  }
+
+  const { meta } = await list({ query: { limit: 2, count: false } })
+  assert.deepEqual(Object.keys(meta).toSorted(), ['elements', 'nextCursor', 'offset'])
+  const cursor = meta.nextCursor ?? ''
+  const skipped = await list({ query: { limit: 2, offset: 1, cursor } })
+  assert.deepEqual(skipped.data, (await list({ query: { limit: 2, offset: 3 } })).data)
+  for (const another of [{ sort: 'predicate' }, { filter: "predicate eq 'feeds'" }, { caseInsensitive: true }])
+    await assert.rejects(list({ query: { ...another, cursor } }), { code: 'invalid_cursor' })
 })

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
 import { storableText } from '../../platform/database/json.ts'
-import { timeOf, uuidOf } from '../../platform/filter/filter.ts'
+import { type SortKey as SortedBy, timeOf, uuidOf } from '../../platform/filter/filter.ts'
 
-/** What a list is sorted by. The id comes last by itself, so that the order is always whole. */
+/** What a list is sorted by. */
 export type SortKey = {
   column: string
   descending: boolean
@@ -24,12 +24,29 @@ export type AssetSet = {
   has: string
 }
 
-/** The id follows the direction of the key before it, so that one index serves both directions. */
-export function orderBy(keys: readonly SortKey[]): string {
-  const direction = keys.at(-1)?.descending === true ? ' desc' : ''
-  return [...keys.map(({ column, descending }) => `${column}${descending ? ' desc' : ''}`), `a.id${direction}`].join(
-    ', ',
-  )
+const casts = { text: 'text', number: 'numeric', boolean: 'boolean', time: 'timestamptz', uuid: 'uuid' } as const
+
+/** What a caller wants a list to be sorted by, as a key of it. */
+export function sortKey({ column, descending, nullable, kind }: SortedBy): SortKey {
+  return { column, descending, nullable, cast: casts[kind] }
+}
+
+/**
+ * With the id as the last key, so that no two are alike. It follows the direction of the key before it, so that one index
+ * serves both directions.
+ */
+export function wholeOrder(keys: readonly SortKey[], id = 'a.id'): SortKey[] {
+  const descending = keys.at(-1)?.descending === true
+  return [...keys, { column: id, descending, nullable: false, cast: 'uuid' }]
+}
+
+export function orderBy(order: readonly SortKey[]): string {
+  return order.map(({ column, descending }) => `${column}${descending ? ' desc' : ''}`).join(', ')
+}
+
+/** A key as text, as a cursor holds it. */
+export function keyText({ column, cast }: Pick<SortKey, 'column' | 'cast'>): string {
+  return cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
 }
 
 /** Conditions of which each is one stretch of an index, in the order of the list; their parameters are numbered on. */
@@ -38,26 +55,20 @@ export type Stretches = { conditions: string[]; values: unknown[] }
 export const everything: Stretches = { conditions: ['true'], values: [] }
 
 /**
- * Everything after a row, in the order of the keys: first what is equal but for the last key, then what is equal but for
+ * Everything after a row, in a whole order: first what is equal but for the last key, then what is equal but for
  * the last two, and so on. As one condition with `or` it would be true of the same rows, and no index could find them.
  */
-export function after(keys: readonly SortKey[], last: readonly (string | null)[], firstParameter: number): Stretches {
-  const all = withId(keys)
+export function after(order: readonly SortKey[], last: readonly (string | null)[], firstParameter: number): Stretches {
   const values: unknown[] = []
   const parameter = (value: string, cast: string) => `$${firstParameter + values.push(value) - 1}::${cast}`
-  const conditions = all.flatMap((key, index) => {
+  const conditions = order.flatMap((key, index) => {
     const further = beyond(key, last[index] ?? null, parameter)
     // A parameter that no condition uses has no type, and is refused.
     if (further.length === 0) return []
-    const same = all.slice(0, index).map((before, place) => equal(before, last[place] ?? null, parameter))
+    const same = order.slice(0, index).map((before, place) => equal(before, last[place] ?? null, parameter))
     return further.map((next) => [...same, next].join(' and '))
   })
   return { conditions, values }
-}
-
-function withId(keys: readonly SortKey[]): SortKey[] {
-  const descending = keys.at(-1)?.descending === true
-  return [...keys, { column: 'a.id', descending, nullable: false, cast: 'uuid' }]
 }
 
 type Parameter = (value: string, cast: string) => string
@@ -85,10 +96,9 @@ export function writeCursor(query: string, last: readonly (string | null)[]): st
 }
 
 /** Whoever makes up a cursor may write anything into it: what the database would stumble over is none of ours. */
-export function readCursor(cursor: string, query: string, keys: readonly SortKey[]): (string | null)[] {
+export function readCursor(cursor: string, query: string, order: readonly SortKey[]): (string | null)[] {
   const [of, ...last] = parsed(cursor)
-  const all = withId(keys)
-  const isWhole = last.length === all.length && all.every((key, index) => isValueOf(key, last[index]))
+  const isWhole = last.length === order.length && order.every((key, index) => isValueOf(key, last[index]))
   if (of === fingerprint(query) && isWhole) return last as (string | null)[]
   throw new Problem('invalid_cursor', 'Take the cursor from meta.nextCursor of the page before, with the same query')
 }

@@ -11,7 +11,7 @@ import {
   type Scalar,
   valuesAlone,
 } from '../../platform/filter/filter.ts'
-import type { AssetSet } from './listing.ts'
+import { type AssetSet, type SortKey, sortKey, wholeOrder } from './listing.ts'
 import { assetsAtEnds, type Condition, type Ends, type Side } from './relation-store.ts'
 import type { Groups } from './sight.ts'
 
@@ -59,13 +59,12 @@ export function requireNarrow({ expression }: RelationFilter): void {
 }
 
 /** The order of a list of relations. Ids are made of the time of creation, so they stand for it, and have an index. */
-export function orderOf(sort: string | undefined): string {
-  const keys = (sort === undefined ? [] : parseSort(sort, relationProperties)).map(
-    ({ property, column, descending }) => {
-      return `${property === 'createdTimestamp' ? 'r.id' : column}${descending ? ' desc' : ''}`
-    },
-  )
-  return keys.some((key) => key.startsWith('r.id')) ? keys.join(', ') : [...keys, 'r.id'].join(', ')
+export function orderOf(sort: string | undefined): SortKey[] {
+  const keys = sort === undefined ? [] : parseSort(sort, relationProperties)
+  const created = keys.findIndex(({ property }) => property === 'createdTimestamp')
+  if (created < 0) return wholeOrder(keys.map(sortKey), 'r.id')
+  const id = { column: 'r.id', descending: keys[created]?.descending === true, nullable: false, cast: 'uuid' }
+  return [...keys.slice(0, created).map(sortKey), id]
 }
 
 type Options = {

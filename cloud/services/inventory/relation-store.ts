@@ -3,7 +3,7 @@ import { idsAt } from '../../platform/database/id.ts'
 import { jsonText, storableText } from '../../platform/database/json.ts'
 import { rowset } from '../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
-import type { AssetSet } from './listing.ts'
+import { type AssetSet, keyText, orderBy, type SortKey, type Stretches } from './listing.ts'
 import type { AuthoredRelation, Ending, RelationRow, StatedRelation } from './relation.ts'
 import { countPredicates } from './relation-count-store.ts'
 import type { Groups } from './sight.ts'
@@ -282,19 +282,31 @@ async function keepEnded(tx: Transaction, ended: readonly CreatedRow[], who: End
   await tx.run(keepEndedStatement, jsonText(ended), at, principalId, storableText(principalName))
 }
 
+/** A relation, and where it stands in the order of its list. */
+export type ListedRelation = RelationRow & { place: (string | null)[] }
+
+type Page = Paging & { stretches: Stretches; order: readonly SortKey[] }
+
 /** A page of the tenant's relations that fulfil a condition. */
 export function listRelations(
   handle: Handle,
   { sql, values }: Condition,
-  { limit, offset, order }: Paging & { order: string },
-): Promise<RelationRow[]> {
-  const next = values.length + 2
+  { stretches, order, limit, offset }: Page,
+): Promise<ListedRelation[]> {
+  const next = values.length + stretches.values.length + 2
+  const by = orderBy(order)
+  const found = stretches.conditions.map(
+    (condition) =>
+      `(select r.* from relations r where r.tenant_id = $1 and (${sql}) and ${condition} order by ${by} limit $${next})`,
+  )
   return handle.rows(
-    dynamicStatement<RelationRow>(
-      `select ${columnsOf('r')} from relations r where r.tenant_id = $1 and (${sql})
-       order by ${order} limit $${next} offset $${next + 1}`,
+    dynamicStatement<ListedRelation>(
+      `select ${columnsOf('r')}, array[${order.map(keyText).join(', ')}] as place
+       from (${found.join(' union all ')}) as r order by ${by} limit $${next + 1} offset $${next + 2}`,
     ),
     ...values,
+    ...stretches.values,
+    offset + limit,
     limit,
     offset,
   )

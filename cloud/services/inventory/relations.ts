@@ -8,7 +8,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { findLastGroup } from './asset-list-store.ts'
-import { totalSeen } from './listing.ts'
+import { after, everything, readCursor, totalSeen, writeCursor } from './listing.ts'
 import {
   authorOf,
   type RelationRow,
@@ -57,13 +57,29 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
       return { data: { ...counts, results } }
     },
 
-    async listRelations({ query: { filter, caseInsensitive = false, sort, limit = 50, offset = 0 } }, caller) {
+    async listRelations({ query }, caller) {
+      const { filter, caseInsensitive = false, sort, cursor, count = true, limit = 50, offset = 0 } = query
       const parsed = filter === undefined ? undefined : parseRelationFilter(filter, { caseInsensitive })
       const condition = parsed?.condition ?? everyRelation
+      const order = orderOf(sort)
+      const identity = JSON.stringify([filter, caseInsensitive, sort])
+      const stretches =
+        cursor === undefined
+          ? everything
+          : after(order, readCursor(cursor, identity, order), condition.values.length + 2)
       return database.read(caller, async (handle) => {
-        const rows = await store.listRelations(handle, condition, { limit, offset, order: orderOf(sort) })
-        const total = totalSeen(rows, { limit, offset }) ?? (await totalOf(handle, parsed))
-        return page({ rows, total }, offset)
+        const rows = await store.listRelations(handle, condition, { stretches, order, limit, offset })
+        const seen = cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
+        const last = rows.length === limit ? rows.at(-1) : undefined
+        return {
+          data: rows.map(showRelation),
+          meta: {
+            ...(count ? { totalElements: seen ?? (await totalOf(handle, parsed)) } : {}),
+            elements: rows.length,
+            offset,
+            ...(last === undefined ? {} : { nextCursor: writeCursor(identity, last.place) }),
+          },
+        }
       })
     },
 
