@@ -6,7 +6,7 @@ import { findAccessGroupByName } from '../../platform/access/store.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 import { countAssets, listAssets, type Page, placeOf } from './asset-list-store.ts'
 import { type Query, selectionOf } from './asset-selection.ts'
-import { everything, type SortKey, after as stretchesAfter } from './listing.ts'
+import { everything, type SortKey, after as stretchesAfter, wholeOrder } from './listing.ts'
 import { putRelations } from './relation-store.ts'
 import { byATest, givenAssets } from './testing.ts'
 
@@ -70,7 +70,7 @@ test('the assets of a set are the same however many there are', async () => {
             paged.push(...rows.map(({ id }) => id))
             const last = rows.length === 3 ? rows.at(-1) : undefined
             if (last === undefined) break
-            stretches = stretchesAfter(sort, placeOf(last, sort), selection.values.length + 2)
+            stretches = stretchesAfter(wholeOrder(sort), placeOf(last, sort), selection.values.length + 2)
           }
           assert.deepEqual(paged, whole, JSON.stringify({ query, way, sort }))
           const { rows } = await listed({ stretches: everything, sort, ...way, limit: 2, offset: 1 })
