@@ -108,6 +108,10 @@ describe('every hot statement uses an index', () => {
     'listing relations': () => admin.inventory.listRelations({ query: { limit: 10 } }),
     'listing the relations of a predicate': () =>
       admin.inventory.listRelations({ query: { limit: 10, filter: `predicate eq 'found_by_gateway'` } }),
+    'a page of relations by cursor': async () => {
+      const first = await admin.inventory.listRelations({ query: { limit: 50, count: false } })
+      await admin.inventory.listRelations({ query: { limit: 50, count: false, cursor: first.meta.nextCursor ?? '' } })
+    },
     'a page of assets by cursor': async () => {
       const first = await admin.inventory.listAssets({ query: { limit: 50, count: false } })
       await admin.inventory.listAssets({ query: { limit: 50, count: false, cursor: first.meta.nextCursor ?? '' } })
