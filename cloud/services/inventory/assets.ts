@@ -12,7 +12,7 @@ import { type Selection, selectionOf } from './asset-selection.ts'
 import { identifiersOf } from './asset-store.ts'
 import { assetTag } from './asset-tag.ts'
 import { listFacet, totalWith } from './facet-store.ts'
-import { after, everything, readCursor, type SortKey, sortKey, totalSeen, wholeOrder, writeCursor } from './listing.ts'
+import { pageMeta, type SortKey, sortKey, stretchesOf, totalSeen, wholeOrder, writeCursor } from './listing.ts'
 import { momentOf } from './moment.ts'
 import { requireKept } from './retention.ts'
 import type { Desk } from './service.ts'
@@ -29,11 +29,8 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
       const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q])
       return database.read(caller, async (handle) => {
         const selection = await selectionOf(handle, query, caller)
-        const order = wholeOrder(sort)
-        const stretches =
-          query.cursor === undefined
-            ? everything
-            : after(order, readCursor(query.cursor, identity, order), selection.values.length + 2)
+        const place = { cursor: query.cursor, query: identity, order: wholeOrder(sort) }
+        const stretches = stretchesOf(place, selection.values.length + 2)
         const question = JSON.stringify([caller.tenantId, selection.groups, identity, count])
         const isOfMany = asked.isOfMany(question)
         const page = { stretches, sort, limit, offset, count, isOfMany }
@@ -42,12 +39,8 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
         const seen = query.cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
         const total = count ? (found ?? seen ?? (await totalOf(handle, selection, asked))) : undefined
         const last = rows.length === limit ? rows.at(-1) : undefined
-        const meta = {
-          ...(total === undefined ? {} : { totalElements: total }),
-          elements: rows.length,
-          offset,
-          ...(last === undefined ? {} : { nextCursor: writeCursor(identity, store.placeOf(last, sort)) }),
-        }
+        const nextCursor = last === undefined ? undefined : writeCursor(identity, store.placeOf(last, sort))
+        const meta = pageMeta({ total, elements: rows.length, offset, nextCursor })
         const shown = rows.flatMap((row, index) => [index === 0 ? '' : ',', ...projected(row, query.fields)])
         return new JsonText('{"data":[', ...shown, `],"meta":${JSON.stringify(meta)}}`)
       })

@@ -54,6 +54,13 @@ export type Stretches = { conditions: string[]; values: unknown[] }
 
 export const everything: Stretches = { conditions: ['true'], values: [] }
 
+type Asked = { cursor: string | undefined; query: string; order: readonly SortKey[] }
+
+/** What is left of a list when its cursor was given, else all of it. */
+export function stretchesOf({ cursor, query, order }: Asked, firstParameter: number): Stretches {
+  return cursor === undefined ? everything : after(order, readCursor(cursor, query, order), firstParameter)
+}
+
 /**
  * Everything after a row, in a whole order: first what is equal but for the last key, then what is equal but for
  * the last two, and so on. As one condition with `or` it would be true of the same rows, and no index could find them.
@@ -90,13 +97,25 @@ export function totalSeen(rows: readonly unknown[], { limit, offset }: { limit: 
   return isLast ? offset + rows.length : undefined
 }
 
+type Told = { total: number | undefined; elements: number; offset: number; nextCursor: string | undefined }
+
+/** What is told of a page: the total when it was asked for, and the cursor while there may be more. */
+export function pageMeta({ total, elements, offset, nextCursor }: Told) {
+  return {
+    ...(total === undefined ? {} : { totalElements: total }),
+    elements,
+    offset,
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+  }
+}
+
 /** A cursor is of one query only: with another filter or order it would skip and repeat. */
 export function writeCursor(query: string, last: readonly (string | null)[]): string {
   return Buffer.from(JSON.stringify([fingerprint(query), ...last])).toString('base64url')
 }
 
 /** Whoever makes up a cursor may write anything into it: what the database would stumble over is none of ours. */
-export function readCursor(cursor: string, query: string, order: readonly SortKey[]): (string | null)[] {
+function readCursor(cursor: string, query: string, order: readonly SortKey[]): (string | null)[] {
   const [of, ...last] = parsed(cursor)
   const isWhole = last.length === order.length && order.every((key, index) => isValueOf(key, last[index]))
   if (of === fingerprint(query) && isWhole) return last as (string | null)[]

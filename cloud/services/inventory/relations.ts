@@ -8,7 +8,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { findLastGroup } from './asset-list-store.ts'
-import { after, everything, readCursor, totalSeen, writeCursor } from './listing.ts'
+import { pageMeta, stretchesOf, totalSeen, writeCursor } from './listing.ts'
 import {
   authorOf,
   type RelationRow,
@@ -63,23 +63,14 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
       const condition = parsed?.condition ?? everyRelation
       const order = orderOf(sort)
       const identity = JSON.stringify([filter, caseInsensitive, sort])
-      const stretches =
-        cursor === undefined
-          ? everything
-          : after(order, readCursor(cursor, identity, order), condition.values.length + 2)
+      const stretches = stretchesOf({ cursor, query: identity, order }, condition.values.length + 2)
       return database.read(caller, async (handle) => {
         const rows = await store.listRelations(handle, condition, { stretches, order, limit, offset })
         const seen = cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
         const last = rows.length === limit ? rows.at(-1) : undefined
-        return {
-          data: rows.map(showRelation),
-          meta: {
-            ...(count ? { totalElements: seen ?? (await totalOf(handle, parsed)) } : {}),
-            elements: rows.length,
-            offset,
-            ...(last === undefined ? {} : { nextCursor: writeCursor(identity, last.place) }),
-          },
-        }
+        const total = count ? (seen ?? (await totalOf(handle, parsed))) : undefined
+        const nextCursor = last === undefined ? undefined : writeCursor(identity, last.place)
+        return { data: rows.map(showRelation), meta: pageMeta({ total, elements: rows.length, offset, nextCursor }) }
       })
     },
 
