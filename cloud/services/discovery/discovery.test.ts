@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { discovery } from '@millwright/api/discovery.ts'
 import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
@@ -164,6 +165,44 @@ describe('discovery', () => {
     )
     const { data: runs, meta } = await admin.discovery.listRuns({ params: { jobId }, query: {} })
     assert.deepEqual([runs.map(({ number }) => number), meta.totalElements], [[2, 1], 2])
+  })
+
+  test('reports every device as unchanged when a second scan has new ids for connection points and software', async () => {
+    const device = (index: number): Record<string, unknown> => {
+      const [port, address] = [crypto.randomUUID(), crypto.randomUUID()]
+      const software = { asset_identifier_type: 'SoftwareIdentifier', name: 'Runtime', version: '4.1' }
+      const points = [
+        { connection_point_type: 'EthernetPort', id: port, mac_address: `02:00:00:00:61:0${index}` },
+        {
+          connection_point_type: 'Ipv4Connectivity',
+          id: address,
+          ipv4_address: `10.6.1.${index}`,
+          related_connection_points: [{ connection_point_id: port, custom_relationship: 'Relies on' }],
+        },
+      ]
+      const runtime = {
+        software_component_type: 'RunningSoftwareComponent',
+        running_software_id: crypto.randomUUID(),
+        artifact: {
+          functional_object_type: 'SoftwareArtifact',
+          functional_object_schema_url: baseSchemaUrl,
+          asset_identifiers: [software],
+        },
+      }
+      return foundDevice(0x6100 + index, {
+        connection_points: Math.random() < 0.5 ? points : points.toReversed(),
+        software_components: [runtime],
+      })
+    }
+    const { jobId } = await create()
+    assert.equal((await scan(jobId, [1, 2, 3].map(device))).created, 3)
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    const second = await scan(jobId, [1, 2, 3].map(device))
+    assert.deepEqual([second.created, second.updated, second.unchanged], [0, 0, 3])
+    const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+    const [id = ''] = report.findings.map(({ assetId }) => assetId)
+    const { data: history } = await admin.inventory.readHistory({ params: { id }, query: {} })
+    assert.equal(history.length, 1, 'the second scan writes no history')
   })
 
   test('a run is canceled before the gateway took it, and while it works', async () => {

@@ -18,6 +18,7 @@ import {
   textOf,
 } from './document.ts'
 import { normalise } from './identifier.ts'
+import { matchEntries } from './list-entries.ts'
 
 export type StateName = 'management_state' | 'reachability_state' | 'trust_state'
 export type State = { state_value: string; state_timestamp: string }
@@ -154,11 +155,15 @@ export function createdDocument(
   return mergeAsset(made, sent)
 }
 
-/** Fields that are sent replace those that are stored, null clears one, others stay as they are. */
+/**
+ * Fields that are sent replace the stored ones, null clears a field, other fields stay. Entries of a list that are stored
+ * already keep their ids.
+ */
 export function mergeAsset(stored: PlainObject, sent: PlainObject): Document {
   const merged: Document = { ...stored }
   for (const name of Object.keys(sent)) {
-    if (!keptApart.has(name) && !Object.hasOwn(unwritable, name)) setMember(merged, name, sent[name])
+    if (!keptApart.has(name) && !Object.hasOwn(unwritable, name))
+      setMember(merged, name, matchEntries(name, stored[name], sent[name]))
   }
   if (merged.functional_object_type === 'Gateway' && !merged.trust_state) {
     merged.trust_state = state('pending', String(merged.created_timestamp))
