@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -62,6 +62,8 @@ const gatewayId = '0198f0c2-7b1e-7c3a-9d55-0242ac120002'
 /** A cloud that knows one gateway. Checks what the real one checks: contracts, tokens, proofs. */
 export class TestCloud {
   readonly calls: Call[] = []
+  /** Every request as it arrived, also of operations that this cloud does not have. */
+  readonly requests: { method: string; url: string; headers: IncomingHttpHeaders }[] = []
   readonly jobs: { id: string; workflow: string; definition: Record<string, unknown>; state?: string }[] = []
   readonly leases = new Map<string, string>()
   /** What may go wrong, for a test that wants it. */
@@ -156,6 +158,7 @@ export class TestCloud {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers })
     response.setHeader('date', new Date(this.#now()).toUTCString())
     const url = new URL(request.url ?? '/', this.url)
     if (url.pathname === '/oauth/token') return this.#token(await text(request), response)

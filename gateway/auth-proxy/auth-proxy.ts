@@ -8,20 +8,20 @@ import { RefusedError } from '../identity/token.ts'
 import type { Log } from '../log.ts'
 import type { Outgoing } from '../outgoing.ts'
 import { SetupError } from '../setup-error.ts'
-import { forwardedHeaders, isRouted } from './routes.ts'
+import { forwardedRequestHeaders, forwardedResponseHeaders, forwardedTarget } from './routes.ts'
 
-/** Agents are on this machine; nobody else may borrow the gateway's identity. */
+/** The proxy listens on loopback only: other machines cannot use the gateway's identity. */
 const loopback = '127.0.0.1'
 
 type Options = {
   port: number
   outgoing: Outgoing
   log: Log
-  /** How the gateway is, for whoever looks at `/gateway/status`. */
+  /** The body of `GET /gateway/status`. */
   status: () => unknown
 }
 
-/** Lets agents on this machine reach the cloud as the gateway, without ever holding a token. */
+/** `AuthProxy` forwards agent operations from this machine to the cloud with the gateway's token and proof. */
 export class AuthProxy {
   readonly #server: Server
   readonly #options: Options
@@ -60,22 +60,22 @@ export class AuthProxy {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requireThisMachine(request)
-    const path = request.url ?? '/'
-    if (path === '/gateway/status') return answerJson(response, 200, this.#options.status())
-    if (!isRouted(path)) throw new Problem('not_found', `The proxy has no route for ${path.split('?')[0]}`)
+    const { method = 'GET', url = '/' } = request
+    if (method === 'GET' && url === '/gateway/status') return answerJson(response, 200, this.#options.status())
+    const path = forwardedTarget(method, url)
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const hasBody = request.headers['content-length'] !== undefined || 'transfer-encoding' in request.headers
     const answer = await this.#options.outgoing.send({
-      method: request.method ?? 'GET',
+      method,
       path,
-      headers: forwardedHeaders(request.headers),
+      headers: forwardedRequestHeaders(request.headers),
       body: hasBody ? request : undefined,
       signal: gone.signal,
       lasting: true,
     })
-    response.writeHead(answer.status, forwardedHeaders(answer.headers))
-    // Whoever waits for events sees at once that the stream stands.
+    response.writeHead(answer.status, forwardedResponseHeaders(answer.headers))
+    // An agent that reads an event stream gets its head before the first event.
     response.flushHeaders()
     await pipeline(answer.body, response).catch((error: unknown) => {
       if (!gone.signal.aborted) this.#options.log.debug({ error, path }, 'an answer broke off on its way to an agent')

@@ -1,57 +1,171 @@
-/** Where agents may go. Everything else is refused here, whatever the gateway's token would allow. */
-
-export const routes: readonly string[] = [
-  '/gatekeeper/v1',
-  '/api/wfx/v1',
-  '/wfx-southbound',
-  '/inventory/v2',
-  '/inventory/v2-earlyaccess',
-  '/inventory/v1-earlyaccess',
-  '/remote-access/v1',
-  '/credentials/v2',
-]
-
-/** Credentials of devices are for the gateway itself: whoever else is on this machine could not be told from it. */
-const ownPaths = /^\/gatekeeper\/v1\/jobs\/[^/]+\/credentials\/?$/i
+import { type Contract, type Operation, pathsOf } from '@millwright/api/contract.ts'
+import { gatekeeper } from '@millwright/api/gatekeeper.ts'
+import { inventory } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import Value from 'typebox/value'
 
 /**
- * Whether a request may go there. A path that says `..`, or hides a separator in an escape, could mean another place to
- * whoever reads it next: it goes nowhere.
+ * The allow-list of the auth proxy. The proxy resolves a request target to one operation of the cloud, refuses it unless
+ * that operation is listed here, and forwards a URL that it builds from the operation's path template. The raw target is
+ * never forwarded, so the cloud cannot read it differently from the proxy.
  */
-export function isRouted(target: string): boolean {
-  const [path = ''] = target.split('?')
-  if (/[\\#\s]|%2f|%5c|%2e|\/\/|\/\.{1,2}(\/|$)/i.test(path) || ownPaths.test(path)) return false
-  return routes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))
+
+type AllowList<Operations> = readonly (keyof Operations & string)[]
+
+const workflowOperations: AllowList<typeof workflows.operations> = [
+  'getHealth',
+  'getVersion',
+  'listWorkflows',
+  'getWorkflow',
+  'listJobs',
+  'streamJobEvents',
+  'getJob',
+  'getJobStatus',
+  'putJobStatus',
+  'getJobDefinition',
+  'putJobDefinition',
+  'getJobTags',
+]
+
+/** `requestCredentials` and `reportLinks` are missing on purpose: only the gateway itself calls them. */
+const gatekeeperOperations: AllowList<typeof gatekeeper.operations> = [
+  'leaseJob',
+  'renewLease',
+  'endJob',
+  'uploadFound',
+]
+
+/** The cloud still requires a grant of the gateway in the asset's access group. */
+const inventoryOperations: AllowList<typeof inventory.operations> = [
+  'listAssets',
+  'readAsset',
+  'readIdentifiers',
+  'createAsset',
+  'createAssets',
+]
+
+type Route = { operation: Operation; segments: readonly string[]; isAllowed: boolean }
+
+/** By method and number of segments. */
+const routes: ReadonlyMap<string, Route[]> = Map.groupBy(
+  [
+    ...routesOf(workflows, workflowOperations).filter(({ segments }) => segments[0] !== 'workflows'),
+    ...routesOf(gatekeeper, gatekeeperOperations),
+    ...routesOf(inventory, inventoryOperations),
+  ],
+  ({ operation, segments }) => `${operation.method} ${segments.length}`,
+)
+
+/** All operations of a contract, because a path such as `/assets/facets` also fits the template `/assets/{id}`. */
+function routesOf(contract: Contract, allowed: readonly string[]): Route[] {
+  return Object.entries(contract.operations).flatMap(([name, operation]) => {
+    const former = (contract.formerPrefixes ?? []).map(({ prefix }) => prefix + operation.path)
+    return [...pathsOf(contract, operation), ...former].map((path) => ({
+      operation,
+      segments: path.slice(1).split('/'),
+      isAllowed: allowed.includes(name),
+    }))
+  })
 }
 
-/** Headers that belong to one connection (RFC 9110 §7.6.1), and those that say who asks: both are set anew. */
-const notForwarded = new Set([
-  'authorization',
+const isParameter = (segment: string) => segment.startsWith('{')
+
+/**
+ * A path that is already in normal form: no escapes, empty segments, dot segments, fragments or path parameters. Ids and
+ * names of agent operations need no other characters.
+ */
+const normalPath = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/
+
+/** Returns the path and query to forward; throws a `Problem` when agents may not call the operation. */
+export function forwardedTarget(method: string, target: string): string {
+  const queryStart = target.indexOf('?')
+  const path = queryStart === -1 ? target : target.slice(0, queryStart)
+  if (!normalPath.test(path)) {
+    const detail =
+      'The path is not in normal form. Send an absolute path of letters, digits, "-", "_", "." and "~", without percent-encoding, empty segments, dot segments or a trailing slash.'
+    throw new Problem('invalid_path', detail)
+  }
+  const segments = path.slice(1).split('/')
+  const candidates = routes.get(`${method} ${segments.length}`) ?? []
+  const route = candidates.filter((one) => matches(one, segments)).toSorted(bySpecificity)[0]
+  if (route?.isAllowed !== true || !hasValidParameters(route, segments)) {
+    throw new Problem('not_found', `The auth proxy does not forward ${method} ${path}: it is not an agent operation.`)
+  }
+  const matched = route.segments.map((segment, index) => (isParameter(segment) ? segments[index] : segment))
+  const query = queryStart === -1 ? '' : new URLSearchParams(target.slice(queryStart + 1)).toString()
+  return `/${matched.join('/')}${query === '' ? '' : `?${query}`}`
+}
+
+function matches(route: Route, segments: readonly string[]): boolean {
+  return route.segments.every((segment, index) => isParameter(segment) || segment === segments[index])
+}
+
+/** As the cloud's router does: the first segment that differs decides, and a literal goes before a parameter. */
+function bySpecificity(one: Route, other: Route): number {
+  const at = one.segments.findIndex(
+    (segment, index) => isParameter(segment) !== isParameter(other.segments[index] ?? ''),
+  )
+  if (at === -1) return 0
+  return isParameter(one.segments[at] ?? '') ? 1 : -1
+}
+
+function hasValidParameters(route: Route, segments: readonly string[]): boolean {
+  const entries = route.segments.flatMap((segment, index): [string, string][] =>
+    isParameter(segment) ? [[segment.slice(1, -1), segments[index] ?? '']] : [],
+  )
+  return route.operation.params === undefined || Value.Check(route.operation.params, Object.fromEntries(entries))
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+/** Request headers that reach the cloud. The gateway sets `authorization`, `dpop` and the headers of the connection. */
+const requestHeaders = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+  'last-event-id',
+  'prefer',
+  'traceparent',
+  'tracestate',
+  'user-agent',
+  'x-request-id',
+  'x-response-filter',
+])
+
+/** Response headers of one connection (RFC 9110 §7.6.1) and cookies, which agents do not get. */
+const connectionHeaders = new Set([
   'connection',
-  'cookie',
-  'dpop',
-  'expect',
-  'host',
   'keep-alive',
   'proxy-authenticate',
-  'proxy-authorization',
   'proxy-connection',
+  'set-cookie',
   'te',
   'trailer',
   'transfer-encoding',
   'upgrade',
-  'x-forwarded-for',
 ])
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>
+export function forwardedRequestHeaders(headers: Headers): Record<string, string | string[]> {
+  return headersWhere(headers, (name) => requestHeaders.has(name))
+}
 
-export function forwardedHeaders(headers: Headers): Record<string, string | string[]> {
-  const alsoOfConnection = String(headers.connection ?? '')
+export function forwardedResponseHeaders(headers: Headers): Record<string, string | string[]> {
+  const listed = String(headers.connection ?? '')
     .split(',')
     .map((name) => name.trim().toLowerCase())
-  const kept = Object.entries(headers).filter(
-    (entry): entry is [string, string | string[]] =>
-      entry[1] !== undefined && !notForwarded.has(entry[0]) && !alsoOfConnection.includes(entry[0]),
+  return headersWhere(headers, (name) => !connectionHeaders.has(name) && !listed.includes(name))
+}
+
+function headersWhere(headers: Headers, isForwarded: (name: string) => boolean): Record<string, string | string[]> {
+  const entries = Object.entries(headers).filter(
+    (entry): entry is [string, string | string[]] => entry[1] !== undefined && isForwarded(entry[0]),
   )
-  return Object.fromEntries(kept)
+  return Object.fromEntries(entries)
 }
