@@ -50,6 +50,8 @@ export type CloudOptions = {
   corsOrigins: string[]
   trustedProxies: string[]
   metricsToken: string | undefined
+  /** Whether /metrics answers without its token to this machine: not when a proxy may run here. */
+  metricsFromLoopback: boolean
   tracing: Tracing | undefined
   /** Check every answer against its contract: on in tests. */
   strict: boolean
@@ -116,8 +118,10 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       database,
       metrics,
       metricsToken: options.metricsToken,
+      metricsFromLoopback: options.metricsFromLoopback,
     }),
     admit: (arrival, operation, contract) => front.admit(arrival, operation, contract),
+    limitUnrouted: (arrival) => front.limitAddress(arrival),
     onAnswered: (answered) => {
       metrics.answered(answered)
       logAnswer(log, answered)

@@ -16,13 +16,15 @@ type Options = {
   database: Database
   metrics: Metrics
   metricsToken: string | undefined
+  /** False when a proxy on this machine may forward requests of others: then /metrics always needs its token. */
+  metricsFromLoopback: boolean
 }
 
 const jsonType = 'application/json; charset=utf-8'
 const htmlType = 'text/html; charset=utf-8'
 
 /** What is served besides the operations of the contracts. */
-export function pages({ contracts, database, metrics, metricsToken }: Options): Page[] {
+export function pages({ contracts, database, metrics, ...options }: Options): Page[] {
   return [
     ...consolePages(),
     ...documentPages(contracts),
@@ -34,7 +36,7 @@ export function pages({ contracts, database, metrics, metricsToken }: Options): 
       mediaType: metrics.mediaType,
       live: true,
       load: metrics.print,
-      allow: ({ address, headers }) => mayReadMetrics({ address, headers, metricsToken }),
+      allow: ({ address, headers }) => mayReadMetrics({ address, headers, ...options }),
     },
   ]
 }
@@ -67,16 +69,15 @@ function readiness(database: Database): Page {
   }
 }
 
-type Asking = {
+type MetricsRequest = {
   address: string
   headers: Record<string, string | string[] | undefined>
-  metricsToken: string | undefined
-}
+} & Pick<Options, 'metricsToken' | 'metricsFromLoopback'>
 
-/** From this machine itself, or with the configured token. A request that came through a proxy is not from here. */
-export function mayReadMetrics({ address, headers, metricsToken }: Asking): boolean {
+/** From this machine itself, where loopback is trusted, or with the configured token. */
+export function mayReadMetrics({ address, headers, metricsToken, metricsFromLoopback }: MetricsRequest): boolean {
   const proxied = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
-  if (/^(127\.|::1$|::ffff:127\.)/.test(address) && !proxied) return true
+  if (metricsFromLoopback && /^(127\.|::1$|::ffff:127\.)/.test(address) && !proxied) return true
   if (metricsToken === undefined) return false
   return sameBytes(Buffer.from(String(headers.authorization)), Buffer.from(`Bearer ${metricsToken}`))
 }

@@ -128,7 +128,7 @@ export const cloudSettings = {
   metricsToken: text('MILLWRIGHT_METRICS_TOKEN', {
     default: undefined,
     secret: true,
-    help: 'Bearer token that reads /metrics from elsewhere than this machine',
+    help: 'Bearer token that reads /metrics; needed from other machines, and always with a base URL or trusted proxies',
   }),
   logLevel: choice('MILLWRIGHT_LOG_LEVEL', {
     default: 'warn',

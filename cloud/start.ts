@@ -63,6 +63,7 @@ export async function startCloud(environment: Environment, onProgress: Progress 
       local: configuration.services,
       remote,
       baseUrl: configuration.baseUrl ?? originOf(configuration.host, configuration.port),
+      metricsFromLoopback: configuration.baseUrl === undefined && configuration.trustedProxies.length === 0,
       tracing: await startTracing(environment),
       strict: false,
     })

@@ -49,7 +49,10 @@ export class Front {
     if (operation.access === 'public') {
       return { caller: { request }, headers: this.#options.rateLimit.take(`address ${request.address}`) }
     }
-    const caller = await this.#authenticate(arrival, request)
+    const caller = await this.#authenticate(arrival, request).catch((error: unknown) => {
+      this.limitAddress(arrival)
+      throw error
+    })
     const headers = caller.principal.kind === 'system' ? undefined : this.#options.rateLimit.take(caller.principal.id)
     try {
       authorize(operation, caller)
@@ -58,6 +61,11 @@ export class Front {
       throw error
     }
     return headers === undefined ? { caller } : { caller, headers }
+  }
+
+  /** Applies the limit of the client's address: for requests that no operation and no principal accounts for. */
+  limitAddress(arrival: Arrival): Record<string, string> {
+    return this.#options.rateLimit.take(`address ${this.#options.voucher.addressOf(arrival)}`)
   }
 
   async #authenticate(arrival: Arrival, request: Visitor['request']): Promise<Caller> {

@@ -75,7 +75,11 @@ async function pass(
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined && !ownToConnection.has(name)) headers[name] = value
   }
-  if (request.headers['content-length'] !== undefined) headers['content-length'] = request.headers['content-length']
+  const isBodyless = request.method === 'GET' || request.method === 'HEAD'
+  const body = isBodyless ? null : ((request.body as null | undefined) ?? null)
+  // The body of a GET is not forwarded, so its length is not either.
+  if (body !== null && request.headers['content-length'] !== undefined)
+    headers['content-length'] = request.headers['content-length']
   Object.assign(
     headers,
     { 'x-request-id': request.id },
@@ -87,7 +91,7 @@ async function pass(
       method: request.method as 'GET',
       path: request.url,
       headers,
-      body: request.method === 'GET' || request.method === 'HEAD' ? null : ((request.body as null | undefined) ?? null),
+      body,
     })
     .catch((error: unknown) => {
       throw new Problem('unavailable', 'The service behind this path cannot be reached', {

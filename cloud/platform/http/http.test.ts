@@ -253,6 +253,20 @@ describe('the front door', () => {
     assert.equal((await from('10.1.2.3', { authorization: `Bearer ${admin.token}` })).status, 404)
   })
 
+  test('/metrics needs its token from this machine too, when a base URL or a trusted proxy is configured', async () => {
+    await using behindProxy = await hub.sibling({ metricsToken: 'metrics-token', metricsFromLoopback: false })
+    const status = async (headers: Record<string, string> = {}) =>
+      (await behindProxy.request({ method: 'GET', path: '/metrics', from: '127.0.0.1', headers })).status
+    assert.deepEqual([await status(), await status({ authorization: 'Bearer metrics-token' })], [404, 200])
+  })
+
+  test('the OpenAPI document names 414 and 431 for every operation', async () => {
+    const { body } = await hub.request({ method: 'GET', path: '/openapi.json' })
+    const { paths } = body as { paths: Record<string, Record<string, { operationId: string; responses: object }>> }
+    for (const { operationId, responses } of Object.values(paths).flatMap((methods) => Object.values(methods)))
+      assert.ok('414' in responses && '431' in responses, operationId)
+  })
+
   test('/healthz, /readyz and /version answer without a token', async () => {
     for (const path of ['/healthz', '/readyz', '/version'])
       assert.equal((await hub.request({ method: 'GET', path })).status, 200, path)

@@ -22,6 +22,9 @@ function commonErrors(operation: Operation): ProblemCode[] {
     'unavailable',
     'overloaded',
     'too_many_requests',
+    'url_too_long',
+    'headers_too_large',
+    'invalid_header',
     ...(operation.access === 'public' ? [] : (['unauthenticated', 'forbidden', 'tenant_suspended'] as const)),
     ...(operation.params === undefined ? [] : (['invalid_path'] as const)),
     'unknown_parameter',
@@ -30,7 +33,7 @@ function commonErrors(operation: Operation): ProblemCode[] {
       ? []
       : (['invalid_body', 'invalid_json', 'body_too_large', 'unsupported_media_type'] as const)),
     ...(idempotencyKey(operation)
-      ? (['already_answered', 'idempotency_key_reused', 'request_in_progress', 'invalid_header'] as const)
+      ? (['already_answered', 'idempotency_key_reused', 'request_in_progress'] as const)
       : []),
   ]
 }

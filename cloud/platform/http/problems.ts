@@ -23,9 +23,19 @@ export function problemOf(error: unknown, { bodyLimit = limits.bodyBytes }: { bo
       return new Problem('invalid_path', 'The path is not valid percent-encoding')
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new Problem('not_found', 'There is nothing at this path')
+    case 'FST_ERR_CTP_EMPTY_TYPE':
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
+      return new Problem('unsupported_media_type', 'The request has a body, but no Content-Type. Send one')
     default:
+      if (isClientError(error)) return new Problem('invalid_header', 'The request is not valid HTTP', { cause: error })
       return new Problem('internal', 'The fault was logged with the trace id of this answer', { cause: error })
   }
+}
+
+/** True for errors that the HTTP library blames on the request. */
+function isClientError(error: unknown): boolean {
+  const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number }
+  return String(code).startsWith('FST_') && statusCode >= 400 && statusCode < 500
 }
 
 /** Where the parser stopped. What stood there is not repeated: it may be part of a secret. */

@@ -10,19 +10,22 @@ import type { Log } from '../log.ts'
 import type { LocalOperation } from '../operation.ts'
 import { type Answer, JsonText, type Visitor } from '../service.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
-import { type Admit, arrivalOf, toRoute } from './arrival.ts'
+import { type Admit, type Arrival, arrivalOf, toRoute } from './arrival.ts'
 import { formerPrefixes } from './deprecation.ts'
 import { isUnchanged, readTag } from './etag.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
 import { LastingAnswers } from './lasting.ts'
 import { type Page, pageRoutes } from './pages.ts'
 import { problemOf, send } from './problems.ts'
+import { PathTable } from './unrouted.ts'
 
 export type ServerOptions = {
   operations: LocalOperation[]
   forwards: Forward[]
   pages: Page[]
   admit: Admit
+  /** Applies the rate limit to a request without a route, by its address; returns the headers of the limit. */
+  limitUnrouted: (arrival: Arrival) => Record<string, string>
   /** Told about every answered request: logs and metrics. */
   onAnswered: (answered: Answered) => void
   /** Present when traces are exported. */
@@ -87,8 +90,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     reply.headers(options.headers).header('x-request-id', request.id)
     reply.headers(former.headersFor(withoutAlias(request.originalUrl)))
     requireReasonableSize(request)
+    refuseDuplicateHeaders(request)
     done()
   })
+  answerUnrouted(app, new PathTable(served, options.pages), options.limitUnrouted)
   closeAnsweredConnections(app)
   app.addHook('onResponse', (request, reply, done) => {
     const answered = {
@@ -113,7 +118,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   for (const operation of options.operations) operationRoute(app, operation, { admit: options.admit, lasting })
   await forwardRoutes(app, { ...options, lasting })
   await pageRoutes(app, options.pages)
-  answerUnknownPaths(app, served)
   return app
 }
 
@@ -195,6 +199,19 @@ function requireReasonableSize(request: FastifyRequest): void {
   }
 }
 
+/** Headers with one value. Node keeps the first of several; a proxy may have acted on another one. */
+const singleHeaders = ['host', 'authorization', 'content-type']
+
+function refuseDuplicateHeaders({ raw: { rawHeaders } }: FastifyRequest): void {
+  const seen = new Set<string>()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? ''
+    if (!singleHeaders.includes(name)) continue
+    if (seen.has(name)) throw new Problem('invalid_header', `The header ${name} is sent more than once. Send it once`)
+    seen.add(name)
+  }
+}
+
 type Served = { admit: Admit; lasting: LastingAnswers }
 
 function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, lasting }: Served): void {
@@ -264,30 +281,22 @@ function streamOf(chunks: AsyncIterable<string | Uint8Array>): Readable {
   return Readable.from(chunks, { objectMode: false, highWaterMark: limits.streamBytes })
 }
 
-/** A path that exists with other methods says so; anything else is not there. */
-function answerUnknownPaths(app: FastifyInstance, operations: { contract: Contract; operation: Operation }[]): void {
-  const paths = new Map<string, { pattern: RegExp; methods: Set<string> }>()
-  for (const { path, operation } of operations.flatMap(placesOf)) {
-    const known = paths.get(path) ?? {
-      pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
-      methods: new Set(),
-    }
-    known.methods.add(operation.method)
-    paths.set(path, known)
+/** Requests without a route are answered before their body is read, so its type and content do not matter. */
+function answerUnrouted(app: FastifyInstance, paths: PathTable, limitUnrouted: ServerOptions['limitUnrouted']): void {
+  const refuse = (request: FastifyRequest, reply: FastifyReply): never => {
+    reply.headers(limitUnrouted(arrivalOf(request)))
+    throw paths.problemFor(request.method, request.url.split('?')[0] ?? '')
   }
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? ''
-    const methods = [...paths.values()]
-      .filter(({ pattern }) => pattern.test(path))
-      .flatMap((known) => [...known.methods])
-    if (methods.length === 0) return send(reply, new Problem('not_found', 'There is nothing at this path'), request)
-    const detail = `${request.method} is not possible here; possible: ${methods.join(', ')}`
-    return send(reply, new Problem('method_not_allowed', detail, { headers: { allow: methods.join(', ') } }), request)
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) refuse(request, reply)
+    done()
   })
-}
-
-function placesOf({ contract, operation }: { contract: Contract; operation: Operation }) {
-  return pathsOf(contract, operation).map((path) => ({ path, operation }))
+  for (const { path, method } of paths.shadowed) {
+    app.route({ method, url: path, onRequest: async (request, reply) => refuse(request, reply), handler: () => {} })
+  }
+  app.setNotFoundHandler((request, reply) =>
+    send(reply, new Problem('not_found', 'There is nothing at this path'), request),
+  )
 }
 
 /** The parser gave up before there was a request: still one of our answers. */

@@ -31,7 +31,13 @@ export type TestTenant = { tenantId: string; name: string }
 type Overrides = Partial<
   Pick<
     CloudOptions,
-    'rateLimit' | 'tokenLifetimeSeconds' | 'externalIssuers' | 'corsOrigins' | 'metricsToken' | 'trustedProxies'
+    | 'rateLimit'
+    | 'tokenLifetimeSeconds'
+    | 'externalIssuers'
+    | 'corsOrigins'
+    | 'metricsToken'
+    | 'metricsFromLoopback'
+    | 'trustedProxies'
   >
 > & {
   arrangement?: Arrangement
@@ -333,6 +339,7 @@ const defaults = {
   corsOrigins: [],
   trustedProxies: [],
   metricsToken: undefined,
+  metricsFromLoopback: true,
   tracing: undefined,
   strict: true,
 }

@@ -1,0 +1,76 @@
+import { type Contract, isInternal, type Operation, pathsOf } from '@millwright/api/contract.ts'
+import { Problem } from '@millwright/api/problem.ts'
+
+type ServedOperation = { contract: Contract; operation: Operation }
+
+/**
+ * `PathTable` lists the public paths with their methods. It answers requests for which no route exists: 405 with `Allow`
+ * when the path exists with other methods, 404 otherwise. Literal paths take precedence over parameters, as in
+ * OpenAPI: `/assets/batch` has only the methods of `/assets/batch`, not those of `/assets/{id}`.
+ */
+export class PathTable {
+  readonly #methods = new Map<string, Set<string>>()
+  /** By number of segments, literal paths first. */
+  readonly #bySegments = new Map<number, { pattern: RegExp; path: string }[]>()
+
+  constructor(operations: readonly ServedOperation[], pages: readonly { path: string }[]) {
+    for (const { contract, operation } of operations) {
+      if (isInternal(operation)) continue
+      for (const path of pathsOf(contract, operation)) this.#add(path, operation.method)
+    }
+    for (const { path } of pages) if (!path.includes('*')) this.#add(path, 'GET')
+    for (const path of [...this.#methods.keys()].toSorted(literalFirst)) {
+      const segments = path.split('/').length
+      const known = this.#bySegments.get(segments) ?? []
+      known.push({ path, pattern: patternOf(path) })
+      this.#bySegments.set(segments, known)
+    }
+  }
+
+  /** Methods that the router would give to a parameter path although the literal path does not have them. */
+  get shadowed(): { path: string; method: string }[] {
+    return [...this.#methods].flatMap(([path, methods]) => {
+      if (path.includes('{')) return []
+      const others = (this.#bySegments.get(path.split('/').length) ?? []).filter(
+        (other) => other.path !== path && other.pattern.test(path),
+      )
+      const excess = new Set(others.flatMap((other) => [...(this.#methods.get(other.path) ?? [])])).difference(methods)
+      return [...excess].map((method) => ({ path, method }))
+    })
+  }
+
+  /** The problem to answer when no route takes this method at this path (without its query). */
+  problemFor(method: string, path: string): Problem {
+    const decoded = decode(path)
+    const match = this.#bySegments.get(decoded.split('/').length)?.find(({ pattern }) => pattern.test(decoded))
+    const methods = [...(this.#methods.get(match?.path ?? '') ?? [])]
+    if (methods.length === 0) return new Problem('not_found', 'There is nothing at this path')
+    const allow = methods.join(', ')
+    return new Problem('method_not_allowed', `${method} is not supported at this path. Supported: ${allow}`, {
+      headers: { allow },
+    })
+  }
+
+  #add(path: string, method: string): void {
+    const methods = this.#methods.get(path) ?? new Set()
+    this.#methods.set(path, methods.add(method))
+  }
+}
+
+function patternOf(path: string): RegExp {
+  const text = path.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^$()[\]\\|]/g, '\\$&'))
+  return new RegExp(`^${text.join('[^/]+')}$`)
+}
+
+function literalFirst(a: string, b: string): number {
+  return (a.match(/\{/g)?.length ?? 0) - (b.match(/\{/g)?.length ?? 0)
+}
+
+/** As the router decodes it: an escaped slash stays escaped. */
+function decode(path: string): string {
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
+}
