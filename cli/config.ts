@@ -1,22 +1,52 @@
-import { describeConfiguration } from '@millwright/cloud/platform/configuration.ts'
+import { describeConfiguration, masked } from '@millwright/cloud/platform/configuration.ts'
 import { cloudSettings, readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import { type Environment, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import type { Command } from 'commander'
+import { type GatewayPorts, runningPorts } from './local-gateway.ts'
 import { Output } from './output/output.ts'
 import { clientSettings } from './session/settings.ts'
 import type { Terminal } from './terminal.ts'
 
+type SettingRow = ReturnType<typeof describeConfiguration>[number] & {
+  /** The default port that is taken. */
+  replaces?: string
+}
+
+/** The settings of the gateway, with the ports that a running local gateway uses. */
+function describeGateway(environment: Environment, ports: GatewayPorts | undefined): SettingRow[] {
+  const effective = readSettings(environment)
+  const used: Readonly<Record<string, number | undefined>> = { ...ports }
+  return Object.entries(gatewaySettings).map(([name, { variable, fallback, help }]) => {
+    const given = environment[variable] ?? ''
+    const port = used[name]
+    const isReplaced = given === '' && port !== undefined && String(port) !== fallback
+    const value = port === undefined ? given || (name === 'configFile' ? effective.configFile : fallback) : String(port)
+    return { variable, value: masked(value), set: given !== '', help, ...(isReplaced ? { replaces: fallback } : {}) }
+  })
+}
+
 export function addCommands(config: Command, terminal: Terminal): void {
   config.option('--json', 'for programs').action(async ({ json }: { json?: boolean }) => {
     const environment = { ...terminal.environment }
-    readCloudConfiguration(environment)
-    const data = describeConfiguration({ ...cloudSettings, ...clientSettings }, environment)
+    const { home } = readCloudConfiguration(environment)
+    const data = [
+      ...describeConfiguration({ ...cloudSettings, ...clientSettings }, environment),
+      ...describeGateway(environment, await runningPorts(home)),
+    ]
     if (json) return terminal.print(JSON.stringify(data))
     await new Output(terminal, 'text').list(
       { data },
       {
         columns: {
           variable: 'variable',
-          value: ({ set, value }) => (set ? value : value === '' ? 'none' : `${value} (default)`),
+          value: ({ set, value, replaces }) =>
+            set
+              ? value
+              : replaces !== undefined
+                ? `${value} (default ${replaces} is taken)`
+                : value === ''
+                  ? 'none'
+                  : `${value} (default)`,
           help: 'help',
         },
         nothing: '',

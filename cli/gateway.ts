@@ -1,9 +1,8 @@
 import { styleText } from 'node:util'
-import { StartError } from '@millwright/cloud/platform/start-error.ts'
+import { requireKnownNames } from '@millwright/cloud/platform/configuration.ts'
 import type { RunningGateway } from '@millwright/gateway/gateway.ts'
 import { giveBackMemory } from '@millwright/gateway/memory.ts'
-import { gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
-import { SetupError } from '@millwright/gateway/setup-error.ts'
+import { type Environment, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import type { Command } from 'commander'
 import { addManaging } from './discovery/gateways.ts'
 import { table } from './output/table.ts'
@@ -56,9 +55,7 @@ function printSettings(): void {
 
 async function run(options: Options): Promise<void> {
   const signals = stopSignals()
-  const gateway = await start(options).catch((error: unknown) => {
-    throw error instanceof SetupError ? new StartError(error.message, { cause: error }) : error
-  })
+  const gateway = await start(options)
   giveBackMemory(() => gateway.status().scans > 0)
   console.log(welcome(gateway))
   await signals
@@ -76,7 +73,16 @@ async function start({ config, home, registryPort, proxyPort }: Options): Promis
   // Other commands need not load what speaks to links.
   const { startGateway } = await import('@millwright/gateway/gateway.ts')
   const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  await requireKnownSettings(process.env)
   return startGateway(readSettings({ ...process.env, ...Object.fromEntries(set) }))
+}
+
+/** Throws for an unknown setting. Loads the names of the other programs only when the gateway does not know one. */
+async function requireKnownSettings(environment: Environment): Promise<void> {
+  const own: string[] = Object.values(gatewaySettings).map(({ variable }) => variable)
+  if (Object.keys(environment).every((name) => !name.startsWith('MILLWRIGHT_') || own.includes(name))) return
+  const { allVariables } = await import('@millwright/cloud/settings.ts')
+  requireKnownNames(environment, allVariables())
 }
 
 /** Resolves at the first signal; later ones are ignored while it stops. */

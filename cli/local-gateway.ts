@@ -1,13 +1,18 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type GatewayConfig, onboarding } from '@millwright/api/onboarding.ts'
 import { systemCaller } from '@millwright/cloud/platform/access/system.ts'
 import type { RunningCloud } from '@millwright/cloud/start.ts'
-import { gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
+import type { RunningGateway } from '@millwright/gateway/gateway.ts'
+import { type GatewaySettings, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
+import { PortTakenError } from '@millwright/gateway/setup-error.ts'
 
 /** A gateway beside the platform, and the simulated plant that it can discover. */
-export type LocalGateway = { gatewayId: string; registryPort: number; stop(): Promise<void> }
+export type LocalGateway = GatewayPorts & { gatewayId: string; stop(): Promise<void> }
+
+/** The ports that a local gateway listens on: default ports that are taken are replaced. */
+export type GatewayPorts = { registryPort: number; proxyPort: number }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -31,20 +36,63 @@ export async function startLocalGateway(running: RunningCloud, environment: Envi
     [gatewaySettings.home.variable]: home,
     [gatewaySettings.configFile.variable]: '',
   })
-  const gateway = await startGateway(settings).catch((error: unknown) => {
-    if (!isTaken(error)) throw error
-    // Another platform on this machine has the usual ports: any others do as well here.
-    return startGateway({ ...settings, registryPort: 0, proxyPort: 0 })
-  })
-  const { gatewayId, registryPort } = gateway
+  const gateway = await startOnFreePorts(startGateway, settings, environment)
+  const { gatewayId, registryPort, proxyPort } = gateway
   const plant = await startLink(link, { registry: `127.0.0.1:${registryPort}`, logLevel: 'warn' })
+  await publishPorts(running.home, { registryPort, proxyPort })
   return {
     gatewayId,
     registryPort,
+    proxyPort,
     async stop() {
+      await rm(portsFile(running.home), { force: true })
       await plant.stop()
       await gateway.stop()
     },
+  }
+}
+
+type Start = (settings: GatewaySettings) => Promise<RunningGateway>
+
+/** Replaces a default port that is taken by a free one. A port that was set is used, or the start fails. */
+export async function startOnFreePorts(start: Start, settings: GatewaySettings, environment: Environment) {
+  const ports: Partial<GatewayPorts> = {}
+  for (;;) {
+    try {
+      return await start({ ...settings, ...ports })
+    } catch (error) {
+      const isReplaceable =
+        error instanceof PortTakenError &&
+        !isSet(environment, gatewaySettings[error.setting].variable) &&
+        ports[error.setting] === undefined
+      if (!isReplaceable) throw error
+      ports[error.setting] = 0
+    }
+  }
+}
+
+function isSet(environment: Environment, variable: string): boolean {
+  return (environment[variable] ?? '') !== ''
+}
+
+function portsFile(home: string): string {
+  return join(home, 'gateway', 'ports.json')
+}
+
+export async function publishPorts(home: string, ports: GatewayPorts): Promise<void> {
+  await writeFile(portsFile(home), JSON.stringify({ processId: process.pid, ...ports }))
+}
+
+/** The ports of the local gateway that runs on this home, for `millwright config`. */
+export async function runningPorts(home: string): Promise<GatewayPorts | undefined> {
+  try {
+    const { processId, ...ports } = JSON.parse(await readFile(portsFile(home), 'utf8')) as GatewayPorts & {
+      processId: number
+    }
+    process.kill(processId, 0)
+    return ports
+  } catch {
+    return undefined
   }
 }
 
@@ -72,8 +120,4 @@ async function newConfig({ context }: RunningCloud['cloud'], known: string | und
     known ??
     (await client.createGateway({ body: { data: { name: `Gateway on ${hostname()}`.slice(0, 128) } } })).data.id
   return client.createGatewayConfig({ params: { id } })
-}
-
-function isTaken(error: unknown): boolean {
-  return error instanceof Error && /in use|EADDRINUSE/i.test(`${error.message} ${String(error.cause)}`)
 }

@@ -1,5 +1,6 @@
 import { Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
+import { SetupError } from '@millwright/gateway/setup-error.ts'
 
 /** Exit codes, as `millwright --help` documents them. */
 export const exitCodes = {
@@ -97,7 +98,7 @@ export function explained(error: unknown): string {
     ].join('\n')
   }
   if (error instanceof CommandError) return [error.message, ...nextLine(error.next)].join('\n')
-  if (error instanceof StartError) return error.message
+  if (error instanceof StartError || error instanceof SetupError) return error.message
   return `Millwright failed in a way it should not: ${error instanceof Error ? error.stack : String(error)}`
 }
 

@@ -3,6 +3,8 @@ import { styleText } from 'node:util'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { RunningCloud } from '@millwright/cloud/start.ts'
 import { productVersion } from '@millwright/cloud/version.ts'
+import { readSettings as readGatewaySettings } from '@millwright/gateway/settings.ts'
+import { SetupError } from '@millwright/gateway/setup-error.ts'
 import { ensureConsole } from './console.ts'
 import { reportAndExit } from './report.ts'
 
@@ -18,9 +20,6 @@ export async function up(given: readonly string[], environment = process.env): P
   await runCloud({ ...environment }, { withGateway: true })
 }
 
-/** Names that the gateway beside the platform understands. */
-const gatewayVariables = /^MILLWRIGHT_(GATEWAY|LINK)_/
-
 /** Runs the cloud part in this process until a signal ends it; with a gateway beside it, if that is wanted. */
 export async function runCloud(
   environment: Record<string, string | undefined>,
@@ -28,17 +27,16 @@ export async function runCloud(
 ): Promise<void> {
   const startedAt = performance.now()
   const signals = stopSignals()
-  const own = withGateway ? Object.entries(environment).filter(([name]) => !gatewayVariables.test(name)) : undefined
   const building = ensureConsole()
-  const running = await start(own === undefined ? environment : Object.fromEntries(own)).catch(reportAndExit)
+  const running = await start(environment).catch(reportAndExit)
   await building.catch((error: Error) => process.stderr.write(`${error.message}\n`))
   clearProgress()
   print(welcome(running, (performance.now() - startedAt) / 1000))
   const gateway = withGateway && running.hasLocalGateway ? localGateway(running, environment) : undefined
-  const reason = await Promise.race([signals, running.failed])
-  if (reason !== undefined) print(reason)
+  const reason = await Promise.race([signals, running.failed, failureOf(gateway)])
+  if (reason !== undefined) process.stderr.write(`${reason}\n`)
   else if (interactive) print('Stopping: finishing what was accepted.')
-  await (await gateway)?.stop()
+  await (await gateway?.catch(() => undefined))?.stop()
   await running.stop()
   process.exit(reason === undefined ? 0 : 1)
 }
@@ -46,21 +44,33 @@ export async function runCloud(
 /** A wrong setting is told at once, not after everything was loaded. */
 async function start(environment: Record<string, string | undefined>): Promise<RunningCloud> {
   readCloudConfiguration(environment)
+  readGatewaySettings(environment)
   const { startCloud } = await import('@millwright/cloud/start.ts')
   return startCloud(environment, progress)
 }
 
-/** The platform is there without it too: what keeps it from starting is told, and no more. */
+/** A wrong setting of the gateway ends the platform. After any other error the platform runs without the gateway. */
 async function localGateway(running: RunningCloud, environment: Record<string, string | undefined>) {
+  const { startLocalGateway } = await import('./local-gateway.ts')
   try {
-    const { startLocalGateway } = await import('./local-gateway.ts')
     const gateway = await startLocalGateway(running, environment)
-    print(`A gateway with a simulated plant is online (links register at port ${gateway.registryPort}): discover it.`)
+    const { registryPort, proxyPort } = gateway
+    print(
+      `A gateway with a simulated plant is online: links register at port ${registryPort}, agents use port ${proxyPort}.`,
+    )
     return gateway
   } catch (error) {
+    if (error instanceof SetupError) throw error
     print(`The gateway on this machine did not start: ${(error as Error).message}`)
     return undefined
   }
+}
+
+/** Resolves with the reason when the gateway cannot start because of a setting; otherwise never. */
+function failureOf(gateway: Promise<unknown> | undefined): Promise<string> {
+  return new Promise((resolve) => {
+    gateway?.catch((error: Error) => resolve(`The gateway on this machine did not start: ${error.message}`))
+  })
 }
 
 /** Resolves at the first signal; later ones are ignored while the platform finishes. */

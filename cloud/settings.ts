@@ -140,7 +140,7 @@ export const cloudSettings = {
 export type CloudConfiguration = Configuration<typeof cloudSettings>
 
 export function readCloudConfiguration(environment: Record<string, string | undefined>): CloudConfiguration {
-  return readConfiguration(cloudSettings, environment, [...testVariables, ...commandLineVariables])
+  return readConfiguration(cloudSettings, environment, otherVariables)
 }
 
 /** Read by the test kit, so that a mistyped name of ours still shows. */
@@ -160,3 +160,35 @@ export const commandLineVariables = [
   'MILLWRIGHT_CLIENT_ID',
   'MILLWRIGHT_CLIENT_SECRET',
 ]
+
+/** Settings of the gateway, which may run on the same machine. */
+export const gatewayVariables = [
+  'MILLWRIGHT_GATEWAY_HOME',
+  'MILLWRIGHT_GATEWAY_CONFIG',
+  'MILLWRIGHT_GATEWAY_REGISTRY_HOST',
+  'MILLWRIGHT_GATEWAY_REGISTRY_PORT',
+  'MILLWRIGHT_GATEWAY_PROXY_PORT',
+  'MILLWRIGHT_LINK_VENDORS',
+  'MILLWRIGHT_GATEWAY_SPOOL_MIB',
+  'MILLWRIGHT_GATEWAY_HTTP_PROXY',
+  'MILLWRIGHT_GATEWAY_LOG_LEVEL',
+]
+
+/** Settings of asset links, which may run on the same machine. */
+export const linkVariables = [
+  'MILLWRIGHT_LINK_HOST',
+  'MILLWRIGHT_LINK_PORT',
+  'MILLWRIGHT_LINK_ADVERTISED_HOST',
+  'MILLWRIGHT_LINK_ADVERTISED_PORT',
+  'MILLWRIGHT_LINK_REGISTRY',
+  'MILLWRIGHT_LINK_VENDORS',
+  'MILLWRIGHT_LINK_INSTANCE',
+  'MILLWRIGHT_LINK_LOG_LEVEL',
+]
+
+const otherVariables = [...testVariables, ...commandLineVariables, ...gatewayVariables, ...linkVariables]
+
+/** The variables of every program of the product. */
+export function allVariables(): string[] {
+  return [...Object.values(cloudSettings).map(({ variable }) => variable), ...otherVariables]
+}

@@ -26,6 +26,11 @@ const cases: Case[] = [
     says: /^MILLWRIGHT_PORT must be a whole number from 0 to 65535, but is "eighty"\.$/,
   },
   {
+    what: 'a port of the local gateway in letters',
+    environment: { MILLWRIGHT_GATEWAY_PROXY_PORT: 'eighty' },
+    says: /^MILLWRIGHT_GATEWAY_PROXY_PORT must be a whole number from 0 to 65535, but is "eighty"\.$/,
+  },
+  {
     what: 'a word that is no log level',
     environment: { MILLWRIGHT_LOG_LEVEL: 'loud' },
     says: /^MILLWRIGHT_LOG_LEVEL must be one of .*, but is "loud"\.$/,

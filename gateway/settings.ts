@@ -118,12 +118,12 @@ function logLevel(text: string, variable: string): LogLevel {
   throw new SetupError(`${variable} must be one of ${logLevels.join(', ')}, but is "${text}".`)
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Names that begin like ours; those of the cloud part may be set beside them. */
-const ours = /^MILLWRIGHT_(GATEWAY|LINK)_/
+/** Variables of the cloud and of links may be set on the same machine. */
+const ours = /^MILLWRIGHT_GATEWAY_/
 
-/** Reads what is set; a wrong value ends the start, and so does a name that nobody knows: it is a typing mistake. */
+/** Reads the settings; throws a `SetupError` for an invalid value and for an unknown name. */
 export function readSettings(environment: Environment): GatewaySettings {
   const known = Object.values(gatewaySettings).map(({ variable }) => variable)
   const unknown = Object.keys(environment).find((name) => ours.test(name) && !known.some((one) => one === name))

@@ -1,4 +1,15 @@
 /** What a person has to put right before the gateway can start: one sentence, shown without a stack trace. */
 export class SetupError extends Error {
-  override readonly name = 'SetupError'
+  override readonly name: string = 'SetupError'
+}
+
+/** Another program listens on a port of the gateway. */
+export class PortTakenError extends SetupError {
+  override readonly name = 'PortTakenError'
+  readonly setting: 'registryPort' | 'proxyPort'
+
+  constructor(setting: PortTakenError['setting'], message: string) {
+    super(message)
+    this.setting = setting
+  }
 }

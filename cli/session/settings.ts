@@ -34,15 +34,7 @@ export async function readClientConfiguration(environment: Environment): Promise
   const schema = { ...clientSettings, ...surroundings }
   const own = Object.values(schema).map(({ variable }) => variable)
   const others = Object.keys(environment).filter((name) => name.startsWith('MILLWRIGHT_') && !own.includes(name))
-  return readConfiguration(schema, environment, others.length === 0 ? [] : await namesOfOthers())
-}
-
-/** What the other programs understand is no typing mistake. To know it costs more than most commands. */
-async function namesOfOthers(): Promise<string[]> {
-  const [{ cloudSettings, testVariables }, { gatewaySettings }] = await Promise.all([
-    import('@millwright/cloud/settings.ts'),
-    import('@millwright/gateway/settings.ts'),
-  ])
-  const settings = [...Object.values(cloudSettings), ...Object.values(gatewaySettings)]
-  return [...settings.map(({ variable }) => variable), ...testVariables]
+  // Loading the settings of the other programs costs more than most commands.
+  const alsoKnown = others.length === 0 ? [] : (await import('@millwright/cloud/settings.ts')).allVariables()
+  return readConfiguration(schema, environment, alsoKnown)
 }

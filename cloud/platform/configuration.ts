@@ -126,7 +126,7 @@ export function json<Value>(
   }
 }
 
-type Environment = Record<string, string | undefined>
+type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads what is set; a wrong value ends the start, and so does a name that nobody knows: it is a typing mistake. */
 export function readConfiguration<S extends Settings>(
@@ -134,17 +134,21 @@ export function readConfiguration<S extends Settings>(
   environment: Environment,
   alsoKnown: readonly string[] = [],
 ): Configuration<S> {
-  const known = [...Object.values(schema).map((setting) => setting.variable), ...alsoKnown]
-  for (const name of Object.keys(environment)) {
-    if (name.startsWith('MILLWRIGHT_') && !known.includes(name)) {
-      throw new StartError(`There is no setting ${name}. Did you mean ${closest(name, known)}?`)
-    }
-  }
+  requireKnownNames(environment, [...Object.values(schema).map((setting) => setting.variable), ...alsoKnown])
   const entries = Object.entries(schema).map(([name, setting]) => {
     const given = environment[setting.variable]
     return [name, given === undefined || given === '' ? setting.default : setting.parse(given)]
   })
   return Object.fromEntries(entries)
+}
+
+/** Throws for a variable that looks like one of the product's and is not, with the nearest name. */
+export function requireKnownNames(environment: Environment, known: readonly string[]): void {
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('MILLWRIGHT_') && !known.includes(name)) {
+      throw new StartError(`There is no setting ${name}. Did you mean ${closest(name, known)}?`)
+    }
+  }
 }
 
 /** What is in effect, for people: name, value, where it comes from, what it is for. Secrets are masked. */
@@ -164,7 +168,7 @@ function shown(setting: Setting<unknown>, value: unknown): string {
   return masked(String(value))
 }
 
-function masked(text: string): string {
+export function masked(text: string): string {
   return text.replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
 }
 

@@ -7,7 +7,7 @@ import { reasonOf } from '../identity/enrolment.ts'
 import { RefusedError } from '../identity/token.ts'
 import type { Log } from '../log.ts'
 import type { Outgoing } from '../outgoing.ts'
-import { SetupError } from '../setup-error.ts'
+import { PortTakenError, SetupError } from '../setup-error.ts'
 import { forwardedRequestHeaders, forwardedResponseHeaders, forwardedTarget } from './routes.ts'
 
 /** The proxy listens on loopback only: other machines cannot use the gateway's identity. */
@@ -40,6 +40,12 @@ export class AuthProxy {
     const listening = once(proxy.#server, 'listening')
     proxy.#server.listen(options.port, loopback)
     await listening.catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') {
+        throw new PortTakenError(
+          'proxyPort',
+          `Port ${options.port} of the auth proxy is taken: stop the other program, or set MILLWRIGHT_GATEWAY_PROXY_PORT to a free port.`,
+        )
+      }
       throw new SetupError(
         `The proxy for agents cannot listen on ${loopback}:${options.port} (${error.code}): set MILLWRIGHT_GATEWAY_PROXY_PORT to a free port.`,
       )

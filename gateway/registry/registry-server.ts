@@ -5,7 +5,7 @@ import type {
   RegisterServiceRequest,
   UnregisterServiceRequest,
 } from '@millwright/api/proto/generated/registry_pb.js'
-import { SetupError } from '../setup-error.ts'
+import { PortTakenError, SetupError } from '../setup-error.ts'
 import { infoOf, registrationFrom, registrationLimits } from './registration.ts'
 import type { Registry } from './registry.ts'
 
@@ -39,6 +39,12 @@ export class RegistryServer {
         error === null ? resolve(boundPort) : reject(error),
       )
     }).catch((error: Error) => {
+      if (error.message.includes('EADDRINUSE')) {
+        throw new PortTakenError(
+          'registryPort',
+          `Port ${port} of the registry is taken: stop the other program, or set MILLWRIGHT_GATEWAY_REGISTRY_PORT to a free port.`,
+        )
+      }
       throw new SetupError(
         `The registry cannot listen on ${address} (${error.message}): set MILLWRIGHT_GATEWAY_REGISTRY_HOST and MILLWRIGHT_GATEWAY_REGISTRY_PORT.`,
       )
