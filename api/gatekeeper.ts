@@ -86,6 +86,12 @@ export type LinkReport = Static<typeof LinkReport>
 export const DeviceError = closed({
   code: Type.Integer(),
   description: text(4_000),
+  reason: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'The problem code, when the inventory refused the device: identity_taken',
+    }),
+  ),
   device: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   /** Which fields of a found device could not be taken over. */
   fields: Type.Optional(Type.Array(closed({ pointer: text(1_000), detail: text(1_000) }), { maxItems: 100 })),

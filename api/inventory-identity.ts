@@ -4,6 +4,12 @@ import { accepted, byId, Document, inventoryLimits } from './inventory-shapes.ts
 
 /** Which assets are one and the same: suspected twins, and joining and parting them by hand. */
 
+/**
+ * Names of the custom identifiers by which the platform recognises the assets of gateways and asset links. A discovered
+ * device can neither carry them nor change an asset that has one.
+ */
+export const platformIdentifiers = { gateway: 'gateway', assetLink: 'asset_link_instance' } as const
+
 /** Identifiers that came together in one write, and which asset each of them belongs to. */
 const Evidence = closed({
   identifiers: Type.Array(closed({ assetId: Uuid, identifier: Document })),
@@ -21,6 +27,18 @@ export const Duplicate = closed({
   dismissedTimestamp: Type.Union([Timestamp, Type.Null()]),
 })
 export type Duplicate = Static<typeof Duplicate>
+
+export const IdentityConflict = closed({
+  asset: Twin,
+  gateway: Twin,
+  jobId: Type.Union([Uuid, Type.Null()], { description: 'The discovery of the latest run' }),
+  runId: Type.Union([Uuid, Type.Null()], { description: 'The latest run that found the device' }),
+  deviceName: Type.Union([Type.String(), Type.Null()], { description: 'The name that the gateway reported' }),
+  identifiers: Type.Array(Document, { description: 'The identifiers of the device that belong to the asset' }),
+  firstSeenTimestamp: Timestamp,
+  lastSeenTimestamp: Timestamp,
+})
+export type IdentityConflict = Static<typeof IdentityConflict>
 
 export const Merge = closed({
   id: Uuid,
@@ -55,6 +73,16 @@ export const identityOperations = {
     body: data(closed({ asset: Uuid, other: Uuid, dismissed: Type.Optional(Type.Boolean({ default: true })) })),
     answers: { 200: data(Duplicate) },
     errors: ['asset_not_found', 'not_found', 'forbidden'],
+  },
+  listIdentityConflicts: {
+    method: 'GET',
+    path: '/identity-conflicts',
+    summary: 'Devices that a gateway found under an identifier of an asset that it may not write; the latest first',
+    description:
+      'One entry for each asset and gateway, visible to callers who can read both. It disappears when the gateway is allowed to write the asset and finds it again, and when one of the two is deleted.',
+    access: 'inventory_read_asset_data',
+    query: closed({ ...pageQuery, asset: Type.Optional(Uuid), gateway: Type.Optional(Uuid) }),
+    answers: { 200: page(IdentityConflict) },
   },
   mergeAsset: accepted({
     method: 'POST',

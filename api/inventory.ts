@@ -49,7 +49,15 @@ const Source = Type.Union([
 ])
 export type Source = Static<typeof Source>
 
-const Meta = closed({ source: Type.Optional(Source) })
+const Meta = closed({
+  source: Type.Optional(Source),
+  discovery: Type.Optional(
+    closed(
+      { jobId: Uuid, runId: Uuid },
+      { description: 'The discovery run of a gateway. The platform sets it; it is ignored for other callers.' },
+    ),
+  ),
+})
 
 export const operationStates = ['queued', 'finished', 'failed'] as const
 

@@ -33,6 +33,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'assets delete': ["assets delete 'Pump 4'", 'assets delete --filter "name eq \'Pump 4\'" --yes'],
   'assets identifiers': ["assets identifiers 'Drive 12'"],
   'assets duplicates': ['assets duplicates'],
+  'assets identity-conflicts': ['assets identity-conflicts'],
   'assets merge': [`assets merge 'Drive 12' ${id}`],
 
   relations: ["relations add 'Module 3' is_module_of 'Rack 1'", "relations list --asset 'Rack 1'"],

@@ -60,7 +60,7 @@ export async function groupId({ api }: Session, given: string): Promise<string> 
   return theOne('access group', given, { found: data, list: 'millwright access groups list' })
 }
 
-/** A user or a server user, by name. */
+/** A user, a server user or a gateway, by name. */
 export async function principalId({ api }: Session, given: string): Promise<string> {
   if (isId(given)) return given
   const client = api(identity)
@@ -70,7 +70,10 @@ export async function principalId({ api }: Session, given: string): Promise<stri
     client.listServerUsers({ query: { name: given, limit: 2 } }),
   ])
   const found = [...users.data, ...programs.data]
-  return theOne('user or server user', given, { found, list: 'millwright access users list' })
+  if (found.length > 0) return theOne('user or server user', given, { found, list: 'millwright access users list' })
+  const gateways = await api(onboarding).listGateways({ query: { limit: 100 } })
+  const named = gateways.data.filter(({ name }) => name === given)
+  return theOne('user, server user or gateway', given, { found: named, list: 'millwright access users list' })
 }
 
 export async function userId({ api }: Session, given: string): Promise<string> {

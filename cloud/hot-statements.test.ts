@@ -7,7 +7,7 @@ import type { Client } from 'pg'
 import { v7 } from 'uuid'
 import { systemCaller } from './platform/access/system.ts'
 import { openClient } from './platform/database/connection.ts'
-import { enrolledGateway } from './platform/testing/gateway.ts'
+import { enrolledGateway, foundDevice } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { tenantTables } from './platform/testing/statements.ts'
 import { askForToken } from './services/identity/testing.ts'
@@ -150,6 +150,17 @@ describe('every hot statement uses an index', () => {
       }),
     'accepting and applying a write of an asset': () =>
       write('setResponsible', { params: { id: ids.asset }, body: { data: { responsible: 'jane' } } }),
+    'applying a device that a gateway found, and finding it again': async () => {
+      const tenant = { tenantId: hub.tenant.tenantId, tenantName: '' }
+      const gateway = { id: ids.gateway, kind: 'gateway', name: 'gateway' } as const
+      const client = hub.context.peers(inventory, { ...systemCaller(tenant), principal: gateway })
+      for (const name of ['first', 'second']) {
+        const assets = [foundDevice(1, { name })]
+        await client.createAssets({ body: { data: { assets } }, headers: { prefer: 'wait=10' } })
+      }
+    },
+    'listing the identity conflicts of a gateway': () =>
+      admin.inventory.listIdentityConflicts({ query: { gateway: ids.gateway } }),
     'merging an asset into one with many relations, and undoing that': async () => {
       const id = ids.asset
       const { mergeId } = await write('mergeAsset', { params: { id }, body: { data: { other: ids.twinAsset } } })

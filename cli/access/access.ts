@@ -30,7 +30,7 @@ export function addCommands(access: Command, terminal: Terminal): void {
       .command('why')
       .description('may somebody do something, and why?')
       .argument('<permission>')
-      .argument('[who]', 'user or server user, by id or name (default: you)')
+      .argument('[who]', 'user, server user or gateway, by id or name (default: you)')
       .option('--group <group>', 'in this access group'),
     terminal,
     why,
@@ -178,7 +178,7 @@ type GrantOptions = Paging & { principal?: string; role?: string; group?: string
 function addGrants(access: Command, terminal: Terminal): void {
   online(
     paged(access.command('grants').description('who was given which role, newest first'))
-      .option('--principal <who>', 'user or server user')
+      .option('--principal <who>', 'user, server user or gateway')
       .option('--role <role>', 'of this role')
       .option('--group <group>', 'in this access group'),
     terminal,
@@ -206,8 +206,8 @@ function addGrants(access: Command, terminal: Terminal): void {
   online(
     access
       .command('grant')
-      .description('give somebody a role, in the whole tenant or in one access group')
-      .argument('<who>', 'user or server user, by id or name')
+      .description('grant a role, in the whole tenant or in one access group')
+      .argument('<who>', 'user, server user or gateway, by id or name')
       .argument('<role>')
       .option('--group <group>', 'in this access group only'),
     terminal,

@@ -46,6 +46,31 @@ export function addIdentity(assets: Command, terminal: Terminal): void {
   )
 
   online(
+    paged(
+      assets
+        .command('identity-conflicts')
+        .description('devices found under an identifier of an asset that their gateway may not write'),
+    ),
+    terminal,
+    async ({ api, output }, options: Paging) => {
+      const pages = pagesOf(options, ({ limit, offset }) =>
+        api(inventory).listIdentityConflicts({ query: { limit, offset } }),
+      )
+      await output.list(await pages, {
+        columns: {
+          asset: 'asset.id',
+          name: 'asset.name',
+          gateway: 'gateway.name',
+          'reported name': 'deviceName',
+          discovery: 'jobId',
+          'last seen': 'lastSeenTimestamp',
+        },
+        nothing: 'There are no identity conflicts.',
+      })
+    },
+  )
+
+  online(
     assets
       .command('merge')
       .description('make another asset part of this one; it can be undone')

@@ -44,6 +44,23 @@ export function rightsOf(held: readonly Pick<HeldRole, 'accessGroupId' | 'permis
   return { everywhere, inGroups }
 }
 
+/**
+ * What may be written for a gateway: assets of its own access group, and of the groups where it was granted to write
+ * assets. What is writable is readable too, and may be related.
+ */
+export function gatewayRights(granted: Rights, ownGroup: string): Rights {
+  const [read, write] = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
+  const isEverywhere = granted.everywhere.has(write)
+  const groups = new Set([ownGroup, ...(granted.inGroups.get(write) ?? [])])
+  return {
+    everywhere: new Set(['glb_inventory_write_relation_data', ...(isEverywhere ? ([read, write] as const) : [])]),
+    inGroups: new Map([
+      [read, groups],
+      [write, groups],
+    ]),
+  }
+}
+
 type Holder = { readonly rights: Rights }
 
 /** In the whole tenant. */

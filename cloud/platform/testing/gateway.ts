@@ -71,9 +71,12 @@ export async function proofFor(hub: TestHub, proved: Proved, changes: Record<str
 
 export type TestGateway = Awaited<ReturnType<typeof enrolledGateway>>
 
+type GatewayOptions = { name?: string; access_group?: string }
+
 /** A gateway as the cloud sees it: enrolled through the front, with a key of its own that proves every request. */
-export async function enrolledGateway(hub: TestHub, admin: TestCaller, name = 'line 1') {
-  const { data: gateway } = await admin.onboarding.createGateway({ body: { data: { name } } })
+export async function enrolledGateway(hub: TestHub, admin: TestCaller, options: GatewayOptions = {}) {
+  const { name = 'line 1', ...group } = options
+  const { data: gateway } = await admin.onboarding.createGateway({ body: { data: { name, ...group } } })
   const config = await admin.onboarding.createGatewayConfig({ params: { id: gateway.id } })
   const key = await newKey()
   const { body } = await hub.request({

@@ -45,7 +45,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   )
   const asset = await useInventory(hub, admin)
   const job = await useWorkflows(admin)
-  const found = await useShopFloor(hub, admin)
+  const found = await useShopFloor(hub, admin, group.id)
   const credential = await useCredentials(hub, admin, { gatewayId: found.gatewayId, assetId: asset })
   await hub.settle()
   return [
@@ -86,8 +86,13 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   ]
 }
 
-/** A gateway with a link, and a discovery that found one device and failed at another. */
-async function useShopFloor(hub: TestHub, admin: TestCaller): Promise<{ gatewayId: string; jobId: string }> {
+/** A gateway with a link, and a discovery that found one device, one of another access group, and failed at a third. */
+async function useShopFloor(
+  hub: TestHub,
+  admin: TestCaller,
+  otherGroup: string,
+): Promise<{ gatewayId: string; jobId: string }> {
+  await admin.inventory.createAsset({ body: { data: { asset: foundDevice(2, { access_group: otherGroup }) } } })
   const gateway = await enrolledGateway(hub, admin)
   const link = linkReport()
   await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
@@ -101,7 +106,7 @@ async function useShopFloor(hub: TestHub, admin: TestCaller): Promise<{ gatewayI
   const errors = [{ code: 14, description: 'no answer' }]
   await gateway.gatekeeper.uploadFound({
     params: { id: job.id },
-    body: { data: { lease: lease.id, sequence: 0, assets: [foundDevice(1)], errors } },
+    body: { data: { lease: lease.id, sequence: 0, assets: [foundDevice(1), foundDevice(2)], errors } },
   })
   await gateway.gatekeeper.endJob({
     params: { id: lease.id },

@@ -97,11 +97,15 @@ async function getGrant(handle: Handle, id: string): Promise<store.GrantRow> {
   return grant
 }
 
-/** Gateways get their role when they are onboarded; the roles of an external issuer's users come with their tokens. */
+/**
+ * The roles of an external issuer's users come with their tokens. A gateway is a principal once it is enrolled; its grants
+ * decide in which access groups discovery may write for it.
+ */
 async function requireGrantable(handle: Handle, principalId: string): Promise<void> {
   const principal = await store.findPrincipal(handle, principalId)
-  if (principal?.kind === 'user' || principal?.kind === 'server_user') return
-  throw unknown('principal_not_found', 'principal', `There is no user or server user ${principalId}`)
+  if (principal !== undefined && principal.kind !== 'external') return
+  const detail = `There is no user, server user or enrolled gateway ${principalId}`
+  throw unknown('principal_not_found', 'principal', detail)
 }
 
 type Reference = 'principal_not_found' | 'role_not_found' | 'access_group_not_found'

@@ -184,7 +184,7 @@ describe('what a gateway is given', () => {
 
   test('for a device of one gateway is not what opened another at the same address of another gateway', async () => {
     const made = await given('a', 'b')
-    const other = await enrolledGateway(hub, admin, 'line 3')
+    const other = await enrolledGateway(hub, admin, { name: 'line 3' })
     await select('10.0.0.8')
     await report({ address: '10.0.0.8', instanceId: made.a, worked: true })
     assert.deepEqual(await names('10.0.0.8'), ['a'])
@@ -221,7 +221,7 @@ describe('what a gateway is given', () => {
 
   test('is nothing when the gateway is not there or was sent away, and that it asked is on the trail', async () => {
     await given('a')
-    const away = await enrolledGateway(hub, admin, 'line 2')
+    const away = await enrolledGateway(hub, admin, { name: 'line 2' })
     await admin.onboarding.revokeGateway({ params: { id: away.id } })
     for (const [gateway, code] of [
       [newId(), 'not_found'],

@@ -459,7 +459,7 @@ describe('discovery', () => {
 
   test('a gateway reaches nothing of another gateway', async () => {
     const { jobId } = await create()
-    const other = await enrolledGateway(hub, admin, 'line 2')
+    const other = await enrolledGateway(hub, admin, { name: 'line 2' })
     await hub.settle()
     const held = await lease()
     const upload = { lease: held.lease.id, sequence: 0, assets: [foundDevice(81)], errors: [] }

@@ -97,9 +97,9 @@ function onceEach(findings: readonly Finding[]): Finding[] {
 }
 
 const insertErrorsStatement = statement(
-  `insert into discovery_errors (tenant_id, run_id, id, code, description, device, fields)
-   select $1, $2, id, code, description, device, fields
-   from json_to_recordset($3::json) as r (id uuid, code integer, description text, device json, fields json)`,
+  `insert into discovery_errors (tenant_id, run_id, id, code, description, reason, device, fields)
+   select $1, $2, id, code, description, reason, device, fields
+   from json_to_recordset($3::json) as r (id uuid, code integer, description text, reason text, device json, fields json)`,
 )
 
 export async function insertErrors(tx: Transaction, runId: string, errors: readonly DeviceError[]): Promise<void> {
@@ -154,20 +154,22 @@ export function listFindings(
 type ErrorRow = {
   code: number
   description: string
+  reason: string | null
   device: Record<string, unknown> | null
   fields: DeviceError['fields'] | null
 }
 
 export const listErrorsStatement = statement<ErrorRow>(
-  `select code, description, device, fields from discovery_errors
+  `select code, description, reason, device, fields from discovery_errors
    where tenant_id = $1 and run_id = $2 order by id limit $3 offset $4`,
 )
 
 export async function listErrors(handle: Handle, runId: string, { limit, offset }: Paging): Promise<DeviceError[]> {
   const rows = await handle.rows(listErrorsStatement, runId, limit, offset)
-  return rows.map(({ code, description, device, fields }) => ({
+  return rows.map(({ code, description, reason, device, fields }) => ({
     code,
     description,
+    ...(reason === null ? {} : { reason }),
     ...(device === null ? {} : { device }),
     ...(fields === null || fields === undefined ? {} : { fields }),
   }))

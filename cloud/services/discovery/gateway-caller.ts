@@ -1,13 +1,25 @@
 import type { Caller } from '../../platform/access/caller.ts'
+import { gatewayRights, noRights } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
+import type { Context } from '../../platform/service.ts'
+
+type Tenant = { tenantId: string; tenantName: string }
+type Gateway = { id: string; name: string; access_group: string }
+
+/** The platform, for calls that only services may make; the audit trail and the history name the gateway. */
+export function onBehalfOf(gateway: Pick<Gateway, 'id' | 'name'>, tenant: Tenant): Caller {
+  return { ...systemCaller(tenant), principal: { id: gateway.id, kind: 'system', name: `gateway ${gateway.name}` } }
+}
 
 /**
- * The platform at work with what a gateway handed in: the audit trail and the history name the gateway, which itself may
- * write nothing.
+ * The gateway itself, with the rights that it has in the inventory. These rights only admit the write: the inventory
+ * evaluates them again when it applies the write.
  */
-export function onBehalfOf(
-  gateway: { id: string; name: string },
-  tenant: { tenantId: string; tenantName: string },
-): Caller {
-  return { ...systemCaller(tenant), principal: { id: gateway.id, kind: 'system', name: `gateway ${gateway.name}` } }
+export async function gatewayCaller({ access }: Context, tenant: Tenant, gateway: Gateway): Promise<Caller> {
+  const found = await access.of(tenant.tenantId, gateway.id)
+  return {
+    ...systemCaller(tenant),
+    principal: { id: gateway.id, kind: 'gateway', name: `gateway ${gateway.name}` },
+    rights: gatewayRights(found?.rights ?? noRights, gateway.access_group),
+  }
 }

@@ -1,6 +1,7 @@
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { inventory } from '@millwright/api/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
@@ -19,8 +20,8 @@ import {
   putGone,
   type Upload,
 } from './finding-store.ts'
-import { onBehalfOf } from './gateway-caller.ts'
-import { type Written, writeAssets } from './inventory-writes.ts'
+import { gatewayCaller, onBehalfOf } from './gateway-caller.ts'
+import { type Refused, type Written, writeAssets } from './inventory-writes.ts'
 import { findLink } from './link-store.ts'
 import { systemOf, tellRun } from './running.ts'
 import {
@@ -36,8 +37,9 @@ import {
 import { uploadsAtHand } from './uploads-at-hand.ts'
 
 const ingestKind = 'discovery.ingest'
-/** Of the status codes of asset links: what was found does not fit. */
+/** Status codes of asset links, for devices that the inventory refuses. */
 const invalidArgument = 3
+const permissionDenied = 7
 
 /** Keeps what a gateway handed in; it is worked on in the background, in order. False when it was handed in before. */
 export async function keepUpload(
@@ -137,12 +139,14 @@ async function write(context: Context, caller: Caller, ingesting: Ingesting): Pr
     .peers(onboarding, caller)
     .resolveGateway({ params: { id: discovery.gatewayId } })
   const actor = onBehalfOf(gateway, caller)
-  const assets = upload.assets.map((asset) => ({ ...asset, access_group: gateway.access_group }))
+  // The inventory puts new assets into the gateway's access group and leaves the others where they are.
+  const assets = upload.assets.map(({ access_group: _, ...asset }) => asset)
   const written =
     assets.length === 0
       ? []
-      : await writeAssets(context, actor, {
+      : await writeAssets(context, await gatewayCaller(context, caller, gateway), {
           assets,
+          discovery: { jobId: discovery.id, runId: place.runId },
           source: { type: 'discovery', value: discovery.deviceClass ?? discovery.assetLinkId },
           key: `found.${place.runId}.${place.lease}.${place.sequence}`,
         })
@@ -155,9 +159,7 @@ async function note(context: Context, caller: Caller, ingested: Ingested): Promi
   if (ids.length > 0) await stateFound(context, actor, { discovery, ids })
   if (upload.tried !== undefined)
     await tellUses(context, actor, { gatewayId: discovery.gatewayId, tried: upload.tried, written })
-  const failed = written.flatMap((one, index) =>
-    'problem' in one ? [deviceError(one.problem, upload.assets[index])] : [],
-  )
+  const failed = written.flatMap((one, index) => ('problem' in one ? [deviceError(one, upload.assets[index])] : []))
   await context.database.transaction(caller, async (tx) => {
     if (!(await markIngested(tx, place))) return
     const counts = await putFindings(tx, place.runId, findingsOf(written, upload))
@@ -175,16 +177,30 @@ async function stateFound(
 ): Promise<void> {
   const { gatewayId, assetLinkId } = discovery
   const link = await context.database.read(actor, (handle) => findLink(handle, gatewayId, assetLinkId))
-  await context.peers(inventory, actor).recordFound({
-    body: {
-      data: {
-        gateway: gatewayId,
-        ...(link === undefined ? {} : { assetLink: link.assetId }),
-        assets: ids,
-        source: discovery.deviceClass ?? assetLinkId,
-      },
-    },
-  })
+  const source = discovery.deviceClass ?? assetLinkId
+  let found: FoundEvent | undefined = { gateway: gatewayId, assetLink: link?.assetId, assets: ids }
+  while (found !== undefined) found = await recordFound(context, actor, { ...found, source })
+}
+
+type FoundEvent = { gateway: string; assetLink: string | undefined; assets: string[] }
+
+/** Returns what is left to record when some of the assets were deleted meanwhile. Without the gateway nothing is. */
+async function recordFound(
+  context: Context,
+  actor: Caller,
+  { gateway, assetLink, assets, source }: FoundEvent & { source: string },
+): Promise<FoundEvent | undefined> {
+  const data = { gateway, ...(assetLink === undefined ? {} : { assetLink }), assets, source }
+  try {
+    await context.peers(inventory, actor).recordFound({ body: { data } })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
+    const deleted = new Set(error.errors?.map(({ pointer }) => pointer))
+    const left = assets.filter((_, index) => !deleted.has(`/data/assets/${index}`))
+    if (deleted.has('/data/gateway') || left.length === 0) return undefined
+    return { gateway, assetLink: deleted.has('/data/assetLink') ? undefined : assetLink, assets: left }
+  }
 }
 
 const outcomes = { created: 'new', updated: 'changed', unchanged: 'unchanged' } as const
@@ -197,11 +213,12 @@ function findingsOf(written: readonly Written[], { assets }: Upload): Finding[] 
   })
 }
 
-function deviceError(problem: string, asset: Record<string, unknown> | undefined): DeviceError {
+function deviceError({ problem, code }: Refused, asset: Record<string, unknown> | undefined): DeviceError {
   const { name, asset_identifiers: identifiers } = asset ?? {}
   return {
-    code: invalidArgument,
+    code: code === 'identity_taken' ? permissionDenied : invalidArgument,
     description: problem,
+    ...(code === undefined ? {} : { reason: code }),
     device: { ...(name === undefined ? {} : { name }), ...(identifiers === undefined ? {} : { identifiers }) },
   }
 }

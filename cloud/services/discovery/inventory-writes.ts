@@ -3,13 +3,19 @@ import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
 import { Problem, type ProblemDocument } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
+import { onBehalfOf } from './gateway-caller.ts'
 
-/** What became of one asset: where it is now, or why it is not. */
-export type Written = { assetId: string; outcome: 'created' | 'updated' | 'unchanged' } | { problem: string }
+/** Why the inventory did not write an asset; `code` is the problem code. */
+export type Refused = { problem: string; code?: string }
+
+/** The outcome of writing one asset. */
+export type Written = { assetId: string; outcome: 'created' | 'updated' | 'unchanged' } | Refused
 
 type Writing = {
   assets: readonly AssetDocument[]
   source: { type: 'discovery' | 'assetlinkdiscovery'; value: string }
+  /** The run that found the assets: recorded with identity conflicts. */
+  discovery?: { jobId: string; runId: string }
   /** The same key again is the same write. */
   key: string
 }
@@ -36,7 +42,7 @@ export async function writeAssets(context: Context, caller: Caller, writing: Wri
       break
     } catch (error) {
       const refused = refusedIn(error, left.length)
-      for (const [place, problem] of refused) results[left[place]?.index ?? 0] = { problem }
+      for (const [place, why] of refused) results[left[place]?.index ?? 0] = why
       left = left.filter((_, place) => !refused.has(place))
     }
   }
@@ -44,23 +50,26 @@ export async function writeAssets(context: Context, caller: Caller, writing: Wri
 }
 
 /** Which assets of a refused write are at fault; throws when it is none of them. */
-function refusedIn(error: unknown, count: number): Map<number, string> {
-  const refused = new Map<number, string>()
+function refusedIn(error: unknown, count: number): Map<number, Refused> {
+  const refused = new Map<number, Refused>()
   if (!(error instanceof Problem) || error.status >= 500 || error.status === 429) throw error
   for (const { pointer, detail } of error.errors ?? []) {
     const [, place] = /^\/data\/assets\/(\d+)/.exec(pointer) ?? []
-    if (place !== undefined && Number(place) < count) refused.set(Number(place), detail)
+    if (place !== undefined && Number(place) < count) refused.set(Number(place), { problem: detail, code: error.code })
   }
   if (refused.size === 0) throw error
   return refused
 }
 
-async function apply(context: Context, caller: Caller, { assets, source, key }: Writing): Promise<Written[]> {
-  const client = context.peers(inventory, caller)
-  const { data } = await client.createAssets({
-    body: { data: { assets: [...assets], meta: { source } } },
+async function apply(context: Context, caller: Caller, writing: Writing): Promise<Written[]> {
+  const { assets, source, discovery, key } = writing
+  const meta = { source, ...(discovery === undefined ? {} : { discovery }) }
+  const { data } = await context.peers(inventory, caller).createAssets({
+    body: { data: { assets: [...assets], meta } },
     headers: { 'idempotency-key': key },
   })
+  // Gateways cannot read the status of a write; the platform can.
+  const client = context.peers(inventory, onBehalfOf(caller.principal, caller))
   for (;;) {
     const { data: status } = await client.readStatus({
       params: { id: data.statusId },
@@ -79,6 +88,7 @@ function resultsOf(result: unknown, count: number): Written[] {
     const { assetId, outcome } = one ?? {}
     if (assetId !== undefined && (outcome === 'created' || outcome === 'updated' || outcome === 'unchanged'))
       return { assetId, outcome }
-    return { problem: one?.detail ?? one?.title ?? 'It was not applied' }
+    const { detail, title, code } = one ?? {}
+    return { problem: detail ?? title ?? 'It was not applied', ...(code === undefined ? {} : { code }) }
   })
 }

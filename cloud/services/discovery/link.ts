@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto'
 import type { AssetLink } from '@millwright/api/discovery.ts'
 import type { LinkReport } from '@millwright/api/gatekeeper.ts'
 import type { AssetDocument } from '@millwright/api/inventory.ts'
-
-/** Under which name the inventory tells two links apart. */
-const instanceIdentifier = 'asset_link_instance'
+import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 
 /** Interfaces of asset links that a gateway can work with, without the vendor in front. */
 const knownInterfaces: readonly string[] = [
@@ -44,18 +42,17 @@ export function incompatibility(interfaces: readonly string[]): string | undefin
 }
 
 /** A link is a piece of software, one for each gateway: an upgrade updates it, the same link elsewhere is another. */
-export function assetOfLink(report: LinkReport, gateway: { id: string; accessGroup: string }): AssetDocument {
+export function assetOfLink(report: LinkReport, gatewayId: string): AssetDocument {
   const { product, deviceClass } = report
   return {
     functional_object_type: 'SoftwareArtifact',
     name: product?.name ?? report.appInstanceId,
     ...(product?.description === undefined ? {} : { description: product.description }),
-    access_group: gateway.accessGroup,
     asset_identifiers: [
       {
         asset_identifier_type: 'CustomIdentifier',
-        name: instanceIdentifier,
-        value: identifierValue(`${gateway.id}/${report.appInstanceId}`),
+        name: platformIdentifiers.assetLink,
+        value: identifierValue(`${gatewayId}/${report.appInstanceId}`),
       },
     ],
     product_instance_information: {

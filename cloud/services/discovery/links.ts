@@ -8,7 +8,7 @@ import { record } from '../../platform/audit/audit.ts'
 import { newId } from '../../platform/database/id.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
-import { onBehalfOf } from './gateway-caller.ts'
+import { gatewayCaller, onBehalfOf } from './gateway-caller.ts'
 import { writeAssets } from './inventory-writes.ts'
 import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
 import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
@@ -83,11 +83,11 @@ async function withAssets(context: Context, actor: Caller, { gateway, reported, 
     digest: digestOf(report),
   }))
   const changed = links.filter(({ before, digest, report }) => before?.digest !== digest && report.state !== 'gone')
-  const assets = changed.map(({ report }) => assetOfLink(report, { id: gateway.id, accessGroup: gateway.access_group }))
+  const assets = changed.map(({ report }) => assetOfLink(report, gateway.id))
   const written =
     assets.length === 0
       ? []
-      : await writeAssets(context, actor, {
+      : await writeAssets(context, await gatewayCaller(context, actor, gateway), {
           assets,
           source: { type: 'assetlinkdiscovery', value: gateway.id },
           key: `links.${newId()}`,

@@ -112,7 +112,7 @@ describe('credentials on their way to a gateway', () => {
 
   test('go to the gateway that holds the job, for its link, while it runs; to nobody else, and that is on record', async () => {
     const address = '10.1.0.7'
-    const other = await enrolledGateway(hub, admin, 'line 2')
+    const other = await enrolledGateway(hub, admin, { name: 'line 2' })
     const refused = async (asked: Asked, place: Parameters<typeof ask>[1] = {}) => {
       const { status, body } = await ask({ address, ...asked }, place)
       const { code } = body as { code: string }

@@ -103,8 +103,10 @@ async function clientCredentials(
 const targets = { server_user: 'server-user', gateway: 'gateway' } as const
 
 async function gatewayClient(desk: Desk, request: TokenRequest) {
-  const { key, ...gateway } = await authenticatedGateway(desk, request)
-  return { ...gateway, keyThumbprint: key.thumbprint }
+  const { key, held, ...gateway } = await authenticatedGateway(desk, request)
+  // Other roles of a gateway count for what discovery writes for it, not for what its token can call.
+  const own = held.filter(({ role }) => role === 'gateway')
+  return { ...gateway, held: own, keyThumbprint: key.thumbprint }
 }
 
 /** The server user whose id and secret these are. */

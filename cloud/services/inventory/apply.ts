@@ -1,11 +1,12 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { AccessCache } from '../../platform/access/cache.ts'
-import { noRights, type Rights } from '../../platform/access/rights.ts'
+import { gatewayRights, noRights, type Rights } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { emitLast } from '../../platform/events/events.ts'
 import { problemOf } from '../../platform/http/problems.ts'
 import type { ApplierParts, Applying } from './applying.ts'
+import { isOfGateway } from './gateway-scope.ts'
 import { applyMerge, applySplit, applyUndo } from './merges.ts'
 import {
   type Batch,
@@ -20,7 +21,7 @@ import { isDelete, isReshaping, type MergePayload, type SplitPayload, type UndoP
 import { applyDelete, applyPut, type DeletePayload, type PutPayload } from './puts.ts'
 import { relationEvents } from './relation.ts'
 import { stopRelating } from './relation-store.ts'
-import { endOfGone, loadWorkspace, StillRelated, saveWorkspace } from './workspace.ts'
+import { endOfGone, loadWorkspace, StillRelated, saveWorkspace, type Workspace } from './workspace.ts'
 
 /** How many accepted writes share a transaction, how many assets they may be about, and how much they may say. */
 const batch = { operations: 500, items: 1_000, bytes: 16 * 1024 * 1024 } as const
@@ -118,7 +119,7 @@ async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): 
     const workspace = await loadWorkspace(tx, operations, { relatingStopped })
     const outcomes: Outcome[] = []
     for (const operation of operations) {
-      const rights = await rightsOf(parts.access, tx, operation)
+      const rights = await rightsOf(parts.access, tx, { operation, workspace })
       outcomes.push(await applyOne(parts, { tx, workspace, operation, rights }))
     }
     const { ended, isAll } = await endOfGone(tx, workspace, parts.endedAtOnce)
@@ -170,6 +171,11 @@ async function applyOne(parts: ApplierParts, applying: Applying): Promise<Outcom
 
 async function resultsOf(parts: ApplierParts, applying: Applying): Promise<unknown> {
   const { operation } = applying
+  if (isOfGateway(operation) && applying.rights === noRights)
+    throw new Problem(
+      'gateway_revoked',
+      'The gateway was revoked or its asset was deleted: nothing it reports is written',
+    )
   if (operation.kind === 'put' || operation.kind === 'put-whole') {
     const [only] = await applyPut(parts, applying, operation.payload as PutPayload)
     return only
@@ -187,11 +193,20 @@ function isFailure(result: unknown): boolean {
   return typeof result === 'object' && result !== null && 'code' in result && 'status' in result
 }
 
-/** What the sender may do now, with the roles that the token had then, and where it had them. */
-async function rightsOf(access: AccessCache, tx: Transaction, operation: QueuedOperation): Promise<Rights> {
+type Sender = { operation: QueuedOperation; workspace: Workspace }
+
+/**
+ * What the sender may do now, with the roles that the token had then, and where it had them. A gateway has its grants and
+ * the access group that its asset is in now; without its asset it has nothing.
+ */
+async function rightsOf(access: AccessCache, tx: Transaction, { operation, workspace }: Sender): Promise<Rights> {
   if (operation.principalKind === 'system') return systemCaller().rights
   const found = await access.within(tx, operation.principalId)
   if (found === undefined || found.principal.disabled) return noRights
+  if (isOfGateway(operation)) {
+    const gateway = workspace.asset(operation.principalId)
+    return gateway === undefined ? noRights : gatewayRights(found.rights, gateway.accessGroupId)
+  }
   const { roles, grants } = operation
   return access.effective(found, { roles, ...(grants === null ? {} : { grants }) })
 }

@@ -3,11 +3,12 @@ import type { AccessCache } from '../../platform/access/cache.ts'
 import { mayIn, type Rights } from '../../platform/access/rights.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { Log } from '../../platform/log.ts'
+import { isOfGateway } from './gateway-scope.ts'
 import type { Handover } from './handover.ts'
 import type { QueuedOperation } from './operation-store.ts'
 import type { SchemaRegistry } from './schema.ts'
 import type { StatusWaiters } from './statuses.ts'
-import type { Workspace } from './workspace.ts'
+import type { WorkingAsset, Workspace } from './workspace.ts'
 
 /** What the applier works with. */
 export type ApplierParts = {
@@ -38,4 +39,13 @@ export function mayRead(rights: Rights, accessGroupId: string): boolean {
 
 export function mayWrite(rights: Rights, accessGroupId: string): boolean {
   return mayIn({ rights }, 'inventory_write_asset_data', accessGroupId)
+}
+
+/**
+ * Whether the sender may change the asset or relate it to another one: by its access group, or because the sender is a
+ * gateway that found it before.
+ */
+export function mayChange({ rights, workspace, operation }: Applying, { id, accessGroupId }: WorkingAsset): boolean {
+  if (mayWrite(rights, accessGroupId)) return true
+  return isOfGateway(operation) && workspace.gatewayScope.isFoundBy(id, operation.principalId)
 }

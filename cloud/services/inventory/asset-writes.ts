@@ -1,4 +1,5 @@
 import type { AssetDocument, inventory, Source } from '@millwright/api/inventory.ts'
+import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -8,6 +9,7 @@ import type { Database, Handle } from '../../platform/database/database.ts'
 import type { Handlers } from '../../platform/service.ts'
 import { normaliseAsset } from './asset.ts'
 import { areGateways, findGroups } from './asset-store.ts'
+import { objectsOf } from './document.ts'
 import { keyOf, storedIdentifier, uncertaintyOf } from './identifier.ts'
 import type { PatchChange, PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
 import { propertyText } from './property.ts'
@@ -61,7 +63,7 @@ export function assetWriteHandlers(desk: Desk): Writes {
     caller: Caller,
     wanted: {
       assets: AssetDocument[]
-      source: Source | undefined
+      meta: WriteMeta | undefined
       strict: boolean
       single: boolean
       headers: Headers
@@ -107,9 +109,9 @@ export function assetWriteHandlers(desk: Desk): Writes {
 
   return {
     createAsset: ({ body: { data }, query: { strict = false }, headers }, caller) =>
-      put(caller, { assets: [data.asset], source: data.meta?.source, strict, single: true, headers }),
+      put(caller, { assets: [data.asset], meta: data.meta, strict, single: true, headers }),
     createAssets: ({ body: { data }, query: { strict = false }, headers }, caller) =>
-      put(caller, { assets: data.assets, source: data.meta?.source, strict, single: false, headers }),
+      put(caller, { assets: data.assets, meta: data.meta, strict, single: false, headers }),
 
     async deleteAssets({ body: { data }, headers }, caller) {
       await read(caller, (handle) =>
@@ -239,23 +241,33 @@ export function assetWriteHandlers(desk: Desk): Writes {
   }
 }
 
-type Putting = { caller: Caller; assets: AssetDocument[]; source: Source | undefined; strict: boolean; single: boolean }
+type WriteMeta = { source?: Source; discovery?: { jobId: string; runId: string } }
+
+type Putting = {
+  caller: Caller
+  assets: AssetDocument[]
+  meta: WriteMeta | undefined
+  strict: boolean
+  single: boolean
+}
 
 /** Checks and normalises assets, so that what is queued needs no second look but at what is there by then. */
 export async function putPayload(
   desk: Desk,
   handle: Handle,
-  { caller, assets, source, strict, single }: Putting,
+  { caller, assets, meta, strict, single }: Putting,
 ): Promise<PutPayload> {
   const defaultGroupId = await defaultGroupOf(desk, handle)
   const groups: FoundGroups = new Map()
+  const source = sourceOf(meta?.source)
   const items: PutItem[] = []
   for (const [index, asset] of assets.entries()) {
     const pointer = single ? '/data/asset' : `/data/assets/${index}`
-    items.push(await putItem(desk, handle, { caller, asset, pointer, defaultGroupId, groups }))
+    items.push(await putItem(desk, handle, { caller, asset, pointer, source, defaultGroupId, groups }))
   }
   const mayRelate = may(caller, 'glb_inventory_write_relation_data')
-  return { items, source: sourceOf(source), strict, mayRelate, defaultGroupId }
+  const run = caller.principal.kind === 'gateway' && meta?.discovery !== undefined ? { discovery: meta.discovery } : {}
+  return { items, source, strict, mayRelate, defaultGroupId, ...run }
 }
 
 /** Statements that each borrow a connection for themselves: most writes need none. */
@@ -278,12 +290,19 @@ async function defaultGroupOf({ defaultGroups }: Desk, handle: Handle): Promise<
 }
 
 type FoundGroups = Map<string, AccessGroupRow | undefined>
-type Item = { caller: Caller; asset: AssetDocument; pointer: string; defaultGroupId: string; groups: FoundGroups }
+type Item = {
+  caller: Caller
+  asset: AssetDocument
+  pointer: string
+  source: WriteSource
+  defaultGroupId: string
+  groups: FoundGroups
+}
 
 async function putItem(
   desk: Desk,
   handle: Handle,
-  { caller, asset, pointer, defaultGroupId, groups }: Item,
+  { caller, asset, pointer, source, defaultGroupId, groups }: Item,
 ): Promise<PutItem> {
   const { access_group: wantedGroup, ...rest } = asset
   const { document, faults } = normaliseAsset(rest)
@@ -292,6 +311,7 @@ async function putItem(
     ...faults,
     ...(isNamed ? [] : [{ pointer: '/access_group', code: 'type', detail: 'must be string' }]),
     ...(await desk.schemas.faultsOfWrite(handle, document)),
+    ...(caller.principal.kind === 'gateway' && source.type === 'discovery' ? reservedIdentifiers(document) : []),
   ]
   if (wrong.length > 0) throw invalid(wrong, pointer)
   const accessGroupId =
@@ -313,6 +333,22 @@ async function putItem(
     })),
     ...(accessGroupId === undefined ? {} : { accessGroupId }),
   }
+}
+
+/** The platform gives these identifiers: a device that carried one would take the place of a gateway or an asset link. */
+function reservedIdentifiers({ asset_identifiers: identifiers }: Record<string, unknown>): FieldError[] {
+  const reserved: readonly unknown[] = Object.values(platformIdentifiers)
+  return objectsOf(identifiers).flatMap(({ asset_identifier_type: type, name }, index) =>
+    type === 'CustomIdentifier' && reserved.includes(name)
+      ? [
+          {
+            pointer: `/asset_identifiers/${index}/name`,
+            code: 'reserved',
+            detail: `${name} is reserved for the platform`,
+          },
+        ]
+      : [],
+  )
 }
 
 /** Without a group named, an asset that is there stays where it is: writing anywhere is enough to be accepted. */

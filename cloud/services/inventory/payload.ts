@@ -47,6 +47,8 @@ export type PutPayload = {
   mayRelate: boolean
   defaultGroupId: string
   ifMatch?: string
+  /** The discovery run that a gateway reported the assets in. */
+  discovery?: { jobId: string; runId: string }
 }
 
 export type DeletePayload = { ids: string[]; ifMatch?: string }

@@ -1,10 +1,11 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
-import { type ApplierParts, type Applying, mayRead, mayWrite, requireGroup } from './applying.ts'
+import { type ApplierParts, type Applying, mayChange, mayRead, mayWrite, requireGroup } from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { Precondition } from './asset-tag.ts'
 import { suspicionsOf } from './duplicate.ts'
+import { isOfGateway } from './gateway-scope.ts'
 import { choose, type Identity } from './identifier.ts'
 import type { DeletePayload, PutItem, PutPayload, WantedRelation } from './payload.ts'
 import { isReserved } from './relation.ts'
@@ -37,6 +38,7 @@ export async function applyPut(parts: ApplierParts, applying: Applying, payload:
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       applying.workspace.undoTo(mark)
+      if (error instanceof IdentityTaken) recordConflict(applying, { error, item, payload })
       results.push(error.toDocument({ traceId: applying.operation.id }))
     }
   }
@@ -68,12 +70,13 @@ async function putOne(parts: ApplierParts, applying: Applying, one: One): Promis
   const known = meant === undefined ? undefined : workspace.asset(meant)
   if (known === undefined && item.assetId !== undefined)
     throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
-  if (known !== undefined && !mayWrite(rights, known.accessGroupId)) throw identityTaken()
+  if (known !== undefined && !mayOverwrite(applying, known, payload))
+    throw new IdentityTaken(known.id, described(item, decision.matchedBy))
   requireSeen(precondition, known)
   if (item.accessGroupId !== undefined) requireGroup(applying, item.accessGroupId)
   const now = new Date().toISOString()
-  const accessGroupId = item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
-  if (!mayWrite(rights, accessGroupId))
+  const accessGroupId = groupAfter(applying, { item, known, payload })
+  if (accessGroupId !== known?.accessGroupId && !mayWrite(rights, accessGroupId))
     throw new Problem('forbidden', 'This needs inventory_write_asset_data in the access group')
 
   const own =
@@ -97,6 +100,8 @@ async function putOne(parts: ApplierParts, applying: Applying, one: One): Promis
   const fresh = item.identifiers.filter(({ key }) => workspace.ownerOf(key) === undefined)
   const recognised = decision.matchedBy.length === 0 ? {} : { matchedBy: described(item, decision.matchedBy) }
   const change = { actor: operation, source: payload.source, time: now, ...recognised }
+  if (known !== undefined && workspace.gatewayScope.isInConflict(known.id, operation.principalId))
+    workspace.resolveIdentityConflict({ assetId: known.id, gatewayId: operation.principalId })
   const conflicts = conflictsTold(applying, item, decision)
   const result = (asset: WorkingAsset, outcome: PutResult['outcome']): PutResult => ({
     assetId: asset.id,
@@ -132,8 +137,55 @@ function requireSeen(precondition: Precondition, known: WorkingAsset | undefined
   else if (precondition.isGiven) throw new Problem('precondition_failed', 'No asset has these identifiers any more')
 }
 
-function identityTaken(): Problem {
-  return new Problem('identity_taken', 'An identifier belongs to an asset in an access group that you may not change')
+/** The identifiers match an asset that the sender may not change. The problem document does not name the asset. */
+class IdentityTaken extends Problem {
+  readonly assetId: string
+  readonly identifiers: readonly Record<string, unknown>[]
+
+  constructor(assetId: string, identifiers: readonly Record<string, unknown>[]) {
+    super('identity_taken', 'An identifier belongs to an asset that the sender may not change')
+    this.assetId = assetId
+    this.identifiers = identifiers
+  }
+}
+
+/**
+ * Whether the sender may write an asset that its identifiers match. The only identifier of an asset link contains the id
+ * of its gateway, so the gateway that reports the link owns the asset. A discovered device never changes an asset that the
+ * platform manages.
+ */
+function mayOverwrite(applying: Applying, asset: WorkingAsset, { source }: PutPayload): boolean {
+  if (!isOfGateway(applying.operation)) return mayWrite(applying.rights, asset.accessGroupId)
+  if (source.type === 'assetlinkdiscovery') return true
+  return !applying.workspace.gatewayScope.isManaged(asset.id) && mayChange(applying, asset)
+}
+
+type Placing = { item: PutItem; known: WorkingAsset | undefined; payload: PutPayload }
+
+/** A gateway puts new assets into its own access group and never moves an asset. */
+function groupAfter({ workspace, operation }: Applying, { item, known, payload }: Placing): string {
+  const gateway = isOfGateway(operation) ? workspace.asset(operation.principalId) : undefined
+  if (gateway !== undefined) return known?.accessGroupId ?? gateway.accessGroupId
+  return item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
+}
+
+type Refused = { error: IdentityTaken; item: PutItem; payload: PutPayload }
+
+/** For people who can read both the asset and the gateway: they can grant the gateway access, or find a wrong identifier. */
+function recordConflict({ workspace, operation }: Applying, { error, item, payload }: Refused): void {
+  const { assetId, identifiers } = error
+  const gatewayId = operation.principalId
+  if (!isOfGateway(operation) || assetId === gatewayId) return
+  const { name } = item.asset
+  workspace.recordIdentityConflict({
+    assetId,
+    gatewayId,
+    jobId: payload.discovery?.jobId ?? null,
+    runId: payload.discovery?.runId ?? null,
+    deviceName: typeof name === 'string' ? name : null,
+    identifiers,
+    time: new Date().toISOString(),
+  })
 }
 
 function described({ identifiers }: PutItem, keys: readonly string[]): Record<string, unknown>[] {
@@ -152,7 +204,8 @@ function conflictsTold({ workspace, rights }: Applying, item: PutItem, { conflic
 type Relating = { relation: WantedRelation; result: PutResult; payload: PutPayload }
 
 /** An entry that cannot be followed is skipped with a reason; the asset is written all the same. */
-function relateOne({ workspace, rights, operation }: Applying, { relation, result, payload }: Relating): void {
+function relateOne(applying: Applying, { relation, result, payload }: Relating): void {
+  const { workspace, rights, operation } = applying
   const { predicate } = relation
   const skip = (reason: string) => result.relations.push({ predicate, outcome: 'skipped', reason })
   if (isReserved(predicate)) return void skip('system_managed_predicate')
@@ -163,8 +216,10 @@ function relateOne({ workspace, rights, operation }: Applying, { relation, resul
   })
   const { match } = choose(owners)
   const other = match === undefined ? undefined : workspace.asset(match)
-  if (other === undefined || !mayRead(rights, other.accessGroupId)) return void skip('asset_not_found')
-  if (!mayWrite(rights, other.accessGroupId)) return void skip('forbidden')
+  const isChangeable = other !== undefined && mayChange(applying, other)
+  if (other === undefined || !(isChangeable || mayRead(rights, other.accessGroupId)))
+    return void skip('asset_not_found')
+  if (!isChangeable) return void skip('forbidden')
   const report: RelationResult = { predicate, outcome: 'refreshed' }
   result.relations.push(report)
   const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]

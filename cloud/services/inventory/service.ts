@@ -7,6 +7,7 @@ import { assetHandlers } from './assets.ts'
 import { duplicateHandlers } from './duplicates.ts'
 import { graphHandlers } from './graphs.ts'
 import { Handover } from './handover.ts'
+import { identityConflictHandlers } from './identity-conflicts.ts'
 import { mergeWriteHandlers } from './merge-writes.ts'
 import { anyQueued } from './operation-store.ts'
 import { propertyHandlers } from './properties.ts'
@@ -67,6 +68,7 @@ export const inventoryService = service({
       ...statusHandlers(desk),
       ...relationHandlers(context),
       ...duplicateHandlers(context),
+      ...identityConflictHandlers(context),
       ...wholeWriteHandlers(desk),
       ...mergeWriteHandlers(desk),
       ...systemEventHandlers(context),

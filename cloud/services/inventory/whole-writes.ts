@@ -22,7 +22,7 @@ export function wholeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
         const put = await putPayload(desk, handle, {
           caller,
           assets: [asset],
-          source: undefined,
+          meta: undefined,
           strict: assetId !== undefined,
           single: true,
         })

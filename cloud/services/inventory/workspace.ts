@@ -7,7 +7,14 @@ import { columnsOf } from './asset.ts'
 import * as store from './asset-store.ts'
 import { putSuspicions, type Suspicion } from './duplicate-store.ts'
 import { recountFacets } from './facet-store.ts'
+import { type GatewayScope, isOfGateway, loadGatewayScope } from './gateway-scope.ts'
 import { keyOf } from './identifier.ts'
+import {
+  type ConflictKey,
+  deleteIdentityConflicts,
+  type IdentityConflict,
+  putIdentityConflicts,
+} from './identity-conflict-store.ts'
 import { insertMerges, type MergeRow, markUndone, moveIdentifiers } from './merge-store.ts'
 import type { QueuedOperation } from './operation-store.ts'
 import type { WriteSource } from './payload.ts'
@@ -45,6 +52,7 @@ type Loaded = {
   assets: readonly WorkingAsset[]
   keys: readonly store.KnownIdentifier[]
   groups: ReadonlySet<string>
+  gatewayScope: GatewayScope
 }
 
 /**
@@ -58,6 +66,7 @@ export class Workspace {
   readonly stored: ReadonlySet<string>
   /** The access groups that operations name, as far as they are still there. */
   readonly groups: ReadonlySet<string>
+  readonly gatewayScope: GatewayScope
   readonly touched = new Set<string>()
   readonly deleted = new Map<string, Change>()
   readonly identifiers: store.IdentifierRow[] = []
@@ -66,14 +75,17 @@ export class Workspace {
   readonly counts = new Map<string, number>()
   readonly relations: { relation: WorkingRelation; report: { outcome: string } }[] = []
   readonly suspicions: Suspicion[] = []
+  readonly identityConflicts: IdentityConflict[] = []
+  readonly resolvedConflicts: ConflictKey[] = []
   readonly moves: IdentifierMove[] = []
   readonly restated: { relations: readonly AuthoredRelation[]; time: string }[] = []
   readonly ended: { ids: readonly string[]; change: Change }[] = []
   readonly merges: MergeRow[] = []
   readonly undone: { id: string; time: string }[] = []
 
-  constructor({ assets, keys, groups }: Loaded) {
+  constructor({ assets, keys, groups, gatewayScope }: Loaded) {
     this.groups = groups
+    this.gatewayScope = gatewayScope
     this.#assets = new Map(assets.map((asset) => [asset.id, asset]))
     this.#keys = new Map(keys.map(({ key, assetId, createdAt }) => [key, { assetId, createdAt }]))
     this.stored = new Set(this.#assets.keys())
@@ -137,6 +149,14 @@ export class Workspace {
 
   suspect(suspicion: Suspicion): void {
     this.#push(this.suspicions, suspicion)
+  }
+
+  recordIdentityConflict(conflict: IdentityConflict): void {
+    this.#push(this.identityConflicts, conflict)
+  }
+
+  resolveIdentityConflict(key: ConflictKey): void {
+    this.#push(this.resolvedConflicts, key)
   }
 
   /** Identifiers that change their asset. Who looks them up by key in the same batch does not see it. */
@@ -234,14 +254,17 @@ export async function loadWorkspace(
     keepAccessGroups(tx, [...new Set(operations.flatMap(groupsIn))]),
     store.findByKeys(tx, [...new Set(operations.flatMap(keysIn))]),
   ])
-  const ids = [...new Set([...keys.map(({ assetId }) => assetId), ...operations.flatMap(idsIn)])]
+  const gatewayIds = [...new Set(operations.filter(isOfGateway).map(({ principalId }) => principalId))]
+  const matched = [...new Set(keys.map(({ assetId }) => assetId))]
+  const ids = [...new Set([...matched, ...operations.flatMap(idsIn), ...gatewayIds])]
   const assets = await store.lockAssets(tx, ids)
+  const gatewayScope = await loadGatewayScope(tx, { gatewayIds, assetIds: matched })
   const unrelated = new Set(operations.some(isReshaping) ? ids : operations.filter(isDelete).flatMap(idsIn))
   const there = assets.filter(({ id }) => unrelated.has(id)).map(({ id }) => id)
   const held = await store.holdAssets(tx, there, { onlyFree: !relatingStopped })
   if (held < there.length) throw new StillRelated()
   const working = assets.map((asset) => ({ ...asset, document: JSON.parse(asset.document) }))
-  return new Workspace({ assets: working, keys, groups })
+  return new Workspace({ assets: working, keys, groups, gatewayScope })
 }
 
 /** Writes what the batch came to, table by table. */
@@ -260,6 +283,9 @@ export async function saveWorkspace(tx: Transaction, workspace: Workspace): Prom
   const changed = rowsOf(assets.filter(({ id }) => workspace.stored.has(id)))
   const texts = () => assets.map(({ id, document }) => ({ id, text: searchText(document, identifiers(id)) }))
   const suspicions = workspace.suspicions.filter(({ assetId, otherId }) => bothThere(workspace, assetId, otherId))
+  const conflicts = workspace.identityConflicts.filter(({ assetId, gatewayId }) =>
+    bothThere(workspace, assetId, gatewayId),
+  )
   // Identifiers move between the assets that come and those that go: what they go to must be there, and what they come
   // from takes along what it still has.
   await tx.inTurn([
@@ -275,6 +301,8 @@ export async function saveWorkspace(tx: Transaction, workspace: Workspace): Prom
     () => store.insertHistory(tx, workspace.history),
     () => store.changeCounts(tx, workspace.counts),
     () => putSuspicions(tx, suspicions),
+    () => putIdentityConflicts(tx, conflicts),
+    () => deleteIdentityConflicts(tx, workspace.resolvedConflicts),
     () => insertMerges(tx, workspace.merges),
     () => markUndone(tx, workspace.undone),
   ])

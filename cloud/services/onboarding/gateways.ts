@@ -1,5 +1,6 @@
 import { identity } from '@millwright/api/identity.ts'
 import { inventory } from '@millwright/api/inventory.ts'
+import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 import { type onboarding, onboardingLimits } from '@millwright/api/onboarding.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
@@ -154,7 +155,9 @@ async function createAsset(
   const asset = {
     functional_object_type: 'Gateway',
     name,
-    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'gateway', value: newId() }],
+    asset_identifiers: [
+      { asset_identifier_type: 'CustomIdentifier', name: platformIdentifiers.gateway, value: newId() },
+    ],
     access_group: accessGroupId,
   }
   const { data } = await client.createAsset({ body: { data: { asset } } })

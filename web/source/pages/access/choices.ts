@@ -3,6 +3,7 @@ import type { Permission } from '@millwright/api/permission.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useLanguage, useText } from '../../app/language-context.tsx'
 import { useOperationQuery } from '../../app/queries.ts'
+import { useMay } from '../../app/visit.tsx'
 import type { Choice } from '../../components/fields.tsx'
 import { accessMessages } from './messages.ts'
 import { permissionTitle, roleTitle } from './titles.ts'
@@ -24,17 +25,23 @@ export function useRoleChoices(): Choice[] {
     .map(({ name, title }) => ({ value: name, label: `${name} – ${title}` }))
 }
 
-/** Somebody that a role can be given to. */
-export type Principal = { id: string; name: string; kind: 'person' | 'program'; disabled: boolean }
+/** A principal that can receive a role. */
+export type Principal = { id: string; name: string; kind: 'person' | 'program' | 'gateway'; disabled: boolean }
 
-/** People first. */
+/** People, programs, then the enrolled gateways. */
 export function usePrincipals(): readonly Principal[] {
   const query = useOperationQuery()
   const people = useQuery(query(['identity', 'listUsers'], asked, { live: ['identity.user'] }))
   const programs = useQuery(query(['identity', 'listServerUsers'], asked, { live: ['identity.server-user'] }))
+  const mayListGateways = useMay('glb_jobs_read')
+  const listed = query(['onboarding', 'listGateways'], asked, { live: ['onboarding.gateway'] })
+  const gateways = useQuery({ ...listed, enabled: mayListGateways })
   return [
     ...(people.data?.data.map(({ id, name, disabled }) => ({ id, name, disabled, kind: 'person' as const })) ?? []),
     ...(programs.data?.data.map(({ id, name, disabled }) => ({ id, name, disabled, kind: 'program' as const })) ?? []),
+    ...(gateways.data?.data.flatMap(({ id, name, state }) =>
+      state === 'online' || state === 'offline' ? [{ id, name, disabled: false, kind: 'gateway' as const }] : [],
+    ) ?? []),
   ]
 }
 

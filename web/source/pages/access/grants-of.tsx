@@ -11,8 +11,10 @@ import { GrantDialog } from './grant-dialog.tsx'
 import { accessMessages } from './messages.ts'
 import { RevokeButton } from './revoke-button.tsx'
 
-/** The roles that somebody holds. */
-export function GrantsOf({ principal }: { principal: { id: string; name: string } }) {
+type GrantsOfProps = { principal: { id: string; name: string }; detail?: string }
+
+/** The roles of a principal. */
+export function GrantsOf({ principal, detail }: GrantsOfProps) {
   const text = useText(accessMessages)
   const query = useOperationQuery()
   const groups = useGroupNames()
@@ -21,6 +23,7 @@ export function GrantsOf({ principal }: { principal: { id: string; name: string 
   const grants = useQuery(query(['authorization', 'listGrants'], asked, { live: ['authorization.grant'] }))
   return (
     <Card title={text.roles} actions={<IxButton onClick={() => setGiving(true)}>{text.addGrant}</IxButton>}>
+      {detail !== undefined && <p className="quiet card-lead">{detail}</p>}
       <QueryState query={grants}>
         {({ data }) =>
           data.length === 0 ? (
@@ -49,9 +52,8 @@ export function GrantsOf({ principal }: { principal: { id: string; name: string 
                     <td>
                       <Time at={grant.createdTimestamp} isDate />
                     </td>
-                    <td>
-                      <RevokeButton grant={grant} />
-                    </td>
+                    {/* The role of a gateway ends when the gateway is revoked. */}
+                    <td>{grant.role !== 'gateway' && <RevokeButton grant={grant} />}</td>
                   </tr>
                 ))}
               </tbody>

@@ -103,6 +103,7 @@ export const accessMessages = messages({
     scopeGroup: 'also in one access group',
     person: 'Person',
     program: 'Program',
+    gateway: 'Gateway',
   },
   de: {
     title: 'Zugriff',
@@ -210,5 +211,6 @@ export const accessMessages = messages({
     scopeGroup: 'auch in einer Zugriffsgruppe',
     person: 'Person',
     program: 'Programm',
+    gateway: 'Gateway',
   },
 })

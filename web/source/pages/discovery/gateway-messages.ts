@@ -40,6 +40,14 @@ export const gatewayMessages = messages({
     removed: 'The gateway is deleted.',
     documentation: 'Documentation',
     events: 'Latest messages',
+    grantsDetail:
+      'The gateway writes assets of its own access group. Grant it a role that can write assets, such as operator, to let it write in another group.',
+    conflicts: 'Identity conflicts',
+    conflictsDetail:
+      'The gateway found these devices under an identifier of an asset that it may not write. Grant the gateway access to the group of the asset, or correct the identifier.',
+    reportedName: 'Reported name',
+    identifiers: 'Identifiers',
+    lastRun: 'Last run',
   },
   de: {
     title: 'Gateway hinzufügen',
@@ -81,5 +89,13 @@ export const gatewayMessages = messages({
     removed: 'Das Gateway ist gelöscht.',
     documentation: 'Dokumentation',
     events: 'Neueste Meldungen',
+    grantsDetail:
+      'Das Gateway schreibt Assets seiner eigenen Zugriffsgruppe. Geben Sie ihm eine Rolle mit Schreibrecht, zum Beispiel operator, damit es in einer weiteren Gruppe schreibt.',
+    conflicts: 'Identitätskonflikte',
+    conflictsDetail:
+      'Das Gateway fand diese Geräte unter einer Kennung eines Assets, das es nicht ändern darf. Geben Sie dem Gateway Zugriff auf die Gruppe des Assets, oder korrigieren Sie die Kennung.',
+    reportedName: 'Gemeldeter Name',
+    identifiers: 'Kennungen',
+    lastRun: 'Letzter Lauf',
   },
 })

@@ -17,8 +17,10 @@ import { usePageTitle } from '../../components/page-title.ts'
 import { QueryState } from '../../components/query-state.tsx'
 import { Time } from '../../components/time.tsx'
 import { toldDone } from '../../components/toast.ts'
+import { GrantsOf } from '../access/grants-of.tsx'
 import { ConfigFile } from './config-file.tsx'
 import { gatewayMessages } from './gateway-messages.ts'
+import { IdentityConflicts } from './identity-conflicts.tsx'
 import { isReady, nameOf, useLinksOf } from './links.ts'
 import { discoveryMessages } from './messages.ts'
 import { keyFor, ScanDialog } from './scan-dialog.tsx'
@@ -50,6 +52,8 @@ export function GatewayPage() {
               <GatewayFacts gateway={data} />
             </Card>
             <Links gatewayId={id} />
+            <GatewayGrants gateway={data} />
+            <IdentityConflicts gatewayId={id} />
             <Card title={scans.scans} size="wide">
               <ScanTable gatewayId={id} />
             </Card>
@@ -58,6 +62,14 @@ export function GatewayPage() {
       </QueryState>
     </>
   )
+}
+
+/** A gateway is a principal from its enrolment until it is revoked. */
+function GatewayGrants({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
+  const text = useText(gatewayMessages)
+  const mayManage = useMay('glb_access_manage')
+  if (!mayManage || (state !== 'online' && state !== 'offline')) return null
+  return <GrantsOf principal={{ id, name }} detail={text.grantsDetail} />
 }
 
 function GatewayFacts({ gateway }: { gateway: OnboardedGateway }) {
