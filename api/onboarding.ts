@@ -3,7 +3,7 @@ import { contract, empty } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory-shapes.ts'
 
-export const onboardingLimits = { configMinutes: 30, offlineAfterSeconds: 90 } as const
+export const onboardingLimits = { configMinutes: 30, offlineAfterSeconds: 90, deletedAssets: 1_000 } as const
 
 /** Where a gateway is on its way: `online` and `offline` only after it enrolled. */
 export const gatewayStates = ['created', 'config_expired', 'online', 'offline', 'revoked'] as const
@@ -135,6 +135,14 @@ export const onboarding = contract({
       body: data(closed({ version: Type.Optional(Type.String({ maxLength: 64 })) })),
       answers: { 204: empty },
       errors: ['not_found'],
+    },
+    revokeDeletedGateways: {
+      method: 'POST',
+      path: '/gateways/deleted-assets',
+      summary: 'Assets were deleted: revoke the gateways among them',
+      access: 'peer',
+      body: data(closed({ assets: Type.Array(Uuid, { minItems: 1, maxItems: onboardingLimits.deletedAssets }) })),
+      answers: { 200: data(closed({ revoked: Type.Integer({ minimum: 0 }) })) },
     },
     resolveGateway: {
       method: 'GET',

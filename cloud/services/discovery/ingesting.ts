@@ -135,9 +135,11 @@ type Ingested = Ingesting & { actor: Caller; written: Written[] }
 /** Every step may come again after a crash and changes nothing then: the last one is a transaction that says it is done. */
 async function write(context: Context, caller: Caller, ingesting: Ingesting): Promise<Ingested> {
   const { discovery, place, upload } = ingesting
-  const { data: gateway } = await context
-    .peers(onboarding, caller)
-    .resolveGateway({ params: { id: discovery.gatewayId } })
+  const gateway = await findGateway(context, caller, discovery.gatewayId)
+  if (gateway === undefined) {
+    const refused: Refused = { problem: 'The gateway was deleted', code: 'gateway_revoked' }
+    return { ...ingesting, actor: caller, written: upload.assets.map(() => refused) }
+  }
   const actor = onBehalfOf(gateway, caller)
   // The inventory puts new assets into the gateway's access group and leaves the others where they are.
   const assets = upload.assets.map(({ access_group: _, ...asset }) => asset)
@@ -151,6 +153,15 @@ async function write(context: Context, caller: Caller, ingesting: Ingesting): Pr
           key: `found.${place.runId}.${place.lease}.${place.sequence}`,
         })
   return { ...ingesting, actor, written }
+}
+
+async function findGateway(context: Context, caller: Caller, id: string) {
+  try {
+    return (await context.peers(onboarding, caller).resolveGateway({ params: { id } })).data
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'not_found') return undefined
+    throw error
+  }
 }
 
 async function note(context: Context, caller: Caller, ingested: Ingested): Promise<void> {

@@ -288,10 +288,10 @@ describe('deleting an asset with more relations than may end in one transaction'
     given: Partial<ApplierParts> = {},
     signal: AbortSignal = new AbortController().signal,
   ): Promise<void> {
-    const { database, access, log, stopping } = hub.contextOf('inventory')
+    const { database, access, log, jobs, stopping } = hub.contextOf('inventory')
     const schemas = new SchemaRegistry({ load: findSchema })
     const own = { schemas, waiters: new StatusWaiters(stopping), handover: new Handover() }
-    const parts = { database, access, log, ...own, endedAtOnce, relationsMerged, ...given }
+    const parts = { database, access, log, jobs, ...own, endedAtOnce, relationsMerged, ...given }
     await applyQueued(parts, hub.tenant.tenantId, signal)
   }
 

@@ -6,6 +6,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { emitLast } from '../../platform/events/events.ts'
 import { problemOf } from '../../platform/http/problems.ts'
 import type { ApplierParts, Applying } from './applying.ts'
+import { reportDeleted } from './deleted-assets.ts'
 import { isOfGateway } from './gateway-scope.ts'
 import { applyMerge, applySplit, applyUndo } from './merges.ts'
 import {
@@ -21,7 +22,7 @@ import { isDelete, isReshaping, type MergePayload, type SplitPayload, type UndoP
 import { applyDelete, applyPut, type DeletePayload, type PutPayload } from './puts.ts'
 import { relationEvents } from './relation.ts'
 import { stopRelating } from './relation-store.ts'
-import { endOfGone, loadWorkspace, StillRelated, saveWorkspace, type Workspace } from './workspace.ts'
+import { deletedIn, endOfGone, loadWorkspace, StillRelated, saveWorkspace, type Workspace } from './workspace.ts'
 
 /** How many accepted writes share a transaction, how many assets they may be about, and how much they may say. */
 const batch = { operations: 500, items: 1_000, bytes: 16 * 1024 * 1024 } as const
@@ -131,6 +132,7 @@ async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): 
     }
     workspace.tell(told)
     await saveWorkspace(tx, workspace)
+    await reportDeleted(tx, parts.jobs, deletedIn(workspace))
     await finishOperations(tx, outcomes)
     await emitLast(tx, workspace.events)
     return { outcomes }

@@ -2,6 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { AccessCache } from '../../platform/access/cache.ts'
 import { mayIn, type Rights } from '../../platform/access/rights.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { Jobs } from '../../platform/jobs/jobs.ts'
 import type { Log } from '../../platform/log.ts'
 import { isOfGateway } from './gateway-scope.ts'
 import type { Handover } from './handover.ts'
@@ -17,6 +18,7 @@ export type ApplierParts = {
   schemas: SchemaRegistry
   waiters: StatusWaiters
   handover: Handover
+  jobs: Pick<Jobs, 'enqueue'>
   log: Log
   /** How many relations end in one transaction because their assets are deleted. */
   endedAtOnce: number

@@ -4,6 +4,7 @@ import { Acceptance, operationsTopic } from './acceptance.ts'
 import { applyQueued } from './apply.ts'
 import { assetWriteHandlers } from './asset-writes.ts'
 import { assetHandlers } from './assets.ts'
+import { deletedAssetJobs } from './deleted-assets.ts'
 import { duplicateHandlers } from './duplicates.ts'
 import { graphHandlers } from './graphs.ts'
 import { Handover } from './handover.ts'
@@ -79,7 +80,7 @@ export const inventoryService = service({
     }
   },
   jobs(context) {
-    const { database, access, log } = context
+    const { database, access, log, jobs } = context
     const { schemas, waiters, handover } = deskOf(context)
     return {
       'inventory.apply': {
@@ -87,9 +88,10 @@ export const inventoryService = service({
         async run({ tenantId, signal }) {
           const { relationsMerged } = inventoryLimits
           const own = { schemas, waiters, handover, endedAtOnce, relationsMerged }
-          await applyQueued({ database, access, log, ...own }, tenantId, signal)
+          await applyQueued({ database, access, log, jobs, ...own }, tenantId, signal)
         },
       },
+      ...deletedAssetJobs(context),
       ...statusJobs({ database }),
       ...retentionJobs({ database }),
     }

@@ -7,7 +7,8 @@ import { columnsOf } from './asset.ts'
 import * as store from './asset-store.ts'
 import { putSuspicions, type Suspicion } from './duplicate-store.ts'
 import { recountFacets } from './facet-store.ts'
-import { type GatewayScope, isOfGateway, loadGatewayScope } from './gateway-scope.ts'
+import { type GatewayScope, isOfGateway } from './gateway-scope.ts'
+import { loadGatewayScope } from './gateway-scope-store.ts'
 import { keyOf } from './identifier.ts'
 import {
   type ConflictKey,
@@ -269,7 +270,7 @@ export async function loadWorkspace(
 
 /** Writes what the batch came to, table by table. */
 export async function saveWorkspace(tx: Transaction, workspace: Workspace): Promise<void> {
-  const gone = goneIn(workspace)
+  const gone = deletedIn(workspace)
   await endChosen(tx, workspace)
   const assets = [...workspace.touched].flatMap((id) => workspace.asset(id) ?? [])
   const known = assets.filter(({ id }) => workspace.stored.has(id)).map(({ id }) => id)
@@ -379,7 +380,8 @@ function tellCreated(workspace: Workspace, put: readonly { relation: RelationRow
   workspace.tell(relationEvents('created', created))
 }
 
-function goneIn(workspace: Workspace): string[] {
+/** The assets that do not exist any more after the batch. */
+export function deletedIn(workspace: Workspace): string[] {
   return [...workspace.deleted.keys()].filter((id) => workspace.asset(id) === undefined)
 }
 
@@ -394,7 +396,7 @@ export async function endOfGone(
   most: number,
 ): Promise<{ ended: RelationRow[]; isAll: boolean }> {
   const isMerge = workspace.merges.length > 0
-  const byActor = Map.groupBy(goneIn(workspace), (id) => workspace.deleted.get(id)?.actor.principalId)
+  const byActor = Map.groupBy(deletedIn(workspace), (id) => workspace.deleted.get(id)?.actor.principalId)
   const ended: RelationRow[][] = []
   let left = most
   for (const ids of byActor.values()) {

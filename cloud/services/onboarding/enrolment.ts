@@ -10,6 +10,7 @@ import { record } from '../../platform/audit/audit.ts'
 import { emit } from '../../platform/events/events.ts'
 import { sameBytes } from '../../platform/secrets/secrets.ts'
 import type { Context, Handlers, Visitor } from '../../platform/service.ts'
+import { attendanceTopic } from './reachability.ts'
 import * as store from './store.ts'
 
 type Enrolment = { gatewayId: string; enrolmentToken: string; publicKey: GatewayKey; proof: string; version: string }
@@ -96,6 +97,7 @@ async function enter({ database }: Context, { system, visitor }: Who, { data, th
     if (why !== undefined) throw refused(why)
     const row = await store.setEnrolled(tx, { id, thumbprint, version })
     if (row === undefined) throw refused('It names no gateway that waits for it')
+    tx.signal(attendanceTopic)
     await record(tx, actorOf(id, visitor), {
       action: 'onboarding.enrol',
       target: `gateway/${id}`,

@@ -13,11 +13,12 @@ import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { putDirectoryEntry, removeDirectoryEntries } from '../../platform/tenants/store.ts'
-import { createEnrolmentToken, hashOf, trust } from './enrolment.ts'
+import { createEnrolmentToken, hashOf } from './enrolment.ts'
 import { showGateway, stateOf } from './gateway.ts'
+import { attendanceTopic } from './reachability.ts'
 import * as store from './store.ts'
 
-type Names = Exclude<keyof Handlers<typeof onboarding>, 'enrol'>
+type Names = Exclude<keyof Handlers<typeof onboarding>, 'enrol' | 'revokeGateway' | 'revokeDeletedGateways'>
 
 const statusWaitSeconds = 30
 
@@ -80,23 +81,6 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       )
     },
 
-    /** First its principal, so that nothing of it is accepted any more; then what people see. */
-    async revokeGateway({ params: { id } }, caller) {
-      const { enrolledAt } = await find(context, caller, id)
-      const system = systemCaller(caller)
-      if (enrolledAt !== null)
-        await context.peers(identity, system).updateGateway({ params: { id }, body: { data: { disabled: true } } })
-      const row = await database.transaction(caller, async (tx) => {
-        const revoked = await store.setRevoked(tx, id)
-        if (revoked === undefined) throw missing(id)
-        await record(tx, caller, { action: 'onboarding.revokeGateway', target: `gateway/${id}` })
-        await emit(tx, { type: 'onboarding.gateway.revoked', subject: `gateway/${id}`, data: { name: revoked.name } })
-        return revoked
-      })
-      await trust(context, system, { id, state: 'failed' })
-      return { data: showGateway(row, new Date()) }
-    },
-
     async deleteGateway({ params: { id } }, caller) {
       const { name } = await find(context, caller, id)
       const system = systemCaller(caller)
@@ -121,6 +105,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       const isBack = stateOf(before, new Date()) === 'offline'
       await database.transaction(caller, async (tx) => {
         await store.setSeen(tx, id, data.version)
+        if (before.reachability !== 'reached') tx.signal(attendanceTopic)
         if (isBack) await emit(tx, { type: 'onboarding.gateway.online', subject: `gateway/${id}`, data: {} })
       })
       if (data.version !== undefined && data.version !== before.softwareVersion)

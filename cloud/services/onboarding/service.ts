@@ -2,9 +2,16 @@ import { onboarding } from '@millwright/api/onboarding.ts'
 import { service } from '../../platform/service.ts'
 import { enrolmentHandlers } from './enrolment.ts'
 import { gatewayHandlers } from './gateways.ts'
+import { reachabilityJobs } from './reachability.ts'
+import { revocationHandlers } from './revocation.ts'
 
 export const onboardingService = service({
   contract: onboarding,
   migrations: { module: 'onboarding', folder: new URL('./migrations/', import.meta.url) },
-  handlers: (context) => ({ ...gatewayHandlers(context), ...enrolmentHandlers(context) }),
+  handlers: (context) => ({
+    ...gatewayHandlers(context),
+    ...enrolmentHandlers(context),
+    ...revocationHandlers(context),
+  }),
+  jobs: reachabilityJobs,
 })

@@ -1,3 +1,4 @@
+import { onboardingLimits } from '@millwright/api/onboarding.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
 
@@ -12,13 +13,15 @@ export type GatewayRow = {
   revokedAt: string | null
   softwareVersion: string | null
   lastSeenAt: string | null
+  /** The reachability state that was last written to the asset. */
+  reachability: 'reached' | 'failed' | null
   createdAt: string
 }
 
 const columns = `id, name, access_group_id as "accessGroupId", enrolment_hash as "enrolmentHash",
   config_expires_at as "configExpiresAt", enrolled_at as "enrolledAt", key_thumbprint as "keyThumbprint",
   revoked_at as "revokedAt", software_version as "softwareVersion", last_seen_at as "lastSeenAt",
-  created_at as "createdAt"`
+  reachability, created_at as "createdAt"`
 
 const insertStatement = statement<GatewayRow>(
   `insert into gateways (tenant_id, id, name, access_group_id) values ($1, $2, $3, $4) returning ${columns}`,
@@ -99,6 +102,34 @@ const seenStatement = statement(
 
 export async function setSeen(tx: Transaction, id: string, version: string | undefined): Promise<void> {
   await tx.run(seenStatement, id, version ?? null)
+}
+
+const unrevokedStatement = statement<{ id: string }>(
+  `select id from gateways where tenant_id = $1 and id = any($2::uuid[]) and revoked_at is null`,
+)
+
+export async function findUnrevoked(handle: Handle, ids: readonly string[]): Promise<string[]> {
+  return (await handle.rows(unrevokedStatement, ids)).map(({ id }) => id)
+}
+
+const reachabilityChanged = `tenant_id = $1 and enrolled_at is not null and reachability is distinct from
+  case when revoked_at is null
+    and coalesce(last_seen_at, enrolled_at) >= now() - make_interval(secs => ${onboardingLimits.offlineAfterSeconds})
+  then 'reached' else 'failed' end`
+export const anyReachabilityChanged = statement(`select id from gateways where ${reachabilityChanged} limit 1`)
+const reachabilityChangedStatement = statement<GatewayRow>(
+  `select ${columns} from gateways where ${reachabilityChanged} order by id`,
+)
+
+/** Enrolled gateways whose asset does not show whether they are online. */
+export function listReachabilityChanged(handle: Handle): Promise<GatewayRow[]> {
+  return handle.rows(reachabilityChangedStatement)
+}
+
+const reachabilityStatement = statement(`update gateways set reachability = $3 where tenant_id = $1 and id = $2`)
+
+export async function setReachability(tx: Transaction, id: string, value: 'reached' | 'failed'): Promise<void> {
+  await tx.run(reachabilityStatement, id, value)
 }
 
 const deleteStatement = statement(`delete from gateways where tenant_id = $1 and id = $2`)

@@ -1,0 +1,32 @@
+import { onboarding, onboardingLimits } from '@millwright/api/onboarding.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import type { JobKinds, Jobs } from '../../platform/jobs/jobs.ts'
+import type { Context } from '../../platform/service.ts'
+
+const kind = 'inventory.report-deleted'
+
+type Payload = { assets: string[] }
+
+/** Queues the report of deleted assets in the transaction that deletes them, so that it is neither lost nor sent early. */
+export async function reportDeleted(tx: Transaction, jobs: Pick<Jobs, 'enqueue'>, assets: string[]): Promise<void> {
+  for (let from = 0; from < assets.length; from += onboardingLimits.deletedAssets) {
+    const payload: Payload = { assets: assets.slice(from, from + onboardingLimits.deletedAssets) }
+    await jobs.enqueue(tx, { kind, payload })
+  }
+}
+
+/** Tells onboarding which assets were deleted: it revokes the gateways among them. Repeated until it succeeds. */
+export function deletedAssetJobs(context: Context): JobKinds {
+  return {
+    [kind]: {
+      maxAttempts: 1_000,
+      async run({ tenantId, payload }) {
+        const { assets } = payload as Payload
+        const tenant = await context.tenants.byId(tenantId)
+        const system = systemCaller({ tenantId, tenantName: tenant?.name ?? '' })
+        await context.peers(onboarding, system).revokeDeletedGateways({ body: { data: { assets } } })
+      },
+    },
+  }
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { discovery } from '@millwright/api/discovery.ts'
+import {
+  askForToken,
+  assertionOf,
+  enrolledGateway,
+  enrolment,
+  foundDevice,
+  linkReport,
+  newKey,
+  type TestGateway,
+} from '../../platform/testing/gateway.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+const waiting = { headers: { prefer: 'wait=30' } }
+
+describe('the asset of a gateway', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+  })
+  after(() => hub[Symbol.asyncDispose]())
+
+  const stateOf = async (id: string) => (await admin.onboarding.getGateway({ params: { id } })).data.state
+  const until = async (what: string, isTrue: () => Promise<boolean>) => {
+    const deadline = performance.now() + 120_000
+    while (!(await isTrue())) {
+      assert.ok(performance.now() < deadline, what)
+      await hub.settle()
+    }
+  }
+  const isRefused = async (gateway: TestGateway) =>
+    (await gateway.send({ method: 'GET', path: '/gatekeeper/v1/jobs' })).status === 401
+
+  const deletions: Record<string, (id: string) => Promise<unknown>> = {
+    'deleting the asset': (id) => admin.inventory.deleteAssets({ body: { data: { ids: [id] } }, ...waiting }),
+    'deleting the asset through the v1 API': (id) => admin['inventory-v1'].deleteAsset({ params: { id } }),
+    'merging the asset into another one': async (other) => {
+      const asset = { ...foundDevice(1), functional_object_type: 'Gateway' }
+      const { data } = await admin.inventory.createAsset({ body: { data: { asset } } })
+      const { data: status } = await admin.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
+      const { assetId } = status.detail.result as { assetId: string }
+      await admin.inventory.mergeAsset({ params: { id: assetId }, body: { data: { other } }, ...waiting })
+    },
+  }
+  for (const [what, remove] of Object.entries(deletions)) {
+    test(`${what} revokes the gateway: token, new tokens and discoveries are refused`, async () => {
+      const gateway = await enrolledGateway(hub, admin)
+      const link = linkReport()
+      await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
+      await remove(gateway.id)
+      await until('the gateway is revoked', async () => (await stateOf(gateway.id)) === 'revoked')
+      await until('its token is refused', () => isRefused(gateway))
+      assert.equal((await askForToken(hub, await assertionOf(hub, gateway))).status, 401)
+      const { status, body } = await admin.exchange(discovery, 'createDiscovery', {
+        params: { gatewayId: gateway.id },
+        body: { data: { assetLinkId: link.appInstanceId } },
+      })
+      assert.deepEqual([status, (body as { code: string }).code], [409, 'gateway_not_ready'])
+    })
+  }
+
+  test('deleting the asset of a gateway that is not enrolled makes its file void', async () => {
+    const { data: gateway } = await admin.onboarding.createGateway({ body: { data: { name: 'hall 5' } } })
+    const config = await admin.onboarding.createGatewayConfig({ params: { id: gateway.id } })
+    await admin.inventory.deleteAssets({ body: { data: { ids: [gateway.id] } }, ...waiting })
+    await until('the gateway is revoked', async () => (await stateOf(gateway.id)) === 'revoked')
+    const { status } = await hub.request({
+      method: 'POST',
+      path: '/onboarding/v1/enrol',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ data: await enrolment(config, await newKey()) }),
+    })
+    assert.equal(status, 403)
+  })
+
+  test('the report of a run agrees with the inventory when the asset of its gateway is deleted meanwhile', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    const link = linkReport()
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
+    const { jobId } = await admin.discovery.createDiscovery({
+      params: { gatewayId: gateway.id },
+      body: { data: { assetLinkId: link.appInstanceId, discoveryOptions: [{ key: 'size', value: '3' }] } },
+    })
+    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
+    assert.ok(taken !== undefined)
+    const { job, lease } = taken.data
+    const removed = admin.inventory.deleteAssets({ body: { data: { ids: [gateway.id] } }, ...waiting })
+    // Both may still be accepted: the revocation follows the deletion.
+    await gateway.gatekeeper
+      .uploadFound({
+        params: { id: job.id },
+        body: { data: { lease: lease.id, sequence: 0, assets: [foundDevice(2)], errors: [] } },
+      })
+      .catch(() => undefined)
+    await removed
+    await until('the gateway is revoked', async () => (await stateOf(gateway.id)) === 'revoked')
+    await hub.settle()
+    const { data } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+    const { data: asset } = await admin.inventory.listAssets({ query: { filter: `name eq 'Device 2'` } })
+    assert.equal(data.findings.length, asset.length, 'the report agrees with the inventory')
+  })
+
+  test('reachability_state follows online and offline, with one history entry for each change', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    const reachability = async () => {
+      const { data } = await admin.inventory.readAsset({ params: { id: gateway.id }, query: {} })
+      return (data.reachability_state as { state_value: string }).state_value
+    }
+    const versions = async () =>
+      (await admin.inventory.readHistory({ params: { id: gateway.id }, query: {} })).data.length
+    const heard = () => gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [] } } })
+    const inAWhile = async () => {
+      const at = new Date(Date.now() + 60_000)
+      await hub.contextOf('onboarding').jobs.runDue(hub.tenant.tenantId, { at })
+      await hub.settle()
+    }
+    await until('it is reached', async () => (await reachability()) === 'reached')
+    await heard()
+    const before = await versions()
+    for (let beat = 0; beat < 3; beat++) {
+      await heard()
+      await inAWhile()
+    }
+    assert.equal(await versions(), before, 'heartbeats leave no history')
+
+    await hub.asOwner((owner) =>
+      owner.query(`update gateways set last_seen_at = now() - interval '10 minutes' where id = $1`, [gateway.id]),
+    )
+    await inAWhile()
+    await until('it is not reached any more', async () => (await reachability()) === 'failed')
+    await heard()
+    await until('it is reached again', async () => (await reachability()) === 'reached')
+    assert.equal(await versions(), before + 2)
+
+    await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
+    await until('a revoked gateway is not reached', async () => (await reachability()) === 'failed')
+  })
+})

@@ -1,0 +1,50 @@
+import { inventory } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import type { JobKinds } from '../../platform/jobs/jobs.ts'
+import type { Context } from '../../platform/service.ts'
+import { stateOf } from './gateway.ts'
+import * as store from './store.ts'
+
+/** Signalled when a gateway enrols, comes back or is revoked. */
+export const attendanceTopic = 'gateway-attendance'
+
+/** How long the asset may lag behind a gateway that fell silent, in addition to the time until it counts as offline. */
+const everyMs = 15_000
+
+/**
+ * Keeps `reachability_state` of the gateways' assets in step with their state: `reached` while online, `failed` while
+ * offline or revoked. The asset is written when the state changes, not at each heartbeat.
+ */
+export function reachabilityJobs(context: Context): JobKinds {
+  const { database } = context
+  return {
+    'onboarding.reachability': {
+      standing: { everyMs, wakeOn: attendanceTopic, pending: store.anyReachabilityChanged },
+      async run({ tenantId, signal }) {
+        const tenant = await context.tenants.byId(tenantId)
+        const system = systemCaller({ tenantId, tenantName: tenant?.name ?? '' })
+        const changed = await database.read(system, store.listReachabilityChanged)
+        for (const row of changed) {
+          if (signal.aborted) return
+          const value = stateOf(row, new Date()) === 'online' ? 'reached' : 'failed'
+          await writeReachability(context, system, { id: row.id, value })
+          await database.transaction(system, (tx) => store.setReachability(tx, row.id, value))
+        }
+      },
+    },
+  }
+}
+
+type Reachability = { id: string; value: 'reached' | 'failed' }
+
+/** Without an asset there is nothing to write: the inventory reports deleted assets, and the gateway is revoked. */
+async function writeReachability(context: Context, system: Caller, { id, value }: Reachability): Promise<void> {
+  await context
+    .peers(inventory, system)
+    .setReachabilityState({ params: { id }, body: { data: { state_value: value } } })
+    .catch((error: unknown) => {
+      if (!(error instanceof Problem) || error.code !== 'not_found') throw error
+    })
+}

@@ -1,0 +1,63 @@
+import { identity } from '@millwright/api/identity.ts'
+import type { onboarding } from '@millwright/api/onboarding.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { record } from '../../platform/audit/audit.ts'
+import { emit } from '../../platform/events/events.ts'
+import type { Context, Handlers } from '../../platform/service.ts'
+import { trust } from './enrolment.ts'
+import { showGateway } from './gateway.ts'
+import { attendanceTopic } from './reachability.ts'
+import * as store from './store.ts'
+
+type Names = 'revokeGateway' | 'revokeDeletedGateways'
+
+export function revocationHandlers(context: Context): Pick<Handlers<typeof onboarding>, Names> {
+  return {
+    async revokeGateway({ params: { id } }, caller) {
+      const row = await revoke(context, caller, { id })
+      if (row === undefined) throw new Problem('not_found', `There is no gateway ${id}`)
+      return { data: showGateway(row, new Date()) }
+    },
+
+    /** The inventory calls it until it succeeds, so every step can be repeated. */
+    async revokeDeletedGateways({ body: { data } }, caller) {
+      const ids = await context.database.read(caller, (handle) => store.findUnrevoked(handle, data.assets))
+      for (const id of ids) await revoke(context, caller, { id, reason: 'asset_deleted' })
+      return { data: { revoked: ids.length } }
+    },
+  }
+}
+
+/**
+ * Disables the principal of a gateway first, so that its token and new requests are refused; then sets the state that
+ * people see. Returns undefined when there is no such gateway.
+ */
+export async function revoke(
+  context: Context,
+  caller: Caller,
+  { id, reason }: { id: string; reason?: 'asset_deleted' },
+): Promise<store.GatewayRow | undefined> {
+  const { database } = context
+  const known = await database.read(caller, (handle) => store.findGateway(handle, id))
+  if (known === undefined) return undefined
+  const system = systemCaller(caller)
+  if (known.enrolledAt !== null)
+    await context.peers(identity, system).updateGateway({ params: { id }, body: { data: { disabled: true } } })
+  const row = await database.transaction(caller, async (tx) => {
+    const revoked = await store.setRevoked(tx, id)
+    if (revoked === undefined) return undefined
+    const why = reason === undefined ? {} : { reason }
+    await record(tx, caller, { action: 'onboarding.revokeGateway', target: `gateway/${id}`, detail: why })
+    await emit(tx, {
+      type: 'onboarding.gateway.revoked',
+      subject: `gateway/${id}`,
+      data: { name: revoked.name, ...why },
+    })
+    tx.signal(attendanceTopic)
+    return revoked
+  })
+  await trust(context, system, { id, state: 'failed' })
+  return row
+}
