@@ -5,6 +5,7 @@ import { giveBackMemory } from '@millwright/gateway/memory.ts'
 import { type Environment, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import type { Command } from 'commander'
 import { addManaging } from './discovery/gateways.ts'
+import { ignoreHangUp } from './hang-up.ts'
 import { table } from './output/table.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -87,8 +88,9 @@ async function requireKnownSettings(environment: Environment): Promise<void> {
 
 /** Resolves at the first signal; later ones are ignored while it stops. */
 function stopSignals(): Promise<void> {
+  ignoreHangUp()
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve())
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
   })
 }
 

@@ -18,7 +18,14 @@ export function createLog({ level, to }: { level: LogLevel; to?: DestinationStre
     redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`]), censor: '***' },
     serializers: { error: describeError },
   }
-  return to === undefined ? pino(options, pino.destination({ fd: 2, sync: false })) : pino(options, to)
+  return pino(options, to ?? standardError())
+}
+
+/** A terminal that was closed refuses output: then lines are lost, and the process goes on. */
+function standardError(): DestinationStream {
+  const destination = pino.destination({ fd: 2, sync: false })
+  destination.on('error', () => {})
+  return destination
 }
 
 function describeError(error: unknown): unknown {

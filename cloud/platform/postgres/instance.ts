@@ -5,7 +5,7 @@ import { StartError } from '../start-error.ts'
 import { backendsOf, commandOf, type Identity, identify, isServerOf } from './processes.ts'
 
 const pollMs = 25
-const leftoverLimitMs = 10_000
+const leftoverLimitMs = 20_000
 
 export type Holder = { pid: number; started: string | undefined; since: string }
 
@@ -97,33 +97,43 @@ export function parsePostmaster(text: string | undefined): Postmaster | undefine
   return { pid, port: Number(lines[3]), socketFolder: lines[4] ?? '', isReady }
 }
 
-/** Ends what an earlier owner of this home left running. The caller holds the home, so nobody else needs it. */
+/**
+ * Ends the processes that an earlier server of this home left, and removes its pid file, which may be torn after a full disk.
+ * Backends outlive a postmaster that was killed, and a new one refuses to start while they use its shared memory. The caller
+ * holds the home, so no other server needs them.
+ */
 export async function endLeftovers(dataFolder: string): Promise<void> {
   const left = readPostmaster(dataFolder)
-  if (left === undefined) return
-  if (isServerOf(commandOf(left.pid), dataFolder)) {
-    signal(left.pid, 'SIGINT')
-    await waitUntilGone(dataFolder, () => (isServerOf(commandOf(left.pid), dataFolder) ? [left.pid] : []))
-  } else {
-    for (const pid of backendsOf(dataFolder)) signal(pid, 'SIGQUIT')
-    await waitUntilGone(dataFolder, () => backendsOf(dataFolder))
+  if (left !== undefined && isServerOf(commandOf(left.pid), dataFolder)) {
+    const running = () => (isServerOf(commandOf(left.pid), dataFolder) ? [left.pid] : [])
+    await end(dataFolder, { running, signal: 'SIGINT', killAfterMs: 10_000 })
   }
+  await end(dataFolder, { running: () => backendsOf(dataFolder), signal: 'SIGQUIT', killAfterMs: 3_000 })
   rmSync(path.join(dataFolder, 'postmaster.pid'), { force: true })
 }
 
-async function waitUntilGone(dataFolder: string, running: () => number[]): Promise<void> {
-  const deadline = Date.now() + leftoverLimitMs
-  for (let pids = running(); pids.length > 0; pids = running()) {
-    if (Date.now() > deadline) {
+type Ending = { running: () => number[]; signal: NodeJS.Signals; killAfterMs: number }
+
+/** Ends processes with a signal, and kills those that do not react, such as stopped ones: the next start recovers the data. */
+async function end(dataFolder: string, { running, signal, killAfterMs }: Ending): Promise<void> {
+  const startedAt = Date.now()
+  for (const pid of running()) send(pid, signal)
+  for (let pids = running(), isKilled = false; pids.length > 0; pids = running()) {
+    const elapsedMs = Date.now() - startedAt
+    if (elapsedMs > leftoverLimitMs) {
       throw new StartError(
         `PostgreSQL of an earlier start still runs on ${dataFolder} and does not end: end process ${pids.join(', ')} and start again.`,
       )
+    }
+    if (elapsedMs > killAfterMs && !isKilled) {
+      for (const pid of pids) send(pid, 'SIGKILL')
+      isKilled = true
     }
     await delay(pollMs)
   }
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+function send(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch (error) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import pg from 'pg'
@@ -164,29 +164,50 @@ test('a server that was left running without an owner is ended', async () => {
   await server.stop()
 })
 
-test('a server whose main process was killed while a query runs is replaced', async () => {
-  const server = await startPostgres({ home, settings })
-  const client = new pg.Client(server.connection)
-  client.on('error', () => {})
-  await client.connect()
-  const running = client.query('select count(*) from generate_series(1, 100000000000) number').catch(() => {})
-  await until(
-    async () =>
-      (
-        await query(
-          server.connection,
-          `select 1 from pg_stat_activity where query like '%100000000000%' and pid <> pg_backend_pid() and state = 'active'`,
-        )
-      ).length > 0,
-  )
-  process.kill(readPostmaster(data)?.pid ?? assert.fail('no server'), 'SIGKILL')
+test('a server whose main process is killed while queries run comes back by itself, again and again', async () => {
+  const warnings: string[] = []
+  const server = await startPostgres({ home, settings, warn: (sentence) => warnings.push(sentence) })
+  const killed = new Set<number>()
+  for (let round = 1; round <= 3; round++) {
+    const busy = new pg.Client(server.connection)
+    busy.on('error', () => {})
+    await busy.connect()
+    const { rows } = await busy.query<{ pid: number }>('select pg_backend_pid() as pid')
+    busy.query('select count(*) from generate_series(1, 100000000000) number').catch(() => {})
+    // A backend that is stopped does not notice that its server is gone.
+    if (round === 2) process.kill(rows[0]?.pid ?? 0, 'SIGSTOP')
+    const { pid } = readPostmaster(data) ?? assert.fail('no server')
+    process.kill(pid, 'SIGKILL')
+    killed.add(pid)
+    await until(() => {
+      const { pid: next, isReady } = readPostmaster(data) ?? { pid, isReady: false }
+      return isReady && !killed.has(next) && identify(next).alive
+    })
+    assert.deepEqual(await query(server.connection, 'select value from kept'), [{ value: 'committed' }])
+    busy.end().catch(() => {})
+  }
+  assert.equal(warnings.filter((sentence) => sentence === 'PostgreSQL is running again.').length, 3)
+  await server.stop()
+  assert.equal((await server.exited).expected, true)
+})
 
-  const { signal, expected } = await server.exited
-  assert.deepEqual({ signal, expected }, { signal: 'SIGKILL', expected: false })
-  const next = await startPostgres({ home, settings })
-  await running
-  assert.deepEqual(await query(next.connection, 'select value from kept'), [{ value: 'committed' }])
-  await next.stop()
+test('a server that cannot be restarted is tried again until it can, and can be stopped meanwhile', async () => {
+  const warnings: string[] = []
+  const server = await startPostgres({ home, settings, warn: (sentence) => warnings.push(sentence) })
+  const kill = () => process.kill(readPostmaster(data)?.pid ?? assert.fail('no server'), 'SIGKILL')
+  const control = path.join(data, 'global', 'pg_control')
+  renameSync(control, `${control}.away`)
+  kill()
+  await until(() => warnings.some((sentence) => sentence.includes('Next attempt')))
+  renameSync(`${control}.away`, control)
+  await until(() => warnings.includes('PostgreSQL is running again.'))
+  assert.deepEqual(await query(server.connection, 'select value from kept'), [{ value: 'committed' }])
+
+  renameSync(control, `${control}.away`)
+  kill()
+  await until(() => warnings.filter((sentence) => sentence.includes('Next attempt')).length > 1)
+  await server.stop()
+  renameSync(`${control}.away`, control)
 })
 
 test('numbers that went to other programs hold nothing', async () => {

@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { StartError } from '../start-error.ts'
@@ -10,13 +10,14 @@ import { openLog } from './log.ts'
 import { type ServerExit, startServer, untilReady } from './server.ts'
 import { isOff, type Settings, serverArguments } from './settings.ts'
 import { prepareSocketFolder, removeSocketFolder, socketFolders, socketPort } from './socket-folder.ts'
+import { supervise } from './supervisor.ts'
 
 /** In the form that the driver takes; the host is the folder of the socket. */
 export type Connection = { host: string; port: number; user: string; database: string }
 
 export type EmbeddedPostgres = {
   connection: Connection
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended for good: it was stopped, or its data folder is gone. */
   exited: Promise<ServerExit>
   /** Ends the server and its connections; resolves when it is down and the home is free again. */
   stop(): Promise<void>
@@ -27,15 +28,18 @@ export type PostgresOptions = {
   /** Replace the defaults one by one. */
   settings?: Settings
   log?: (sentence: string) => void
+  /** Told when the server ended unexpectedly and is restarted. */
+  warn?: (sentence: string) => void
 }
 
 type Places = { home: string; folder: string; data: string; lock: string; log: string; spareLibraries: string }
 
-/** Starts the server of a home, and makes its data folder first where there is none. */
+/** Starts the server of a home and keeps it running; makes its data folder first where there is none. */
 export async function startPostgres({
   home,
   settings = {},
   log = () => {},
+  warn = log,
 }: PostgresOptions): Promise<EmbeddedPostgres> {
   const binaries = findBinaries()
   const places = prepareHome(home)
@@ -54,17 +58,25 @@ export async function startPostgres({
       const durable = !isOff(settings.fsync)
       await makeDataFolder({ folder: places.data, binaries, account, environment, durable })
     }
-    await endLeftovers(places.data)
     const socketFolder = chooseSocketFolder(places.home, account)
-    prepareSocketFolder(socketFolder, account)
-    const serverLog = openLog(places.log, account)
     const command = [binaries.postgres, ...serverArguments({ dataFolder: places.data, socketFolder, settings })]
-    const server = startServer({ command, account, environment, log: serverLog })
+    const server = await supervise({
+      async start() {
+        await endLeftovers(places.data)
+        prepareSocketFolder(socketFolder, account)
+        return startServer({ command, account, environment, log: openLog(places.log, account) })
+      },
+      untilReady: (started) => untilReady(started, { dataFolder: places.data, log }),
+      isGone: () => !existsSync(path.join(places.data, 'PG_VERSION')),
+      warn,
+    }).catch((error: unknown) => {
+      removeSocketFolder(socketFolder)
+      throw error
+    })
     server.exited.then(() => {
       removeSocketFolder(socketFolder)
       release()
     })
-    await untilReady(server, { dataFolder: places.data, log })
     return { connection: connectionTo({ socketFolder, port: socketPort }), exited: server.exited, stop: server.stop }
   } catch (error) {
     release()

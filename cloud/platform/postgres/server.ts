@@ -88,10 +88,14 @@ function exitOf(child: ChildProcess): Promise<Pick<ServerExit, 'code' | 'signal'
   })
 }
 
-/** SIGINT ends the connections and writes everything down; SIGQUIT leaves that to the recovery of the next start. */
+/**
+ * SIGINT ends the connections and writes everything down; SIGQUIT leaves that to the recovery of the next start. A process that
+ * was stopped with SIGSTOP takes signals only after SIGCONT.
+ */
 async function end(child: ChildProcess, exited: Promise<ServerExit>): Promise<void> {
   child.ref()
   child.kill('SIGINT')
+  child.kill('SIGCONT')
   const lastResort = setTimeout(() => child.kill('SIGQUIT'), fastStopMs)
   await exited
   clearTimeout(lastResort)

@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Server, ServerExit } from './server.ts'
+
+/**
+ * Keeps a server running. When it ends without being stopped, it is started again: at once the first time, then with
+ * exponential back-off. Attempts go on until one succeeds, because the causes pass (a full disk, a killed process); they end
+ * only when the data folder is gone or `stop` is called.
+ */
+
+export type Supervised = {
+  /** Resolves when the server has ended for good. */
+  exited: Promise<ServerExit>
+  stop(): Promise<void>
+}
+
+type Options = {
+  /** Starts the server process. */
+  start: () => Promise<Server>
+  untilReady: (server: Server) => Promise<void>
+  /** Whether a restart is pointless. */
+  isGone: () => boolean
+  warn: (sentence: string) => void
+}
+
+const backOff = { firstMs: 500, longestMs: 15_000 } as const
+/** A server that ran this long and then ended is restarted at once. */
+const stableMs = 60_000
+
+/** Starts the server; throws when the first start fails. */
+export async function supervise(options: Options): Promise<Supervised> {
+  const supervisor = new Supervisor(options)
+  await supervisor.start().catch(async (error: unknown) => {
+    await supervisor.stop()
+    throw error
+  })
+  const exited = supervisor.run()
+  return {
+    exited,
+    async stop() {
+      await supervisor.stop()
+      await exited
+    },
+  }
+}
+
+class Supervisor {
+  readonly #options: Options
+  readonly #stopping = new AbortController()
+  #server: Server | undefined
+  #failures = 0
+  #readyAtMs = 0
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    const server = await this.#options.start()
+    this.#server = server
+    if (this.#stopping.signal.aborted) await server.stop()
+    await this.#options.untilReady(server)
+    this.#readyAtMs = performance.now()
+  }
+
+  async run(): Promise<ServerExit> {
+    for (;;) {
+      const exit = await (this.#server as Server).exited
+      if (this.#isOver()) return exit
+      this.#options.warn(`PostgreSQL ended unexpectedly (${exit.lastLogLine}). Restarting it.`)
+      if (performance.now() - this.#readyAtMs > stableMs) this.#failures = 0
+      await this.#restart()
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#server?.stop()
+  }
+
+  #isOver(): boolean {
+    return this.#stopping.signal.aborted || this.#options.isGone()
+  }
+
+  /** Returns when the server is ready, or no further attempt is made. */
+  async #restart(): Promise<void> {
+    while (!this.#isOver()) {
+      await this.#pause()
+      if (this.#isOver()) return
+      this.#failures++
+      try {
+        await this.start()
+        this.#options.warn('PostgreSQL is running again.')
+        return
+      } catch (error) {
+        if (this.#isOver()) return
+        const next = `Next attempt in ${this.#delayMs() / 1_000} seconds.`
+        this.#options.warn(`${error instanceof Error ? error.message : error} ${next}`)
+        await this.#server?.stop()
+      }
+    }
+  }
+
+  #delayMs(): number {
+    if (this.#failures === 0) return 0
+    return Math.min(backOff.longestMs, backOff.firstMs * 2 ** Math.min(this.#failures - 1, 20))
+  }
+
+  async #pause(): Promise<void> {
+    await delay(this.#delayMs(), undefined, { ref: false, signal: this.#stopping.signal }).catch(() => {})
+  }
+}
