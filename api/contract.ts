@@ -32,7 +32,10 @@ export type Operation = {
   errors?: readonly ProblemCode[]
   /** The answer holds a secret that is shown once: a repeat with the same Idempotency-Key is refused, not repeated. */
   answersSecret?: true
-  /** The answer may be held up for a while, until there is something to say. */
+  /**
+   * The handler may wait for something outside its own transaction: a gateway, an accepted write. It is forwarded over
+   * connections of its own, and holds no database connection while it waits, also with an Idempotency-Key.
+   */
   waits?: true
   /** Writes nothing although its method might (a token request, a check). */
   readOnly?: true

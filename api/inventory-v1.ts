@@ -90,6 +90,7 @@ export const inventoryV1 = contract({
       path: '/assets',
       summary: 'Create an asset, or update the one that has its identifiers',
       access: 'inventory_write_asset_data',
+      waits: true,
       body: AssetOfV1,
       headers: ['if-match'],
       answers: { 201: Document, 200: Document },

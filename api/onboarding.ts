@@ -56,6 +56,7 @@ export const onboarding = contract({
       path: '/gateways',
       summary: 'Create a gateway; its asset has the same id',
       access: 'glb_gateway_manage',
+      waits: true,
       body: data(closed({ name: Name, access_group: Type.Optional(Type.String({ maxLength: 128 })) })),
       answers: { 201: data(OnboardedGateway) },
       errors: ['access_group_not_found'],

@@ -13,6 +13,8 @@ export const limits = {
   idempotencyKeyCharacters: 255,
   /** How long an answer to an Idempotency-Key is kept. */
   idempotencyHours: 24,
+  /** How long the key of a request that waits stays claimed when its process dies. Longer than any operation waits. */
+  idempotencyClaimSeconds: 120,
   /** How long a client may take to send its request. */
   requestMs: 60_000,
   /** Event streams that one principal, and all of them together, may have open in a process. */

@@ -1,12 +1,21 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Transaction } from '../database/database.ts'
+import { newId } from '../database/id.ts'
 import type { MigrationSource } from '../database/migrations.ts'
 import { limits } from '../limits.ts'
 import type { LocalOperation } from '../operation.ts'
 import { Answer, type Context, JsonText, type Visitor } from '../service.ts'
 import type { RawInput } from '../validation.ts'
-import { findRequest, type KeptRequest, keepRequest } from './store.ts'
+import {
+  claimRequest,
+  completeRequest,
+  type FoundRequest,
+  findRequest,
+  type KeptRequest,
+  keepRequest,
+  releaseRequest,
+} from './store.ts'
 
 export const requestsMigrations: MigrationSource = {
   module: 'requests',
@@ -14,38 +23,93 @@ export const requestsMigrations: MigrationSource = {
 }
 
 const purpose = 'idempotent requests'
+const hourMs = 3_600_000
+
+type Parts = Pick<Context, 'database' | 'secrets' | 'log'>
 
 /**
- * `Idempotency-Key` on every POST: the effect and the remembered answer are one transaction, so that a request that is
- * sent again after a crash is either answered as before or done for the first time, never done twice.
+ * `Idempotency-Key` on every POST. Two forms:
+ *
+ * - An operation that does not wait runs in one transaction with its remembered answer. After a crash a repeated request is
+ *   either answered as before or done for the first time, never done twice.
+ * - An operation that waits (`waits` in its contract) holds neither a transaction nor a connection meanwhile. A short
+ *   transaction claims the key, another one stores the answer. A claim expires, so that a crash does not block the key.
  */
-export function idempotent(
-  local: LocalOperation,
-  { database, secrets }: Pick<Context, 'database' | 'secrets'>,
-): LocalOperation {
+export function idempotent(local: LocalOperation, parts: Parts): LocalOperation {
   if (local.operation.method !== 'POST' || local.operation.access === 'public') return local
+  const { database, secrets } = parts
+  const run = local.operation.waits === true ? runClaimed : runInTransaction
   return {
     ...local,
     async invoke(input, caller) {
       const key = input.headers?.['idempotency-key']
       if (key === undefined || !isCaller(caller)) return local.invoke(input, caller)
       requireKey(key)
-      const place = { principalId: caller.principal.id, key, hours: limits.idempotencyHours }
+      const keptFrom = new Date(Date.now() - limits.idempotencyHours * hourMs)
+      const place = { principalId: caller.principal.id, key, keptFrom }
       const content = describe(local, input)
-      const before = await database.read(caller, (handle) => findRequest(handle, place))
-      if (before !== undefined) return repeated(before, secrets.isMac(purpose, content, before.fingerprint))
-      const fingerprint = secrets.mac(purpose, content)
-      const work = async (tx: Transaction) => {
-        const answer = await local.invoke(input, { ...caller, transaction: tx })
-        if (await keepRequest(tx, place, kept(local, answer, fingerprint))) return answer
-        throw new Problem('request_in_progress', 'A request with this key is being answered: try again', {
-          retryAfter: 1,
-        })
+      const previous = async () => {
+        const found = await database.read(caller, (handle) => findRequest(handle, place))
+        return found === undefined
+          ? undefined
+          : repeated(found, secrets.isMac(purpose, content, found.fingerprint))
       }
-      // A peer may ask from within such a transaction, and must not wait for a turn behind it.
-      return caller.byPeer === true ? database.transaction(caller, work) : database.enclosing(caller, work)
+      const answered = await previous()
+      if (answered !== undefined) return answered
+      const fingerprint = secrets.mac(purpose, content)
+      return run(parts, { local, input, caller, place, fingerprint, previous })
     },
   }
+}
+
+type KeyedRequest = {
+  local: LocalOperation
+  input: RawInput
+  caller: Caller
+  place: { principalId: string; key: string; keptFrom: Date }
+  fingerprint: Buffer
+  /** The answer to an earlier request with the key. Throws while that request is in progress, or when it differs. */
+  previous: () => Promise<Answer | undefined>
+}
+
+function runInTransaction({ database }: Parts, request: KeyedRequest): Promise<Answer> {
+  const { local, input, caller, place, fingerprint } = request
+  const work = async (tx: Transaction) => {
+    const answer = await local.invoke(input, { ...caller, transaction: tx })
+    if (await keepRequest(tx, place, kept(local, answer, fingerprint))) return answer
+    throw inProgress()
+  }
+  // A peer may ask from within such a transaction, and must not wait for a turn behind it.
+  return caller.byPeer === true ? database.transaction(caller, work) : database.enclosing(caller, work)
+}
+
+async function runClaimed({ database, log }: Parts, request: KeyedRequest): Promise<Answer> {
+  const { local, input, caller, place, fingerprint, previous } = request
+  const claim = { id: newId(), until: new Date(Date.now() + limits.idempotencyClaimSeconds * 1_000) }
+  const isClaimed = await database.transaction(caller, (tx) => claimRequest(tx, place, { fingerprint, claim }))
+  if (!isClaimed) {
+    const answered = await previous()
+    if (answered !== undefined) return answered
+    throw inProgress()
+  }
+  const note = (work: (tx: Transaction) => Promise<void>) =>
+    database
+      .transaction(caller, work)
+      .catch((error: unknown) => log.warn({ error }, 'The end of a request with an Idempotency-Key was not stored'))
+  try {
+    const answer = await local.invoke(input, caller)
+    await note((tx) => completeRequest(tx, place, { claim, answer: kept(local, answer, fingerprint) }))
+    return answer
+  } catch (error) {
+    await note((tx) => releaseRequest(tx, place, claim))
+    throw error
+  }
+}
+
+function inProgress(): Problem {
+  return new Problem('request_in_progress', 'Another request with this key is in progress. Retry later', {
+    retryAfter: 1,
+  })
 }
 
 function isCaller(caller: Caller | Visitor): caller is Caller {
@@ -80,13 +144,14 @@ function textOf(body: unknown): string {
   return body instanceof JsonText ? body.text : JSON.stringify(body)
 }
 
-function repeated(before: KeptRequest, isSame: boolean): Answer {
+function repeated(before: FoundRequest, isSame: boolean): Answer {
   if (!isSame) {
     throw new Problem(
       'idempotency_key_reused',
       'Another request was made with this key: use a new key for a new request',
     )
   }
+  if (before.inProgress) throw inProgress()
   if (before.status === 0) {
     throw new Problem(
       'already_answered',

@@ -8,14 +8,17 @@ export type KeptRequest = {
   body: string | null
 }
 
-const find = statement<KeptRequest>(
-  `select fingerprint, status, headers, body from idempotent_requests
-   where tenant_id = $1 and principal_id = $2 and key = $3 and created_at > now() - make_interval(hours => $4)`,
+/** A request that was sent before: its answer, or that it is still in progress. */
+export type FoundRequest = KeptRequest & { inProgress: boolean }
+
+const find = statement<FoundRequest>(
+  `select fingerprint, status, headers, body, claim_id is not null as "inProgress" from idempotent_requests
+   where tenant_id = $1 and principal_id = $2 and key = $3 and created_at > $4 and (claim_id is null or claimed_until > $5)`,
 )
 
 const forget = statement(
   `delete from idempotent_requests
-   where tenant_id = $1 and principal_id = $2 and key = $3 and created_at <= now() - make_interval(hours => $4)`,
+   where tenant_id = $1 and principal_id = $2 and key = $3 and (created_at <= $4 or claimed_until <= $5)`,
 )
 
 const insert = statement(
@@ -23,32 +26,65 @@ const insert = statement(
    values ($1, $2, $3, $4, $5, $6, $7)`,
 )
 
-type Key = { principalId: string; key: string; hours: number }
+const claim = statement(
+  `insert into idempotent_requests (tenant_id, principal_id, key, fingerprint, status, claim_id, claimed_until)
+   values ($1, $2, $3, $4, 0, $5, $6) on conflict (tenant_id, principal_id, key) do nothing`,
+)
 
-export function findRequest(handle: Handle, { principalId, key, hours }: Key): Promise<KeptRequest | undefined> {
-  return handle.row(find, principalId, key, hours)
+const complete = statement(
+  `update idempotent_requests set status = $5, headers = $6, body = $7, claim_id = null, claimed_until = null
+   where tenant_id = $1 and principal_id = $2 and key = $3 and claim_id = $4`,
+)
+
+const release = statement(
+  'delete from idempotent_requests where tenant_id = $1 and principal_id = $2 and key = $3 and claim_id = $4',
+)
+
+/** `keptFrom`: older requests are forgotten. */
+type Key = { principalId: string; key: string; keptFrom: Date }
+
+export function findRequest(handle: Handle, { principalId, key, keptFrom }: Key): Promise<FoundRequest | undefined> {
+  return handle.row(find, principalId, key, keptFrom, new Date())
 }
 
 /** False when another request with this key was faster. */
 export async function keepRequest(
   handle: Handle,
-  { principalId, key, hours }: Key,
-  request: KeptRequest,
+  { principalId, key, keptFrom }: Key,
+  { fingerprint, status, headers, body }: KeptRequest,
 ): Promise<boolean> {
   try {
-    await handle.run(forget, principalId, key, hours)
-    await handle.run(
-      insert,
-      principalId,
-      key,
-      request.fingerprint,
-      request.status,
-      JSON.stringify(request.headers),
-      request.body,
-    )
+    await handle.run(forget, principalId, key, keptFrom, new Date())
+    await handle.run(insert, principalId, key, fingerprint, status, JSON.stringify(headers), body)
     return true
   } catch (error) {
     if (violatedConstraint(error) === undefined) throw error
     return false
   }
+}
+
+export type Claim = { id: string; until: Date }
+
+/** False when another request with this key is in progress or was answered. */
+export async function claimRequest(
+  handle: Handle,
+  { principalId, key, keptFrom }: Key,
+  { fingerprint, claim: { id, until } }: { fingerprint: Buffer; claim: Claim },
+): Promise<boolean> {
+  await handle.run(forget, principalId, key, keptFrom, new Date())
+  return (await handle.run(claim, principalId, key, fingerprint, id, until)) === 1
+}
+
+/** Stores the answer of a claimed request. Does nothing when the claim has expired and another request has the key. */
+export async function completeRequest(
+  handle: Handle,
+  { principalId, key }: Key,
+  { claim: { id }, answer: { status, headers, body } }: { claim: Claim; answer: KeptRequest },
+): Promise<void> {
+  await handle.run(complete, principalId, key, id, status, JSON.stringify(headers), body)
+}
+
+/** Frees the key of a request that failed, so that it can be sent again. */
+export async function releaseRequest(handle: Handle, { principalId, key }: Key, { id }: Claim): Promise<void> {
+  await handle.run(release, principalId, key, id)
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import { authorization } from '@millwright/api/authorization.ts'
 import { discovery } from '@millwright/api/discovery.ts'
+import { onboarding } from '@millwright/api/onboarding.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 
@@ -455,6 +458,71 @@ describe('discovery', () => {
     ])
     await reportLinks([])
     await assert.rejects(admin.discovery.listSupportedProperties({ params: { id } }), { code: 'no_device_link' })
+  })
+
+  test('keyed property reads of a gateway that does not answer hold no connection and delay no keyed write', async () => {
+    const { jobId } = await create()
+    await scan(jobId, [foundDevice(72)])
+    const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+    const id = report.findings[0]?.assetId ?? ''
+    const readKeyed = (key: string) =>
+      admin.exchange(discovery, 'readProperties', {
+        params: { id },
+        body: { data: { keys: ['name'] } },
+        headers: { 'idempotency-key': key },
+      })
+    const readers = 20
+    let answered = 0
+    const reads = Array.from({ length: readers }, async (_, index) => {
+      const answer = await readKeyed(`read ${index}`)
+      answered++
+      return answer
+    })
+    const open = async () =>
+      (await admin.jobs.listJobs({ query: { tag: `asset/${id}`, phase: 'waiting', limit: 100 } })).data.length
+    while ((await open()) < readers) assert.equal(answered, 0)
+    const write = { body: { data: { name: 'while others wait' } }, headers: { 'idempotency-key': 'write' } }
+    assert.equal((await admin.exchange(authorization, 'createAccessGroup', write)).status, 201)
+    const again = await readKeyed('read 0')
+    assert.deepEqual([again.status, (again.body as ProblemDocument).code], [409, 'request_in_progress'])
+    assert.ok(Number(again.headers.get('retry-after')) > 0)
+    assert.equal(answered, 0, 'all of this happened while the gateway was silent')
+
+    const results = [{ key: 'name', value: 'Device 72' }]
+    for (let left = readers; left > 0; left--) {
+      const taken = await gateway.gatekeeper.leaseJob({
+        body: { data: { workflows: ['device-info'], waitSeconds: 10 } },
+      })
+      assert.ok(taken !== undefined)
+      const { job, lease: held } = taken.data
+      await gateway.gatekeeper.endJob({
+        params: { id: held.id },
+        body: { data: { jobId: job.id, state: 'FINISHED', result: { results } } },
+      })
+    }
+    for (const answer of await Promise.all(reads)) assert.equal(answer.status, 200)
+    const repeated = await readKeyed('read 0')
+    assert.deepEqual([repeated.status, repeated.body], [200, { data: results }], 'the stored answer is repeated')
+    assert.equal(await open(), 0)
+  })
+
+  test('the key of a waiting request whose process died is free again when its claim has expired', async () => {
+    const keyed = { headers: { 'idempotency-key': 'died' }, body: { data: { name: 'claimed' } } }
+    assert.equal((await admin.exchange(onboarding, 'createGateway', keyed)).status, 201)
+    const claimUntil = (until: string) =>
+      hub.asOwner((owner) =>
+        owner.query(
+          `update idempotent_requests set claim_id = gen_random_uuid(), claimed_until = ${until}
+           where tenant_id = $1 and key = 'died'`,
+          [hub.tenant.tenantId],
+        ),
+      )
+    await claimUntil(`now() + interval '1 hour'`)
+    const blocked = await admin.exchange(onboarding, 'createGateway', keyed)
+    assert.equal((blocked.body as ProblemDocument).code, 'request_in_progress')
+    await claimUntil(`now() - interval '1 second'`)
+    const other = { ...keyed, body: { data: { name: 'claimed anew' } } }
+    assert.equal((await admin.exchange(onboarding, 'createGateway', other)).status, 201)
   })
 
   test('a gateway reaches nothing of another gateway', async () => {
