@@ -49,7 +49,14 @@ export async function openConnection(
   { settings, answerMs = timeouts.answerMs }: { settings: boolean; answerMs?: number | undefined },
 ): Promise<Connection> {
   const client = await openClient(address, { pipeline: true, query_timeout: answerMs })
-  const connection: Connection = { client, tenantId: undefined, users: 1, lease: 0, broken: false }
+  const connection: Connection = {
+    client,
+    tenantId: undefined,
+    users: 1,
+    lease: 0,
+    broken: false,
+    firstError: undefined,
+  }
   client.on('error', () => {
     connection.broken = true
   })
@@ -64,7 +71,7 @@ export async function openConnection(
 type Sent = { name: string | undefined; text: string; values: unknown[] }
 
 /** As `client.query(question)`, for less: most of what the driver does to ask is not needed to be answered. */
-export async function send(client: pg.Client, sent: Sent): Promise<Found> {
+export async function send(client: pg.Client, sent: Sent, onError?: (error: unknown) => void): Promise<Found> {
   const { promise, resolve, reject } = Promise.withResolvers<Found>()
   client.query(new Question(sent, (error, found) => (found === undefined ? reject(error) : resolve(found))))
   try {
@@ -72,6 +79,7 @@ export async function send(client: pg.Client, sent: Sent): Promise<Found> {
   } catch (error) {
     // The error was made where the socket is read; whoever reads its trace wants to know who asked.
     if (error instanceof Error) Error.captureStackTrace(error)
+    onError?.(error)
     throw error
   }
 }

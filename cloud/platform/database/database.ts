@@ -3,8 +3,10 @@ import { Problem } from '@millwright/api/problem.ts'
 import { createTurns, type Turns } from '../turns.ts'
 import type { Server } from './binding.ts'
 import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
+import { DatabaseHealth } from './health.ts'
 import { type Connection, Pool } from './pool.ts'
 import type { Statement } from './statement.ts'
+import { asProblem, isConnectionLost, isLostRace, isTransient } from './transient.ts'
 
 /** Whose rows: every caller is one. */
 export type Scope = { readonly tenantId: string; readonly transaction?: Transaction }
@@ -53,7 +55,6 @@ type Options = {
   onStatement?: StatementListener
 }
 
-const retryable = new Set(['40001', '40P01'])
 const attempts = 4
 const enclosingWaiting = 1_000
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -63,6 +64,7 @@ export class Database {
   readonly #pool: Pool
   readonly #enclosingInTurn: Turns
   readonly #listeners: CommitListener[] = []
+  readonly #health: DatabaseHealth
   #onStatement: StatementListener | undefined
 
   constructor({ address, server, connections, waitMs = timeouts.lockMs, answerMs, onStatement }: Options) {
@@ -74,10 +76,23 @@ export class Database {
       refusal: `${enclosingWaiting} requests with an Idempotency-Key wait: send more later`,
     })
     this.#pool = new Pool({
-      open: () => openConnection(address, { settings: !server.pooled, answerMs }).catch(refuse),
+      open: () =>
+        openConnection(address, { settings: !server.pooled, answerMs }).catch((error: unknown) => {
+          this.#health.noteError(error)
+          throw cannotConnect(error)
+        }),
       size: connections,
       waitMs,
     })
+    this.#health = new DatabaseHealth({
+      ping: () => this.#check(ping),
+      probeWrite: () => this.#check(writeProbe).catch(unlessNotAllowed),
+    })
+  }
+
+  /** The state of the database server while it does not work, such as `out of disk space`. Answers within the limit. */
+  outage(limitMs: number): Promise<string | undefined> {
+    return this.#health.outage(limitMs)
   }
 
   get inUse(): number {
@@ -114,7 +129,7 @@ export class Database {
       try {
         return await this.#attempt(scope.tenantId, work)
       } catch (error) {
-        if (attempt === attempts || !retryable.has(codeOf(error) ?? '')) throw translated(error)
+        if (attempt === attempts || !isLostRace(error)) throw this.#failure(error)
         // Two that lost to each other must not meet again at the same moment.
         await setTimeout(Math.random() * 20 * attempt)
       }
@@ -146,9 +161,11 @@ export class Database {
   async reference<Result>(work: (handle: ReferenceHandle) => Promise<Result>): Promise<Result> {
     const connection = await this.#pool.acquire(undefined)
     try {
-      return await work(this.#referenceHandle(connection))
+      const result = await work(this.#referenceHandle(connection))
+      this.#health.noteAnswer()
+      return result
     } catch (error) {
-      throw translated(error)
+      throw this.#failure(error, connection)
     } finally {
       this.#pool.release(connection)
     }
@@ -172,9 +189,11 @@ export class Database {
     const connection = await this.#pool.acquire(scope.tenantId, how)
     try {
       this.#bind(connection, scope.tenantId)
-      return await work(this.#handle(connection, scope.tenantId))
+      const result = await work(this.#handle(connection, scope.tenantId))
+      this.#health.noteAnswer()
+      return result
     } catch (error) {
-      throw translated(error)
+      throw this.#failure(error, connection)
     } finally {
       this.#pool.release(connection)
     }
@@ -183,6 +202,7 @@ export class Database {
   async #attempt<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     const connection = await this.#pool.acquire(tenantId)
     const topics = new Set<string>()
+    connection.firstError = undefined
     try {
       this.#begin(connection, tenantId)
       const result = await work({
@@ -195,13 +215,33 @@ export class Database {
       const { command } = await connection.client.query('commit')
       if (command !== 'COMMIT')
         throw new Problem('internal', 'A transaction went on after one of its statements failed')
+      this.#health.noteAnswer()
       if (topics.size > 0) for (const listener of this.#listeners) listener({ tenantId, topics })
       return result
     } catch (error) {
       await connection.client.query('rollback').catch(() => {
         connection.broken = true
       })
-      throw error
+      throw causeOf(error, connection.firstError)
+    } finally {
+      this.#pool.release(connection)
+    }
+  }
+
+  /** An error as callers get it. A connection that does not answer is not used again: its answer may still come. */
+  #failure(error: unknown, connection?: Connection): unknown {
+    this.#health.noteError(error)
+    if (connection !== undefined && isConnectionLost(error)) connection.broken = true
+    return asProblem(error)
+  }
+
+  /** Runs one command outside of any transaction. */
+  async #check(text: string): Promise<void> {
+    const connection = await this.#pool.acquire(undefined)
+    try {
+      await connection.client.query(text)
+    } catch (error) {
+      throw this.#failure(error, connection)
     } finally {
       this.#pool.release(connection)
     }
@@ -256,7 +296,10 @@ export class Database {
     if (connection.lease !== lease) throw new Error('The handle was used after its work was over')
     this.#onStatement?.({ text, values, tenantId: connection.tenantId, by: { connection, lease } })
     gather(connection)
-    const found = send(connection.client, { name: this.server.pooled || name === '' ? undefined : name, text, values })
+    const sent = { name: this.server.pooled || name === '' ? undefined : name, text, values }
+    const found = send(connection.client, sent, (error) => {
+      connection.firstError ??= error
+    })
     letGoOfMuch(connection)
     return found
   }
@@ -319,6 +362,16 @@ function checked(tenantId: string): string {
   return tenantId
 }
 
+const failedTransaction = '25P02'
+
+/**
+ * Why a transaction failed. PostgreSQL refuses every statement after the first that failed, so an error may only be a
+ * consequence of it; and work that ignored a transient error is not at fault either.
+ */
+function causeOf(error: unknown, firstError: unknown): unknown {
+  return codeOf(error) === failedTransaction || isTransient(firstError) ? (firstError ?? error) : error
+}
+
 function codeOf(error: unknown): string | undefined {
   return (error as { code?: string }).code
 }
@@ -329,23 +382,20 @@ export function violatedConstraint(error: unknown): string | undefined {
   return code === '23505' || code === '23503' || code === '23001' ? constraint : undefined
 }
 
-function refuse(error: unknown): never {
-  throw new Problem('unavailable', 'The database cannot be reached', { retryAfter: 2, cause: error })
+const ping = 'select 1'
+
+/** Needs 256 KiB on the disk of the database and leaves nothing behind. */
+const writeProbe = `create temporary table millwright_write_probe on commit drop as
+  select md5(random()::text) as filler from generate_series(1, 4096)`
+
+/** Where the application may not create temporary tables, a database that answers counts as one that works. */
+function unlessNotAllowed(error: unknown): void {
+  if (codeOf(error) !== '42501') throw error
 }
 
-/** What the driver says, without a code, when a connection ends, or nothing comes back on it for too long. */
-const endings = /^Connection terminated|^Client has encountered a connection error|^Query read timeout/
-
-/** What a caller can do something about; anything else stays what it is and becomes `internal` at the front. */
-function translated(error: unknown): unknown {
-  const code = codeOf(error)
-  if (code === '57014') return new Problem('overloaded', 'The database took too long', { retryAfter: 2, cause: error })
-  if (retryable.has(code ?? ''))
-    return new Problem('overloaded', 'Others change the same at the same time', { retryAfter: 1, cause: error })
-  if (code === '55P03')
-    return new Problem('overloaded', 'Somebody else holds a lock on it', { retryAfter: 1, cause: error })
-  const lost = code === 'ECONNRESET' || code === 'EPIPE' || code?.startsWith('08') || code?.startsWith('57P')
-  const ended = error instanceof Error && endings.test(error.message)
-  if (lost || ended) return new Problem('unavailable', 'The database went away', { retryAfter: 2, cause: error })
-  return error
+/** Whatever keeps a connection from being opened: the database cannot be used without one. */
+function cannotConnect(error: unknown): Problem {
+  const problem = asProblem(error)
+  if (problem instanceof Problem) return problem
+  return new Problem('unavailable', 'The database is not reachable. Retry later', { retryAfter: 2, cause: error })
 }

@@ -13,6 +13,7 @@ function connection(): Connection {
     users: 1,
     lease: 0,
     broken: false,
+    firstError: undefined,
   }
 }
 

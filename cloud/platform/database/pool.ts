@@ -12,6 +12,8 @@ export type Connection = {
   lease: number
   /** Set when its state is unknown (a failed rollback, a lost socket): it is closed instead of reused. */
   broken: boolean
+  /** The first error of its transaction: PostgreSQL answers every later statement with a consequence of it. */
+  firstError: unknown
 }
 
 /** `glance`: one quick look-up, which may share a connection with others of its kind. */

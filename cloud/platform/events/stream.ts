@@ -1,6 +1,7 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Rights } from '../access/rights.ts'
+import { isTransient } from '../database/transient.ts'
 import type { Context } from '../service.ts'
 import type { Feed } from './feed.ts'
 import { endMessage, heartbeat, openingMessage } from './message.ts'
@@ -89,8 +90,7 @@ async function next(
     return { ...step, messages, rights: await rightsNow(context, caller) }
   } catch (error) {
     if (!(error instanceof Problem)) context.log.error({ requestId: caller.request.id, error }, 'a stream failed')
-    const passes = error instanceof Problem && (error.code === 'unavailable' || error.code === 'overloaded')
-    if (passes) return { ...step, failed: true }
+    if (isTransient(error)) return { ...step, failed: true }
     return { ...step, end: error instanceof Problem ? error : new Problem('internal', 'The fault was logged') }
   }
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { v7 } from 'uuid'
 import { Database } from '../database/database.ts'
+import { statement } from '../database/statement.ts'
 import { emit } from '../events/events.ts'
 import { createLog } from '../log.ts'
 import { type TestHub, testHub } from '../testing/hub.ts'
@@ -160,6 +161,33 @@ test('a job that fails is tried again later and later, then stays as failed with
   assert.equal(await database.transaction(hub.tenant, (tx) => jobs.retry(tx, id)), true)
   assert.equal(await jobs.runDue(tenantId), 1)
   assert.deepEqual(attempts, [1, 2, 3, 1])
+})
+
+test('a job that fails because of the state of the database server loses no attempt', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  const attempts: number[] = []
+  const states = ['53100', '53200', '53300', '25006', '58030', '57P03']
+  const jobs = jobsOf(hub, {
+    patient: {
+      maxAttempts: 2,
+      run: async ({ attempt, tenantId }) => {
+        const code = states[attempts.length]
+        attempts.push(attempt)
+        if (code === undefined) return
+        const raise = statement(`do $$ begin raise exception 'injected' using errcode = '${code}'; end $$`)
+        await database.transaction({ tenantId }, (tx) => tx.reference.run(raise))
+      },
+    },
+  })
+  await database.transaction(hub.tenant, (tx) => jobs.enqueue(tx, { kind: 'patient' }))
+  assert.equal(await jobs.runDue(hub.tenant.tenantId, { at: later(minuteMs) }), states.length + 1)
+  assert.deepEqual(
+    attempts,
+    [...states, 'done'].map(() => 1),
+    'each run is the first attempt',
+  )
+  assert.deepEqual(await database.read(hub.tenant, (handle) => jobs.list(handle, { kind: 'patient' })), [])
 })
 
 test('the effect of a worker that lost its lease is rolled back', async () => {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Transaction } from '../database/database.ts'
+import { isTransient } from '../database/transient.ts'
 import type { Log } from '../log.ts'
 import { type Again, type Job, type JobKind, LeaseLost } from './job.ts'
-import { describeFailure, isAbsence, retryDelayMs } from './retry.ts'
+import { describeFailure, retryDelayMs, transientDelayMs } from './retry.ts'
 import * as store from './store.ts'
 
 export type RunOutcome = 'done' | 'retried' | 'failed' | 'lost'
@@ -121,7 +122,8 @@ export class Run {
     }
     this.#log.warn({ error, job: id, kind, attempt: attempts, tenant: this.tenantId }, 'A job failed')
     try {
-      return this.#isSpent(attempts) && !this.#stopping ? await this.#fail(error) : await this.#retry(error)
+      const isFinal = this.#isSpent(attempts) && !this.#stopping && !isTransient(error)
+      return isFinal ? await this.#fail(error) : await this.#retry(error)
     } catch (cause) {
       // Its lease runs out and somebody else takes it up.
       this.#log.warn({ error: cause, job: id, kind }, 'The end of a job could not be written')
@@ -136,9 +138,12 @@ export class Run {
 
   async #retry(error: unknown): Promise<RunOutcome> {
     const { attempts } = this.claimed
+    const lastError = describeFailure(error)
     const wait = this.#stopping
       ? { attempts: attempts - 1, lastError: null, at: null, inMs: 0 }
-      : { attempts, lastError: describeFailure(error), at: null, inMs: this.#retryMs() }
+      : isTransient(error)
+        ? { attempts: attempts - 1, lastError, at: null, inMs: transientDelayMs() }
+        : { attempts, lastError, at: null, inMs: this.#retryMs() }
     return this.#persist(async (tx) => {
       if (!(await store.end(tx, this.claimed))) return 'lost'
       await store.wait(tx, this.claimed, wait)
@@ -151,14 +156,14 @@ export class Run {
     return this.kind.retryMs?.(attempts) ?? retryDelayMs(attempts)
   }
 
-  /** Outlives a short absence of the database: work that was done is not done again for want of a note about it. */
+  /** Repeated through a short outage of the database, so that finished work is not done again. */
   async #persist<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#database.transaction({ tenantId: this.tenantId }, work)
       } catch (error) {
         const delay = Math.min(5_000, retryDelayMs(attempt) / 4)
-        if (!isAbsence(error) || this.#stopping || performance.now() + delay > this.#leaseEndsAt) throw error
+        if (!isTransient(error) || this.#stopping || performance.now() + delay > this.#leaseEndsAt) throw error
         await sleep(delay)
       }
     }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 } from 'uuid'
 import type { Database } from '../database/database.ts'
+import { isTransient } from '../database/transient.ts'
 import type { Log } from '../log.ts'
 import { claimWork, type Found, laneOf, type Room, standingKey } from './claim.ts'
 import type { JobKind } from './job.ts'
-import { isAbsence, retryDelayMs } from './retry.ts'
+import { retryDelayMs } from './retry.ts'
 import { Run, type RunOutcome } from './run.ts'
 import * as store from './store.ts'
 
@@ -25,6 +26,8 @@ export type WorkerOptions = {
 /** No more tenants than fifty a second are looked at for no reason. */
 const sweepPerTenantMs = 20
 const elsewhereMs = 5
+/** Between two looks at a database that does not work. */
+const longestPauseMs = 5_000
 
 type Tenant = {
   woken: Set<string>
@@ -221,12 +224,12 @@ export class Worker {
     return turn
   }
 
-  /** What failed to be looked at is looked at by the next sweep; a database that is gone is not asked in a circle. */
+  /** The next sweep visits the tenant again. While the database does not work, the worker pauses before the next tenant. */
   async #backOff(error: unknown): Promise<void> {
     this.#options.log.warn({ error }, 'Looking for background work failed')
-    if (!isAbsence(error)) return
+    if (!isTransient(error)) return
     this.#failures++
-    await sleep(Math.min(30_000, retryDelayMs(this.#failures)), undefined, {
+    await sleep(Math.min(longestPauseMs, retryDelayMs(this.#failures)), undefined, {
       ...(this.#stopped === undefined ? {} : { signal: this.#stopped.signal }),
     }).catch(() => {})
   }

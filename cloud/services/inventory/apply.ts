@@ -3,9 +3,10 @@ import type { AccessCache } from '../../platform/access/cache.ts'
 import { gatewayRights, noRights, type Rights } from '../../platform/access/rights.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { isStatementTimeout, isTransient } from '../../platform/database/transient.ts'
 import { emitLast } from '../../platform/events/events.ts'
 import { problemOf } from '../../platform/http/problems.ts'
-import type { ApplierParts, Applying } from './applying.ts'
+import { type ApplierParts, type Applying, refusalOf } from './applying.ts'
 import { reportDeleted } from './deleted-assets.ts'
 import { isOfGateway } from './gateway-scope.ts'
 import { applyMerge, applySplit, applyUndo } from './merges.ts'
@@ -27,6 +28,8 @@ import { deletedIn, endOfGone, loadWorkspace, StillRelated, saveWorkspace, type 
 /** How many accepted writes share a transaction, how many assets they may be about, and how much they may say. */
 const batch = { operations: 500, items: 1_000, bytes: 16 * 1024 * 1024 } as const
 const alone = { operations: 1, items: 0, bytes: 0 } as const
+/** How often a single write may exceed the time limit of a statement before it fails. */
+const timeoutAttempts = 3
 
 /** How the next writes are taken: deletions apart from others, and while nobody relates anything. */
 type How = { deletesApart?: boolean; relatingStopped?: boolean }
@@ -76,14 +79,26 @@ export async function applyQueued(parts: ApplierParts, tenantId: string, signal:
 async function applyOneByOne(parts: ApplierParts, tenantId: string, how: How): Promise<Step> {
   const done: Outcome[] = []
   for (let i = 0; i < batch.operations; i++) {
-    const step: Step = await applyBatch(parts, tenantId, { ...alone, ...how }).catch((error: unknown) => {
-      if (!(error instanceof Unappliable)) throw error
-      return fail(parts, tenantId, error)
-    })
+    const step = await applyAlone(parts, tenantId, how)
     if (step.outcomes.length === 0) return { ...step, outcomes: done }
     done.push(...step.outcomes)
   }
   return { outcomes: done }
+}
+
+/**
+ * Applies the oldest write. Statement timeouts may come from a slow server, so the write is tried a few times; it is not
+ * tried for ever, since that would block every write behind it.
+ */
+async function applyAlone(parts: ApplierParts, tenantId: string, how: How): Promise<Step> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await applyBatch(parts, tenantId, { ...alone, ...how })
+    } catch (error) {
+      if (!(error instanceof Unappliable)) throw error
+      if (attempt === timeoutAttempts || !isStatementTimeout(error.cause)) return fail(parts, tenantId, error)
+    }
+  }
 }
 
 /** It fails, and the queue moves on; unless somebody else has applied it by now. */
@@ -93,16 +108,6 @@ async function fail({ database, log }: ApplierParts, tenantId: string, error: Un
   const outcome: Outcome = { id, state: 'failed', result: problemOf(error.cause).toDocument({ traceId: id }) }
   await database.transaction({ tenantId }, (tx) => finishOperations(tx, [outcome]))
   return { outcomes: [outcome] }
-}
-
-/** What took longer than a statement may does so again: to try it for ever would hold up everybody behind it. */
-const tookTooLong = '57014'
-
-/** Whether it has nothing to do with what was to be applied, and is over some time. */
-function passes(error: unknown): boolean {
-  if (!(error instanceof Problem)) return false
-  const { code } = (error.cause ?? {}) as { code?: string }
-  return error.code === 'unavailable' || (error.code === 'overloaded' && code !== tookTooLong)
 }
 
 type Taken = Batch & How
@@ -140,7 +145,8 @@ async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): 
   return parts.database.transaction({ tenantId }, work).catch((error: unknown) => {
     if (error instanceof Crowded) return crowded
     if (error instanceof StillRelated) return { outcomes: [], again: { deletesApart, relatingStopped: true } }
-    throw first === undefined || passes(error) ? error : new Unappliable(first, error)
+    const isPassing = isTransient(error) && !isStatementTimeout(error)
+    throw first === undefined || isPassing ? error : new Unappliable(first, error)
   })
 }
 
@@ -165,9 +171,9 @@ async function applyOne(parts: ApplierParts, applying: Applying): Promise<Outcom
     const failed = single ? isFailure(results) : results.every(isFailure)
     return { id: operation.id, state: failed ? 'failed' : 'finished', result: results }
   } catch (error) {
-    if (!(error instanceof Problem)) throw error
+    const refusal = refusalOf(error)
     workspace.undoTo(mark)
-    return { id: operation.id, state: 'failed', result: error.toDocument({ traceId: operation.id }) }
+    return { id: operation.id, state: 'failed', result: refusal.toDocument({ traceId: operation.id }) }
   }
 }
 

@@ -2,6 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { AccessCache } from '../../platform/access/cache.ts'
 import { mayIn, type Rights } from '../../platform/access/rights.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
+import { isTransient } from '../../platform/database/transient.ts'
 import type { Jobs } from '../../platform/jobs/jobs.ts'
 import type { Log } from '../../platform/log.ts'
 import { isOfGateway } from './gateway-scope.ts'
@@ -28,6 +29,15 @@ export type ApplierParts = {
 
 /** One accepted write while it is applied. */
 export type Applying = { tx: Transaction; workspace: Workspace; operation: QueuedOperation; rights: Rights }
+
+/**
+ * The reason why a write, or one of its items, is refused. Every other error is thrown on: a transient one says nothing about
+ * the write, which stays queued.
+ */
+export function refusalOf(error: unknown): Problem {
+  if (!(error instanceof Problem) || isTransient(error)) throw error
+  return error
+}
 
 /** A group may have been deleted since the write was accepted. */
 export function requireGroup({ workspace }: Pick<Applying, 'workspace'>, accessGroupId: string): void {

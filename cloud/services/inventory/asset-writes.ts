@@ -280,13 +280,13 @@ function eachByItself(database: Database, caller: Caller): Handle {
   }
 }
 
-/** It can be neither renamed nor deleted, so it is asked for once. */
+/** The default group can be neither renamed nor deleted, so its id is cached once it exists. Empty while it does not. */
 async function defaultGroupOf({ defaultGroups }: Desk, handle: Handle): Promise<string> {
   const known = defaultGroups.get(handle.tenantId)
   if (known !== undefined) return known
-  const id = (await findAccessGroupByName(handle, defaultAccessGroup))?.id ?? ''
-  defaultGroups.set(handle.tenantId, id)
-  return id
+  const id = (await findAccessGroupByName(handle, defaultAccessGroup))?.id
+  if (id !== undefined) defaultGroups.set(handle.tenantId, id)
+  return id ?? ''
 }
 
 type FoundGroups = Map<string, AccessGroupRow | undefined>
@@ -319,6 +319,7 @@ async function putItem(
       ? undefined
       : await writableGroup(handle, caller, { group: String(wantedGroup), pointer: `${pointer}/access_group`, groups })
   if (accessGroupId === undefined && !maySomewhereWrite(caller, defaultGroupId)) throw forbidden()
+  if (accessGroupId === undefined && defaultGroupId === '') throw noDefaultGroup(pointer)
   const { asset_identifiers: identifiers = [], asset_relations: relations = [], ...fields } = document
   return {
     asset: fields,
@@ -349,6 +350,12 @@ function reservedIdentifiers({ asset_identifiers: identifiers }: Record<string, 
         ]
       : [],
   )
+}
+
+function noDefaultGroup(pointer: string): Problem {
+  const detail = `The tenant has no access group "${defaultAccessGroup}": create it, or name another group in access_group`
+  const errors = [{ pointer: `${pointer}/access_group`, code: 'access_group_not_found', detail }]
+  return new Problem('access_group_not_found', detail, { errors })
 }
 
 /** Without a group named, an asset that is there stays where it is: writing anywhere is enough to be accepted. */

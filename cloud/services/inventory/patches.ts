@@ -1,5 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
-import { type ApplierParts, type Applying, mayWrite, requireGroup } from './applying.ts'
+import { type ApplierParts, type Applying, mayWrite, refusalOf, requireGroup } from './applying.ts'
 import {
   isSame,
   mergeAsset,
@@ -31,8 +31,7 @@ export async function applyPatch(
     try {
       results.push(await patchOne(parts, applying, { item, precondition }))
     } catch (error) {
-      if (!(error instanceof Problem)) throw error
-      results.push(error.toDocument({ traceId: applying.operation.id }))
+      results.push(refusalOf(error).toDocument({ traceId: applying.operation.id }))
     }
   }
   return payload.single ? results[0] : results

@@ -1,7 +1,7 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
-import { type ApplierParts, type Applying, mayChange, mayRead, mayWrite, requireGroup } from './applying.ts'
+import { type ApplierParts, type Applying, mayChange, mayRead, mayWrite, refusalOf, requireGroup } from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { Precondition } from './asset-tag.ts'
 import { suspicionsOf } from './duplicate.ts'
@@ -36,10 +36,10 @@ export async function applyPut(parts: ApplierParts, applying: Applying, payload:
       if (item.rest?.partOf !== undefined) await setPartOf(applying, result.assetId, item.rest.partOf)
       results.push(result)
     } catch (error) {
-      if (!(error instanceof Problem)) throw error
+      const refusal = refusalOf(error)
       applying.workspace.undoTo(mark)
-      if (error instanceof IdentityTaken) recordConflict(applying, { error, item, payload })
-      results.push(error.toDocument({ traceId: applying.operation.id }))
+      if (refusal instanceof IdentityTaken) recordConflict(applying, { error: refusal, item, payload })
+      results.push(refusal.toDocument({ traceId: applying.operation.id }))
     }
   }
   payload.items.forEach((item, index) => {
@@ -235,8 +235,7 @@ export function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload)
     try {
       return deleteOne(applying, { assetId, precondition })
     } catch (error) {
-      if (!(error instanceof Problem)) throw error
-      return error.toDocument({ traceId: applying.operation.id })
+      return refusalOf(error).toDocument({ traceId: applying.operation.id })
     }
   })
 }

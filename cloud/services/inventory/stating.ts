@@ -5,6 +5,7 @@ import { mayIn } from '../../platform/access/rights.ts'
 import { record, recordAll } from '../../platform/audit/audit.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { type Sharer, Sharing } from '../../platform/database/sharing.ts'
+import { isContention, isTransient } from '../../platform/database/transient.ts'
 import { type EventRecord, emitAll, emitLast } from '../../platform/events/events.ts'
 import { assetsOf, authorOf, isReserved, relationDetail, relationEvents, triplesOf } from './relation.ts'
 import { lockAssets, lockFreeAssets, type PutRelation, putRelations } from './relation-store.ts'
@@ -69,7 +70,8 @@ export class Stating {
       return outcomes
     }
     const outcomes = await this.#database.transaction({ tenantId }, work).catch((error: unknown) => {
-      if (sharers.length === 1 || isForAll(error)) throw error
+      // In an outage each would fail alone as well, and wait for a connection as long again.
+      if (sharers.length === 1 || (isTransient(error) && !isContention(error))) throw error
       return []
     })
     for (const [index, { item, resolve, reject }] of sharers.entries()) {
@@ -91,12 +93,6 @@ export class Stating {
       return outcome
     })
   }
-}
-
-/** It never began, or the database went away: alone each would fare the same, and wait for a connection as long again. */
-function isForAll(error: unknown): boolean {
-  if (!(error instanceof Problem)) return false
-  return error.code === 'unavailable' || (error.code === 'overloaded' && error.cause === undefined)
 }
 
 type Groups = ReadonlyMap<string, string>

@@ -1,0 +1,115 @@
+import { Problem } from '@millwright/api/problem.ts'
+
+/**
+ * Which errors of the database are transient: the statement is not at fault, and the same work succeeds later. There are
+ * two kinds. In an *outage* the server cannot work for anyone: it is down, or out of disk space, memory or connections.
+ * With *contention* it works, but this transaction lost against others or took too long.
+ */
+
+/** The server states of an outage, by SQLSTATE or its class, as they are shown to operators and callers. */
+const outages: readonly (readonly [sqlState: string, state: string])[] = [
+  ['53100', 'out of disk space'],
+  ['53200', 'out of memory'],
+  ['53300', 'out of connections'],
+  ['53', 'out of resources'],
+  ['25006', 'read-only'],
+  ['25P03', 'not reachable'],
+  ['25P04', 'not reachable'],
+  ['58000', 'failing to read or write its files'],
+  ['58030', 'failing to read or write its files'],
+  ['08', 'not reachable'],
+  ['57P', 'not reachable'],
+]
+
+/** The server has no SQLSTATE of its own for these answers of its operating system. */
+const systemMessages: readonly (readonly [message: RegExp, state: string])[] = [
+  [/No space left on device|Disk quota exceeded/, 'out of disk space'],
+  [/Cannot allocate memory/, 'out of memory'],
+  [/Too many open files/, 'out of resources'],
+  [/Read-only file system/, 'read-only'],
+  [/Input\/output error/, 'failing to read or write its files'],
+]
+
+/** The codes that the server uses with such a message: insufficient privilege, internal error. */
+const systemMessageCodes = new Set(['42501', 'XX000'])
+
+/** Errors of the socket; the last ones only while connecting, since files have them too. */
+const lostSocket = new Set(['ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT'])
+const failedConnect = new Set(['ENOENT', 'EACCES', 'EAGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+
+/** Errors of the driver, which have no code: the connection ended, or no answer came in time. */
+const driverMessages =
+  /^Connection terminated|^Client has encountered a connection error|^Query read timeout|^timeout expired|^Client was closed/
+
+const statementTimeout = '57014'
+const lockTimeout = '55P03'
+const lostRaces = new Set(['40001', '40P01'])
+
+type DriverError = Error & { code?: string; syscall?: string }
+
+/** The state of the server that an error shows, such as `out of disk space`; undefined when it shows no outage. */
+export function outageOf(error: unknown): string | undefined {
+  const cause = sourceOf(error)
+  if (!(cause instanceof Error)) return undefined
+  const { code = '', syscall, message } = cause as DriverError
+  if (lostSocket.has(code) || (failedConnect.has(code) && (syscall === 'connect' || syscall === 'getaddrinfo')))
+    return 'not reachable'
+  if (systemMessageCodes.has(code)) return systemMessages.find(([pattern]) => pattern.test(message))?.[1]
+  if (code === '') return driverMessages.test(message) ? 'not reachable' : undefined
+  return /^[0-9A-Z]{5}$/.test(code) ? outages.find(([state]) => code.startsWith(state))?.[1] : undefined
+}
+
+/** Whether the connection on which the error occurred is in an unknown state, because it ended or did not answer. */
+export function isConnectionLost(error: unknown): boolean {
+  return outageOf(error) === 'not reachable'
+}
+
+/** A deadlock or a serialization failure: the transaction can be repeated at once. */
+export function isLostRace(error: unknown): boolean {
+  return lostRaces.has(codeOf(error))
+}
+
+/** A statement exceeded its time limit. It may do so each time, so repeat it a limited number of times. */
+export function isStatementTimeout(error: unknown): boolean {
+  return codeOf(error) === statementTimeout
+}
+
+/** The transaction failed because of other transactions or its own duration, while the server works. */
+export function isContention(error: unknown): boolean {
+  return isLostRace(error) || isStatementTimeout(error) || codeOf(error) === lockTimeout
+}
+
+/** Whether the same work can succeed later without any change: an outage, contention, or an overloaded process. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof Problem) return error.code === 'unavailable' || error.code === 'overloaded'
+  return outageOf(error) !== undefined || isContention(error)
+}
+
+/** A transient error as the problem that callers get, with the time to wait. Any other error stays as it is. */
+export function asProblem(error: unknown): unknown {
+  if (error instanceof Problem) return error
+  if (isLostRace(error))
+    return new Problem('overloaded', 'Concurrent requests change the same data. Retry the request', {
+      retryAfter: 1,
+      cause: error,
+    })
+  if (isStatementTimeout(error))
+    return new Problem('overloaded', 'The database took too long', { retryAfter: 2, cause: error })
+  if (codeOf(error) === lockTimeout)
+    return new Problem('overloaded', 'Another request holds a lock on the same data', { retryAfter: 1, cause: error })
+  const state = outageOf(error)
+  if (state === undefined) return error
+  return new Problem('unavailable', `The database is ${state}. Retry later`, {
+    retryAfter: state === 'not reachable' ? 2 : 10,
+    cause: error,
+  })
+}
+
+function codeOf(error: unknown): string {
+  return (sourceOf(error) as { code?: string } | undefined)?.code ?? ''
+}
+
+/** The error of the driver behind a problem. */
+function sourceOf(error: unknown): unknown {
+  return error instanceof Problem ? error.cause : error
+}
