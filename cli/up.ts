@@ -6,6 +6,8 @@ import { productVersion } from '@millwright/cloud/version.ts'
 import { readSettings as readGatewaySettings } from '@millwright/gateway/settings.ts'
 import { SetupError } from '@millwright/gateway/setup-error.ts'
 import { ensureConsole } from './console.ts'
+import { ignoreHangUp } from './hang-up.ts'
+import type { LocalGateway } from './local-gateway.ts'
 import { reportAndExit } from './report.ts'
 
 const interactive = process.stdout.isTTY === true
@@ -28,11 +30,10 @@ export async function runCloud(
   const startedAt = performance.now()
   const signals = stopSignals()
   const building = ensureConsole()
-  const running = await start(environment).catch(reportAndExit)
+  const running = await start(environment, { withGateway }).catch(reportAndExit)
   await building.catch((error: Error) => process.stderr.write(`${error.message}\n`))
-  clearProgress()
-  print(welcome(running, (performance.now() - startedAt) / 1000))
-  const gateway = withGateway && running.hasLocalGateway ? localGateway(running, environment) : undefined
+  const gateway = running.hasLocalGateway ? localGateway(running, environment) : undefined
+  welcomeWhenReady(running, { gateway, startedAt }).catch(() => {})
   const reason = await Promise.race([signals, running.failed, failureOf(gateway)])
   if (reason !== undefined) process.stderr.write(`${reason}\n`)
   else if (interactive) print('Stopping: finishing what was accepted.')
@@ -42,26 +43,46 @@ export async function runCloud(
 }
 
 /** A wrong setting is told at once, not after everything was loaded. */
-async function start(environment: Record<string, string | undefined>): Promise<RunningCloud> {
+async function start(
+  environment: Record<string, string | undefined>,
+  { withGateway }: { withGateway: boolean },
+): Promise<RunningCloud> {
   readCloudConfiguration(environment)
   readGatewaySettings(environment)
   const { startCloud } = await import('@millwright/cloud/start.ts')
-  return startCloud(environment, progress)
+  return startCloud(environment, { onProgress: progress, withGateway })
+}
+
+/** The platform is ready when its local gateway is enrolled, or none is configured. Rejects with the gateway. */
+async function welcomeWhenReady(
+  running: RunningCloud,
+  { gateway, startedAt }: { gateway: Promise<LocalGateway | undefined> | undefined; startedAt: number },
+): Promise<void> {
+  const started = await gateway
+  if (started !== undefined) running.setReady()
+  clearProgress()
+  print(welcome(running, (performance.now() - startedAt) / 1000))
+  if (started === undefined) return
+  const { registryPort, proxyPort } = started
+  print(
+    `A gateway with a simulated plant is online: links register at port ${registryPort}, agents use port ${proxyPort}.`,
+  )
 }
 
 /** A wrong setting of the gateway ends the platform. After any other error the platform runs without the gateway. */
-async function localGateway(running: RunningCloud, environment: Record<string, string | undefined>) {
+async function localGateway(
+  running: RunningCloud,
+  environment: Record<string, string | undefined>,
+): Promise<LocalGateway | undefined> {
   const { startLocalGateway } = await import('./local-gateway.ts')
   try {
-    const gateway = await startLocalGateway(running, environment)
-    const { registryPort, proxyPort } = gateway
-    print(
-      `A gateway with a simulated plant is online: links register at port ${registryPort}, agents use port ${proxyPort}.`,
-    )
-    return gateway
+    return await startLocalGateway(running, environment)
   } catch (error) {
     if (error instanceof SetupError) throw error
-    print(`The gateway on this machine did not start: ${(error as Error).message}`)
+    print(
+      `The gateway on this machine did not start: ${(error as Error).message}\n` +
+        '/readyz stays "not ready". To run without the gateway, set MILLWRIGHT_LOCAL_GATEWAY=off.',
+    )
     return undefined
   }
 }
@@ -75,8 +96,9 @@ function failureOf(gateway: Promise<unknown> | undefined): Promise<string> {
 
 /** Resolves at the first signal; later ones are ignored while the platform finishes. */
 function stopSignals(): Promise<undefined> {
+  ignoreHangUp()
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(undefined))
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(undefined))
   })
 }
 

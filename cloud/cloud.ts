@@ -30,6 +30,7 @@ import type { Context, Service } from './platform/service.ts'
 import { StartError } from './platform/start-error.ts'
 import { TenantDirectory } from './platform/tenants/tenants.ts'
 import type { Tracing } from './platform/tracing.ts'
+import { Readiness } from './readiness.ts'
 import { services } from './services/services.ts'
 
 export type CloudOptions = {
@@ -61,6 +62,8 @@ export type Cloud = {
   context: Context
   /** The origin that clients use; set when it is not known before listening. */
   setBaseUrl(url: string): void
+  /** Why `/readyz` answers 503 although the services work; undefined when there is no such reason any more. */
+  setNotReady(reason: string | undefined): void
   listen(at: { host: string; port: number }): Promise<number>
   inject: Awaited<ReturnType<typeof createServer>>['inject']
   /** Finishes what was accepted, then stops. */
@@ -110,12 +113,13 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     onDenied: deniedWrites({ database, log }),
   })
   const metrics = createMetrics({ database, tokens })
+  const readiness = new Readiness({ database, remote: options.remote })
   const server = await createServer({
     operations: hub.operations,
     forwards: forwards(options, here, voucher.vouch),
     pages: pages({
       contracts: services.map(({ contract }) => contract),
-      database,
+      readiness,
       metrics,
       metricsToken: options.metricsToken,
       metricsFromLoopback: options.metricsFromLoopback,
@@ -139,6 +143,9 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     context,
     setBaseUrl(url) {
       settings.baseUrl = url
+    },
+    setNotReady(reason) {
+      readiness.setNotReady(reason)
     },
     async listen({ host, port }) {
       await server.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -39,16 +39,31 @@ describe('a tenant that nobody can enter', () => {
     assert.equal(await letIn(hub.context.database, hub.tenant, place()), undefined)
   })
 
-  test('is opened by the next start when the first one ended half way', async () => {
+  test('is opened by the next start when the first one ended before its commit', async () => {
     await using hub = await testHub()
     const { database } = hub.context
+    await rm(place().file, { force: true })
     const unobserve = database.observe(({ values }) => {
       if (values.includes('Administrator')) throw new Error('the process ended here')
     })
     await assert.rejects(letIn(database, hub.tenant, place()), /ended here/)
     unobserve()
-    assert.equal(await isValid(hub, await written()), false)
+    await assert.rejects(written(), { code: 'ENOENT' }, 'the file is written after the commit')
     assert.ok((await letIn(database, hub.tenant, place())) !== undefined)
     assert.ok(await isValid(hub, await written()))
+    assert.deepEqual(await readdir(folder), ['first-run.json'])
+  })
+
+  test('is opened by the next start when the first one ended between its commit and the file', async () => {
+    await using hub = await testHub()
+    const { database } = hub.context
+    const made = await letIn(database, hub.tenant, place())
+    await rename(place().file, `${place().file}.draft`)
+    assert.equal(await letIn(database, hub.tenant, place()), undefined)
+    assert.deepEqual(await written(), made)
+    await writeFile(`${place().file}.draft`, JSON.stringify({ ...made, clientId: 'never-committed' }))
+    assert.equal(await letIn(database, hub.tenant, place()), undefined)
+    assert.deepEqual(await written(), made)
+    assert.deepEqual(await readdir(folder), ['first-run.json'])
   })
 })

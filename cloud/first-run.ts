@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Cloud } from './cloud.ts'
 import { changeAccess, listPrincipals } from './platform/access/store.ts'
@@ -7,6 +7,7 @@ import { type Address, openClient } from './platform/database/connection.ts'
 import type { Database, Scope } from './platform/database/database.ts'
 import { createTenant, findTenant } from './platform/tenants/tenants.ts'
 import { createServerUser, createUser, newServerUserSecret } from './services/identity/accounts.ts'
+import { findSecret } from './services/identity/store.ts'
 
 /** How to get in, as it is written to `first-run.json`. */
 export type Access = {
@@ -37,27 +38,41 @@ export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: 
 }
 
 /**
- * Undefined when somebody can enter already. What they sign in with is written to a file before it is valid, and all
- * of it becomes valid at once: after a crash the next start finds nobody and begins again, and of two processes that
- * start at the same time one does it.
+ * Creates the first accounts; undefined when the tenant has users already. The file appears after the commit, so what it
+ * says works from then on. The credentials are stored beside it before the commit: after a crash in between, the next start
+ * finds them there. Of two processes that start at the same time one does it.
  */
 export async function letIn(
   database: Database,
   { tenantId }: Scope,
   { file, baseUrl }: { file: string; baseUrl: string },
 ): Promise<Access | undefined> {
-  if (await hasPeople(database, { tenantId })) return undefined
-  return database.transaction({ tenantId }, async (tx) => {
+  if (await hasPeople(database, { tenantId })) {
+    await recoverDraft(database, { tenantId }, file)
+    return undefined
+  }
+  const made = await database.transaction({ tenantId }, async (tx) => {
     await changeAccess(tx)
     const scope = { tenantId, transaction: tx }
     if (await hasPeople(database, scope)) return undefined
     const secret = newServerUserSecret()
     const access: Access = { baseUrl, ...secret, adminUser, adminPassword: newPassword() }
-    await write(file, access)
+    await writeDraft(file, access)
     await createServerUser({ database }, scope, { name: 'first-run', secret, role: 'administrator' })
     await createAdministrator(database, scope, access.adminPassword)
     return access
   })
+  if (made !== undefined) await publish(file)
+  return made
+}
+
+/** A crash after the commit left the draft: it becomes the file. A draft whose transaction was rolled back is deleted. */
+async function recoverDraft(database: Database, scope: Scope, file: string): Promise<void> {
+  const draft = await readAccess(draftOf(file))
+  if (draft === undefined) return
+  const secret = await database.read(scope, (handle) => findSecret(handle, draft.clientId))
+  if (secret !== undefined) await publish(file)
+  else await rm(draftOf(file), { force: true })
 }
 
 async function hasPeople(database: Database, scope: Scope): Promise<boolean> {
@@ -93,20 +108,39 @@ async function ensureTenant(address: Address): Promise<Scope> {
   }
 }
 
-/** The file may be deleted once it was read; while it is there, its address is kept right. */
+/** The file may be deleted once it was read; while it is there, its address is kept current. */
 async function refreshed(file: string, baseUrl: string): Promise<Access | undefined> {
+  const access = await readAccess(file)
+  if (access === undefined) return undefined
+  if (access.baseUrl !== baseUrl) {
+    await writeDraft(file, { ...access, baseUrl })
+    await publish(file)
+  }
+  return { ...access, baseUrl }
+}
+
+async function readAccess(file: string): Promise<Access | undefined> {
   try {
-    const access: Access = JSON.parse(await readFile(file, 'utf8'))
-    if (access.baseUrl !== baseUrl) await write(file, { ...access, baseUrl })
-    return { ...access, baseUrl }
+    return JSON.parse(await readFile(file, 'utf8'))
   } catch {
     return undefined
   }
 }
 
-async function write(file: string, access: Access): Promise<void> {
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, `${JSON.stringify(access, undefined, 2)}\n`, { mode: 0o600 })
-  await chmod(draft, 0o600)
-  await rename(draft, file)
+/** Puts the draft in place. Another process of the same home may have done it already. */
+async function publish(file: string): Promise<void> {
+  await rename(draftOf(file), file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+}
+
+function draftOf(file: string): string {
+  return `${file}.draft`
+}
+
+/** On the disk when it returns: the accounts that it describes are committed next. */
+async function writeDraft(file: string, access: Access): Promise<void> {
+  await rm(draftOf(file), { force: true })
+  await writeFile(draftOf(file), `${JSON.stringify(access, undefined, 2)}\n`, { mode: 0o600, flush: true })
+  await chmod(draftOf(file), 0o600)
 }

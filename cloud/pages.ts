@@ -3,17 +3,16 @@ import { createRequire } from 'node:module'
 import type { Contract } from '@millwright/api/contract.ts'
 import { problemCodes } from '@millwright/api/problem.ts'
 import { consolePages } from './console.ts'
-import type { Database } from './platform/database/database.ts'
-import { statement } from './platform/database/statement.ts'
 import { openApi } from './platform/http/openapi.ts'
 import type { Page } from './platform/http/pages.ts'
 import type { Metrics } from './platform/metrics.ts'
 import { sameBytes } from './platform/secrets/secrets.ts'
+import type { Readiness } from './readiness.ts'
 import { productVersion } from './version.ts'
 
 type Options = {
   contracts: readonly Contract[]
-  database: Database
+  readiness: Readiness
   metrics: Metrics
   metricsToken: string | undefined
   /** False when a proxy on this machine may forward requests of others: then /metrics always needs its token. */
@@ -24,13 +23,13 @@ const jsonType = 'application/json; charset=utf-8'
 const htmlType = 'text/html; charset=utf-8'
 
 /** What is served besides the operations of the contracts. */
-export function pages({ contracts, database, metrics, ...options }: Options): Page[] {
+export function pages({ contracts, readiness, metrics, ...options }: Options): Page[] {
   return [
     ...consolePages(),
     ...documentPages(contracts),
     { path: '/version', mediaType: jsonType, load: async () => JSON.stringify(versions(contracts)) },
     { path: '/healthz', mediaType: jsonType, live: true, load: async () => JSON.stringify({ status: 'ok' }) },
-    readiness(database),
+    readinessPage(readiness),
     {
       path: '/metrics',
       mediaType: metrics.mediaType,
@@ -48,23 +47,16 @@ function versions(contracts: readonly Contract[]) {
   }
 }
 
-const ping = statement('select 1')
-
-function readiness(database: Database): Page {
-  let ready = false
+function readinessPage(readiness: Readiness): Page {
   return {
     path: '/readyz',
     mediaType: jsonType,
     live: true,
-    status: () => (ready ? 200 : 503),
-    load: async () => {
-      ready = await database
-        .reference((handle) => handle.run(ping))
-        .then(
-          () => true,
-          () => false,
-        )
-      return JSON.stringify({ status: ready ? 'ready' : 'database not reachable' })
+    async load() {
+      const reason = await readiness.reason()
+      return reason === undefined
+        ? { status: 200, body: JSON.stringify({ status: 'ready' }) }
+        : { status: 503, body: JSON.stringify({ status: 'not ready', reason }) }
     },
   }
 }

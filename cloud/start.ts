@@ -18,8 +18,10 @@ export type RunningCloud = {
   home: string
   /** What was made because there was nothing yet, and where it is written down. */
   firstRun: FirstRun
-  /** Whether a gateway shall run beside it: wanted, and every service that brings it in is here. */
+  /** Whether the caller has to start a gateway beside it: it is configured, and every service that enrols it is here. */
   hasLocalGateway: boolean
+  /** `/readyz` answers 200 from now on. Called by the caller once the local gateway is enrolled, where there is one. */
+  setReady(): void
   /** Resolves if the platform cannot go on, with the reason. */
   failed: Promise<string>
   stop(): Promise<void>
@@ -27,17 +29,25 @@ export type RunningCloud = {
 
 type Environment = Record<string, string | undefined>
 type Progress = (step: string) => void
+type StartOptions = {
+  onProgress?: Progress
+  /** The caller starts the local gateway, if one is configured. */
+  withGateway?: boolean
+}
 
 const embeddedDatabase = 'millwright'
 
 /** From the configuration to a platform that answers. */
-export async function startCloud(environment: Environment, onProgress: Progress = () => {}): Promise<RunningCloud> {
+export async function startCloud(
+  environment: Environment,
+  { onProgress = () => {}, withGateway = false }: StartOptions = {},
+): Promise<RunningCloud> {
   const configuration = readCloudConfiguration(environment)
   const remote = peersOf(configuration.peers)
   const log = createLog({ level: configuration.logLevel })
   const home = await makeHome(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
-  const engine = await openEngine(configuration, { home, onProgress })
+  const engine = await openEngine(configuration, { home, log, onProgress })
   try {
     onProgress('Preparing the database')
     const app: Address | undefined =
@@ -68,6 +78,8 @@ export async function startCloud(environment: Environment, onProgress: Progress 
       strict: false,
     })
     try {
+      // The first run needs the address, so it comes after listening; until it is committed, nothing can be used.
+      cloud.setNotReady('The first run is not finished')
       const port = await cloud.listen(configuration)
       const baseUrl = configuration.baseUrl ?? originOf(configuration.host, port)
       cloud.setBaseUrl(baseUrl)
@@ -78,12 +90,15 @@ export async function startCloud(environment: Environment, onProgress: Progress 
         baseUrl,
         isIdentityHere: isHere(configuration, 'identity'),
       })
+      const hasLocalGateway = withGateway && configuration.localGateway === 'on' && isWhole(configuration)
+      cloud.setNotReady(hasLocalGateway ? 'The local gateway is not enrolled' : undefined)
       return {
         cloud,
         baseUrl,
         home,
         firstRun: made,
-        hasLocalGateway: configuration.localGateway === 'on' && isWhole(configuration),
+        hasLocalGateway,
+        setReady: () => cloud.setNotReady(undefined),
         failed: engine.failed,
         stop: () => stop({ cloud, engine, log }),
       }
@@ -110,17 +125,15 @@ type Engine = { owner: Address; failed: Promise<string>; stop(): Promise<void> }
 /** The database server: the configured one, or one of our own in the home. */
 async function openEngine(
   configuration: CloudConfiguration,
-  { home, onProgress }: { home: string; onProgress: Progress },
+  { home, log, onProgress }: { home: string; log: Log; onProgress: Progress },
 ): Promise<Engine> {
   if (configuration.databaseUrl !== undefined) {
     return { owner: { url: configuration.databaseUrl }, failed: new Promise(() => {}), stop: async () => {} }
   }
   onProgress('Starting PostgreSQL')
-  const postgres = await startPostgres({ home, log: onProgress })
+  const postgres = await startPostgres({ home, log: onProgress, warn: (sentence) => log.warn(sentence) })
   await ensureDatabase(postgres.connection)
-  const failed = postgres.exited.then(({ expected, lastLogLine }) =>
-    expected ? new Promise<string>(() => {}) : `PostgreSQL ended by itself: ${lastLogLine}`,
-  )
+  const failed = postgres.exited.then(() => `PostgreSQL ended, and the data in ${home} is gone.`)
   return { owner: embeddedOwner(postgres.connection), failed, stop: postgres.stop }
 }
 

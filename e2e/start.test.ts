@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chownSync, statSync } from 'node:fs'
+import { once } from 'node:events'
+import { chownSync, existsSync, statSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { isRoot, nobody } from '@millwright/cloud/platform/postgres/testing.ts'
 import { secretIn } from '@millwright/cloud/platform/testing/secrets-shown.ts'
-import { bearer, callerOf, databaseEnded, type Platform, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
+import {
+  bearer,
+  callerOf,
+  databaseEnded,
+  type Platform,
+  readAccess,
+  startPlatform,
+  temporaryFolder,
+  tokenOf,
+  until,
+} from './platform.ts'
 import { cpuMsOfNode, nodeOfMachine, npmStart, postgresOf, root, startedIn } from './program.ts'
 
 /** Later starts find everything made: so many times what a Node takes that does nothing. */
@@ -115,6 +127,48 @@ async function answersEverybody(baseUrl: string): Promise<void> {
   }
   const proxied = await fetch(`${baseUrl}/metrics`, { headers: { 'x-forwarded-for': '127.0.0.1' } })
   assert.equal(proxied.status, 404, 'metrics are for this machine only')
+}
+
+test('is ready once the first run is committed and the local gateway is enrolled, and not before', async () => {
+  using home = temporaryFolder()
+  const port = await freePort()
+  const baseUrl = `http://127.0.0.1:${port}`
+  await using program = npmStart({
+    home: home.path,
+    environment: {
+      MILLWRIGHT_PORT: String(port),
+      MILLWRIGHT_LOCAL_GATEWAY: 'on',
+      MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
+      MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
+    },
+  })
+  const reasons = new Set<string>()
+  let whenWritten: Promise<string> | undefined
+  await until('it is ready', async () => {
+    if (existsSync(join(home.path, 'first-run.json'))) whenWritten ??= tokenOf(baseUrl, readAccess(home.path))
+    const answer = await fetch(`${baseUrl}/readyz`).catch(() => undefined)
+    if (answer === undefined || answer.status === 200) return answer !== undefined
+    const { status, reason } = (await answer.json()) as { status: string; reason: string }
+    assert.deepEqual([answer.status, status], [503, 'not ready'])
+    reasons.add(reason)
+    return false
+  })
+  assert.ok(reasons.has('The local gateway is not enrolled'), [...reasons].join())
+  const token = await (whenWritten ?? assert.fail('ready without first-run.json'))
+  const { onboarding } = await callerOf({ baseUrl, access: readAccess(home.path) }, token)
+  const { data } = await onboarding.listGateways({ query: {} })
+  assert.equal(data.length, 1)
+  assert.notEqual(data[0]?.state, 'created')
+  await until('it says so', () => program.stdout().includes('is ready after'))
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
 /** The machine's own Node may be older than the one the product runs on. */

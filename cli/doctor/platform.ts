@@ -26,7 +26,8 @@ export async function checkReachable(url: string): Promise<Check[]> {
     ]
   }
   if (ready.status !== 200) {
-    const detail = `${url} answers, but is not ready (${ready.status})`
+    const { reason } = (await ready.json().catch(() => ({}))) as { reason?: string }
+    const detail = `${url} answers, but is not ready (${reason ?? ready.status})`
     return [
       {
         name: 'Platform',

@@ -13,20 +13,20 @@ export type Served = { status?: number; body: Buffer | string; headers: Record<s
 /** Decides by the request what to serve; undefined: there is nothing. The path may end with a star. */
 export type AnsweredPage = { path: string; answer: (asked: Asked) => Promise<Served | undefined> | undefined }
 
-/** Read once and kept. */
-export type KeptPage = {
+type PageOptions = {
   path: string
   mediaType: string
-  /** Read at the first request, then kept. */
-  load: () => Promise<Buffer | string>
   headers?: Record<string, string>
-  /** Made anew at each request: the state of the process. */
-  live?: boolean
   /** Says whether this caller may see it. */
   allow?: (request: { address: string; headers: Record<string, string | string[] | undefined> }) => boolean
-  /** The status for what was loaded; 200 unless said otherwise. */
-  status?: () => number
 }
+
+/** Read at the first request, then kept; or `live`, read at each request: the state of the process. */
+export type KeptPage = PageOptions &
+  (
+    | { live?: false; load: () => Promise<Buffer | string> }
+    | { live: true; load: () => Promise<Buffer | string | { status: number; body: string }> }
+  )
 
 export async function pageRoutes(app: FastifyInstance, pages: Page[]): Promise<void> {
   for (const page of pages) {
@@ -39,8 +39,9 @@ export async function pageRoutes(app: FastifyInstance, pages: Page[]): Promise<v
       if (page.allow?.({ address: request.ip, headers: request.headers }) === false) return reply.callNotFound()
       reply.headers({ 'content-type': page.mediaType, ...page.headers })
       if (page.live) {
-        const body = await page.load()
-        return reply.code(page.status?.() ?? 200).send(body)
+        const loaded = await page.load()
+        if (typeof loaded === 'string' || Buffer.isBuffer(loaded)) return reply.send(loaded)
+        return reply.code(loaded.status).send(loaded.body)
       }
       if (kept === undefined) {
         const body = await page.load()

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { testHub } from './platform/testing/hub.ts'
+import { Readiness } from './readiness.ts'
+
+test('the platform is ready when it has started, its database works and the other processes answer', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  const peer = createServer((request, response) => response.writeHead(request.url === '/healthz' ? 200 : 404).end())
+  await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve))
+  const peerUrl = `http://127.0.0.1:${(peer.address() as AddressInfo).port}`
+  const remote = new Map([
+    ['identity', peerUrl],
+    ['authorization', peerUrl],
+  ])
+  const readiness = new Readiness({ database, remote })
+  readiness.setNotReady('The first run is not finished')
+  assert.equal(await readiness.reason(), 'The first run is not finished')
+  readiness.setNotReady(undefined)
+  // A busy machine may miss the time limit of a check.
+  while ((await readiness.reason()) !== undefined);
+
+  peer.closeAllConnections()
+  await new Promise((resolve) => peer.close(resolve))
+  assert.equal(await readiness.reason(), 'Not reachable: authorization, identity')
+})

@@ -1,0 +1,54 @@
+import type { Database } from './platform/database/database.ts'
+
+type Options = {
+  database: Database
+  /** Where the services are that run in other processes: name to URL. */
+  remote: ReadonlyMap<string, string>
+}
+
+/** For each check; the answer is due within one second, whatever the database does. */
+const checkMs = 700
+
+/**
+ * `Readiness` decides what `/readyz` answers. The platform is ready when the process has started completely, the database
+ * works, and the processes with the other services answer.
+ */
+export class Readiness {
+  readonly #options: Options
+  #notReady: string | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  setNotReady(reason: string | undefined): void {
+    this.#notReady = reason
+  }
+
+  /** Why the platform is not ready, in one short sentence without internals; undefined when it is. */
+  async reason(): Promise<string | undefined> {
+    if (this.#notReady !== undefined) return this.#notReady
+    const [outage, missing] = await Promise.all([this.#options.database.outage(checkMs), this.#missingServices()])
+    if (outage !== undefined) return `The database is ${outage}`
+    return missing.length === 0 ? undefined : `Not reachable: ${missing.join(', ')}`
+  }
+
+  /** Services of other processes that do not answer. Their `/healthz` is asked: their readiness depends on this process. */
+  async #missingServices(): Promise<string[]> {
+    const urls = Map.groupBy(this.#options.remote, ([, url]) => url)
+    const missing = await Promise.all(
+      [...urls].map(async ([url, names]) => ((await isHealthy(url)) ? [] : names.map(([name]) => name))),
+    )
+    return missing.flat().toSorted()
+  }
+}
+
+async function isHealthy(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(checkMs) })
+    await response.body?.cancel()
+    return response.ok
+  } catch {
+    return false
+  }
+}
