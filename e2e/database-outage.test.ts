@@ -87,7 +87,9 @@ describe('the platform with its embedded database', () => {
   })
 
   const noDisk = hasSmallDisk ? false : 'mounting a small disk needs the rights of root'
-  test('loses no accepted write when the disk is full, and continues when there is space again', { skip: noDisk }, async () => {
+  test('loses no accepted write when the disk is full, and continues when there is space again', {
+    skip: noDisk,
+  }, async () => {
     await using storm = startStorm(caller, 'full-disk')
     await until('writes are accepted', () => storm.accepted.size >= 20)
     const filler = join(folder.path, 'filler')

@@ -37,7 +37,8 @@ describe('an error of the database', () => {
   })
   after(() => hub[Symbol.asyncDispose]())
 
-  const open = (connections = 2) => new Database({ address: hub.database.app, server: hub.database.server, connections })
+  const open = (connections = 2) =>
+    new Database({ address: hub.database.app, server: hub.database.server, connections })
   const thrownBy = (work: Promise<unknown>) =>
     work.then(
       () => assert.fail('it succeeded'),

@@ -50,9 +50,7 @@ export function idempotent(local: LocalOperation, parts: Parts): LocalOperation 
       const content = describe(local, input)
       const previous = async () => {
         const found = await database.read(caller, (handle) => findRequest(handle, place))
-        return found === undefined
-          ? undefined
-          : repeated(found, secrets.isMac(purpose, content, found.fingerprint))
+        return found === undefined ? undefined : repeated(found, secrets.isMac(purpose, content, found.fingerprint))
       }
       const answered = await previous()
       if (answered !== undefined) return answered

@@ -41,8 +41,7 @@ describe('while the database cannot write', () => {
       owner.query('insert into injected values ($1, $2) on conflict (place) do update set code = $2', [place, code]),
     )
   const recover = () => hub.asOwner((owner) => owner.query('delete from injected'))
-  const create = (name: string) =>
-    operator.inventory.createAsset({ body: { data: { asset: assetNamed(name) } } })
+  const create = (name: string) => operator.inventory.createAsset({ body: { data: { asset: assetNamed(name) } } })
   const stateOf = async (id: string) => (await operator.inventory.readStatus({ params: { id }, query: {} })).data.state
   /** Runs the applier now, whatever pause it makes between attempts. */
   const apply = () => {
@@ -124,10 +123,13 @@ describe('while the database cannot write', () => {
     const caller = await hub.as('administrator', { tenant })
     const rename = (from: string, to: string) =>
       hub.asOwner((owner) =>
-        owner.query('update access_groups set name = $3 where tenant_id = $1 and name = $2', [tenant.tenantId, from, to]),
+        owner.query('update access_groups set name = $3 where tenant_id = $1 and name = $2', [
+          tenant.tenantId,
+          from,
+          to,
+        ]),
       )
-    const write = () =>
-      caller.inventory.createAsset({ body: { data: { asset: assetNamed('x') } } })
+    const write = () => caller.inventory.createAsset({ body: { data: { asset: assetNamed('x') } } })
     await rename('default', 'missing')
     await assert.rejects(write(), { code: 'access_group_not_found', status: 422 })
     await rename('missing', 'default')
