@@ -6,9 +6,10 @@ import addFormats from 'ajv-formats'
 import type { TSchema } from 'typebox'
 import { mapMembers, type PlainObject } from './plain-object.ts'
 import type { Answer } from './service.ts'
+import { unionErrors } from './union-errors.ts'
 
-/** How many faults of one request are told at once. */
-const errorsTold = 50
+/** The number of errors that the response to one request lists. */
+const reportedErrors = 50
 
 /** Bodies are taken as they are; queries and paths are text and become what the contract says. */
 const strict = createAjv({ coerceTypes: false })
@@ -125,11 +126,10 @@ function invalid(code: ProblemCode, errors: ErrorObject[]): Problem {
   return new Problem(unknown ? 'unknown_parameter' : code, summary.join('; '), { errors: told })
 }
 
-/** Faults by JSON pointer, in plain words, no more than are of use. The validator must be verbose. */
+/** Validation errors with a JSON pointer each, at most `reportedErrors`. The validator must be verbose. */
 export function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
-  return errors
-    .filter(({ keyword }) => keyword !== 'if' && (keyword !== 'anyOf' || errors.length === 1))
-    .slice(0, errorsTold)
+  return unionErrors(errors.filter(({ keyword }) => keyword !== 'if'))
+    .slice(0, reportedErrors)
     .map(fieldError)
 }
 
@@ -138,7 +138,7 @@ function fieldError(error: ErrorObject): FieldError {
   const parameters = error.params as Record<string, unknown>
   switch (error.keyword) {
     case 'required':
-      return { pointer: `${at}/${escaped(parameters.missingProperty)}`, code: 'missing', detail: 'is missing' }
+      return { pointer: `${at}/${escaped(parameters.missingProperty)}`, code: 'missing', detail: missingDetail(error) }
     case 'additionalProperties':
       return {
         pointer: `${at}/${escaped(parameters.additionalProperty)}`,
@@ -172,6 +172,10 @@ function fieldError(error: ErrorObject): FieldError {
     default:
       return { pointer: at, code: error.keyword, detail: error.message ?? 'is not valid' }
   }
+}
+
+function missingDetail({ params: { alternatives = [] } }: ErrorObject): string {
+  return alternatives.length === 0 ? 'is missing' : `is missing; send it or ${alternatives.join(' or ')}`
 }
 
 function knownInstead(error: ErrorObject): string {

@@ -24,7 +24,13 @@ export type JobRequest = {
 export type ScheduleName = { kind: string; key: string }
 
 /** `cron` has five fields; `timezone` is an IANA name and UTC unless given. */
-export type ScheduleRequest = ScheduleName & { cron: string; timezone?: string; payload?: unknown }
+export type ScheduleRequest = ScheduleName & {
+  cron: string
+  timezone?: string
+  payload?: unknown
+  /** The place of the schedule in the request body: errors point to its fields. */
+  pointer?: string
+}
 
 export type Schedule = ScheduleName & {
   cron: string
@@ -120,7 +126,7 @@ export class Jobs {
   /** Makes or replaces the schedule of this name. */
   async schedule(tx: Transaction, request: ScheduleRequest): Promise<void> {
     const timing = { cron: request.cron, timezone: request.timezone ?? 'UTC' }
-    const next = requireRun(timing, new Date())
+    const next = requireRun(timing, new Date(), request.pointer)
     await store.putSchedule(tx, {
       ...timing,
       id: v7(),

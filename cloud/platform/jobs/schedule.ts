@@ -14,12 +14,26 @@ export function nextRuns({ cron, timezone }: Timing, after: Date, count: number)
   return parsed({ cron, timezone }).nextRuns(count, after)
 }
 
-/** The first run of a schedule that somebody asks for, or a problem that names what is wrong with it. */
-export function requireRun(timing: Timing, after: Date): Date {
-  requireTimezone(timing.timezone)
-  const first = refused(() => nextRun(timing, after), timing.cron)
-  if (first === null) throw invalid('cron', 'never_runs', `The schedule "${timing.cron}" never runs`)
+/** The first run of a requested schedule. `pointer` is the place of the schedule in the request body, for errors. */
+export function requireRun(timing: Timing, after: Date, pointer = ''): Date {
+  requireTimezone(timing.timezone, pointer)
+  const invalidCron = (code: string, detail: string) => invalid(`${pointer}/cron`, code, detail)
+  if (timing.cron.length > longestPattern) {
+    throw invalidCron('invalid_cron', `A schedule has at most ${longestPattern} characters`)
+  }
+  const first = firstRun(timing, after, (reason) =>
+    invalidCron('invalid_cron', `The schedule "${timing.cron}" cannot be read: ${reason}`),
+  )
+  if (first === null) throw invalidCron('never_runs', `The schedule "${timing.cron}" never runs`)
   return first
+}
+
+function firstRun(timing: Timing, after: Date, invalidCron: (reason: string) => Problem): Date | null {
+  try {
+    return nextRun(timing, after)
+  } catch (error) {
+    throw invalidCron((error as Error).message.replace(/^Cron\w*: /, ''))
+  }
 }
 
 function parsed({ cron, timezone }: Timing): Cron {
@@ -30,30 +44,18 @@ function parsed({ cron, timezone }: Timing): Cron {
   return new Cron(cron, { mode: '5-part', timezone, paused: true })
 }
 
-function refused<Result>(work: () => Result, cron: string): Result {
-  if (cron.length > longestPattern) {
-    throw invalid('cron', 'invalid_cron', `A schedule has at most ${longestPattern} characters`)
-  }
-  try {
-    return work()
-  } catch (error) {
-    const reason = (error as Error).message.replace(/^Cron\w*: /, '')
-    throw invalid('cron', 'invalid_cron', `The schedule "${cron}" cannot be read: ${reason}`)
-  }
-}
-
-function requireTimezone(timezone: string): void {
+function requireTimezone(timezone: string, pointer: string): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone: timezone })
   } catch {
     throw invalid(
-      'timezone',
+      `${pointer}/timezone`,
       'invalid_timezone',
       `There is no time zone "${timezone}": use a name such as Europe/Berlin`,
     )
   }
 }
 
-function invalid(field: string, code: string, detail: string): Problem {
-  return new Problem('invalid_body', detail, { errors: [{ pointer: `/data/${field}`, code, detail }] })
+function invalid(pointer: string, code: string, detail: string): Problem {
+  return new Problem('invalid_body', detail, { errors: [{ pointer, code, detail }] })
 }

@@ -46,8 +46,9 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     async createDiscovery({ params: { gatewayId }, body }, caller) {
       const given: NewDiscovery = 'data' in body ? body.data : body
       await requireReady(context, caller, gatewayId)
-      const link = await requireLink(context, caller, { gatewayId, assetLinkId: given.assetLinkId })
       const pointer = 'data' in body ? '/data' : ''
+      const { assetLinkId } = given
+      const link = await requireLink(context, caller, { gatewayId, assetLinkId, pointer: `${pointer}/assetLinkId` })
       const filters = checked('filter', given.discoveryFilters ?? [], { link, pointer })
       const options = checked('option', given.discoveryOptions ?? [], { link, pointer })
       const id = newId()
@@ -55,7 +56,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
         const row = await store.insertDiscovery(tx, {
           id,
           gatewayId,
-          assetLinkId: given.assetLinkId,
+          assetLinkId,
           deviceClass: given.deviceClass ?? link.report.deviceClass ?? null,
           filters,
           options,
@@ -64,7 +65,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
           createdBy: caller.principal.name,
         })
         if (given.schedule === undefined) await beginRun(context, tx, { discoveryId: id, cause: 'person' })
-        else await jobs.schedule(tx, { kind: scheduleKind, key: id, ...given.schedule })
+        else await jobs.schedule(tx, { kind: scheduleKind, key: id, ...given.schedule, pointer: `${pointer}/schedule` })
         await tell(tx, caller, { action: 'createDiscovery', what: 'created', row })
         const location = `/discovery/v1/discoveries/${id}`
         return answer(201, { jobId: id, id, data: { jobId: id, id } }, { location })
@@ -109,7 +110,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
         const paused = schedule === null ? false : (data.paused ?? locked.paused)
         if (schedule === null) await jobs.unschedule(tx, { kind: scheduleKind, key: jobId })
         else {
-          if (data.schedule !== undefined) await jobs.schedule(tx, { kind: scheduleKind, key: jobId, ...schedule })
+          if (data.schedule !== undefined)
+            await jobs.schedule(tx, { kind: scheduleKind, key: jobId, ...schedule, pointer: '/data/schedule' })
           if (data.schedule !== undefined || data.paused !== undefined)
             await jobs.pause(tx, { kind: scheduleKind, key: jobId, paused })
         }
@@ -213,15 +215,21 @@ async function requireReady(context: Context, caller: Caller, gatewayId: string)
   )
 }
 
+/** `pointer` is the field of the request body that names the link, if the body names it. */
+type LinkReference = { gatewayId: string; assetLinkId: string; pointer?: string }
+
 async function requireLink(
   { database }: Context,
   caller: Caller,
-  { gatewayId, assetLinkId }: { gatewayId: string; assetLinkId: string },
+  { gatewayId, assetLinkId, pointer }: LinkReference,
 ): Promise<LinkRow> {
   const link = await database.read(caller, (handle) => findLink(handle, gatewayId, assetLinkId))
-  const pointer = '/data/assetLinkId'
   const refuse = (detail: string) =>
-    new Problem('link_not_found', detail, { errors: [{ pointer, code: 'link_not_found', detail }] })
+    new Problem(
+      'link_not_found',
+      detail,
+      pointer === undefined ? {} : { errors: [{ pointer, code: 'link_not_found', detail }] },
+    )
   if (link === undefined) throw refuse(`The gateway has no link ${assetLinkId}`)
   if (link.state === 'gone') throw refuse(`The link ${assetLinkId} is not registered with the gateway any more`)
   if (!canDiscover(link.report.interfaces)) throw refuse(`The link ${assetLinkId} offers no discovery`)
@@ -246,7 +254,7 @@ type Changed = {
 async function changedParameters(context: Context, caller: Caller, { before, data }: Changed) {
   const { discoveryFilters, discoveryOptions } = data
   if (discoveryFilters === undefined && discoveryOptions === undefined) return {}
-  const link = await requireLink(context, caller, before)
+  const link = await requireLink(context, caller, { gatewayId: before.gatewayId, assetLinkId: before.assetLinkId })
   return {
     ...(discoveryFilters === undefined
       ? {}

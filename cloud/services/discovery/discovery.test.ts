@@ -307,6 +307,77 @@ describe('discovery', () => {
     assert.equal(await refused({}), 'unsupported_parameter /data/discoveryOptions')
   })
 
+  test('reports one error per fault, with a pointer to the field, in both forms of the body', async () => {
+    const errorsOf = async (body: unknown) => {
+      const { status, body: problem } = await hub.request({
+        method: 'POST',
+        path: `/discovery/v1/gateways/${gateway.id}/discoveries`,
+        headers: { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      assert.ok(status === 400 || status === 422, JSON.stringify(problem))
+      const { errors } = problem as { errors: { pointer: string; code: string; detail: string }[] }
+      return errors.map(({ pointer, code, detail }) => {
+        assert.notEqual(detail, '')
+        return `${pointer} ${code}`
+      })
+    }
+    const schedule = { cron: '0 3 * * *' }
+    const cases: [Record<string, unknown>, string][] = [
+      [{ schedule: { cron: 'every day' } }, '/schedule/cron invalid_cron'],
+      [{ schedule: { cron: '0 3 30 2 *' } }, '/schedule/cron never_runs'],
+      [{ schedule: { cron: '0 3 * * 9' } }, '/schedule/cron invalid_cron'],
+      [{ schedule: { cron: 5 } }, '/schedule/cron type'],
+      [{ schedule: { cron: '' } }, '/schedule/cron minLength'],
+      [{ schedule: {} }, '/schedule/cron missing'],
+      [{ schedule: { ...schedule, timezone: 'Europe/Nowhere' } }, '/schedule/timezone invalid_timezone'],
+      [{ schedule: { ...schedule, zone: 'UTC' } }, '/schedule/zone unknown'],
+      [{ schedule: 'daily' }, '/schedule type'],
+      [{ assetLinkId: 'missing-link' }, '/assetLinkId link_not_found'],
+      [{ assetLinkId: 7 }, '/assetLinkId type'],
+      [{ scanMode: 'PARTIAL' }, '/scanMode const'],
+      [{ discoveryFilters: [{ key: 'ip_range', value: null }] }, '/discoveryFilters/0/value type'],
+      [{ discoveryFilters: [{ key: 'ip_range', value: 'x'.repeat(5_000) }] }, '/discoveryFilters/0/value maxLength'],
+      [
+        { discoveryFilters: [{ key: 'ip_range', comparisonOperator: 'LIKE', value: 'x' }] },
+        '/discoveryFilters/0/comparisonOperator enum',
+      ],
+      [{ discoveryFilters: [{ key: 'mac', value: 'x' }] }, '/discoveryFilters/0/key unknown'],
+      [{ discoveryOptions: [{ key: 'size', value: 'many' }] }, '/discoveryOptions/0/value wrong_type'],
+      [{ colour: 'red' }, '/colour unknown'],
+    ]
+    for (const [changes, expected] of cases) {
+      const fields = { assetLinkId, ...changes }
+      assert.deepEqual(await errorsOf({ data: fields }), [`/data${expected}`], JSON.stringify(changes).slice(0, 200))
+      assert.deepEqual(await errorsOf(fields), [expected], JSON.stringify(changes).slice(0, 200))
+    }
+    assert.deepEqual(await errorsOf({}), ['/data missing'])
+    assert.deepEqual(await errorsOf({ data: {} }), ['/data/assetLinkId missing'])
+    assert.deepEqual(await errorsOf({ data: 5 }), ['/data type'])
+    assert.deepEqual(await errorsOf([]), [' type'])
+  })
+
+  test('points to the field of a schedule that is changed', async () => {
+    const { jobId } = await create()
+    const errorsOf = async (data: Record<string, unknown>) => {
+      const { status, body } = await admin.exchange(discovery, 'updateDiscovery', { params: { jobId }, body: { data } })
+      assert.equal(status, 400, JSON.stringify(body))
+      return (body as { errors: { pointer: string; code: string }[] }).errors.map(
+        ({ pointer, code }) => `${pointer} ${code}`,
+      )
+    }
+    assert.deepEqual(await errorsOf({ schedule: { cron: '* *' } }), ['/data/schedule/cron invalid_cron'])
+    assert.deepEqual(await errorsOf({ schedule: { cron: 5 } }), ['/data/schedule/cron type'])
+    assert.deepEqual(await errorsOf({ schedule: 5 }), ['/data/schedule type'])
+    assert.deepEqual(await errorsOf({ schedule: { cron: '0 3 * * *', timezone: 'Nowhere' } }), [
+      '/data/schedule/timezone invalid_timezone',
+    ])
+    assert.deepEqual(await errorsOf({ discoveryFilters: [{ key: 'mac', value: 'x' }] }), [
+      '/data/discoveryFilters/0/key unknown',
+    ])
+    await end(await lease(), 'FINISHED')
+  })
+
   test('the body of the early access works, there and here, and answers as clients expect', async () => {
     for (const prefix of ['/discovery/v1-earlyaccess', '/v1/discovery/v1-earlyaccess', '/discovery/v1']) {
       const { status, body, headers } = await hub.request({

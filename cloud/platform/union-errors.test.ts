@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { fieldErrors } from './validation.ts'
+
+const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false })
+
+function errorsOf(schema: object, value: unknown): string[] {
+  const validate = ajv.compile(schema)
+  assert.equal(validate(value), false)
+  return fieldErrors(validate.errors ?? []).map(({ pointer, code, detail }) => `${pointer} ${code}: ${detail}`)
+}
+
+const text = { type: 'string', maxLength: 3 }
+const nothing = { type: 'null' }
+
+test('merges the types of all branches when the value has none of them', () => {
+  assert.deepEqual(errorsOf({ anyOf: [text, nothing] }, 5), [' type: must be string or null'])
+  assert.deepEqual(errorsOf({ anyOf: [{ type: 'integer' }, nothing] }, 1.5), [' type: must be integer or null'])
+})
+
+test('reports only the branch that has the type of the value', () => {
+  assert.deepEqual(errorsOf({ anyOf: [nothing, text] }, 'long text'), [
+    ' maxLength: must NOT have more than 3 characters',
+  ])
+})
+
+test('merges constants into one enumeration', () => {
+  assert.deepEqual(errorsOf({ anyOf: [{ const: 'a' }, { const: 'b' }] }, 'c'), [' enum: must be one of a, b'])
+})
+
+test('reports the branch that the fields of an object belong to, in each entry of a list', () => {
+  const branch = (kind: string, properties: object) => ({
+    type: 'object',
+    properties: { kind: { const: kind }, ...properties },
+    required: ['kind'],
+    additionalProperties: false,
+  })
+  const schema = {
+    type: 'array',
+    items: { oneOf: [branch('one', { size: { type: 'integer' } }), branch('two', { name: text })] },
+  }
+  const value = [
+    { kind: 'one', size: 'x' },
+    { kind: 'two', name: 7 },
+    { kind: 'two', name: 'ok' },
+  ]
+  assert.deepEqual(errorsOf(schema, value), ['/0/size type: must be integer', '/1/name type: must be string'])
+})
+
+test('resolves a union inside a union', () => {
+  const inner = { type: 'object', properties: { at: { anyOf: [text, nothing] } }, required: ['at'] }
+  const schema = { anyOf: [{ type: 'object', properties: { data: inner }, required: ['data'] }, inner] }
+  assert.deepEqual(errorsOf(schema, { data: { at: 5 } }), ['/data/at type: must be string or null'])
+  assert.deepEqual(errorsOf(schema, { at: 5 }), ['/at type: must be string or null'])
+  assert.deepEqual(errorsOf(schema, {}), ['/data missing: is missing; send it or at'])
+})
+
+test('keeps the error of a oneOf whose branches match at the same time', () => {
+  const schema = {
+    type: 'object',
+    properties: { a: { oneOf: [{ type: 'number' }, { minimum: 1 }, nothing] }, b: text },
+  }
+  assert.deepEqual(errorsOf(schema, { a: 5, b: 5 }), [
+    '/a oneOf: must match exactly one schema in oneOf',
+    '/b type: must be string',
+  ])
+})
+
+test('reports the errors of branches behind a reference', () => {
+  const schema = { $defs: { short: text }, anyOf: [{ $ref: '#/$defs/short' }, nothing] }
+  assert.ok(errorsOf(schema, 'long text').includes(' maxLength: must NOT have more than 3 characters'))
+})
