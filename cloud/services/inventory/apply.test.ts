@@ -48,6 +48,27 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assert.rejects(operator.inventory.readAsset({ params: { id } }), { code: 'not_found' })
   })
 
+  test('shows no write as modified before it was accepted, neither queued nor finished', async () => {
+    const assets = await givenAssets(
+      hub,
+      Array.from({ length: 20 }, (_, index) => ({ name: `pump ${index}` })),
+    )
+    const statuses = await Promise.all(
+      assets.map((id) => accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } })),
+    )
+    const assertOrdered = async (expected: string) => {
+      for (const id of statuses) {
+        const { data } = await operator.inventory.readStatus({ params: { id }, query: {} })
+        assert.equal(data.state, expected)
+        const { createdTimestamp: created, lastModifiedTimestamp: modified } = data
+        assert.ok(modified >= created, `${expected}: created ${created}, modified ${modified}`)
+      }
+    }
+    await assertOrdered('queued')
+    await apply()
+    await assertOrdered('finished')
+  })
+
   test('costs nothing more where they are few', async () => {
     const { id, relations } = await givenCrowded(endedAtOnce - 1)
     await accepted('deleteAssets', { body: { data: { ids: [id] } } })

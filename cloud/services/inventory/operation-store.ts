@@ -41,9 +41,10 @@ const stored = rowset<StoredOperation>({
 const insertStatement = statement(
   `insert into operations (tenant_id, id, accepted_at, kind, payload, items, principal_id, principal_kind, principal_name,
                            roles, grants, request_id, modified_at)
-   select $1, id, clock_timestamp() + make_interval(secs => place * 0.000001), kind, payload, items, "principalId",
-          "principalKind", "principalName", roles, grants, "requestId", now()
-   from ${stored.rows}`,
+   select $1, id, "acceptedAt", kind, payload, items, "principalId", "principalKind", "principalName", roles, grants,
+          "requestId", "acceptedAt"
+   from (select *, clock_timestamp() + make_interval(secs => place * 0.000001) as "acceptedAt" from ${stored.rows}) as accepted
+   returning id`,
 )
 
 /** In the order given, which is the order of acceptance. */
@@ -115,16 +116,23 @@ export async function queueLength(handle: Handle, limit: number): Promise<number
 
 export type Outcome = { id: string; state: 'finished' | 'failed'; result: unknown }
 
-const finished = rowset<Omit<Outcome, 'result'> & { result: string }>({ id: 'uuid', state: 'text', result: 'printed' })
+const finished = rowset<Omit<Outcome, 'result'> & { result: string; endedAt: string }>({
+  id: 'uuid',
+  state: 'text',
+  result: 'printed',
+  endedAt: 'timestamptz',
+})
+/** The clock of this process may be behind the clock of the database, so a write never ends before it was accepted. */
 const finishStatement = statement(
-  `update operations o set state = r.state, result = r.result, modified_at = now()
+  `update operations o set state = r.state, result = r.result, modified_at = greatest(r."endedAt", o.accepted_at)
    from ${finished.rows}
    where o.tenant_id = $1 and o.id = r.id and o.state = 'queued'`,
 )
 
 export async function finishOperations(tx: Transaction, outcomes: readonly Outcome[]): Promise<void> {
   if (outcomes.length === 0) return
-  const rows = outcomes.map((outcome) => ({ ...outcome, result: jsonText(outcome.result) }))
+  const endedAt = new Date().toISOString()
+  const rows = outcomes.map((outcome) => ({ ...outcome, result: jsonText(outcome.result), endedAt }))
   await tx.run(finishStatement, ...finished.values(rows))
 }
 
