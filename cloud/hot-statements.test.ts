@@ -116,6 +116,11 @@ describe('every hot statement uses an index', () => {
       const first = await admin.inventory.listAssets({ query: { limit: 50, count: false } })
       await admin.inventory.listAssets({ query: { limit: 50, count: false, cursor: first.meta.nextCursor ?? '' } })
     },
+    'a page of assets sorted by firmware version, by cursor': async () => {
+      const query = { limit: 50, count: false, sort: '-firmware_version' } as const
+      const first = await admin.inventory.listAssets({ query })
+      await admin.inventory.listAssets({ query: { ...query, cursor: first.meta.nextCursor ?? '' } })
+    },
     'what hangs on an asset': () => admin.inventory.readGraph({ params: { id: ids.otherAsset } }),
     'what hung on an asset before': () =>
       admin.inventory.readGraph({ params: { id: ids.otherAsset }, query: { at: new Date().toISOString() } }),

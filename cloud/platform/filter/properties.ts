@@ -20,6 +20,8 @@ export type Scalar = {
   /** Makes what is looked for look like what is stored; for `eq`, `ne` and `in`, since part of a text has no such form. */
   readonly normalise?: (literal: string) => string
   readonly sortable?: boolean
+  /** The column to sort by, where the order is not that of the column itself. */
+  readonly sortColumn?: string
   /** The column is not of the filtered row but of the one row here, if there is one. */
   readonly row?: Rows
   /**

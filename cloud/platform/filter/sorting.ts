@@ -35,7 +35,7 @@ function sortKey(text: string, table: PropertyTable): SortKey {
   return { property: name, column: columnOf(property), kind: property.kind, nullable, descending }
 }
 
-function columnOf({ column, row }: Scalar): string {
-  if (row === undefined) return column
+function columnOf({ column, sortColumn = column, row }: Scalar): string {
+  if (row === undefined) return sortColumn
   return `(select ${column} from ${row.from}${row.where === undefined ? '' : ` where ${row.where}`})`
 }

@@ -58,7 +58,7 @@ export const assetProperties: PropertyTable = propertyTable(
       `(a.document #>> '{product_instance_information,manufacturer_product,product_type}')`,
     ),
     [`${product}/manufacturer/name`]: text('a.manufacturer'),
-    firmware_version: text('a.firmware_version'),
+    firmware_version: text('a.firmware_version', { sortColumn: 'a.firmware_order' }),
     is_firmware: { kind: 'boolean', column: `(a.document ->> 'is_firmware')::boolean` },
     'management_state/state_value': text('a.management_state', { nullable: false }),
     'management_state/state_timestamp': time('a.management_state_at'),

@@ -85,6 +85,8 @@ export type AssetColumns = {
   product_family: string | null
   manufacturer: string | null
   firmware_version: string | null
+  /** The sort key of the firmware version. */
+  firmware_order: string | null
   operating_mode: string | null
   management_state: string
   management_state_at: string | null
@@ -119,6 +121,7 @@ const fields = {
   product_family: 'text',
   manufacturer: 'text',
   firmware_version: 'text',
+  firmware_order: 'text',
   operating_mode: 'text',
   management_state: 'text',
   management_state_at: 'timestamptz',

@@ -289,6 +289,7 @@ test('columns are what the document says, and null where it says nothing', () =>
     product_family: null,
     manufacturer: 'Works',
     firmware_version: null,
+    firmware_order: null,
     operating_mode: 'run',
     management_state: 'unknown',
     management_state_at: now,

@@ -19,6 +19,7 @@ import {
 } from './document.ts'
 import { normalise } from './identifier.ts'
 import { matchEntries } from './list-entries.ts'
+import { versionSortKey } from './version-order.ts'
 
 export type StateName = 'management_state' | 'reachability_state' | 'trust_state'
 export type State = { state_value: string; state_timestamp: string }
@@ -245,6 +246,7 @@ export function columnsOf(document: PlainObject): AssetColumns {
   const management = stateOf(document, 'management_state')
   const reachability = stateOf(document, 'reachability_state')
   const trust = stateOf(document, 'trust_state')
+  const firmware = firmwareVersionOf(document)
   return {
     type: textOf(document.functional_object_type) ?? 'Asset',
     schema_url: textOf(document.functional_object_schema_url) ?? baseSchemaUrl,
@@ -256,7 +258,8 @@ export function columnsOf(document: PlainObject): AssetColumns {
     product_name: textOf(product.product_name),
     product_family: textOf(product.product_family),
     manufacturer: textOf(objectOf(product.manufacturer).name),
-    firmware_version: firmwareVersionOf(document),
+    firmware_version: firmware,
+    firmware_order: firmware === null ? null : versionSortKey(firmware),
     operating_mode: textOf(objectOf(document.operating_mode).mode_name),
     management_state: management?.state_value ?? 'unknown',
     management_state_at: management?.state_timestamp ?? null,

@@ -201,6 +201,7 @@ const unsaid = {
   product_family: null,
   manufacturer: null,
   firmware_version: null,
+  firmware_order: null,
   operating_mode: null,
   trust_state: null,
   trust_state_at: null,
