@@ -9,6 +9,7 @@ import { inventory } from './inventory.ts'
 import { inventoryV1 } from './inventory-v1.ts'
 import { jobs } from './jobs.ts'
 import { onboarding } from './onboarding.ts'
+import { type Permission, permissionNames } from './permission.ts'
 import { workflows } from './workflows.ts'
 
 /** Every contract by name: what clients, documents and generated tests go over. */
@@ -26,3 +27,13 @@ export const contracts = {
   workflows,
   jobs,
 } as const
+
+const requiredPermissions = new Set<string>(
+  Object.values(contracts).flatMap(({ operations }) => Object.values(operations).map(({ access }) => access)),
+)
+
+/**
+ * The permissions that at least one operation requires. Lists of permissions show only these. The other names are reserved
+ * for services that do not exist yet; roles that contain them stay valid.
+ */
+export const offeredPermissions: readonly Permission[] = permissionNames.filter((name) => requiredPermissions.has(name))

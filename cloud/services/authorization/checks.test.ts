@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { builtInRoles, type Permission, permissionNames, permissions } from '@millwright/api/permission.ts'
+import { offeredPermissions } from '@millwright/api/contracts.ts'
+import { builtInRoles, type Permission, permissions } from '@millwright/api/permission.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { changeAccess, insertPrincipal, updatePrincipal } from '../../platform/access/store.ts'
@@ -110,7 +111,7 @@ test('everybody can read what they may do', async () => {
   const all = await admin.authorization.readOwnRights({})
   assert.deepEqual(
     all.data.permissions,
-    permissionNames.map((name) => ({ permission: name, accessGroups: 'all' })),
+    offeredPermissions.map((name) => ({ permission: name, accessGroups: 'all' })),
   )
 })
 

@@ -1,5 +1,6 @@
 import type { authorization } from '@millwright/api/authorization.ts'
-import { permissionNames, permissions } from '@millwright/api/permission.ts'
+import { offeredPermissions } from '@millwright/api/contracts.ts'
+import { permissions } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { groupsWith, may, maySomewhere, require } from '../../platform/access/rights.ts'
@@ -16,7 +17,7 @@ type Names = 'listPermissions' | 'listHolders' | 'check' | 'readOwnRights'
 export function checkHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Names> {
   return {
     async listPermissions() {
-      return { data: permissionNames.map((name) => ({ name, ...permissions[name] })) }
+      return { data: offeredPermissions.map((name) => ({ name, ...permissions[name] })) }
     },
 
     async listHolders({ params: { permission }, query: { accessGroup, ...query } }, caller) {
@@ -53,7 +54,7 @@ export function checkHandlers({ database }: Context): Pick<Handlers<typeof autho
     },
 
     async readOwnRights(_, caller) {
-      const held = permissionNames.filter((permission) => maySomewhere(caller, permission))
+      const held = offeredPermissions.filter((permission) => maySomewhere(caller, permission))
       return {
         data: {
           principal: caller.principal.id,

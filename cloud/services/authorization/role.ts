@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Role } from '@millwright/api/authorization.ts'
+import { offeredPermissions } from '@millwright/api/contracts.ts'
 import { type BuiltInRoleName, builtInRoles, isPermission, type Permission } from '@millwright/api/permission.ts'
 import type { Paging, RoleRow } from '../../platform/access/store.ts'
 
@@ -7,7 +8,9 @@ export const builtInNames = Object.keys(builtInRoles) as BuiltInRoleName[]
 
 export function showBuiltIn(name: BuiltInRoleName): Role {
   const { title, permissions } = builtInRoles[name]
-  return { name, title, permissions: [...permissions], builtIn: true }
+  const contained: readonly Permission[] = permissions
+  const shown = offeredPermissions.filter((permission) => contained.includes(permission))
+  return { name, title, permissions: shown, builtIn: true }
 }
 
 export function showOwn(row: RoleRow): Role {
@@ -22,9 +25,9 @@ export function showOwn(row: RoleRow): Role {
   }
 }
 
-/** A built-in role changes with the program, so what it contains is its version. */
+/** A built-in role changes with the program, so what it shows is its version. */
 export function versionOfBuiltIn(name: BuiltInRoleName): number {
-  return crc32(JSON.stringify(builtInRoles[name]))
+  return crc32(JSON.stringify(showBuiltIn(name)))
 }
 
 export function builtInRolesWith(permission: Permission): string[] {

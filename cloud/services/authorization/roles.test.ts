@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { authorization } from '@millwright/api/authorization.ts'
-import { builtInRoles } from '@millwright/api/permission.ts'
+import { contracts } from '@millwright/api/contracts.ts'
+import { builtInRoles, type Permission, permissionNames } from '@millwright/api/permission.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 
 const auditor = { name: 'auditor', title: 'Reads the audit trail', permissions: ['glb_audit_read' as const] }
@@ -132,6 +133,39 @@ test('taking a permission out of a role takes it from everybody who holds the ro
   await hub.context.access.poll()
 
   await assert.rejects(somebody.authorization.listRoles({}), { code: 'forbidden' })
+})
+
+test('shows only permissions that an operation requires, and keeps roles that contain others valid', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const required = new Set<string>(
+    Object.values(contracts).flatMap(({ operations }) => Object.values(operations).map(({ access }) => access)),
+  )
+  const reserved = permissionNames.filter((name) => !required.has(name))
+
+  const { data: listed } = await admin.authorization.listPermissions({})
+  const { data: roles } = await admin.authorization.listRoles({})
+  const { data: own } = await admin.authorization.readOwnRights({})
+
+  assert.deepEqual(
+    listed.map(({ name }) => name),
+    permissionNames.filter((name) => required.has(name)),
+  )
+  const shown = [
+    ...roles.flatMap(({ permissions }) => permissions),
+    ...own.permissions.map((right) => right.permission),
+  ]
+  assert.deepEqual(
+    shown.filter((name) => reserved.includes(name)),
+    [],
+  )
+
+  const permissions = [...reserved, 'glb_jobs_read'] as Permission[]
+  await admin.authorization.createRole({ body: { data: { name: 'planner', permissions } } })
+  const { data: stored } = await admin.authorization.readRole({ params: { name: 'planner' } })
+  assert.deepEqual(stored.permissions.toSorted(), permissions.toSorted())
+  const planner = await hub.as('planner')
+  await planner.jobs.listJobs({ query: {} })
 })
 
 test('the permissions are listed for everybody who is signed in', async () => {
