@@ -3,10 +3,11 @@ import { inventory } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
 import { assetId } from '../lookup.ts'
 import { online } from '../online.ts'
-import type { Columns, Row } from '../output/table.ts'
+import type { Row } from '../output/table.ts'
 import { type Paging, paged, pagesOf, wholeNumber } from '../paging.ts'
 import type { Session } from '../session/session.ts'
 import type { Terminal } from '../terminal.ts'
+import { assetColumns, columnsOf, namesIn, requireProperties } from './asset-columns.ts'
 
 type Selection = {
   filter?: string
@@ -18,18 +19,6 @@ type Selection = {
 }
 
 type ListOptions = Selection & Paging & { columns?: string; fields?: string }
-
-/** What people want to see of an asset in one line. */
-export const assetColumns: Columns = {
-  id: 'id',
-  name: 'name',
-  type: 'functional_object_type',
-  vendor: 'product_instance_information.manufacturer_product.manufacturer.name',
-  product: 'product_instance_information.manufacturer_product.product_name',
-  address: 'connection_points.ipv4_address',
-  state: 'management_state.state_value',
-  group: 'access_group',
-}
 
 /** The ways to say which assets are meant; the same as those of the API. */
 export function selecting(command: Command): Command {
@@ -56,7 +45,7 @@ export function addReading(assets: Command, terminal: Terminal): void {
   online(
     paged(selecting(assets.command('list').description('assets that match, of those you may read')))
       .option('--sort <properties>', 'name,-last_modified_timestamp')
-      .option('--columns <names>', 'properties to show, separated by commas: name,firmware_version')
+      .option('--columns <names>', 'properties to show, separated by commas: name,vendor,firmware_version')
       .option('--fields <names>', 'only these fields in --json and --ndjson, separated by commas'),
     terminal,
     list,
@@ -109,22 +98,19 @@ Examples:
   )
 }
 
-async function list({ api, output }: Session, { columns, fields, ...options }: ListOptions): Promise<void> {
+async function list(session: Session, { columns, fields, ...options }: ListOptions): Promise<void> {
+  const { api, output } = session
+  const shown = columns === undefined ? assetColumns : await columnsOf(session, columns)
+  if (fields !== undefined) await requireProperties(session, '--fields', namesIn(fields))
   const selection = { ...selectionOf(options), ...(fields === undefined ? {} : { fields }) }
   const pages = pagesOf(options, (asked) =>
     // Whoever wants all of them counts them by seeing them.
     api(inventory).listAssets({ query: { ...selection, ...asked, ...(options.all ? { count: false } : {}) } }),
   )
   await output.list(await pages, {
-    columns: columns === undefined ? assetColumns : columnsOf(columns),
+    columns: shown,
     nothing: 'No asset matches.',
   })
-}
-
-/** Names of properties as columns, each with the last part of its path as its heading. */
-export function columnsOf(given: string): Columns {
-  const paths = given.split(',').map((path) => path.trim())
-  return Object.fromEntries(paths.map((path) => [path.split(/[./]/).at(-1) ?? path, path]))
 }
 
 async function history(session: Session, given: string, options: Paging): Promise<void> {

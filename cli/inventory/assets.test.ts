@@ -86,11 +86,42 @@ describe('assets', () => {
     ])
     assert.equal(await succeed('assets', 'count', '-q', 'module'), '2\n')
     assert.match(await succeed('assets', 'count', '--by', 'functional_object_type'), /^3 +Device$/m)
+    assert.match(
+      await succeed('assets', 'list', '--columns', 'name,vendor, connection_points/ipv4_address,firmware_version'),
+      /^NAME +VENDOR +IPV4_ADDRESS +FIRMWARE_VERSION$/m,
+    )
     const none = await refuse(['assets', 'list', '-q', 'nothing'])
     assert.deepEqual([none.code, none.out, none.err], [0, '', 'No asset matches.\n'])
     const wrong = await refuse(['assets', 'list', '--filter', "nmae eq 'x'"])
     assert.deepEqual([wrong.code, wrong.out], [2, ''])
     assert.match(wrong.err, /\(unknown_property\)\nNext: docs\/filters\.md lists every property\n$/)
+  })
+
+  test('--columns and --fields with a name that no asset has are refused', async () => {
+    const unknown = [
+      'nmae',
+      '',
+      'name/first',
+      'connection_points/ipv5_address',
+      'constructor',
+      'management_state/value',
+    ]
+    for (const option of ['--columns', '--fields']) {
+      for (const name of unknown) {
+        const { code, out, err } = await refuse(['assets', 'list', option, `name,${name}`])
+        assert.deepEqual([code, out], [2, ''], `${option} ${name}`)
+        assert.ok(err.startsWith(`${option}: assets have no property "${name}".\nNext: Use access_group, `), err)
+      }
+    }
+    const url = 'https://example.com/schemas/oven.json'
+    const schema = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      properties: { oven: { $ref: '#/$defs/oven' } },
+    }
+    const $defs = { oven: { type: 'object', properties: { zones: { type: 'integer' } } } }
+    const admin = await platform.hub.as('administrator')
+    await admin.inventory.createSchema({ body: { data: { url, schema: { ...schema, type: 'object', $defs } } } })
+    assert.match(await succeed('assets', 'list', '--columns', 'name,oven/zones'), /^NAME +ZONES$/m)
   })
 
   test('are shown now and as they were, by id or by name', async () => {

@@ -1,0 +1,126 @@
+import { assetSchema, type JsonSchema } from '@millwright/api/asset-schema.ts'
+import { inventory } from '@millwright/api/inventory.ts'
+import type { Columns, Row } from '../output/table.ts'
+import { usageError } from '../report.ts'
+import type { Session } from '../session/session.ts'
+
+/** The columns of a list of assets unless `--columns` is given. */
+export const assetColumns: Columns = {
+  id: 'id',
+  name: 'name',
+  type: 'functional_object_type',
+  vendor: 'product_instance_information.manufacturer_product.manufacturer.name',
+  product: 'product_instance_information.manufacturer_product.product_name',
+  address: 'connection_points.ipv4_address',
+  state: 'management_state.state_value',
+  group: 'access_group',
+}
+
+/** Columns whose value is computed from the asset. */
+const computedColumns: Columns = { firmware_version: firmwareVersionOf }
+
+const state = { properties: { state_value: {}, state_timestamp: {} } }
+
+/** The fields that the service adds to an asset when it is read. */
+const addedFields: JsonSchema = {
+  properties: {
+    id: {},
+    access_group: {},
+    responsible: {},
+    management_state: state,
+    reachability_state: state,
+    trust_state: state,
+    custom_properties: { items: { properties: { key: {}, value: {} } } },
+    created_timestamp: {},
+    last_modified_timestamp: {},
+  },
+}
+
+/** The columns that `--columns` names: headings of the usual columns, or properties of assets by their path. */
+export async function columnsOf(session: Pick<Session, 'api'>, given: string): Promise<Columns> {
+  const names = namesIn(given)
+  const isKnown = (name: string) => Object.hasOwn(assetColumns, name) || Object.hasOwn(computedColumns, name)
+  await requireProperties(
+    session,
+    '--columns',
+    names.filter((name) => !isKnown(name)),
+  )
+  return Object.fromEntries(
+    names.map((name) => [
+      name.split(/[./]/).at(-1) ?? name,
+      computedColumns[name] ?? (Object.hasOwn(assetColumns, name) ? assetColumns[name] : undefined) ?? name,
+    ]),
+  )
+}
+
+/** Fails with a usage error unless assets of this tenant can have these properties. */
+export async function requireProperties(
+  { api }: Pick<Session, 'api'>,
+  option: string,
+  names: readonly string[],
+): Promise<void> {
+  const unknownIn = (schemas: readonly JsonSchema[]) =>
+    names.filter((name) => !schemas.some((schema) => hasPath(schema, name.split(/[./]/), schema)))
+  if (unknownIn([assetSchema, addedFields]).length === 0) return
+  const [unknown] = unknownIn([assetSchema, addedFields, ...(await ownSchemas(api))])
+  if (unknown === undefined) return
+  throw usageError(
+    `${option}: assets have no property "${unknown}".`,
+    `Use ${knownNames().join(', ')}, or the path of a property inside one of them, such as management_state/state_value`,
+  )
+}
+
+export function namesIn(given: string): string[] {
+  return given.split(',').map((name) => name.trim())
+}
+
+/** Schemas of the tenant may add properties. */
+async function ownSchemas(api: Session['api']): Promise<JsonSchema[]> {
+  const schemas: JsonSchema[] = []
+  const limit = 100
+  for (let offset = 0; ; offset += limit) {
+    const { data } = await api(inventory).listSchemas({ query: { limit, offset } })
+    for (const { url, builtIn } of data) {
+      if (!builtIn) schemas.push((await api(inventory).readSchema({ query: { url } })).data.schema as JsonSchema)
+    }
+    if (data.length < limit) return schemas
+  }
+}
+
+function knownNames(): string[] {
+  const schema = assetSchema as { $defs: Record<string, { properties?: object }> }
+  const fields = [addedFields, schema.$defs.Device, schema.$defs.SoftwareArtifact]
+  const names = fields.flatMap((each) => Object.keys((each as { properties?: object } | undefined)?.properties ?? {}))
+  return [...new Set([...Object.keys(assetColumns), ...Object.keys(computedColumns), ...names])].toSorted()
+}
+
+/** Whether a value of the schema can have a property at this path; entries of lists are looked into. */
+function hasPath(schema: unknown, path: readonly string[], root: JsonSchema, depth = 0): boolean {
+  if (depth > 64 || typeof schema !== 'object' || schema === null) return false
+  const [name = '', ...rest] = path
+  const inner = (part: unknown, left: readonly string[] = path) => hasPath(part, left, root, depth + 1)
+  const { properties, $ref, items, then, else: otherwise, allOf, anyOf, oneOf } = schema as Record<string, unknown>
+  const found =
+    typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name)
+      ? (properties as Record<string, unknown>)[name]
+      : undefined
+  if (found !== undefined && (rest.length === 0 || inner(found, rest))) return true
+  const choices = [allOf, anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list : []))
+  return [items, then, otherwise, ...choices, referenced($ref, root)].some((part) => inner(part))
+}
+
+function referenced(reference: unknown, root: JsonSchema): unknown {
+  if (typeof reference !== 'string' || !reference.startsWith('#/')) return undefined
+  return reference
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], root)
+}
+
+/** The version of the first firmware component, as the API sorts and filters by it. */
+function firmwareVersionOf(asset: Row): unknown {
+  type Artifact = { is_firmware?: boolean; asset_identifiers?: { asset_identifier_type?: string; version?: string }[] }
+  const components = (asset.software_components ?? []) as { artifact?: Artifact }[]
+  const firmware = components.find(({ artifact }) => artifact?.is_firmware === true)?.artifact
+  return firmware?.asset_identifiers?.find(({ asset_identifier_type: type }) => type === 'SoftwareIdentifier')?.version
+}
