@@ -234,10 +234,14 @@ describe('beside a running platform', () => {
   })
 
   test('the doctor finds everything in order, and what is not', async () => {
+    // Standing jobs that have nothing to do stay due: here, for an hour.
+    await asOwner(`update jobs set run_at = run_at - interval '1 hour' where state = 'waiting' and key = ''`)
     const well = await millwright(['doctor', '--json'], { home }).ended
     const { data } = JSON.parse(well.stdout)
-    const failed = data.filter(({ outcome }: { outcome: string }) => outcome === 'fail')
-    assert.deepEqual([failed, well.code], [[], 0])
+    // What other tests of this file left on the shop floor may be worth a warning.
+    const isOfPlatform = ({ name }: { name: string }) => !/^(Gateway|Link|Jobs)/.test(name)
+    const isFault = ({ outcome }: { outcome: string }) => outcome !== 'ok' && outcome !== 'skip'
+    assert.deepEqual([data.filter(isOfPlatform).filter(isFault), well.code], [[], 0])
     for (const name of [
       'Node',
       'Home',
@@ -317,10 +321,15 @@ function seenProcesses(pid: number): string {
 }
 
 /** A new key signs only after everybody has seen it. */
-async function letHalfAMinutePass(): Promise<void> {
+function letHalfAMinutePass(): Promise<void> {
+  return asOwner(`update signing_keys set active_from = active_from - interval '30 seconds'`)
+}
+
+/** Runs a statement as the owner of the database. */
+async function asOwner(statement: string): Promise<void> {
   const server = attachPostgres({ home }) ?? assert.fail('there is no database')
   const owner = await openClient(embeddedOwner(server))
-  await owner.query(`update signing_keys set active_from = active_from - interval '30 seconds'`)
+  await owner.query(statement)
   await owner.end()
 }
 

@@ -144,7 +144,7 @@ async function checkBacklog(owner: Owner): Promise<Check[]> {
   const queue: Check = {
     name: 'Background',
     outcome: isLate ? 'warn' : 'ok',
-    detail: `${waitingJobs} jobs due${isLate ? `, the oldest for ${oldestMinutes} minutes` : ''}, ${queuedWrites} writes queued`,
+    detail: `${waitingJobs} jobs due, ${queuedWrites} writes queued${isLate ? `, the oldest for ${oldestMinutes} minutes` : ''}`,
     ...(isLate ? { next: 'start the platform; if it runs, it has more to do than it can' } : {}),
   }
   if (failedJobs === 0) return [queue]

@@ -1,3 +1,4 @@
+import { standingKey } from '@millwright/cloud/platform/jobs/claim.ts'
 import type { Owner } from '@millwright/cloud/platform/tenants/tenants.ts'
 
 /** What the doctor asks the database, as its owner and over all tenants: nothing of it changes anything. */
@@ -46,15 +47,21 @@ export type Backlog = {
   unsealed: number
 }
 
+/**
+ * The work that waits. Standing jobs are left out: one that has nothing to do stays due until there is work, and that work is
+ * counted itself: queued writes here, unsealed audit entries below.
+ */
 export async function readBacklog(owner: Owner): Promise<Backlog> {
   const { rows } = await owner.query<Backlog>(
-    `select (select count(*)::integer from jobs where state = 'waiting' and run_at < now()) as "waitingJobs",
-            (select coalesce(extract(epoch from now() - min(run_at)) / 60, 0)::integer
-             from jobs where state = 'waiting' and run_at < now()) as "oldestMinutes",
+    `select (select count(*)::integer from jobs where state = 'waiting' and key <> $1 and run_at < now()) as "waitingJobs",
+            (select coalesce(extract(epoch from now() - min(w.since)) / 60, 0)::integer from (
+               select run_at from jobs where state = 'waiting' and key <> $1 and run_at < now()
+               union all select accepted_at from operations where state = 'queued') as w (since)) as "oldestMinutes",
             (select count(*)::integer from jobs where state = 'failed') as "failedJobs",
             (select count(*)::integer from operations where state = 'queued') as "queuedWrites",
             (select count(*)::integer from audit_entries
              where sequence is null and time < now() - interval '5 minutes') as unsealed`,
+    [standingKey],
   )
   return rows[0] ?? { waitingJobs: 0, oldestMinutes: 0, failedJobs: 0, queuedWrites: 0, unsealed: 0 }
 }
