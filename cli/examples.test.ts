@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Command } from 'commander'
 import { parts } from './parts.ts'
 import { programFor } from './program.ts'
-import { testTerminal, wordsOf } from './testing.ts'
+import { TestPlatform, testTerminal, wordsOf } from './testing.ts'
 
 type Offered = { path: string; command: Command; help: string }
 
@@ -49,4 +49,30 @@ test('what a help says to type is understood', async () => {
     await assert.doesNotReject(program.parseAsync(wordsOf(line), { from: 'user' }), line)
   }
   assert.ok(understood > 100)
+})
+
+/** Commands that create come first, commands that delete come last. */
+function rank(line: string): number {
+  const ordered = [/ create /, / grant /, / disable /, / enable /, / rename /, / delete /]
+  const index = ordered.findIndex((pattern) => pattern.test(line))
+  return index === -1 ? 1.5 : index
+}
+
+test('what a help says about access works: the roles, permissions and groups that it names exist', async () => {
+  await using platform = await TestPlatform.open()
+  const { token } = await platform.as('administrator')
+  const run = (words: string[]) => platform.run(words, { token, input: 'a password that is long enough\n' })
+  await run(['assets', 'create', '--name', 'Drive 12', '--mac', '00-1B-1B-00-00-12'])
+  const lines = [...new Set(all.flatMap(({ help }) => typedIn(help)))].filter((line) => line.startsWith('access '))
+  assert.ok(lines.length > 30)
+  const outcomes = { works: 0, codes: [] as string[] }
+  for (const line of lines.toSorted((one, other) => rank(one) - rank(other))) {
+    const { code, err } = await run(wordsOf(line))
+    // A second example for the same name finds it created or deleted, and ids in examples are made up.
+    const isRepeated = (code === 5 && / create /.test(line)) || (code === 4 && / (rename|delete|revoke) /.test(line))
+    if (code === 0) outcomes.works++
+    else if (!isRepeated) outcomes.codes.push(`${line}: ${err}`)
+  }
+  assert.deepEqual(outcomes.codes, [])
+  assert.ok(outcomes.works > 25, `${outcomes.works} examples work`)
 })

@@ -20,7 +20,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'assets history': ["assets history 'Drive 12' --limit 10"],
   'assets count': [
     'assets count',
-    'assets count --by functional_object_type --filter "management_state/state_value eq \'onboarded\'"',
+    'assets count --by functional_object_type --filter "management_state/state_value eq \'regarded\'"',
   ],
   'assets read': ["assets read 'Drive 12'", "assets read 'Drive 12' temperature speed"],
   'assets onboard': [
@@ -107,7 +107,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
 
   access: [
     'access users create jane.doe',
-    'access grant jane.doe editor --group line-1',
+    'access grant jane.doe operator --group line-1',
     'access why inventory_write_asset_data jane.doe',
   ],
   'access users': ['access users create jane.doe', 'access users list'],
@@ -139,7 +139,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'access groups rename': ['access groups rename line-1 line-one'],
   'access groups delete': ['access groups delete line-1'],
   'access grants': ['access grants', 'access grants --principal jane.doe'],
-  'access grant': ['access grant historian viewer', 'access grant jane.doe editor --group line-1'],
+  'access grant': ['access grant historian viewer', 'access grant jane.doe operator --group line-1'],
   'access revoke': [`access revoke ${id}`],
   'access permissions': ['access permissions'],
   'access who': ['access who glb_audit_read', 'access who inventory_write_asset_data --group line-1'],
