@@ -53,11 +53,7 @@ export function mayWrite(rights: Rights, accessGroupId: string): boolean {
   return mayIn({ rights }, 'inventory_write_asset_data', accessGroupId)
 }
 
-/**
- * Whether the sender may change the asset or relate it to another one: by its access group, or because the sender is a
- * gateway that found it before.
- */
-export function mayChange({ rights, workspace, operation }: Applying, { id, accessGroupId }: WorkingAsset): boolean {
-  if (mayWrite(rights, accessGroupId)) return true
+/** Whether the sender is a gateway that found the asset before: it may change it in any access group. */
+export function isFoundBySender({ workspace, operation }: Applying, { id }: WorkingAsset): boolean {
   return isOfGateway(operation) && workspace.gatewayScope.isFoundBy(id, operation.principalId)
 }

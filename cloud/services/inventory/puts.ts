@@ -1,7 +1,15 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
-import { type ApplierParts, type Applying, mayChange, mayRead, mayWrite, refusalOf, requireGroup } from './applying.ts'
+import {
+  type ApplierParts,
+  type Applying,
+  isFoundBySender,
+  mayRead,
+  mayWrite,
+  refusalOf,
+  requireGroup,
+} from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { Precondition } from './asset-tag.ts'
 import { suspicionsOf } from './duplicate.ts'
@@ -155,9 +163,11 @@ class IdentityTaken extends Problem {
  * platform manages.
  */
 function mayOverwrite(applying: Applying, asset: WorkingAsset, { source }: PutPayload): boolean {
-  if (!isOfGateway(applying.operation)) return mayWrite(applying.rights, asset.accessGroupId)
+  const isInWritableGroup = mayWrite(applying.rights, asset.accessGroupId)
+  if (!isOfGateway(applying.operation)) return isInWritableGroup
   if (source.type === 'assetlinkdiscovery') return true
-  return !applying.workspace.gatewayScope.isManaged(asset.id) && mayChange(applying, asset)
+  const isManaged = applying.workspace.gatewayScope.isManaged(asset.id)
+  return !isManaged && (isInWritableGroup || isFoundBySender(applying, asset))
 }
 
 type Placing = { item: PutItem; known: WorkingAsset | undefined; payload: PutPayload }
@@ -216,10 +226,9 @@ function relateOne(applying: Applying, { relation, result, payload }: Relating):
   })
   const { match } = choose(owners)
   const other = match === undefined ? undefined : workspace.asset(match)
-  const isChangeable = other !== undefined && mayChange(applying, other)
-  if (other === undefined || !(isChangeable || mayRead(rights, other.accessGroupId)))
-    return void skip('asset_not_found')
-  if (!isChangeable) return void skip('forbidden')
+  const isFound = other !== undefined && isFoundBySender(applying, other)
+  if (other === undefined || !(isFound || mayRead(rights, other.accessGroupId))) return void skip('asset_not_found')
+  if (!(isFound || mayWrite(rights, other.accessGroupId))) return void skip('forbidden')
   const report: RelationResult = { predicate, outcome: 'refreshed' }
   result.relations.push(report)
   const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]
