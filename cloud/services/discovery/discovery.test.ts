@@ -542,7 +542,8 @@ describe('discovery', () => {
         body: { data: { keys: ['name'] } },
         headers: { 'idempotency-key': key },
       })
-    const readers = 20
+    // More than the connections of the hub.
+    const readers = 10
     let answered = 0
     const reads = Array.from({ length: readers }, async (_, index) => {
       const answer = await readKeyed(`read ${index}`)
