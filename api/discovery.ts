@@ -343,6 +343,14 @@ export const discovery = contract({
       answers: { 202: data(closed({ accepted: count })) },
       errors: ['not_found'],
     },
+    endGatewayRuns: {
+      method: 'POST',
+      path: '/gateways/{gatewayId}/end-runs',
+      summary: 'A gateway was revoked: its open runs end as failed',
+      access: 'peer',
+      params: closed({ gatewayId: Uuid }),
+      answers: { 200: data(closed({ ended: count })) },
+    },
     noteRun: {
       method: 'PUT',
       path: '/runs/{id}/note',
@@ -351,6 +359,7 @@ export const discovery = contract({
       params: assetId,
       body: data(
         closed({
+          gatewayId: Uuid,
           jobId: Uuid,
           progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
           message: Type.Optional(Type.String()),
@@ -367,6 +376,7 @@ export const discovery = contract({
       params: assetId,
       body: data(
         closed({
+          gatewayId: Uuid,
           state: Type.Union([Type.Literal('finished'), Type.Literal('failed'), Type.Literal('canceled')]),
           message: Type.Optional(Type.String()),
         }),

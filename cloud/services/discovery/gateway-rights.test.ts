@@ -313,6 +313,42 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual([await read(hall1.id), await read(link)], [gatewayBefore, linkBefore])
   })
 
+  test("a gateway that names another gateway's run in its job changes nothing there", async () => {
+    const start = (gateway: TestGateway) =>
+      admin.discovery.createDiscovery({
+        params: { gatewayId: gateway.id },
+        body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } },
+      })
+    const leased = async (gateway: TestGateway) => {
+      const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
+      return taken?.data ?? assert.fail('the gateway gets no job')
+    }
+    const { jobId } = await start(hall2)
+    const theirs = await leased(hall2)
+    await start(hall1)
+    const own = await leased(hall1)
+    const definition = { ...own.job.definition, runId: theirs.job.definition.runId }
+    await hall1.workflows.putJobDefinition({ params: { id: own.job.id }, body: definition })
+    await assert.rejects(
+      hall1.gatekeeper.uploadFound({
+        params: { id: own.job.id },
+        body: { data: { lease: own.lease.id, sequence: 0, assets: [foundDevice(75)], errors: [] } },
+      }),
+      { code: 'not_found' },
+    )
+    await hall1.gatekeeper.endJob({
+      params: { id: own.lease.id },
+      body: { data: { jobId: own.job.id, state: 'FAILED', message: 'by another gateway' } },
+    })
+    await hub.settle()
+    const { data } = await admin.discovery.getDiscovery({ params: { jobId } })
+    assert.deepEqual([data.state, data.message], ['running', undefined])
+    await hall2.gatekeeper.endJob({
+      params: { id: theirs.lease.id },
+      body: { data: { jobId: theirs.job.id, state: 'FINISHED' } },
+    })
+  })
+
   test('a link keeps its asset after a person moved it to another access group', async () => {
     const gateway = await gatewayIn('hall-1')
     const report = (version: string) =>

@@ -176,6 +176,17 @@ export function findRun(handle: Handle, id: string): Promise<RunRow | undefined>
   return handle.row(findRunStatement, id)
 }
 
+const activeRunsStatement = statement<RunRow>(
+  `select ${runColumns} from discoveries d
+   join discovery_runs r on r.tenant_id = $1 and r.id = d.latest_run_id
+   where d.tenant_id = $1 and d.gateway_id = $2 and r.state in ('created', 'running') and r.ending is null`,
+)
+
+/** The open runs of a gateway: of a discovery only the latest run can be open. */
+export function listActiveRuns(handle: Handle, gatewayId: string): Promise<RunRow[]> {
+  return handle.rows(activeRunsStatement, gatewayId)
+}
+
 export function lockRun(tx: Transaction, id: string): Promise<RunRow | undefined> {
   return tx.row(lockRunStatement, id)
 }

@@ -21,6 +21,13 @@ export async function moveJob(
   }
 }
 
+/** Ends a job that no gateway works on any more. */
+export async function stopJob(context: Context, caller: Caller, jobId: string): Promise<void> {
+  if (await moveJob(context, caller, { jobId, state: 'CANCELED' })) return
+  await moveJob(context, caller, { jobId, state: 'CANCELING' })
+  await moveJob(context, caller, { jobId, state: 'CANCELED' })
+}
+
 const endings: Readonly<Record<string, Ending>> = { FINISHED: 'finished', FAILED: 'failed', CANCELED: 'canceled' }
 
 /** How the job ended, whoever ended it; undefined while it is open. */

@@ -50,7 +50,10 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       const { job } = taken.data
       const runId = runOf(job)
       if (runId !== undefined)
-        await discoveries(caller).noteRun({ params: { id: runId }, body: { data: { jobId: job.id } } })
+        await discoveries(caller).noteRun({
+          params: { id: runId },
+          body: { data: { gatewayId: caller.principal.id, jobId: job.id } },
+        })
       return { data: taken.data }
     },
 
@@ -65,7 +68,10 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       if (note.progress !== undefined || note.message !== undefined) {
         const runId = runOf(await ownJob(context, caller, jobId))
         if (runId !== undefined)
-          await discoveries(caller).noteRun({ params: { id: runId }, body: { data: { jobId, ...note } } })
+          await discoveries(caller).noteRun({
+            params: { id: runId },
+            body: { data: { gatewayId: caller.principal.id, jobId, ...note } },
+          })
       }
       const { lease, state } = renewed.data
       if (waitSeconds === 0 || isCanceled(state)) return { data: { lease, cancelRequested: isCanceled(state) } }
@@ -94,7 +100,13 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
       if (runId !== undefined)
         await discoveries(caller).endRun({
           params: { id: runId },
-          body: { data: { state: endings[state], ...(message === undefined ? {} : { message }) } },
+          body: {
+            data: {
+              gatewayId: caller.principal.id,
+              state: endings[state],
+              ...(message === undefined ? {} : { message }),
+            },
+          },
         })
       return { data: { state: moved.status.state } }
     },

@@ -77,7 +77,7 @@ describe('the asset of a gateway', () => {
     assert.equal(status, 403)
   })
 
-  test('the report of a run agrees with the inventory when the asset of its gateway is deleted meanwhile', async () => {
+  test('an open run ends as failed when the asset of its gateway is deleted', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const link = linkReport()
     await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [link] } } })
@@ -98,7 +98,9 @@ describe('the asset of a gateway', () => {
       .catch(() => undefined)
     await removed
     await until('the gateway is revoked', async () => (await stateOf(gateway.id)) === 'revoked')
-    await hub.settle()
+    const run = async () => (await admin.discovery.getDiscovery({ params: { jobId } })).data
+    await until('the run ends', async () => (await run()).state === 'failed')
+    assert.equal((await run()).message, 'The gateway was revoked')
     const { data } = await admin.discovery.getReport({ params: { jobId }, query: {} })
     const { data: asset } = await admin.inventory.listAssets({ query: { filter: `name eq 'Device 2'` } })
     assert.equal(data.findings.length, asset.length, 'the report agrees with the inventory')

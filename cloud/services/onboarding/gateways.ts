@@ -1,3 +1,4 @@
+import { discovery } from '@millwright/api/discovery.ts'
 import { identity } from '@millwright/api/identity.ts'
 import { inventory } from '@millwright/api/inventory.ts'
 import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
@@ -85,6 +86,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       const { name } = await find(context, caller, id)
       const system = systemCaller(caller)
       await context.peers(identity, system).deleteGateway({ params: { id } })
+      await context.peers(discovery, system).endGatewayRuns({ params: { gatewayId: id } })
       await context
         .peers(inventory, system)
         .deleteAssets({ body: { data: { ids: [id] } } })

@@ -1,3 +1,4 @@
+import { discovery } from '@millwright/api/discovery.ts'
 import { identity } from '@millwright/api/identity.ts'
 import type { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
@@ -31,7 +32,7 @@ export function revocationHandlers(context: Context): Pick<Handlers<typeof onboa
 }
 
 /**
- * Disables the principal of a gateway first, so that its token and new requests are refused; then sets the state that
+ * Disables the principal of a gateway first, so that its token is refused; then ends its open runs and sets the state that
  * people see. Returns undefined when there is no such gateway.
  */
 export async function revoke(
@@ -45,6 +46,7 @@ export async function revoke(
   const system = systemCaller(caller)
   if (known.enrolledAt !== null)
     await context.peers(identity, system).updateGateway({ params: { id }, body: { data: { disabled: true } } })
+  await context.peers(discovery, system).endGatewayRuns({ params: { gatewayId: id } })
   const row = await database.transaction(caller, async (tx) => {
     const revoked = await store.setRevoked(tx, id)
     if (revoked === undefined) return undefined
