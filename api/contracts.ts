@@ -9,7 +9,7 @@ import { inventory } from './inventory.ts'
 import { inventoryV1 } from './inventory-v1.ts'
 import { jobs } from './jobs.ts'
 import { onboarding } from './onboarding.ts'
-import { type Permission, permissionNames } from './permission.ts'
+import { type Permission, permissionNames, permissions } from './permission.ts'
 import { workflows } from './workflows.ts'
 
 /** Every contract by name: what clients, documents and generated tests go over. */
@@ -33,7 +33,10 @@ const requiredPermissions = new Set<string>(
 )
 
 /**
- * The permissions that at least one operation requires. Lists of permissions show only these. The other names are reserved
+ * The permissions that at least one operation requires, or that give a part of such a permission. Lists of permissions show only these. The other names are reserved
  * for services that do not exist yet; roles that contain them stay valid.
  */
-export const offeredPermissions: readonly Permission[] = permissionNames.filter((name) => requiredPermissions.has(name))
+export const offeredPermissions: readonly Permission[] = permissionNames.filter((name) => {
+  const { partOf } = permissions[name] as { partOf?: string }
+  return requiredPermissions.has(name) || (partOf !== undefined && requiredPermissions.has(partOf))
+})

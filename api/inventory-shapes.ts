@@ -12,6 +12,8 @@ export const Document = Type.Unsafe<AssetDocument>(Type.Object({}, { additionalP
 /** How many things one request may name. */
 export const inventoryLimits = {
   batch: 1000,
+  /** How many assets a service asks about at once, whether its caller can read them. */
+  classified: 5000,
   /** As many assets as a batch may have, of the size that devices with many modules and annotations come to. */
   batchBytes: 8 * 1024 * 1024,
   bulk: 100,

@@ -25,6 +25,7 @@ import {
   trustStates,
 } from './inventory-shapes.ts'
 import { systemEventOperations } from './inventory-system-events.ts'
+import { visibilityOperations } from './inventory-visibility.ts'
 import { wholeOperations } from './inventory-whole.ts'
 
 export type { GraphEdge, GraphNode } from './inventory-graph.ts'
@@ -335,6 +336,7 @@ export const inventory = contract({
     }),
     ...identityOperations,
     ...systemEventOperations,
+    ...visibilityOperations,
     ...wholeOperations,
     ...settingsOperations,
     readStatus: {

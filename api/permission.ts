@@ -1,11 +1,21 @@
 /** What may be permitted, and the roles that come with the product. */
 
-type Description = { scope: 'global' | 'access-group'; title: string }
+type Description = {
+  scope: 'global' | 'access-group'
+  title: string
+  /** It gives this permission for some assets of every access group; operations that need the other one let it pass. */
+  partOf?: string
+}
 
 /** `global` permissions are held for the whole tenant; `access-group` ones also for the assets of one group. */
 export const permissions = {
   glb_inventory_read_relation_data: { scope: 'global', title: 'Read all relations of the tenant' },
   glb_inventory_write_relation_data: { scope: 'global', title: 'Create and delete relations' },
+  glb_inventory_read_gateway_data: {
+    scope: 'global',
+    title: 'Read the gateways and asset links of every access group',
+    partOf: 'inventory_read_asset_data',
+  },
   glb_file_import: { scope: 'global', title: 'Import files' },
   glb_file_export: { scope: 'global', title: 'Export files' },
   glb_discovery_run: { scope: 'global', title: 'Run and schedule discoveries' },
@@ -63,7 +73,7 @@ export const builtInRoles = {
       'glb_credential_read',
       'glb_credential_write',
       'glb_inventory_read_relation_data',
-      'inventory_read_asset_data',
+      'glb_inventory_read_gateway_data',
     ],
   },
   gateway: {

@@ -7,6 +7,7 @@ import type { Client } from 'pg'
 import { v7 } from 'uuid'
 import { systemCaller } from './platform/access/system.ts'
 import { openClient } from './platform/database/connection.ts'
+import { givenCaller } from './platform/testing/caller.ts'
 import { enrolledGateway, foundDevice } from './platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from './platform/testing/hub.ts'
 import { tenantTables } from './platform/testing/statements.ts'
@@ -182,6 +183,19 @@ describe('every hot statement uses an index', () => {
     'the newest jobs of all types': () => admin.workflows.listJobs({ query: { sort: 'desc', pagination: false } }),
     'failed jobs of a gateway since yesterday': () =>
       admin.jobs.listJobs({ query: { phase: 'failed', since: new Date(Date.now() - 86_400_000).toISOString() } }),
+    'jobs, discoveries, gateways and history for a caller who reads some groups': async () => {
+      const { data } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+      for (const accessGroupId of [ids.group, data[0]?.id ?? '']) {
+        const reader = await givenCaller(hub, [
+          { permissions: ['glb_jobs_read'] },
+          { permissions: ['inventory_read_asset_data'], accessGroupId },
+        ])
+        await reader.jobs.listJobs({})
+        await reader.discovery.listDiscoveries({})
+        await reader.onboarding.listGateways({})
+        await reader.exchange(inventory, 'readHistory', { params: { id: ids.asset } })
+      }
+    },
     'one job with its history': () => admin.jobs.getJob({ params: { id: ids.job } }),
     'taking, renewing and ending a job': async () => {
       const engine = hub.context.peers(workflows, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))

@@ -1,4 +1,10 @@
-import { builtInRoles, isBuiltInRole, type Permission, permissions } from '@millwright/api/permission.ts'
+import {
+  builtInRoles,
+  isBuiltInRole,
+  type Permission,
+  permissionNames,
+  permissions,
+} from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 
 /** A role in the whole tenant or in one access group. */
@@ -73,10 +79,17 @@ export function mayIn({ rights }: Holder, permission: Permission, accessGroupId:
   return rights.everywhere.has(permission) || rights.inGroups.get(permission)?.has(accessGroupId) === true
 }
 
-/** In any access group at all: enough to pass the front. */
+/** In any access group, or for some assets of every group: enough to pass the front. */
 export function maySomewhere({ rights }: Holder, permission: Permission): boolean {
-  return rights.everywhere.has(permission) || rights.inGroups.has(permission)
+  const isHeld = rights.everywhere.has(permission) || rights.inGroups.has(permission)
+  return isHeld || (partsOf.get(permission) ?? []).some((part) => rights.everywhere.has(part))
 }
+
+/** The global permissions that give an access-group permission for some assets of every group. */
+const partsOf: ReadonlyMap<string | undefined, readonly Permission[]> = Map.groupBy(
+  permissionNames,
+  (name) => (permissions[name] as { partOf?: string }).partOf,
+)
 
 /** The groups in which the permission is held: what a list may show. */
 export function groupsWith({ rights }: Holder, permission: Permission): 'all' | string[] {

@@ -190,22 +190,6 @@ test('a job that fails because of the state of the database server loses no atte
   assert.deepEqual(await database.read(hub.tenant, (handle) => jobs.list(handle, { kind: 'patient' })), [])
 })
 
-test('a job whose statement exceeds its time limit each time fails after its attempts', async () => {
-  await using hub = await testHub()
-  const { database } = hub.context
-  const raise = statement(`do $$ begin raise exception 'injected' using errcode = '57014'; end $$`)
-  const jobs = jobsOf(hub, {
-    slow: {
-      maxAttempts: 2,
-      run: async (job) => void (await database.transaction(job, (tx) => tx.reference.run(raise))),
-    },
-  })
-  await database.transaction(hub.tenant, (tx) => jobs.enqueue(tx, { kind: 'slow' }))
-  assert.equal(await jobs.runDue(hub.tenant.tenantId, { at: later(60 * minuteMs) }), 2)
-  const [failed] = await database.read(hub.tenant, (handle) => jobs.list(handle, { kind: 'slow' }))
-  assert.equal(failed?.state, 'failed')
-})
-
 test('the effect of a worker that lost its lease is rolled back', async () => {
   await using hub = await testHub()
   const { database } = hub.context

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Transaction } from '../database/database.ts'
-import { isStatementTimeout, isTransient } from '../database/transient.ts'
+import { isTransient } from '../database/transient.ts'
 import type { Log } from '../log.ts'
 import { type Again, type Job, type JobKind, LeaseLost } from './job.ts'
 import { describeFailure, retryDelayMs, transientDelayMs } from './retry.ts'
@@ -122,7 +122,7 @@ export class Run {
     }
     this.#log.warn({ error, job: id, kind, attempt: attempts, tenant: this.tenantId }, 'A job failed')
     try {
-      const isFinal = this.#isSpent(attempts) && !this.#stopping && !isFree(error)
+      const isFinal = this.#isSpent(attempts) && !this.#stopping && !isTransient(error)
       return isFinal ? await this.#fail(error) : await this.#retry(error)
     } catch (cause) {
       // Its lease runs out and somebody else takes it up.
@@ -141,7 +141,7 @@ export class Run {
     const lastError = describeFailure(error)
     const wait = this.#stopping
       ? { attempts: attempts - 1, lastError: null, at: null, inMs: 0 }
-      : isFree(error)
+      : isTransient(error)
         ? { attempts: attempts - 1, lastError, at: null, inMs: transientDelayMs() }
         : { attempts, lastError, at: null, inMs: this.#retryMs() }
     return this.#persist(async (tx) => {
@@ -187,9 +187,4 @@ export class Run {
     }
     this.#renewLater()
   }
-}
-
-/** A transient error costs no attempt. A statement that takes too long does: it may be the job's own fault. */
-function isFree(error: unknown): boolean {
-  return isTransient(error) && !isStatementTimeout(error)
 }

@@ -22,9 +22,9 @@ type Options = {
   warn: (sentence: string) => void
 }
 
-const backOff = { firstMs: 500, longestMs: 5_000 } as const
+const backOff = { firstMs: 500, longestMs: 15_000 } as const
 /** A server that ran this long and then ended is restarted at once. */
-const stableMs = 5_000
+const stableMs = 60_000
 
 /** Starts the server; throws when the first start fails. */
 export async function supervise(options: Options): Promise<Supervised> {

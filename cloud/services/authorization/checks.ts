@@ -3,7 +3,7 @@ import { offeredPermissions } from '@millwright/api/contracts.ts'
 import { permissions } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { groupsWith, may, maySomewhere, require } from '../../platform/access/rights.ts'
+import { groupsWith, may, require } from '../../platform/access/rights.ts'
 import * as store from '../../platform/access/store.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
@@ -17,7 +17,13 @@ type Names = 'listPermissions' | 'listHolders' | 'check' | 'readOwnRights'
 export function checkHandlers({ database }: Context): Pick<Handlers<typeof authorization>, Names> {
   return {
     async listPermissions() {
-      return { data: offeredPermissions.map((name) => ({ name, ...permissions[name] })) }
+      return {
+        data: offeredPermissions.map((name) => ({
+          name,
+          scope: permissions[name].scope,
+          title: permissions[name].title,
+        })),
+      }
     },
 
     async listHolders({ params: { permission }, query: { accessGroup, ...query } }, caller) {
@@ -54,14 +60,16 @@ export function checkHandlers({ database }: Context): Pick<Handlers<typeof autho
     },
 
     async readOwnRights(_, caller) {
-      const held = offeredPermissions.filter((permission) => maySomewhere(caller, permission))
+      const held = offeredPermissions
+        .map((permission) => ({ permission, accessGroups: groupsWith(caller, permission) }))
+        .filter(({ accessGroups }) => accessGroups.length > 0)
       return {
         data: {
           principal: caller.principal.id,
           name: caller.principal.name,
           tenant: caller.tenantName,
           roles: [...caller.roles],
-          permissions: held.map((permission) => ({ permission, accessGroups: groupsWith(caller, permission) })),
+          permissions: held,
         },
       }
     },

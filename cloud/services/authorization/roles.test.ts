@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { authorization } from '@millwright/api/authorization.ts'
 import { contracts } from '@millwright/api/contracts.ts'
-import { builtInRoles, type Permission, permissionNames } from '@millwright/api/permission.ts'
+import { builtInRoles, type Permission, permissionNames, permissions } from '@millwright/api/permission.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 
 const auditor = { name: 'auditor', title: 'Reads the audit trail', permissions: ['glb_audit_read' as const] }
@@ -141,7 +141,9 @@ test('shows only permissions that an operation requires, and keeps roles that co
   const required = new Set<string>(
     Object.values(contracts).flatMap(({ operations }) => Object.values(operations).map(({ access }) => access)),
   )
-  const reserved = permissionNames.filter((name) => !required.has(name))
+  const reserved = permissionNames.filter(
+    (name) => !required.has(name) && !required.has((permissions[name] as { partOf?: string }).partOf ?? ''),
+  )
 
   const { data: listed } = await admin.authorization.listPermissions({})
   const { data: roles } = await admin.authorization.listRoles({})

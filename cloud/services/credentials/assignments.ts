@@ -10,7 +10,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { requireVisible } from './asset.ts'
+import { readableUses, requireExisting } from './asset.ts'
 import { locationOf, showInstance } from './instance.ts'
 import { deleteInstance, findCopy, findInstances, type InstanceRow, type SealedRow } from './instance-store.ts'
 import { addInstance, tellInstance } from './instance-writes.ts'
@@ -28,7 +28,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
   const { database } = context
   return {
     async assignInstance({ params: { assetId, instanceId } }, caller) {
-      await requireVisible(context, caller, { assetId })
+      await requireExisting(context, caller, assetId)
       return database.transaction(caller, async (tx) => {
         const original = await lock(tx, instanceId)
         const before = await findCopy(tx, assetId, instanceId)
@@ -46,7 +46,7 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
     },
 
     async unassignInstance({ params: { assetId, instanceId } }, caller) {
-      await requireVisible(context, caller, { assetId })
+      await requireExisting(context, caller, assetId)
       return database.transaction(caller, async (tx) => {
         const [own] = await findInstances(tx, [instanceId])
         const row = own?.assetId === assetId ? own : await findCopy(tx, assetId, instanceId)
@@ -58,10 +58,13 @@ export function assignmentHandlers(context: Context): Pick<Handlers<typeof crede
     },
 
     async listAssetInstances({ params: { assetId }, query: { limit = 50, offset = 0, purpose } }, caller) {
-      await requireVisible(context, caller, { assetId })
+      await requireExisting(context, caller, assetId)
       const all = await database.read(caller, (handle) => instancesOf(handle, assetId))
       const wanted = all.filter((instance) => isFor(instance, purpose))
-      const data = wanted.slice(offset, offset + limit)
+      const page = wanted.slice(offset, offset + limit)
+      const uses = page.flatMap(({ associations }) => associations)
+      const isReadable = await readableUses(context, caller, uses)
+      const data = page.map((one) => ({ ...one, associations: one.associations.filter(isReadable) }))
       return { data, meta: { totalElements: wanted.length, elements: data.length, offset } }
     },
   }

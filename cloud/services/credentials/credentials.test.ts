@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { credentials } from '@millwright/api/credentials.ts'
+import { inventory } from '@millwright/api/inventory.ts'
 import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import {
@@ -408,7 +409,7 @@ describe('credentials', () => {
       assert.equal((await assign(assetId, id)).status, 201)
     })
 
-    test('that the caller cannot see is not there: for assigning, for taking away, for reading', async () => {
+    test('is assigned and listed by id without asset read, and the responses contain no data of the asset', async () => {
       const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'line 9' } } })
       const assetId = await givenAsset(admin, 'hidden', { access_group: group.id })
       const { id: instanceId } = await givenInstance(manager, schemaId)
@@ -417,23 +418,58 @@ describe('credentials', () => {
         body: { data: { name, permissions: ['glb_credential_read', 'glb_credential_write'] } },
       })
       const blind = await hub.as(name)
-      const params = { assetId, instanceId }
-      const missing = { assetId: nowhere, instanceId }
-      for (const operation of ['assignInstance', 'unassignInstance', 'listAssetInstances']) {
-        const own = (input: { assetId: string; instanceId?: string }) =>
-          operation === 'listAssetInstances' ? { assetId: input.assetId } : input
-        const hidden = await call(operation, { params: own(params) }, blind)
-        const gone = await call(operation, { params: own(missing) }, blind)
-        assert.deepEqual(
-          [codeOf(hidden), codeOf(gone)],
-          [
-            [404, 'not_found'],
-            [404, 'not_found'],
-          ],
-        )
+      const input = (operation: string, id: string) => ({
+        params: operation === 'listAssetInstances' ? { assetId: id } : { assetId: id, instanceId },
+      })
+      for (const [operation, status] of [
+        ['assignInstance', 201],
+        ['listAssetInstances', 200],
+        ['unassignInstance', 204],
+      ] as const) {
+        const answer = await call(operation, input(operation, assetId), blind)
+        assert.equal(answer.status, status, operation)
+        assert.doesNotMatch(JSON.stringify(answer.body), /hidden/)
+        assert.deepEqual(codeOf(await call(operation, input(operation, nowhere), blind)), [404, 'not_found'])
       }
-      assert.equal((await assign(assetId, instanceId)).status, 201)
     })
+  })
+
+  test('the role credential_manager reads gateways and links of every group, and no other asset', async () => {
+    const gateway = await enrolledGateway(hub, admin)
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport()] } } })
+    const device = await givenAsset(admin, 'a device')
+    const software = await givenAsset(admin, 'a program', { functional_object_type: 'SoftwareArtifact' })
+    const { data: links } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    const link = links[0]?.assetId ?? ''
+    for (const operation of [
+      'readAsset',
+      'readIdentifiers',
+      'readHistory',
+      'listAssetRelations',
+      'readGraph',
+      'listMerges',
+    ])
+      for (const [id, status] of [
+        [gateway.id, 200],
+        [link, 200],
+        [device, 404],
+        [software, 404],
+      ] as const)
+        assert.equal((await manager.exchange(inventory, operation, { params: { id } })).status, status, operation)
+    for (const query of [
+      { limit: 100 },
+      { filter: "functional_object_type in ('Device', 'SoftwareArtifact')" },
+      { q: 'a' },
+    ]) {
+      const { data, meta } = await manager.inventory.listAssets({ query })
+      assert.equal(meta.totalElements, data.length)
+      const ids = data.map(({ id }) => id)
+      assert.ok(!ids.includes(device) && !ids.includes(software))
+    }
+    const { data: types } = await manager.inventory.readFacets({ query: { by: 'functional_object_type' } })
+    assert.ok(types.every(({ value }) => value !== 'Device'))
+    const { data: topology } = await manager.inventory.readTopology({ query: {} })
+    assert.ok(topology.nodes.every(({ functional_object_type: type }) => type !== 'Device'))
   })
 
   test('the role credential_manager alone is enough from finding the link to its instances', async () => {
@@ -495,7 +531,9 @@ describe('credentials', () => {
     assert.deepEqual(await take(ids.get(bare.appInstanceId)), [409, 'link_without_schema'])
     assert.deepEqual(await take(ids.get('broken')), [400, 'invalid_schema'])
     assert.deepEqual(await take(ids.get('broken'), { uri: 'urn:other' }), [409, 'link_without_schema'])
-    assert.deepEqual(await take(await givenAsset(admin, 'no link')), [422, 'link_not_found'])
+    assert.deepEqual(await take(await givenAsset(admin, 'no link')), [422, 'asset_not_found'])
+    const body = { data: { assetId: await givenAsset(admin, 'no link either') } }
+    assert.deepEqual(codeOf(await call('createSchemaFromLink', { body }, admin)), [422, 'link_not_found'])
     assert.deepEqual(await take(nowhere), [422, 'asset_not_found'])
   })
 })

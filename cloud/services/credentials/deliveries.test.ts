@@ -269,6 +269,16 @@ describe('what a gateway is given', () => {
       ],
     )
     assert.equal(all[1]?.associations[0]?.gatewayId, gatewayId)
+    // Without asset read the instances are listed, but not the addresses of the asset.
+    const manager = await hub.as('credential_manager')
+    const { data: listed } = await manager.credentials.listAssetInstances({ params: { assetId } })
+    assert.deepEqual(
+      listed.map(({ name, associations }) => [name, associations]),
+      [
+        ['watching', []],
+        ['a', []],
+      ],
+    )
     assert.deepEqual(
       (await list({ purpose: 'discovery' })).map(({ name }) => name),
       ['a'],

@@ -9,6 +9,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { readableUses } from './asset.ts'
 import { locationOf, missingInstance, showInstance, showVersion } from './instance.ts'
 import * as store from './instance-store.ts'
 import { addInstance, changeInstance, tellInstance } from './instance-writes.ts'
@@ -108,10 +109,18 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
     },
 
     async readInstanceUsage({ params: { instanceId } }, caller) {
-      return database.read(caller, async (handle) => {
+      const usage = await database.read(caller, async (handle) => {
         await get(handle, instanceId)
-        return { data: await usageOf(handle, instanceId) }
+        return usageOf(handle, instanceId)
       })
+      const isReadable = await readableUses(context, caller, [...usage.associations, ...usage.deliveries])
+      return {
+        data: {
+          ...usage,
+          associations: usage.associations.filter(isReadable),
+          deliveries: usage.deliveries.filter(isReadable),
+        },
+      }
     },
   }
 

@@ -13,7 +13,7 @@ import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { isObject } from '../../platform/plain-object.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { refused } from '../../platform/uploaded-schemas/check.ts'
-import { requireVisible } from './asset.ts'
+import { requireReadable } from './asset.ts'
 import { requireUsableSchema } from './schema-checks.ts'
 import * as store from './schema-store.ts'
 
@@ -27,7 +27,7 @@ export function schemaHandlers(context: Context): Pick<Handlers<typeof credentia
     },
 
     async createSchemaFromLink({ body: { data } }, caller) {
-      await requireVisible(context, caller, { assetId: data.assetId, missing: 'asset_not_found' })
+      await requireReadable(context, caller, data.assetId)
       const { data: link } = await context
         .peers(discovery, systemCaller(caller))
         .readLinkSchemas({ params: { assetId: data.assetId } })

@@ -3,6 +3,7 @@ import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
+import { hiddenAssets } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
@@ -18,6 +19,7 @@ import { beginRun } from './running.ts'
 import { scheduleKind } from './scheduling.ts'
 import { settleRun } from './settling.ts'
 import * as store from './store.ts'
+import { isReadable, readableScope, requireReadableGateway } from './visibility.ts'
 
 type Names =
   | 'createDiscovery'
@@ -73,12 +75,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     },
 
     async listDiscoveries({ query: { limit = 50, offset = 0, gatewayId, assetLinkId, scheduled } }, caller) {
+      const wanted = { gatewayId, assetLinkId, scheduled, scope: await readableScope(context, caller) }
       return database.read(caller, async (handle) => {
-        const wanted = {
-          gatewayId: gatewayId ?? null,
-          assetLinkId: assetLinkId ?? null,
-          scheduled: scheduled ?? null,
-        }
         const { rows, total } = await store.listDiscoveries(handle, wanted, { limit, offset })
         const runs = await store.findRuns(
           handle,
@@ -93,9 +91,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     },
 
     async getDiscovery({ params: { jobId } }, caller) {
+      const row = await find(context, caller, jobId)
       return database.read(caller, async (handle) => {
-        const row = await store.findDiscovery(handle, jobId)
-        if (row === undefined) throw missing(jobId)
         return answer(200, { data: showDiscovery(row, await show(handle, row)) }, { etag: etagOf(row.version) })
       })
     },
@@ -174,9 +171,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     },
 
     async listRuns({ params: { jobId }, query: { limit = 50, offset = 0 } }, caller) {
+      const row = await find(context, caller, jobId)
       return database.read(caller, async (handle) => {
-        const row = await store.findDiscovery(handle, jobId)
-        if (row === undefined) throw missing(jobId)
         const data = (await store.listRuns(handle, jobId, { limit, offset })).map(showRun)
         const next = row.cron === null ? [] : ((await nextRuns(handle)).get(jobId) ?? [])
         return { data, meta: { totalElements: row.runs, elements: data.length, offset, nextRuns: next } }
@@ -185,9 +181,10 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
   }
 }
 
-async function find({ database }: Context, caller: Caller, id: string): Promise<store.DiscoveryRow> {
-  const row = await database.read(caller, (handle) => store.findDiscovery(handle, id))
-  if (row === undefined) throw missing(id)
+/** Hidden and missing discoveries return the same error. */
+async function find(context: Context, caller: Caller, id: string): Promise<store.DiscoveryRow> {
+  const row = await context.database.read(caller, (handle) => store.findDiscovery(handle, id))
+  if (row === undefined || !(await isReadable(context, caller, row))) throw missing(id)
   return row
 }
 
@@ -205,7 +202,10 @@ async function lock(tx: Transaction, id: string): Promise<store.DiscoveryRow> {
 
 /** Work can be left for a gateway that is away; not for one that never came or was sent away. */
 async function requireReady(context: Context, caller: Caller, gatewayId: string): Promise<void> {
-  const { data: gateway } = await context.peers(onboarding, caller).getGateway({ params: { id: gatewayId } })
+  await requireReadableGateway(context, caller, gatewayId)
+  const { data: gateway } = await context
+    .peers(onboarding, systemCaller(caller))
+    .resolveGateway({ params: { id: gatewayId } })
   if (gateway.state === 'online' || gateway.state === 'offline') return
   throw new Problem(
     'gateway_not_ready',
@@ -219,18 +219,19 @@ async function requireReady(context: Context, caller: Caller, gatewayId: string)
 type LinkReference = { gatewayId: string; assetLinkId: string; pointer?: string }
 
 async function requireLink(
-  { database }: Context,
+  context: Context,
   caller: Caller,
   { gatewayId, assetLinkId, pointer }: LinkReference,
 ): Promise<LinkRow> {
-  const link = await database.read(caller, (handle) => findLink(handle, gatewayId, assetLinkId))
+  const link = await context.database.read(caller, (handle) => findLink(handle, gatewayId, assetLinkId))
   const refuse = (detail: string) =>
     new Problem(
       'link_not_found',
       detail,
       pointer === undefined ? {} : { errors: [{ pointer, code: 'link_not_found', detail }] },
     )
-  if (link === undefined) throw refuse(`The gateway has no link ${assetLinkId}`)
+  const isHidden = link !== undefined && (await hiddenAssets(context, caller, [link.assetId])).size > 0
+  if (link === undefined || isHidden) throw refuse(`The gateway has no link ${assetLinkId}`)
   if (link.state === 'gone') throw refuse(`The link ${assetLinkId} is not registered with the gateway any more`)
   if (!canDiscover(link.report.interfaces)) throw refuse(`The link ${assetLinkId} offers no discovery`)
   return link

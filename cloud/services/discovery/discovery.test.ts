@@ -542,8 +542,7 @@ describe('discovery', () => {
         body: { data: { keys: ['name'] } },
         headers: { 'idempotency-key': key },
       })
-    // More than the connections of the hub.
-    const readers = 10
+    const readers = 20
     let answered = 0
     const reads = Array.from({ length: readers }, async (_, index) => {
       const answer = await readKeyed(`read ${index}`)

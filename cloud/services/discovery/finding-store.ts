@@ -139,6 +139,23 @@ export const listFindingsByOutcomeStatement = statement<Finding>(
    where tenant_id = $1 and run_id = $2 and outcome = $3 order by asset_id limit $4 offset $5`,
 )
 
+const allFindingsStatement = statement<{ assetId: string; outcome: Outcome }>(
+  `select asset_id as "assetId", outcome from discovery_findings where tenant_id = $1 and run_id = $2 order by asset_id`,
+)
+const someFindingsStatement = statement<Finding>(
+  `select asset_id as "assetId", name, outcome from discovery_findings
+   where tenant_id = $1 and run_id = $2 and asset_id = any($3::uuid[]) order by asset_id`,
+)
+
+/** Every asset that a run found, without its name. */
+export function listAllFindings(handle: Handle, runId: string) {
+  return handle.rows(allFindingsStatement, runId)
+}
+
+export function findFindings(handle: Handle, runId: string, assetIds: readonly string[]): Promise<Finding[]> {
+  return handle.rows(someFindingsStatement, runId, assetIds)
+}
+
 type Paging = { limit: number; offset: number }
 
 export function listFindings(

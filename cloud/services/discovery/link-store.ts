@@ -27,6 +27,15 @@ export const findLinksByAssetStatement = statement<LinkRow>(
   `select ${columns} from asset_links where tenant_id = $1 and asset_id = any($2)`,
 )
 
+const linkAssetsStatement = statement<{ assetId: string }>(
+  `select distinct asset_id as "assetId" from asset_links where tenant_id = $1 and gateway_id = any($2::uuid[])`,
+)
+
+/** The assets of all links of some gateways. */
+export async function linkAssetsOf(handle: Handle, gatewayIds: readonly string[]): Promise<string[]> {
+  return (await handle.rows(linkAssetsStatement, gatewayIds)).map(({ assetId }) => assetId)
+}
+
 export function listLinks(handle: Handle, gatewayId: string): Promise<LinkRow[]> {
   return handle.rows(listLinksStatement, gatewayId)
 }

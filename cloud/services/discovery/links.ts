@@ -4,6 +4,8 @@ import { inventory } from '@millwright/api/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import { hiddenAssets } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { newId } from '../../platform/database/id.ts'
 import { emitAll } from '../../platform/events/events.ts'
@@ -12,6 +14,7 @@ import { gatewayCaller, onBehalfOf } from './gateway-caller.ts'
 import { writeAssets } from './inventory-writes.ts'
 import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
 import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
+import { requireReadableGateway } from './visibility.ts'
 
 /** How often what has not changed is told to the inventory again: a relation that somebody deleted comes back. */
 const restateMs = 10 * 60_000
@@ -25,10 +28,14 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
   const { database } = context
   return {
     async listAssetLinks({ params: { gatewayId } }, caller) {
+      await requireReadableGateway(context, caller, gatewayId)
       const links = await database.read(caller, (handle) => listLinks(handle, gatewayId))
-      if (links.length === 0) await context.peers(onboarding, caller).getGateway({ params: { id: gatewayId } })
+      if (links.length === 0)
+        await context.peers(onboarding, systemCaller(caller)).resolveGateway({ params: { id: gatewayId } })
+      const assetIds = links.map(({ assetId }) => assetId)
+      const hidden = await hiddenAssets(context, caller, assetIds)
       const now = new Date()
-      return { data: links.map((link) => showLink(link, now)) }
+      return { data: links.filter(({ assetId }) => !hidden.has(assetId)).map((link) => showLink(link, now)) }
     },
 
     async resolveLink({ params: { gatewayId }, query: { assetLinkId } }, caller) {

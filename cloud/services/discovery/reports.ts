@@ -1,35 +1,71 @@
 import { type discovery, discoveryLimits } from '@millwright/api/discovery.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { readableAssets, readsAllAssets } from '../../platform/asset-visibility.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { showRun } from './discovery.ts'
-import { listErrors, listFindings, type Outcome } from './finding-store.ts'
+import { type Finding, findFindings, listAllFindings, listErrors, listFindings, type Outcome } from './finding-store.ts'
 import { findDiscovery, findRun, type RunRow } from './store.ts'
+import { isReadable } from './visibility.ts'
 
-export function reportHandlers({ database }: Context): Pick<Handlers<typeof discovery>, 'getReport'> {
+type Wanted = { run: RunRow; outcome: Outcome | undefined; limit: number; offset: number }
+
+export function reportHandlers(context: Context): Pick<Handlers<typeof discovery>, 'getReport'> {
+  const { database } = context
   return {
     async getReport(
-      { params: { jobId }, query: { limit = discoveryLimits.reportPage, offset = 0, run, outcome } },
+      { params: { jobId }, query: { limit = discoveryLimits.reportPage, offset = 0, run: runId, outcome } },
       caller,
     ) {
-      return database.read(caller, async (handle) => {
-        const row = await findDiscovery(handle, jobId)
-        const runId = run ?? row?.latestRunId ?? undefined
-        const wanted = runId === undefined ? undefined : await findRun(handle, runId)
-        if (row === undefined || wanted?.discoveryId !== jobId)
-          throw new Problem('not_found', `There is no such run of the discovery ${jobId}`)
-        const findings = await listFindings(handle, { runId: wanted.id, outcome }, { limit, offset })
-        const errors = await listErrors(handle, wanted.id, { limit, offset })
+      const { row, run, errors } = await database.read(caller, async (handle) => {
+        const discovered = await findDiscovery(handle, jobId)
+        const id = runId ?? discovered?.latestRunId ?? undefined
+        const found = id === undefined ? undefined : await findRun(handle, id)
         return {
-          data: {
-            run: showRun(wanted),
-            findings: findings.map(({ name, ...finding }) => ({ ...finding, ...(name === null ? {} : { name }) })),
-            errors,
-            totalFindings: totalOf(wanted, outcome),
-            totalErrors: wanted.errors,
-          },
+          row: discovered,
+          run: found,
+          errors: found === undefined ? [] : await listErrors(handle, found.id, { limit, offset }),
         }
       })
+      if (row === undefined || run?.discoveryId !== jobId || !(await isReadable(context, caller, row)))
+        throw new Problem('not_found', `There is no such run of the discovery ${jobId}`)
+      const { findings, total } = await readableFindings(context, caller, { run, outcome, limit, offset })
+      return {
+        data: {
+          run: showRun(run),
+          findings: findings.map(({ name, ...finding }) => ({ ...finding, ...(name === null ? {} : { name }) })),
+          errors,
+          totalFindings: total,
+          totalErrors: run.errors,
+        },
+      }
     },
+  }
+}
+
+/**
+ * A page of the assets that a run found and the caller can read, and how many there are. For a caller who reads all assets
+ * the total is counted with the run; for others the ids of the run are compared with the inventory, thousands at a time.
+ */
+async function readableFindings(
+  context: Context,
+  caller: Caller,
+  { run, outcome, limit, offset }: Wanted,
+): Promise<{ findings: Finding[]; total: number }> {
+  const { database } = context
+  if (readsAllAssets(caller)) {
+    const page = { runId: run.id, outcome }
+    const findings = await database.read(caller, (handle) => listFindings(handle, page, { limit, offset }))
+    return { findings, total: totalOf(run, outcome) }
+  }
+  const all = await database.read(caller, (handle) => listAllFindings(handle, run.id))
+  const ids = all.filter((one) => outcome === undefined || one.outcome === outcome).map(({ assetId }) => assetId)
+  const readable = await readableAssets(context, caller, ids)
+  const shown = ids.filter((id) => readable.has(id))
+  const page = shown.slice(offset, offset + limit)
+  return {
+    findings: await database.read(caller, (handle) => findFindings(handle, run.id, page)),
+    total: shown.length,
   }
 }
 

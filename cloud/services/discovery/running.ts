@@ -7,7 +7,16 @@ import { emit } from '../../platform/events/events.ts'
 import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
 import { isActive, showRun } from './discovery.ts'
-import { type Cause, findDiscovery, findRun, insertRun, lockRun, type RunRow, setWorkflowJob } from './store.ts'
+import {
+  type Cause,
+  findDiscovery,
+  findGatewayOf,
+  findRun,
+  insertRun,
+  lockRun,
+  type RunRow,
+  setWorkflowJob,
+} from './store.ts'
 import { moveJob } from './workflow-job.ts'
 
 export const discoveryWorkflow = 'discovery'
@@ -25,11 +34,12 @@ export async function beginRun(
   return run
 }
 
+/** The event names the gateway: readers who cannot read the gateway do not get it. */
 export async function tellRun(tx: Transaction, what: string, run: RunRow): Promise<void> {
   await emit(tx, {
     type: `discovery.run.${what}`,
     subject: `discovery/${run.discoveryId}`,
-    data: { run: showRun(run) },
+    data: { gatewayId: await findGatewayOf(tx, run.discoveryId), run: showRun(run) },
   })
 }
 

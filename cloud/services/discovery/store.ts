@@ -1,6 +1,6 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import { statement } from '../../platform/database/statement.ts'
+import { dynamicStatement, statement } from '../../platform/database/statement.ts'
 import type { Parameter } from './parameter.ts'
 
 export type RunState = 'created' | 'running' | 'finished' | 'failed' | 'canceled'
@@ -85,6 +85,14 @@ export async function insertDiscovery(tx: Transaction, row: NewRow): Promise<Dis
 export const findDiscoveryStatement = statement<DiscoveryRow>(
   `select ${columns} from discoveries d where d.tenant_id = $1 and d.id = $2`,
 )
+const gatewayStatement = statement<{ gatewayId: string }>(
+  `select gateway_id as "gatewayId" from discoveries where tenant_id = $1 and id = $2`,
+)
+
+export async function findGatewayOf(handle: Handle, id: string): Promise<string | undefined> {
+  return (await handle.row(gatewayStatement, id))?.gatewayId
+}
+
 const lockStatement = statement<DiscoveryRow>(
   `select ${columns} from discoveries d where d.tenant_id = $1 and d.id = $2 for update`,
 )
@@ -97,23 +105,43 @@ export function lockDiscovery(tx: Transaction, id: string): Promise<DiscoveryRow
   return tx.row(lockStatement, id)
 }
 
-type Listing = { gatewayId: string | null; assetLinkId: string | null; scheduled: boolean | null }
+type Listing = { gatewayId?: string | undefined; assetLinkId?: string | undefined; scheduled?: boolean | undefined }
 
-const listWhere = `d.tenant_id = $1 and ($2::uuid is null or d.gateway_id = $2)
-  and ($3::text is null or d.asset_link_id = $3) and ($4::boolean is null or (d.cron is not null) = $4)`
-const listStatement = statement<DiscoveryRow>(
-  `select ${columns} from discoveries d where ${listWhere} order by d.id desc limit $5 offset $6`,
-)
-const countStatement = statement<{ total: number }>(`select count(*) as total from discoveries d where ${listWhere}`)
+/** What a caller can read: discoveries of these gateways, but not with links whose assets are hidden. */
+export type Scope = { gateways: readonly string[]; hiddenLinks: readonly string[] }
+
+/** Each condition only where it is needed, so that the planner finds the index. */
+function listed({ gatewayId, assetLinkId, scheduled }: Listing, scope: Scope | undefined) {
+  const values: unknown[] = []
+  const place = (value: unknown) => `$${values.push(value) + 1}`
+  const where = [
+    'd.tenant_id = $1',
+    ...(gatewayId === undefined ? [] : [`d.gateway_id = ${place(gatewayId)}`]),
+    ...(assetLinkId === undefined ? [] : [`d.asset_link_id = ${place(assetLinkId)}`]),
+    ...(scheduled === undefined ? [] : [`d.cron is ${scheduled ? 'not ' : ''}null`]),
+    ...(scope === undefined ? [] : [`d.gateway_id = any(${place(scope.gateways)}::uuid[])`]),
+    ...(scope === undefined || scope.hiddenLinks.length === 0
+      ? []
+      : [
+          `not exists (select from asset_links l where l.tenant_id = $1 and l.gateway_id = d.gateway_id
+             and l.app_instance_id = d.asset_link_id and l.asset_id = any(${place(scope.hiddenLinks)}::uuid[]))`,
+        ]),
+  ]
+  return { where: where.join(' and '), values, next: values.length + 2 }
+}
 
 export async function listDiscoveries(
   handle: Handle,
-  { gatewayId, assetLinkId, scheduled }: Listing,
+  { scope, ...wanted }: Listing & { scope: Scope | undefined },
   { limit, offset }: { limit: number; offset: number },
 ) {
-  const rows = await handle.rows(listStatement, gatewayId, assetLinkId, scheduled, limit, offset)
-  const counted = await handle.row(countStatement, gatewayId, assetLinkId, scheduled)
-  return { rows, total: counted?.total ?? 0 }
+  const { where, values, next } = listed(wanted, scope)
+  const list = dynamicStatement<DiscoveryRow>(
+    `select ${columns} from discoveries d where ${where} order by d.id desc limit $${next} offset $${next + 1}`,
+  )
+  const count = dynamicStatement<{ total: number }>(`select count(*) as total from discoveries d where ${where}`)
+  const rows = await handle.rows(list, ...values, limit, offset)
+  return { rows, total: (await handle.row(count, ...values))?.total ?? 0 }
 }
 
 const updateStatement = statement<DiscoveryRow>(

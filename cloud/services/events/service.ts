@@ -6,7 +6,7 @@ import { openStream } from '../../platform/events/stream.ts'
 import { answer, service } from '../../platform/service.ts'
 import { cloudEvent, eventMessage } from './message.ts'
 import { selectionOf } from './selection.ts'
-import { maySee } from './visibility.ts'
+import { maySee, readableEvents } from './visibility.ts'
 
 /** Every change, in the one order of its tenant. */
 export const eventsService = service({
@@ -15,21 +15,22 @@ export const eventsService = service({
     const { database, feed } = context
     return {
       async listEvents({ query: { after = 0, limit = 50 } }, caller) {
-        return database.read(caller, async (handle) => {
+        const { rows, oldest, newest } = await database.read(caller, async (handle) => {
           // The extent first: what is placed meanwhile may then be in the page, but the page never ends before it.
-          const { oldest, newest } = await extent(handle)
-          const rows = await list(handle, { after, limit })
-          const lastPosition = rows.at(-1)?.position ?? after
-          return {
-            data: rows.map((row) => cloudEvent(row, caller.tenantName)),
-            meta: {
-              elements: rows.length,
-              lastPosition,
-              oldestPosition: oldest,
-              newestPosition: Math.max(newest, rows.at(-1)?.position ?? 0),
-            },
-          }
+          const kept = await extent(handle)
+          return { ...kept, rows: await list(handle, { after, limit }) }
         })
+        const shown = await readableEvents(context, caller, rows)
+        const lastPosition = rows.at(-1)?.position ?? after
+        return {
+          data: shown.map((row) => cloudEvent(row, caller.tenantName)),
+          meta: {
+            elements: shown.length,
+            lastPosition,
+            oldestPosition: oldest,
+            newestPosition: Math.max(newest, rows.at(-1)?.position ?? 0),
+          },
+        }
       },
 
       async streamEvents({ query, headers }, caller) {
@@ -38,11 +39,11 @@ export const eventsService = service({
         const stream = await openStream(context, feed, {
           caller,
           after,
-          tell: (messages, holder) =>
-            messages
-              .filter((message) => selects(message) && maySee(holder, message))
-              .map((message) => eventMessage(message, caller.tenantName))
-              .join(''),
+          async tell(messages, holder) {
+            const allowed = messages.filter((message) => selects(message) && maySee(holder, message))
+            const shown = await readableEvents(context, { ...caller, rights: holder.rights }, allowed)
+            return shown.map((message) => eventMessage(message, caller.tenantName)).join('')
+          },
         })
         return answer(200, stream, streamHeaders)
       },

@@ -1,14 +1,18 @@
 import type { Permission } from '@millwright/api/permission.ts'
+import type { Caller } from '../../platform/access/caller.ts'
 import type { Rights } from '../../platform/access/rights.ts'
 import { may, mayIn, maySomewhere } from '../../platform/access/rights.ts'
+import { hiddenAssets, idsIn, readableGateways, readsAllAssets } from '../../platform/asset-visibility.ts'
+import type { Context } from '../../platform/service.ts'
 
 type Holder = { readonly rights: Rights }
-type Told = { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
-type Rule = (holder: Holder, event: Told) => boolean
+type Event = { readonly type: string; readonly subject: string; readonly data: Readonly<Record<string, unknown>> }
+type TypedEvent = Pick<Event, 'type' | 'data'>
+type Rule = (holder: Holder, event: TypedEvent) => boolean
 
 /**
- * Who may read the events of a thing: whoever may read the thing. By the beginning of the type, in whole words; the
- * longest that fits counts.
+ * The permission that each type of event needs: the one to read what the event is about. By the beginning of the type, in
+ * whole words; the longest that fits counts.
  */
 const rules: Readonly<Record<string, Rule>> = {
   'inventory.asset': inGroupOfAsset('inventory_read_asset_data'),
@@ -20,13 +24,44 @@ const rules: Readonly<Record<string, Rule>> = {
   identity: anyOf('glb_access_manage', 'glb_audit_read'),
   credentials: anyOf('glb_credential_read', 'glb_audit_read'),
   workflows: anyOf('glb_jobs_read'),
+  discovery: anyOf('glb_jobs_read', 'glb_audit_read'),
+  onboarding: anyOf('glb_jobs_read', 'glb_audit_read'),
 }
 
 /** What nobody thought of is for those who may see everything that happened. */
 const otherwise = anyOf('glb_audit_read')
 
-export function maySee(holder: Holder, event: Told): boolean {
+export function maySee(holder: Holder, event: TypedEvent): boolean {
   return ruleFor(event.type)(holder, event)
+}
+
+/**
+ * The events that the reader may see. An event that names an asset, a gateway or a link is left out when the reader cannot read
+ * it, and one about a job when its gateway is not readable. Events about assets carry the group that the asset was in, and
+ * relations are readable tenant-wide by specification: for these the rule of their type is enough.
+ */
+export async function readableEvents<E extends Event>(
+  context: Pick<Context, 'peers'>,
+  reader: Caller,
+  events: readonly E[],
+): Promise<readonly E[]> {
+  if (readsAllAssets(reader)) return events
+  const isDecided = ({ type, data }: E) =>
+    /^inventory\.(?:asset|relation)\./.test(type) && maySee(reader, { type, data })
+  const others = events.filter((event) => !isDecided(event))
+  if (others.length === 0) return events
+  const gateways = others.some(isOfJob) ? await readableGateways(context, reader) : null
+  const hidden = await hiddenAssets(context, reader, idsIn(others.map(({ subject, data }) => [subject, data])))
+  return events.filter((event) => {
+    if (isDecided(event)) return true
+    if (event.type.startsWith('inventory.asset.')) return false
+    if (gateways !== null && isOfJob(event) && !gateways.includes(event.data.job.gatewayId)) return false
+    return !idsIn(event.subject, event.data).some((id) => hidden.has(id))
+  })
+}
+
+function isOfJob<E extends TypedEvent>(event: E): event is E & { data: { job: { gatewayId: string } } } {
+  return event.type.startsWith('workflows.job.')
 }
 
 function ruleFor(type: string): Rule {

@@ -2,6 +2,7 @@ import type { Handle } from '../../platform/database/database.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
 import type { Selection } from './asset-selection.ts'
 import { type AssetSet, keyText, orderBy, type SortKey, type Stretches, wholeOrder } from './listing.ts'
+import { type Groups, isReadableVersion, wasLastReadable, wasReadableAt } from './visibility.ts'
 
 /** An asset as it is shown: its document as text, and what is put in front of it. */
 export type ShownAsset = { id: string; accessGroup: string; document: string }
@@ -199,7 +200,7 @@ export async function countAssets(handle: Handle, { where, sets, values }: Selec
   return (await handle.row(dynamicStatement<{ total: number }>(counting), ...values))?.total ?? 0
 }
 
-/** The ids of the first that are selected, of those that were there at a time. */
+/** The ids of the first that are selected, of those that existed and were readable at a time. */
 export async function listIds(
   handle: Handle,
   selection: Selection,
@@ -209,10 +210,13 @@ export async function listIds(
   const rows = await handle.rows(
     dynamicStatement<{ id: string }>(
       `select a.id from ${fromFor(selection.where)} where ${matching(selection)}
-         and ($${next}::timestamptz is null or a.created_at <= $${next}) order by a.id limit $${next + 1}`,
+         and ($${next}::timestamptz is null or (a.created_at <= $${next}
+           and ${wasReadableAt('a.id', `$${next + 1}`, `$${next}`)}))
+       order by a.id limit $${next + 2}`,
     ),
     ...selection.values,
     since ?? null,
+    selection.groups,
     limit,
   )
   return rows.map(({ id }) => id)
@@ -290,44 +294,49 @@ const historyPage = statement<HistoryEntryRow>(
           h.matched_by as "matchedBy"
    from asset_history h
    left join asset_history b on b.tenant_id = $1 and b.asset_id = h.asset_id and b.version = h.version - 1
-   where h.tenant_id = $1 and h.asset_id = $2
-   order by h.version desc limit $3 offset $4`,
+     and ${isReadableVersion('b', '$3')}
+   where h.tenant_id = $1 and h.asset_id = $2 and ${isReadableVersion('h', '$3')}
+   order by h.version desc limit $4 offset $5`,
 )
 const historyCount = statement<{ total: number }>(
-  'select count(*) as total from asset_history where tenant_id = $1 and asset_id = $2',
+  `select count(*) as total from asset_history h
+   where h.tenant_id = $1 and h.asset_id = $2 and ${isReadableVersion('h', '$3')}`,
 )
 
-export async function listHistory(handle: Handle, id: string, { limit, offset }: { limit: number; offset: number }) {
-  const rows = await handle.rows(historyPage, id, limit, offset)
-  return { rows, total: (await handle.row(historyCount, id))?.total ?? 0 }
+type PastAsset = { id: string; groups: Groups }
+
+/**
+ * The changes of an asset while it was in one of these groups, the latest first. The change that moved it there has no
+ * state before: that one was in another group.
+ */
+export async function listHistory(
+  handle: Handle,
+  { id, groups }: PastAsset,
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const rows = await handle.rows(historyPage, id, groups, limit, offset)
+  return { rows, total: (await handle.row(historyCount, id, groups))?.total ?? 0 }
 }
 
-const atTime = statement<{
-  document: string | null
-  accessGroupId: string
-  accessGroup: string | null
-  version: number
-}>(
-  `select h.document as "document:text", g.name as "accessGroup", h.version,
-          (select l.access_group_id from asset_history l where l.tenant_id = $1 and l.asset_id = $2
-           order by l.version desc limit 1) as "accessGroupId"
+const atTime = statement<{ document: string | null; accessGroup: string | null; version: number }>(
+  `select h.document as "document:text", g.name as "accessGroup", h.version
    from asset_history h
    left join access_groups g on g.tenant_id = $1 and g.id = h.access_group_id
-   where h.tenant_id = $1 and h.asset_id = $2 and h.time <= $3
+   where h.tenant_id = $1 and h.asset_id = $2 and h.time <= $3 and ${wasReadableAt('h.asset_id', '$4', '$3')}
    order by h.time desc, h.version desc limit 1`,
 )
 
-/** The asset as it was, and the group that it is in now or was in last; its document is null when it was deleted by then. */
-export function findAssetAt(handle: Handle, id: string, at: string) {
-  return handle.row(atTime, id, at)
+/** The asset as it was, if that is readable with these groups; its document is null when it was deleted by then. */
+export function findAssetAt(handle: Handle, { id, at, groups }: PastAsset & { at: string }) {
+  return handle.row(atTime, id, at, groups)
 }
 
-const lastGroup = statement<{ accessGroupId: string }>(
-  `select access_group_id as "accessGroupId" from asset_history
-   where tenant_id = $1 and asset_id = $2 order by version desc limit 1`,
+const lastReadable = statement<{ id: string }>(
+  `select h.asset_id as id from asset_history h
+   where h.tenant_id = $1 and h.asset_id = $2 and ${wasLastReadable('h.asset_id', '$3')} limit 1`,
 )
 
-/** The access group that an asset is in, or was in when it was deleted. */
-export async function findLastGroup(handle: Handle, id: string): Promise<string | undefined> {
-  return (await handle.row(lastGroup, id))?.accessGroupId
+/** Whether an asset is readable with these groups, or was when it was deleted. */
+export async function wasReadable(handle: Handle, { id, groups }: PastAsset): Promise<boolean> {
+  return (await handle.row(lastReadable, id, groups)) !== undefined
 }

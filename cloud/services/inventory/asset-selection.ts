@@ -8,7 +8,7 @@ import type { AssetSet, Fragment } from './listing.ts'
 import { findReachedCondition } from './reach.ts'
 import { assetsRelatedBy, parseRelationFilter, predicatesAlone } from './relation-filter.ts'
 import { isRare, wordsLookedFor } from './search.ts'
-import { readableGroups } from './sight.ts'
+import { containsGateways, type Groups, isReadableRow, readableGroups } from './visibility.ts'
 import { assetsWithWords, wordQuery } from './word-store.ts'
 
 export type Query = {
@@ -28,7 +28,7 @@ export type Selection = {
   /** The parameters of all of them, from `$2`. */
   values: unknown[]
   /** The access groups that may be read; null is all of them. */
-  groups: readonly string[] | null
+  groups: Groups
   /**
    * What it comes to, where that is known without counting (everything in these groups, or what has one of these values)
    * or need not be counted again (what has relations of these predicates).
@@ -46,7 +46,7 @@ export async function selectionOf(
     throw new Problem('invalid_query', 'depth says how far relationsFilter goes: send both, or none of them')
   const groups = readableGroups(caller)
   const selection: Selection = {
-    where: groups === null ? 'true' : 'a.access_group_id = any($2::uuid[])',
+    where: readableWhere(groups),
     sets: [],
     values: groups === null ? [] : [groups],
     groups,
@@ -69,6 +69,12 @@ export async function selectionOf(
   return selection
 }
 
+/** Without the gateways of other groups it is a plain condition on the group, which an index answers. */
+function readableWhere(groups: Groups): string {
+  if (groups === null) return 'true'
+  return containsGateways(groups) ? isReadableRow('a', '$2') : 'a.access_group_id = any($2::uuid[])'
+}
+
 /** There is no asset with a word that has neither letters nor digits. */
 const nothing: Fragment = { sql: 'false', values: [] }
 
@@ -84,7 +90,7 @@ function narrowToSet(selection: Selection, { values, ...set }: AssetSet & { valu
 
 function knownOf(query: Query, groups: Selection['groups']): Selection['known'] {
   const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
-  if (q !== undefined || depth > 1) return undefined
+  if (q !== undefined || depth > 1 || containsGateways(groups)) return undefined
   if (filter === undefined && relationsFilter === undefined) return 'everything'
   if (caseInsensitive || (filter !== undefined && relationsFilter !== undefined)) return undefined
   if (relationsFilter !== undefined) {

@@ -14,8 +14,11 @@ import { assetTag } from './asset-tag.ts'
 import { listFacet, totalWith } from './facet-store.ts'
 import { pageMeta, type SortKey, sortKey, stretchesOf, totalSeen, wholeOrder, writeCursor } from './listing.ts'
 import { momentOf } from './moment.ts'
+import { isReadable } from './relation-store.ts'
 import { requireKept } from './retention.ts'
 import type { Desk } from './service.ts'
+import { containsGateways, type Groups, readableGroups } from './visibility.ts'
+import { withoutHiddenAuthors } from './visibility-store.ts'
 
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
 
@@ -48,26 +51,28 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
 
     async readAsset({ params: { id }, query: { fields, at } }, caller) {
       const asset = await database.glance(caller, (handle) =>
-        at === undefined ? store.findAsset(handle, id) : assetAt(handle, id, at),
+        at === undefined
+          ? readableAsset(handle, caller, id)
+          : assetAt(handle, { id, at, groups: readableGroups(caller) }),
       )
-      if (asset === undefined || !mayRead(caller, asset.accessGroupId)) throw missing()
+      if (asset === undefined) throw missing()
       return answer(200, new JsonText(`{"data":${projected(asset, fields).join('')}}`), { etag: assetTag(asset) })
     },
 
     async readIdentifiers({ params: { id } }, caller) {
       return database.read(caller, async (handle) => {
-        const asset = await store.findAsset(handle, id)
-        if (asset === undefined || !mayRead(caller, asset.accessGroupId)) throw missing()
+        if ((await readableAsset(handle, caller, id)) === undefined) throw missing()
         return { data: (await identifiersOf(handle, [id])).get(id) ?? [] }
       })
     },
 
     async readHistory({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
       return database.read(caller, async (handle) => {
-        const group = await store.findLastGroup(handle, id)
-        if (group === undefined || !mayRead(caller, group)) throw missing()
-        const { rows, total } = await store.listHistory(handle, id, { limit, offset })
-        const data = rows.map(({ sourceType, sourceValue, matchedBy, ...row }) => ({
+        const asset = { id, groups: readableGroups(caller) }
+        if (!(await store.wasReadable(handle, asset))) throw missing()
+        const { rows, total } = await store.listHistory(handle, asset, { limit, offset })
+        const shown = await withoutHiddenAuthors(handle, rows, asset.groups)
+        const data = shown.map(({ sourceType, sourceValue, matchedBy, ...row }) => ({
           ...row,
           source: { type: sourceType, ...(sourceValue === null ? {} : { value: sourceValue }) },
           ...(matchedBy === null ? {} : { matchedBy }),
@@ -93,8 +98,11 @@ export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventor
   }
 }
 
-function mayRead(caller: Caller, accessGroupId: string): boolean {
-  return mayIn(caller, 'inventory_read_asset_data', accessGroupId)
+async function readableAsset(handle: Handle, caller: Caller, id: string) {
+  const asset = await store.findAsset(handle, id)
+  if (asset === undefined || mayIn(caller, 'inventory_read_asset_data', asset.accessGroupId)) return asset
+  const groups = readableGroups(caller)
+  return containsGateways(groups) && (await isReadable(handle, { id, groups })) ? asset : undefined
 }
 
 function missing(): Problem {
@@ -122,10 +130,10 @@ async function knownFacet(handle: Handle, { known, groups }: Selection, { by, li
   return facet === undefined ? undefined : listFacet(handle, { facet, groups, limit })
 }
 
-async function assetAt(handle: Handle, id: string, at: string) {
+async function assetAt(handle: Handle, { id, at, groups }: { id: string; at: string; groups: Groups }) {
   const time = momentOf(at)
   await requireKept(handle, time)
-  const was = await store.findAssetAt(handle, id, time)
+  const was = await store.findAssetAt(handle, { id, at: time, groups })
   if (was === undefined || was.document === null) return undefined
   return { ...was, id, document: was.document, accessGroup: was.accessGroup ?? '' }
 }

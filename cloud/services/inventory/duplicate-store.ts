@@ -1,6 +1,7 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
+import { type Groups, isReadableRow } from './visibility.ts'
 
 /** The identifiers of one write, each with the asset it belongs to, and where the write came from. */
 export type Evidence = {
@@ -41,7 +42,7 @@ const columns = `c.asset_id as "assetId", a.name as "assetName", c.other_id as "
   c.first_seen as "firstSeen", c.last_seen as "lastSeen", c.dismissed_at as "dismissedAt"`
 const from = `asset_conflicts c join assets a on a.tenant_id = $1 and a.id = c.asset_id
   join assets o on o.tenant_id = $1 and o.id = c.other_id`
-const seen = `($2::uuid[] is null or (a.access_group_id = any($2) and o.access_group_id = any($2)))`
+const seen = `${isReadableRow('a', '$2')} and ${isReadableRow('o', '$2')}`
 
 function listing({ dismissed, ofAsset }: { dismissed: boolean; ofAsset: boolean }) {
   const state = dismissed ? 'c.dismissed_at is not null' : 'c.dismissed_at is null'
@@ -65,14 +66,14 @@ const listings = {
 }
 
 type Wanted = {
-  groups: readonly string[] | null
+  groups: Groups
   asset: string | undefined
   dismissed: boolean
   limit: number
   offset: number
 }
 
-/** Pairs of assets that are both in these groups, the latest first. */
+/** Pairs of assets that are both readable with these groups, the latest first. */
 export async function listDuplicates(handle: Handle, { groups, asset, dismissed, limit, offset }: Wanted) {
   const { page, count } = listings[`${dismissed ? 'dismissed' : 'open'}${asset === undefined ? '' : 'OfAsset'}`]
   const values = asset === undefined ? [groups] : [groups, asset]

@@ -8,7 +8,7 @@ import type { Context, Handlers } from '../../platform/service.ts'
 import { pairOf, showDuplicate } from './duplicate.ts'
 import * as store from './duplicate-store.ts'
 import { lockAssets } from './relation-store.ts'
-import { readableGroups } from './sight.ts'
+import { readableGroups } from './visibility.ts'
 
 type Names = 'listDuplicates' | 'dismissDuplicate'
 

@@ -4,7 +4,7 @@ import { type Statement, statement } from '../../platform/database/statement.ts'
 import type { Direction } from './graph.ts'
 import type { RelationRow } from './relation.ts'
 import { columnsOf } from './relation-store.ts'
-import { type Groups, groupOf, lastGroupOf } from './sight.ts'
+import { type Groups, isReadable, isReadableRow, wasReadableAt } from './visibility.ts'
 
 type Way = Exclude<Direction, 'both'>
 
@@ -17,7 +17,7 @@ function hop(table: 'relations' | 'ended_relations', way: Way, { someTime, someP
   return `(select '${table} ${way}' as branch, ${columnsOf('r')}
      from unnest($2::text[], $3::uuid[]) as f (type, id)
      join ${table} r on r.tenant_id = $1 and r.${near}_id = f.id and r.${near}_type = f.type
-     where ($4::uuid[] is null or r.${far}_type = 'node' or ${(someTime ? lastGroupOf : groupOf)(`r.${far}_id`)} = any($4))
+     where (r.${far}_type = 'node' or ${someTime ? wasReadableAt(`r.${far}_id`, '$4', '$7') : isReadable(`r.${far}_id`, '$4')})
        and ${somePredicates ? 'r.predicate = any($6::text[])' : '$6::text[] is null'}
        ${someTime ? alive : ''}
      limit $5)`
@@ -76,17 +76,17 @@ export async function findHops(
 
 const readableAtStatement = statement<{ id: string }>(
   `select a.id from assets a
-   where a.tenant_id = $1 and a.id = $2 and ($3::uuid[] is null or a.access_group_id = any($3)) and a.created_at <= $4
+   where a.tenant_id = $1 and a.id = $2 and ${wasReadableAt('a.id', '$3', '$4')} and a.created_at <= $4
    union all
    select d.asset_id from asset_history d
-   where d.tenant_id = $1 and d.asset_id = $2 and ($3::uuid[] is null or d.access_group_id = any($3))
+   where d.tenant_id = $1 and d.asset_id = $2 and ${wasReadableAt('d.asset_id', '$3', '$4')}
      and d.change = 'deleted' and d.time > $4
      and exists (select from asset_history e where e.tenant_id = $1 and e.asset_id = $2 and e.time <= $4)
      and not exists (select from assets a where a.tenant_id = $1 and a.id = $2)
    limit 1`,
 )
 
-/** Whether an asset was there at a time, for somebody who sees these groups now. */
+/** Whether an asset existed at a time and its state of then is readable with these groups. */
 export async function wasReadable(
   handle: Handle,
   { id, groups, at }: { id: string; groups: Groups; at: string },
@@ -105,8 +105,8 @@ export type Description = {
 
 const describeStatement = statement<Description>(
   `select id, name, type, manufacturer, management_state as "managementState", reachability_state as "reachabilityState"
-   from assets
-   where tenant_id = $1 and id = any($2::uuid[]) and ($3::uuid[] is null or access_group_id = any($3))`,
+   from assets a
+   where tenant_id = $1 and id = any($2::uuid[]) and ${isReadableRow('a', '$3')}`,
 )
 const describeAtStatement = statement<Description>(
   `select f.id, h.document ->> 'name' as name, h.document ->> 'functional_object_type' as type,
@@ -117,7 +117,7 @@ const describeAtStatement = statement<Description>(
    cross join lateral (
      select e.document from asset_history e where e.tenant_id = $1 and e.asset_id = f.id and e.time <= $4
      order by e.time desc, e.version desc limit 1) as h
-   where $3::uuid[] is null or ${lastGroupOf('f.id')} = any($3)`,
+   where ${wasReadableAt('f.id', '$3', '$4')}`,
 )
 
 /** What assets are called, or were called at a time. */
@@ -136,7 +136,7 @@ export async function describeAssets(
 const goneStatement = statement<{ id: string }>(
   `select distinct d.asset_id as id from asset_history d
    where d.tenant_id = $1 and d.time > $3 and d.change = 'deleted'
-     and ($2::uuid[] is null or d.access_group_id = any($2))
+     and ${wasReadableAt('d.asset_id', '$2', '$3')}
      and exists (select from asset_history e where e.tenant_id = $1 and e.asset_id = d.asset_id and e.time <= $3)
      and not exists (select from assets a where a.tenant_id = $1 and a.id = d.asset_id)
    limit $4`,

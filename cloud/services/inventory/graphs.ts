@@ -33,7 +33,7 @@ import { momentOf } from './moment.ts'
 import { type RelationRow, showRelation } from './relation.ts'
 import { isReadable } from './relation-store.ts'
 import { requireKept } from './retention.ts'
-import { readableGroups } from './sight.ts'
+import { readableGroups } from './visibility.ts'
 
 type Names = 'readGraph' | 'readGraphDifference' | 'readPath' | 'readTopology'
 

@@ -2,6 +2,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
 import { rowset } from '../../platform/database/rowset.ts'
 import { statement } from '../../platform/database/statement.ts'
+import { type Groups, isReadableRow } from './visibility.ts'
 
 /** The asset that owns an identifier of a device, and the gateway that found the device and may not write the asset. */
 export type ConflictKey = { assetId: string; gatewayId: string }
@@ -68,7 +69,7 @@ const columns = `c.asset_id as "assetId", a.name as "assetName", c.gateway_id as
 const from = `identity_conflicts c join assets a on a.tenant_id = $1 and a.id = c.asset_id
   join assets g on g.tenant_id = $1 and g.id = c.gateway_id`
 const filtered = `c.tenant_id = $1
-  and ($2::uuid[] is null or (a.access_group_id = any($2) and g.access_group_id = any($2)))
+  and ${isReadableRow('a', '$2')} and ${isReadableRow('g', '$2')}
   and ($3::uuid is null or c.asset_id = $3) and ($4::uuid is null or c.gateway_id = $4)`
 
 const listStatement = statement<IdentityConflictRow>(
@@ -78,14 +79,14 @@ const listStatement = statement<IdentityConflictRow>(
 const countStatement = statement<{ total: number }>(`select count(*) as total from ${from} where ${filtered}`)
 
 type ListOptions = {
-  groups: readonly string[] | null
+  groups: Groups
   asset: string | undefined
   gateway: string | undefined
   limit: number
   offset: number
 }
 
-/** Conflicts whose asset and gateway are both in the given access groups, the latest first. */
+/** Conflicts whose asset and gateway are both readable with these groups, the latest first. */
 export async function listIdentityConflicts(handle: Handle, options: ListOptions) {
   const { groups, asset = null, gateway = null, limit, offset } = options
   const rows = await handle.rows(listStatement, groups, asset, gateway, limit, offset)

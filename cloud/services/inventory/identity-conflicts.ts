@@ -2,7 +2,7 @@ import type { inventory } from '@millwright/api/inventory.ts'
 import type { IdentityConflict } from '@millwright/api/inventory-identity.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { type IdentityConflictRow, listIdentityConflicts } from './identity-conflict-store.ts'
-import { readableGroups } from './sight.ts'
+import { readableGroups } from './visibility.ts'
 
 type Names = 'listIdentityConflicts'
 

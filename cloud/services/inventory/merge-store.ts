@@ -3,6 +3,7 @@ import { jsonText } from '../../platform/database/json.ts'
 import { statement } from '../../platform/database/statement.ts'
 import type { RelationRow } from './relation.ts'
 import { columnsOf } from './relation-store.ts'
+import { type Groups, wasReadableAt } from './visibility.ts'
 
 /** What was made part of what, and what it takes to part them again. */
 export type MergeRow = {
@@ -87,7 +88,8 @@ export type ListedMerge = {
   undoneAt: string | null
 }
 
-const where = `tenant_id = $1 and asset_id = $2 and ($3::uuid[] is null or other_access_group_id = any($3))`
+const where = `tenant_id = $1 and asset_id = $2 and ($3::uuid[] is null or other_access_group_id = any($3))
+  and ${wasReadableAt('$2', '$3', 'merged_at')}`
 const pageStatement = statement<ListedMerge>(
   `select id, asset_id as "assetId", other_id as "otherId", other_name as "otherName",
           json_array_length(keys) as identifiers, principal_name as "principalName", merged_at as "mergedAt",
@@ -96,9 +98,9 @@ const pageStatement = statement<ListedMerge>(
 )
 const countStatement = statement<{ total: number }>(`select count(*) as total from asset_merges where ${where}`)
 
-type Wanted = { assetId: string; groups: readonly string[] | null; limit: number; offset: number }
+type Wanted = { assetId: string; groups: Groups; limit: number; offset: number }
 
-/** Merges into an asset, of assets that were in these groups; the latest first. */
+/** Merges into an asset at times when it was readable, of assets that were in these groups; the latest first. */
 export async function listMerges(handle: Handle, { assetId, groups, limit, offset }: Wanted) {
   const rows = await handle.rows(pageStatement, assetId, groups, limit, offset)
   return { rows, total: (await handle.row(countStatement, assetId, groups))?.total ?? 0 }

@@ -9,9 +9,10 @@ import { matching } from './asset-writes.ts'
 import { keyOf } from './identifier.ts'
 import { findMerge, type ListedMerge, listMerges } from './merge-store.ts'
 import { forbidden, requireUndoable } from './merges.ts'
+import { isReadable } from './relation-store.ts'
 import type { Desk } from './service.ts'
-import { readableGroups } from './sight.ts'
 import { acceptedAnswer } from './statuses.ts'
+import { readableGroups } from './visibility.ts'
 
 type Names = 'mergeAsset' | 'undoMerge' | 'splitAsset' | 'listMerges'
 type Headers = Record<string, string | undefined>
@@ -66,9 +67,9 @@ export function mergeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
 
     async listMerges({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
       return database.read(caller, async (handle) => {
-        requireReadable(caller, (await findGroups(handle, [id])).get(id))
-        const wanted = { assetId: id, groups: readableGroups(caller), limit, offset }
-        const { rows, total } = await listMerges(handle, wanted)
+        const groups = readableGroups(caller)
+        if (!(await isReadable(handle, { id, groups }))) throw new Problem('not_found', 'There is no such asset')
+        const { rows, total } = await listMerges(handle, { assetId: id, groups, limit, offset })
         return { data: rows.map(showMerge), meta: { totalElements: total, elements: rows.length, offset } }
       })
     },

@@ -16,7 +16,7 @@ describe('while the database cannot write', () => {
   let operator: TestCaller
 
   before(async () => {
-    hub = await testHub({ own: true, arrangement: 'one process' })
+    hub = await testHub({ own: true })
     operator = await hub.as('operator')
     // The database itself raises the errors, as it would on a full disk.
     await hub.asOwner((owner) =>

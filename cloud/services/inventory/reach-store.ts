@@ -2,7 +2,7 @@ import type { Entity } from '@millwright/api/inventory.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { dynamicStatement } from '../../platform/database/statement.ts'
 import type { Side } from './relation-store.ts'
-import type { Groups } from './sight.ts'
+import { type Groups, isReadable } from './visibility.ts'
 
 /** A condition on `relations r`; its parameters are numbered from the one that is given. */
 export type Followed = (firstParameter: number) => { sql: string; values: readonly unknown[] }
@@ -48,8 +48,6 @@ function otherOf(side: Side): Side {
   return side === 'subject' ? 'object' : 'subject'
 }
 
-/** A sub-select and not `exists`, which the planner may turn into a hash over all assets. */
 function seen(side: Side): string {
-  const group = `(select s.access_group_id from assets s where s.tenant_id = $1 and s.id = r.${side}_id)`
-  return `($2::uuid[] is null or r.${side}_type = 'node' or ${group} = any($2))`
+  return `(r.${side}_type = 'node' or ${isReadable(`r.${side}_id`, '$2')})`
 }

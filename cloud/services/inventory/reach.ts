@@ -13,7 +13,7 @@ import type { Fragment } from './listing.ts'
 import { type Followed, findEnds, findFurther } from './reach-store.ts'
 import { relationProperties } from './relation-filter.ts'
 import type { Side } from './relation-store.ts'
-import type { Groups } from './sight.ts'
+import type { Groups } from './visibility.ts'
 
 type Options = { depth: number; caseInsensitive: boolean; firstParameter: number; groups: Groups }
 

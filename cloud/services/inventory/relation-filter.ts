@@ -13,7 +13,7 @@ import {
 } from '../../platform/filter/filter.ts'
 import { type AssetSet, type SortKey, sortKey, wholeOrder } from './listing.ts'
 import { assetsAtEnds, type Condition, type Ends, type Side } from './relation-store.ts'
-import type { Groups } from './sight.ts'
+import type { Groups } from './visibility.ts'
 
 type Kept = Pick<Scalar, 'nullable' | 'sortable'>
 

@@ -3,7 +3,7 @@ import { statement } from '../../platform/database/statement.ts'
 import { totalSeen } from './listing.ts'
 import type { RelationChangeRow } from './relation.ts'
 import { columnsOf, type Listed, type Side } from './relation-store.ts'
-import { type Groups, lastGroupOf } from './sight.ts'
+import { type Groups, wasReadableAt } from './visibility.ts'
 
 /** What became of the relations at one side of which an asset is: one that has ended came and went. */
 function changesAt(side: Side): string {
@@ -24,9 +24,10 @@ function changesAt(side: Side): string {
     where ${isOfAsset('e')}`
 }
 
-/** What is at the other end counts as it is now, and what is gone as it was last. */
+/** Changes at times when the assets at both ends were readable. */
 const changes = `(${changesAt('subject')} union all ${changesAt('object')}) as o
-  where o.type = 'node' or o.other = $2 or $3::uuid[] is null or ${lastGroupOf('o.other')} = any($3)`
+  where ${wasReadableAt('$2', '$3', 'o.time')}
+    and (o.type = 'node' or o.other = $2 or ${wasReadableAt('o.other', '$3', 'o.time')})`
 
 /** What is at one side is called, or was before it was deleted. */
 function nameAt(side: Side): string {

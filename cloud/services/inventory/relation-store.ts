@@ -6,7 +6,7 @@ import { dynamicStatement, statement } from '../../platform/database/statement.t
 import { type AssetSet, keyText, orderBy, type SortKey, type Stretches } from './listing.ts'
 import type { AuthoredRelation, Ending, RelationRow, StatedRelation } from './relation.ts'
 import { countPredicates } from './relation-count-store.ts'
-import type { Groups } from './sight.ts'
+import { type Groups, isReadableRow, isReadable as readable } from './visibility.ts'
 
 export type Listed<Row> = { rows: Row[]; total: number }
 
@@ -327,7 +327,6 @@ export async function lockOldest(tx: Transaction, { sql, values }: Condition, li
   return (await tx.rows(oldest, ...values, limit)).map(({ id }) => id)
 }
 
-/** A sub-select and not `exists` for what may be seen, which the planner may turn into a hash over all assets. */
 const relationsOfAsset = `(
     select ${columnsOf('r')}, r.object_type as type, r.object_id as other from relations r
     where r.tenant_id = $1 and r.subject_id = $2 and r.subject_type = 'asset'
@@ -336,8 +335,7 @@ const relationsOfAsset = `(
     where r.tenant_id = $1 and r.object_id = $2 and r.object_type = 'asset'
       and not (r.subject_id = $2 and r.subject_type = 'asset')
   ) as o
-  where o.type = 'node' or $3::uuid[] is null
-     or (select a.access_group_id from assets a where a.tenant_id = $1 and a.id = o.other) = any($3)`
+  where o.type = 'node' or ${readable('o.other', '$3')}`
 
 const ofAssetStatement = statement<RelationRow>(
   `select o.id, o."subjectType", o."subjectId", o.predicate, o."objectType", o."objectId", o."sourceType", o."sourceValue",
@@ -358,7 +356,7 @@ export async function listRelationsOf(
 }
 
 const readableStatement = statement<{ id: string }>(
-  `select id from assets where tenant_id = $1 and id = $2 and ($3::uuid[] is null or access_group_id = any($3))`,
+  `select a.id from assets a where a.tenant_id = $1 and a.id = $2 and ${isReadableRow('a', '$3')}`,
 )
 
 /** Whether an asset is there, for somebody who sees these groups. */
@@ -378,9 +376,11 @@ export type Ends = { side: Side; sql: string }
 export function assetsAtEnds(ends: readonly Ends[], groupsParameter: string | undefined): AssetSet {
   const wheres = ends.map(({ side, sql }) => {
     const other = side === 'subject' ? 'object' : 'subject'
-    const group = `(select o.access_group_id from assets o where o.tenant_id = $1 and o.id = r.${other}_id)`
-    const seen = `and (r.${other}_type = 'node' or ${group} = any(${groupsParameter}::uuid[]))`
-    const where = `r.tenant_id = $1 and r.${side}_type = 'asset' and (${sql}) ${groupsParameter === undefined ? '' : seen}`
+    const seen =
+      groupsParameter === undefined
+        ? ''
+        : `and (r.${other}_type = 'node' or ${readable(`r.${other}_id`, groupsParameter)})`
+    const where = `r.tenant_id = $1 and r.${side}_type = 'asset' and (${sql}) ${seen}`
     return { id: `r.${side}_id`, where }
   })
   const gathered = wheres.map(({ id, where }) => `select ${id} as id from relations r where ${where}`)

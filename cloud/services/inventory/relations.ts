@@ -2,12 +2,12 @@ import { type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { StatementResult } from '@millwright/api/inventory-relations.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { mayIn, require } from '../../platform/access/rights.ts'
+import { require } from '../../platform/access/rights.ts'
 import { recordAll } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { findLastGroup } from './asset-list-store.ts'
+import { wasReadable } from './asset-list-store.ts'
 import { pageMeta, stretchesOf, totalSeen, writeCursor } from './listing.ts'
 import {
   authorOf,
@@ -28,8 +28,9 @@ import {
 } from './relation-filter.ts'
 import { listRelationChanges } from './relation-history-store.ts'
 import * as store from './relation-store.ts'
-import { readableGroups } from './sight.ts'
 import { Stating } from './stating.ts'
+import { readableGroups } from './visibility.ts'
+import { withoutHiddenAuthors } from './visibility-store.ts'
 
 type Names =
   | 'createRelation'
@@ -111,14 +112,11 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
 
     async readRelationHistory({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
       return database.read(caller, async (handle) => {
-        // Of an asset that is gone, who could read it last may read what it was related to.
-        const group = await findLastGroup(handle, id)
-        if (group === undefined || !mayIn(caller, 'inventory_read_asset_data', group))
-          throw new Problem('not_found', `There is no asset ${id}`)
         const asset = { id, groups: readableGroups(caller) }
+        if (!(await wasReadable(handle, asset))) throw new Problem('not_found', `There is no asset ${id}`)
         const { rows, total } = await listRelationChanges(handle, asset, { limit, offset })
         return {
-          data: rows.map(showRelationChange),
+          data: (await withoutHiddenAuthors(handle, rows, asset.groups)).map(showRelationChange),
           meta: { totalElements: total, elements: rows.length, offset },
         }
       })

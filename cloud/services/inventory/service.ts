@@ -20,6 +20,8 @@ import { schemaHandlers } from './schemas.ts'
 import { settingsHandlers } from './settings.ts'
 import { StatusWaiters, statusHandlers, statusJobs } from './statuses.ts'
 import { systemEventHandlers } from './system-events.ts'
+import { readableGroups } from './visibility.ts'
+import { classifyAssets, listReadableGateways } from './visibility-store.ts'
 import { wholeWriteHandlers } from './whole-writes.ts'
 
 /** About a fifth of a second's work: nobody waits long for what is held meanwhile. */
@@ -73,6 +75,7 @@ export const inventoryService = service({
       ...wholeWriteHandlers(desk),
       ...mergeWriteHandlers(desk),
       ...systemEventHandlers(context),
+      ...visibilityHandlers(context),
       ...graphHandlers(context),
       ...propertyHandlers(context),
       ...settingsHandlers(context),
@@ -97,3 +100,19 @@ export const inventoryService = service({
     }
   },
 })
+
+function visibilityHandlers({
+  database,
+}: Context): Pick<Handlers<typeof inventory>, 'listReadableGateways' | 'classifyAssets'> {
+  return {
+    async listReadableGateways(_request, caller) {
+      return { data: await database.read(caller, (handle) => listReadableGateways(handle, readableGroups(caller))) }
+    },
+
+    async classifyAssets({ body: { data } }, caller) {
+      return {
+        data: await database.read(caller, (handle) => classifyAssets(handle, data.ids, readableGroups(caller))),
+      }
+    },
+  }
+}

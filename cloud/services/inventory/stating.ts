@@ -9,7 +9,7 @@ import { isContention, isTransient } from '../../platform/database/transient.ts'
 import { type EventRecord, emitAll, emitLast } from '../../platform/events/events.ts'
 import { assetsOf, authorOf, isReserved, relationDetail, relationEvents, triplesOf } from './relation.ts'
 import { lockAssets, lockFreeAssets, type PutRelation, putRelations } from './relation-store.ts'
-import { readableGroups } from './sight.ts'
+import { readableGroups } from './visibility.ts'
 
 /** A relation, who states it, and where in the request it stands. */
 type Statement = { caller: Caller; relation: RelationStatement; pointer: string }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { type Entity, inventory } from '@millwright/api/inventory.ts'
-import type { Permission } from '@millwright/api/permission.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { v7 } from 'uuid'
-import { changeAccess, findAccessGroupByName, insertGrant, insertPrincipal } from '../../platform/access/store.ts'
+import { findAccessGroupByName } from '../../platform/access/store.ts'
+import { givenCaller } from '../../platform/testing/caller.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './asset-store.ts'
 import { facetColumns, recountFacets } from './facet-store.ts'
@@ -87,28 +87,7 @@ export function day(number: number): string {
   return new Date(Date.UTC(2025, 0, number)).toISOString()
 }
 
-type Held = { permissions: readonly Permission[]; accessGroupId?: string }
-
-/** Somebody who holds exactly these permissions, in the whole tenant or in groups. */
-export async function givenCaller(hub: TestHub, held: readonly Held[]): Promise<TestCaller> {
-  const admin = await hub.as('administrator')
-  const roles: string[] = []
-  for (const { permissions } of held) {
-    const name = `role-${v7()}`
-    await admin.authorization.createRole({ body: { data: { name, permissions: [...permissions] } } })
-    roles.push(name)
-  }
-  const principalId = await hub.context.database.transaction(hub.tenant, async (tx) => {
-    await changeAccess(tx)
-    const { id } = await insertPrincipal(tx, { kind: 'user', name: `somebody-${v7()}` })
-    for (const [index, { accessGroupId }] of held.entries()) {
-      const where = accessGroupId === undefined ? {} : { accessGroupId }
-      await insertGrant(tx, { principalId: id, role: roles[index] ?? '', ...where })
-    }
-    return id
-  })
-  return hub.withToken(await hub.tokenFor(principalId, { roles }), principalId)
-}
+export { givenCaller }
 
 /** Some access groups, and for each set of them somebody who reads these and no others of them. */
 export type Readers = {

@@ -1,27 +1,26 @@
-import { jobs } from '@millwright/api/jobs.ts'
+import { type AnyJob, jobs } from '@millwright/api/jobs.ts'
 import { workflows } from '@millwright/api/workflows.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { may } from '../../platform/access/rights.ts'
-import { systemCaller } from '../../platform/access/system.ts'
+import { hiddenAssets, idsIn, readableGateways } from '../../platform/asset-visibility.ts'
 import { streamHeaders } from '../../platform/events/message.ts'
 import { startOf } from '../../platform/events/position.ts'
+import type { EventRow } from '../../platform/events/store.ts'
 import { openStream } from '../../platform/events/stream.ts'
-import { answer, service } from '../../platform/service.ts'
+import { answer, type Context, service } from '../../platform/service.ts'
 import { jobMessage, jobSelection } from './job-message.ts'
 
 /** All jobs of the tenant in one place, whatever their type. It keeps nothing: they are the workflow engine's. */
 export const jobsService = service({
   contract: jobs,
   handlers(context) {
-    // Who may read jobs was decided at the door; what is asked for there only services may ask.
-    const engine = (caller: Caller) => context.peers(workflows, { ...systemCaller(caller), request: caller.request })
     return {
       async listJobs({ query }, caller) {
-        return engine(caller).browseJobs({ query })
+        return context.peers(workflows, caller).browseJobs({ query })
       },
 
       async getJob({ params }, caller) {
-        return engine(caller).inspectJob({ params })
+        return context.peers(workflows, caller).inspectJob({ params })
       },
 
       async streamJobs({ query, headers }, caller) {
@@ -29,11 +28,27 @@ export const jobsService = service({
         const stream = await openStream(context, context.feed, {
           caller,
           after: startOf(headers['last-event-id'], undefined),
-          tell: (messages, holder) =>
-            may(holder, 'glb_jobs_read') ? messages.filter(selects).map(jobMessage).join('') : '',
+          async tell(messages, holder) {
+            if (!may(holder, 'glb_jobs_read')) return ''
+            const reader = { ...caller, rights: holder.rights }
+            return (await readable(context, reader, messages.filter(selects))).map(jobMessage).join('')
+          },
         })
         return answer(200, stream, streamHeaders)
       },
     }
   },
 })
+
+/** Events of the jobs of readable gateways, unless they name an asset that the caller cannot read. */
+async function readable<Event extends Pick<EventRow, 'data'>>(
+  context: Context,
+  caller: Caller,
+  events: readonly Event[],
+): Promise<readonly Event[]> {
+  const gateways = events.length === 0 ? null : await readableGateways(context, caller)
+  if (gateways === null) return events
+  const theirs = events.filter(({ data }) => gateways.includes((data.job as AnyJob).gatewayId))
+  const hidden = await hiddenAssets(context, caller, idsIn(theirs))
+  return theirs.filter((event) => !idsIn(event).some((id) => hidden.has(id)))
+}

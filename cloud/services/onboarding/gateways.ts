@@ -7,8 +7,10 @@ import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { validate as isUuid } from 'uuid'
 import type { Caller } from '../../platform/access/caller.ts'
+import { mayIn } from '../../platform/access/rights.ts'
 import { findAccessGroup, findAccessGroupByName } from '../../platform/access/store.ts'
 import { systemCaller } from '../../platform/access/system.ts'
+import { isReadableGateway, readableGateways } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
@@ -41,7 +43,10 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
     },
 
     async listGateways({ query: { limit = 50, offset = 0 } }, caller) {
-      const { rows, total } = await database.read(caller, (handle) => store.listGateways(handle, { limit, offset }))
+      const ids = await readableGateways(context, caller)
+      const { rows, total } = await database.read(caller, (handle) =>
+        store.listGateways(handle, { limit, offset, ids }),
+      )
       const now = new Date()
       return {
         data: rows.map((row) => showGateway(row, now)),
@@ -50,10 +55,11 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
     },
 
     async getGateway({ params: { id } }, caller) {
-      return { data: showGateway(await find(context, caller, id), new Date()) }
+      return { data: showGateway(await findReadable(context, caller, id), new Date()) }
     },
 
     async createGatewayConfig({ params: { id } }, caller) {
+      await findReadable(context, caller, id)
       const enrolmentToken = createEnrolmentToken()
       const row = await database.transaction(caller, async (tx) => {
         const before = await store.lockGateway(tx, id)
@@ -83,7 +89,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
     },
 
     async deleteGateway({ params: { id } }, caller) {
-      const { name } = await find(context, caller, id)
+      const { name } = await findReadable(context, caller, id)
       const system = systemCaller(caller)
       await context.peers(identity, system).deleteGateway({ params: { id } })
       await context.peers(discovery, system).endGatewayRuns({ params: { gatewayId: id } })
@@ -131,6 +137,13 @@ async function find({ database }: Context, caller: Caller, id: string): Promise<
   return row
 }
 
+/** Hidden and missing gateways return the same error. */
+async function findReadable(context: Context, caller: Caller, id: string): Promise<store.GatewayRow> {
+  const row = await find(context, caller, id)
+  if (await isReadableGateway(context, caller, id)) return row
+  throw missing(id)
+}
+
 /** The gateway as an asset: its id is the gateway's. */
 async function createAsset(
   context: Context,
@@ -161,7 +174,7 @@ async function groupOf({ database }: Context, caller: Caller, nameOrId: string):
   const group = await database.read(caller, (handle) =>
     isUuid(nameOrId) ? findAccessGroup(handle, nameOrId) : findAccessGroupByName(handle, nameOrId),
   )
-  if (group !== undefined) return group.id
+  if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group.id)) return group.id
   const detail = `There is no access group ${nameOrId}`
   throw new Problem('access_group_not_found', detail, {
     errors: [{ pointer: '/data/access_group', code: 'access_group_not_found', detail }],

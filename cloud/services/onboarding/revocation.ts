@@ -4,6 +4,7 @@ import type { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
+import { isReadableGateway } from '../../platform/asset-visibility.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emit } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
@@ -17,7 +18,8 @@ type Names = 'revokeGateway' | 'revokeDeletedGateways'
 export function revocationHandlers(context: Context): Pick<Handlers<typeof onboarding>, Names> {
   return {
     async revokeGateway({ params: { id } }, caller) {
-      const row = await revoke(context, caller, { id })
+      const isReadable = await isReadableGateway(context, caller, id)
+      const row = isReadable ? await revoke(context, caller, { id }) : undefined
       if (row === undefined) throw new Problem('not_found', `There is no gateway ${id}`)
       return { data: showGateway(row, new Date()) }
     },

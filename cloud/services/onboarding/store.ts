@@ -55,10 +55,24 @@ export const listGatewaysStatement = statement<GatewayRow>(
   `select ${columns} from gateways where tenant_id = $1 order by name, id limit $2 offset $3`,
 )
 const countStatement = statement<{ total: number }>(`select count(*) as total from gateways where tenant_id = $1`)
+const listSomeStatement = statement<GatewayRow>(
+  `select ${columns} from gateways where tenant_id = $1 and id = any($4::uuid[]) order by name, id limit $2 offset $3`,
+)
+const countSomeStatement = statement<{ total: number }>(
+  `select count(*) as total from gateways where tenant_id = $1 and id = any($2::uuid[])`,
+)
 
-export async function listGateways(handle: Handle, { limit, offset }: { limit: number; offset: number }) {
-  const rows = await handle.rows(listGatewaysStatement, limit, offset)
-  return { rows, total: (await handle.row(countStatement))?.total ?? 0 }
+/** All gateways, or those with these ids. */
+export async function listGateways(
+  handle: Handle,
+  { limit, offset, ids }: { limit: number; offset: number; ids: readonly string[] | null },
+) {
+  const rows =
+    ids === null
+      ? await handle.rows(listGatewaysStatement, limit, offset)
+      : await handle.rows(listSomeStatement, limit, offset, ids)
+  const counted = ids === null ? await handle.row(countStatement) : await handle.row(countSomeStatement, ids)
+  return { rows, total: counted?.total ?? 0 }
 }
 
 const configStatement = statement<GatewayRow>(

@@ -5,31 +5,40 @@ import type { Context, Handlers } from '../../platform/service.ts'
 import { anyJob, anyJobInFull } from './job.ts'
 import { countJobs, listJobs } from './job-list-store.ts'
 import { findJob, listPast } from './job-store.ts'
-import { reached } from './side.ts'
+import { namesHidden, redacted, redactedWithPast } from './redaction.ts'
+import { reached, readingReach } from './side.ts'
 
 /** Jobs for the service that shows all of them, whatever their workflow. */
-export function browsingHandlers({ database }: Context): Pick<Handlers<typeof workflows>, 'browseJobs' | 'inspectJob'> {
+export function browsingHandlers(context: Context): Pick<Handlers<typeof workflows>, 'browseJobs' | 'inspectJob'> {
+  const { database } = context
   return {
     async browseJobs({ query: { limit = pageLimits.default, offset = 0, since, tag, ...query } }, caller) {
+      if (await namesHidden(context, caller, tag)) return { data: [], meta: { totalElements: 0, elements: 0, offset } }
+      const { clientIds } = await readingReach(context, caller)
       const selection = {
         workflow: query.type,
         clientId: query.gatewayId,
+        clientIds,
         phase: query.phase,
         tags: tag === undefined ? [] : [tag],
         fromId: since === undefined ? undefined : lowestIdAt(Date.parse(since)),
       }
-      return database.read(caller, async (handle) => {
-        const rows = await listJobs(handle, selection, { limit, offset, newestFirst: true })
-        const totalElements = await countJobs(handle, selection)
-        return { data: rows.map(anyJob), meta: { totalElements, elements: rows.length, offset } }
-      })
+      const { rows, totalElements } = await database.read(caller, async (handle) => ({
+        rows: await listJobs(handle, selection, { limit, offset, newestFirst: true }),
+        totalElements: await countJobs(handle, selection),
+      }))
+      const shown = await redacted(context, caller, rows)
+      return { data: shown.map(anyJob), meta: { totalElements, elements: rows.length, offset } }
     },
 
     async inspectJob({ params: { id } }, caller) {
-      return database.read(caller, async (handle) => {
-        const row = reached(id, await findJob(handle, id), { clientId: undefined })
-        return { data: anyJobInFull(row, await listPast(handle, row.id)) }
+      const reach = await readingReach(context, caller)
+      const found = await database.read(caller, async (handle) => {
+        const row = reached(id, await findJob(handle, id), reach)
+        return { row, past: await listPast(handle, row.id) }
       })
+      const { row, past } = await redactedWithPast(context, caller, found)
+      return { data: anyJobInFull(row, past) }
     },
   }
 }

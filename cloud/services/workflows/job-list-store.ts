@@ -7,6 +7,8 @@ import { jobColumns } from './job-store.ts'
 /** Which jobs; what is absent does not matter. */
 export type Selection = {
   clientId?: string | undefined
+  /** Jobs of these clients only. */
+  clientIds?: readonly string[] | undefined
   state?: string | undefined
   workflow?: string | undefined
   phase?: JobPhase | undefined
@@ -21,6 +23,7 @@ export type Page = { limit: number; offset: number; newestFirst: boolean }
 
 const conditions: readonly [keyof Selection, (at: string) => string][] = [
   ['clientId', (at) => `j.client_id = ${at}`],
+  ['clientIds', (at) => `j.client_id = any(${at}::text[])`],
   ['state', (at) => `j.state = ${at}`],
   ['workflow', (at) => `j.workflow = ${at}`],
   ['phase', (at) => `j.phase = ${at}`],

@@ -4,13 +4,14 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { isNews, showHistory, showJob, statusOf } from './job.ts'
+import { isNews, type JobRow, showHistory, showJob, statusOf } from './job.ts'
 import { changeDefinition, changeStatus, changeTags, createJob, deleteJob } from './job-change.ts'
 import { countJobs, listJobs } from './job-list-store.ts'
 import { findJob, listPast, lockJob } from './job-store.ts'
 import { recordMove } from './leases.ts'
+import { namesHidden, redacted, redactedWithPast } from './redaction.ts'
 import { several } from './several.ts'
-import { reached, readingReach, writingReach } from './side.ts'
+import { type Reach, reached, reaches, readingReach, writingReach } from './side.ts'
 import { moved } from './transition.ts'
 import { lookUpForJob, workflowOf, workflowsOf } from './workflow-lookup.ts'
 
@@ -28,29 +29,59 @@ type Names =
   | 'deleteJobTags'
 
 /** Jobs as the engine's agents and managers know them. */
-export function jobHandlers({ database }: Context): Pick<Handlers<typeof workflows>, Names> {
-  const read = (caller: Caller, id: string) =>
-    database.glance(caller, async (handle) => reached(id, await findJob(handle, id), readingReach(caller)))
+export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, Names> {
+  const { database } = context
+
+  const show = async (caller: Caller, row: JobRow): Promise<JobRow> =>
+    (await redacted(context, caller, [row]))[0] ?? row
+
+  const read = async (caller: Caller, id: string) => {
+    const reach = await readingReach(context, caller)
+    return show(caller, await database.glance(caller, async (handle) => reached(id, await findJob(handle, id), reach)))
+  }
+
+  /** Changes a job in a transaction. The inventory is asked before and after it, not while it is open. */
+  const change = async (
+    caller: Caller,
+    id: string,
+    run: (tx: Transaction, row: JobRow, reach: Reach) => Promise<JobRow>,
+  ) => {
+    const reach = await writingReach(context, caller)
+    const after = await database.transaction(caller, async (tx) =>
+      run(tx, reached(id, await lockJob(tx, id), reach), reach),
+    )
+    return show(caller, after)
+  }
 
   return {
     async listJobs({ query }, caller) {
-      const reach = readingReach(caller)
+      const { clientIds } = await readingReach(context, caller)
       const { limit = workflowLimits.pageDefault, offset = 0, sort, state, clientId, workflow } = query
-      const selection = { state, workflow, groups: several(query.group), tags: several(query.tag) }
-      const whose = reach.clientId ?? clientId
-      // What a gateway asks about another client is empty.
-      if (clientId !== undefined && clientId !== whose) return { pagination: { limit, offset, total: 0 }, content: [] }
-      return database.read(caller, async (handle) => {
-        const wanted = { ...selection, clientId: whose }
-        const rows = await listJobs(handle, wanted, { limit, offset, newestFirst: sort === 'desc' })
-        const workflow = await workflowsOf(handle, rows)
-        const content = rows.map((row) => showJob(row, workflow(row)))
-        if (query.pagination === false) return { content }
-        return { pagination: { limit, offset, total: await countJobs(handle, wanted) }, content }
+      const tags = several(query.tag)
+      const isEmpty = await namesHidden(context, caller, tags ?? [])
+      const wanted = {
+        state,
+        workflow,
+        groups: several(query.group),
+        tags,
+        clientId,
+        clientIds: isEmpty ? [] : clientIds,
+      }
+      const { rows, workflowFor, total } = await database.read(caller, async (handle) => {
+        const found = await listJobs(handle, wanted, { limit, offset, newestFirst: sort === 'desc' })
+        return {
+          rows: found,
+          workflowFor: await workflowsOf(handle, found),
+          total: query.pagination === false ? 0 : await countJobs(handle, wanted),
+        }
       })
+      const content = (await redacted(context, caller, rows)).map((row) => showJob(row, workflowFor(row)))
+      return query.pagination === false ? { content } : { pagination: { limit, offset, total }, content }
     },
 
     async createJob({ body: { clientId, workflow: name, tags = [], definition = {} } }, caller) {
+      const reach = await writingReach(context, caller)
+      if (!reaches(reach, clientId)) throw new Problem('invalid_reference', `There is no gateway ${clientId}`)
       return database.transaction(caller, async (tx) => {
         const workflow = await lookUpForJob(tx, name)
         if (workflow === undefined) throw new Problem('invalid_reference', `There is no workflow ${name}`)
@@ -62,21 +93,24 @@ export function jobHandlers({ database }: Context): Pick<Handlers<typeof workflo
     },
 
     async getJob({ params: { id }, query: { history = false } }, caller) {
-      return database.read(caller, async (handle) => {
-        const row = reached(id, await findJob(handle, id), readingReach(caller))
-        const job = showJob(row, await workflowOf(handle, row))
-        return history ? { ...job, history: showHistory(await listPast(handle, row.id)) } : job
+      const reach = await readingReach(context, caller)
+      const { workflow, ...found } = await database.read(caller, async (handle) => {
+        const row = reached(id, await findJob(handle, id), reach)
+        return { row, past: await listPast(handle, row.id), workflow: await workflowOf(handle, row) }
       })
+      const { row, past } = await redactedWithPast(context, caller, found)
+      const job = showJob(row, workflow)
+      return history ? { ...job, history: showHistory(past) } : job
     },
 
     async deleteJob({ params: { id } }, caller) {
-      return database.transaction(caller, async (tx) => {
-        const row = await lock(tx, caller, id)
+      await change(caller, id, async (tx, row) => {
         await deleteJob(tx, row)
         const detail = { workflow: row.workflow, client: row.clientId, state: row.state }
         await record(tx, caller, { action: 'workflows.deleteJob', target: `job/${row.id}`, detail })
-        return answer(204)
+        return row
       })
+      return answer(204)
     },
 
     async getJobStatus({ params: { id } }, caller) {
@@ -84,19 +118,19 @@ export function jobHandlers({ database }: Context): Pick<Handlers<typeof workflo
     },
 
     async putJobStatus({ params: { id }, body }, caller) {
-      return database.transaction(caller, async (tx) => {
-        const row = await lock(tx, caller, id)
+      const after = await change(caller, id, async (tx, row, { as }) => {
         const workflow = await workflowOf(tx, row)
-        const state = moved(workflow, { from: row.state, to: body.state, as: writingReach(caller).as })
+        const state = moved(workflow, { from: row.state, to: body.state, as })
         const { clientId, progress, message, context } = body
         // Whoever is moved on by the engine has not reported anything about where it is now.
         const report = state === body.state ? { clientId, progress, message, context } : {}
         // What is over stays as it ended.
-        if (row.isFinal || !isNews(row, state, report)) return statusOf(row)
-        const after = await changeStatus(tx, { row, workflow, state, report })
-        await recordMove(tx, caller, { action: 'workflows.putJobStatus', before: row, after })
-        return statusOf(after)
+        if (row.isFinal || !isNews(row, state, report)) return row
+        const changed = await changeStatus(tx, { row, workflow, state, report })
+        await recordMove(tx, caller, { action: 'workflows.putJobStatus', before: row, after: changed })
+        return changed
       })
+      return statusOf(after)
     },
 
     async getJobDefinition({ params: { id } }, caller) {
@@ -104,13 +138,13 @@ export function jobHandlers({ database }: Context): Pick<Handlers<typeof workflo
     },
 
     async putJobDefinition({ params: { id }, body }, caller) {
-      return database.transaction(caller, async (tx) => {
-        const row = await lock(tx, caller, id)
+      const { definition } = await change(caller, id, async (tx, row) => {
         const after = await changeDefinition(tx, row, body)
         const detail = { before: row.definitionHash, after: after.definitionHash }
         await record(tx, caller, { action: 'workflows.putJobDefinition', target: `job/${row.id}`, detail })
-        return after.definition
+        return after
       })
+      return definition
     },
 
     async getJobTags({ params: { id } }, caller) {
@@ -118,27 +152,23 @@ export function jobHandlers({ database }: Context): Pick<Handlers<typeof workflo
     },
 
     async addJobTags({ params: { id }, body: tags }, caller) {
-      return database.transaction(caller, async (tx) => {
-        const row = await lock(tx, caller, id)
+      const job = await change(caller, id, async (tx, row) => {
         if (new Set([...row.tags, ...tags]).size > workflowLimits.tags)
           throw new Problem('invalid_body', `A job has at most ${workflowLimits.tags} tags`)
         const after = await changeTags(tx, row, { action: 'ADD_TAGS', tags })
         await record(tx, caller, { action: 'workflows.addJobTags', target: `job/${row.id}`, detail: { tags } })
-        return after.tags
+        return after
       })
+      return job.tags
     },
 
     async deleteJobTags({ params: { id }, body: tags }, caller) {
-      return database.transaction(caller, async (tx) => {
-        const row = await lock(tx, caller, id)
+      const job = await change(caller, id, async (tx, row) => {
         const after = await changeTags(tx, row, { action: 'DELETE_TAGS', tags })
         await record(tx, caller, { action: 'workflows.deleteJobTags', target: `job/${row.id}`, detail: { tags } })
-        return after.tags
+        return after
       })
+      return job.tags
     },
   }
-}
-
-async function lock(tx: Transaction, caller: Caller, id: string) {
-  return reached(id, await lockJob(tx, id), writingReach(caller))
 }

@@ -66,7 +66,7 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
 
     async moveJob({ params: { id }, body: { data } }, caller) {
       return database.transaction(caller, async (tx) => {
-        const row = reached(id, await lockJob(tx, id), { clientId: undefined })
+        const row = reached(id, await lockJob(tx, id), {})
         const workflow = await workflowOf(tx, row)
         if (data.lease !== undefined && data.lease !== row.leaseId) throw lost(id)
         if (data.state === row.state) return showJob(row, workflow)
@@ -85,7 +85,7 @@ export function leaseHandlers({ database }: Context, waiters: Waiters): Pick<Han
         const place = waiters.join(caller.tenantId, { jobId: id, unlike }, until)
         try {
           const found = await database.read(caller, async (handle) => {
-            const row = reached(id, await findJob(handle, id), { clientId: undefined })
+            const row = reached(id, await findJob(handle, id), {})
             return { job: showJob(row, await workflowOf(handle, row)), isFinal: row.isFinal }
           })
           const isThere = found.isFinal || (unlike !== undefined && found.job.status.state !== unlike)
@@ -112,7 +112,7 @@ async function take(tx: Transaction, caller: Caller, wanted: Wanted): Promise<Ta
   if (id === undefined) return undefined
   const leaseId = newId()
   const expiresTimestamp = await holdJob(tx, id, { id: leaseId, seconds: wanted.leaseSeconds })
-  const before = reached(id, await findJob(tx, id), wanted)
+  const before = reached(id, await findJob(tx, id), { clientIds: [wanted.clientId] })
   const workflow = await workflowOf(tx, before)
   const state = stateWhenTaken(workflow, before.state)
   const lease = { id: leaseId, expiresTimestamp }

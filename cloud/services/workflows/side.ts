@@ -1,39 +1,47 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { require } from '../../platform/access/rights.ts'
+import { readableGateways } from '../../platform/asset-visibility.ts'
+import type { Context } from '../../platform/service.ts'
 import type { JobRow } from './job.ts'
 import type { Side } from './transition.ts'
 
 /**
- * The token decides on which side of the engine somebody is: a gateway is a client, and to it there are no jobs but its
- * own; everybody else manages jobs, and moves them as the engine does.
+ * The token decides on which side of the engine a caller is. A gateway is a client and sees its own jobs only. Every other
+ * caller manages jobs, of the gateways that it can read, and moves them as the engine does.
  */
-export type Reach = { as: Side /** Whose jobs there are; absent: all of the tenant. */; clientId: string | undefined }
+export type Reach = { as: Side /** The clients whose jobs exist for the caller; absent: all. */; clientIds?: string[] }
 
-export function readingReach(caller: Caller): Reach {
-  return isGateway(caller) ? ownReach(caller) : managed(caller, 'glb_jobs_read')
+export function readingReach(context: Pick<Context, 'peers'>, caller: Caller): Promise<Reach> {
+  requireJobAccess(caller)
+  return reachOf(context, caller)
 }
 
-export function writingReach(caller: Caller): Reach {
-  return isGateway(caller) ? ownReach(caller) : managed(caller, 'glb_workflow_manage')
+export async function writingReach(context: Pick<Context, 'peers'>, caller: Caller): Promise<Reach> {
+  require(caller, isGateway(caller) ? 'glb_gateway_work' : 'glb_workflow_manage')
+  return reachOf(context, caller)
 }
 
-export function isGateway({ principal }: Caller): boolean {
+export function requireJobAccess(caller: Caller): void {
+  require(caller, isGateway(caller) ? 'glb_gateway_work' : 'glb_jobs_read')
+}
+
+export function isGateway({ principal }: Pick<Caller, 'principal'>): boolean {
   return principal.kind === 'gateway'
 }
 
-function ownReach(caller: Caller): Reach {
-  require(caller, 'glb_gateway_work')
-  return { as: 'CLIENT', clientId: caller.principal.id }
+async function reachOf(context: Pick<Context, 'peers'>, caller: Caller): Promise<Reach> {
+  if (isGateway(caller)) return { as: 'CLIENT', clientIds: [caller.principal.id] }
+  const clientIds = await readableGateways(context, caller)
+  return { as: 'WFX', ...(clientIds === null ? {} : { clientIds }) }
 }
 
-function managed(caller: Caller, permission: 'glb_jobs_read' | 'glb_workflow_manage'): Reach {
-  require(caller, permission)
-  return { as: 'WFX', clientId: undefined }
+export function reaches({ clientIds }: Pick<Reach, 'clientIds'>, clientId: string): boolean {
+  return clientIds === undefined || clientIds.includes(clientId)
 }
 
-/** The job, unless there is none within reach: the two look the same. */
-export function reached(id: string, row: JobRow | undefined, { clientId }: Pick<Reach, 'clientId'>): JobRow {
-  if (row !== undefined && (clientId === undefined || clientId === row.clientId)) return row
+/** The job, unless there is none within reach: a hidden job and a missing one give the same error. */
+export function reached(id: string, row: JobRow | undefined, reach: Pick<Reach, 'clientIds'>): JobRow {
+  if (row !== undefined && reaches(reach, row.clientId)) return row
   throw new Problem('not_found', `There is no job ${id}`)
 }

@@ -5,7 +5,7 @@ import { emit } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { builtInWorkflows } from './built-in.ts'
 import { picture } from './picture.ts'
-import { readingReach } from './side.ts'
+import { requireJobAccess } from './side.ts'
 import { completed, requireSound } from './workflow.ts'
 import { lookUp } from './workflow-lookup.ts'
 import * as store from './workflow-store.ts'
@@ -15,7 +15,7 @@ type Names = 'listWorkflows' | 'createWorkflow' | 'getWorkflow' | 'deleteWorkflo
 export function workflowHandlers({ database }: Context): Pick<Handlers<typeof workflows>, Names> {
   return {
     async listWorkflows({ query }, caller) {
-      readingReach(caller)
+      requireJobAccess(caller)
       const { limit = workflowLimits.pageDefault, offset = 0, sort } = query
       return database.read(caller, async (handle) => {
         const names = [...builtInWorkflows.keys(), ...(await store.listNames(handle))].toSorted()
@@ -43,7 +43,7 @@ export function workflowHandlers({ database }: Context): Pick<Handlers<typeof wo
     },
 
     async getWorkflow({ params: { name } }, caller) {
-      readingReach(caller)
+      requireJobAccess(caller)
       const workflow = await database.glance(caller, (handle) => lookUp(handle, name))
       if (workflow === undefined) throw missing(name)
       return workflow
@@ -64,7 +64,7 @@ export function workflowHandlers({ database }: Context): Pick<Handlers<typeof wo
     },
 
     async drawWorkflow({ params: { name } }, caller) {
-      readingReach(caller)
+      requireJobAccess(caller)
       const workflow = await database.glance(caller, (handle) => lookUp(handle, name))
       if (workflow === undefined) throw missing(name)
       return picture(workflow)

@@ -8,7 +8,7 @@ export const area: Area = {
   icon: iconProductManagement,
   path: '/assets',
   group: 'plant',
-  permissions: ['inventory_read_asset_data'],
+  permissions: ['inventory_read_asset_data', 'glb_inventory_read_gateway_data'],
   routes: [
     { path: '', load: async () => (await import('./assets-page.tsx')).AssetsPage },
     { path: '$id', load: async () => (await import('../asset/asset-page.tsx')).AssetPage },

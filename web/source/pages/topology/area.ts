@@ -11,6 +11,6 @@ export const area: Area = {
   icon: iconGraph,
   path: '/topology',
   group: 'plant',
-  permissions: ['inventory_read_asset_data'],
+  permissions: ['inventory_read_asset_data', 'glb_inventory_read_gateway_data'],
   routes: [{ path: '', load: async () => (await import('./topology-page.tsx')).TopologyPage }],
 }

@@ -1,0 +1,49 @@
+import type { Handle } from '../../platform/database/database.ts'
+import { statement } from '../../platform/database/statement.ts'
+import { containsGateways, type Groups, lastGroupOf, wasLastReadable } from './visibility.ts'
+
+const allGatewaysStatement = statement<{ id: string }>(
+  `select a.id from assets a where a.tenant_id = $1 and a.type = 'Gateway'`,
+)
+const gatewaysInStatement = statement<{ id: string }>(
+  `select a.id from assets a where a.tenant_id = $1 and a.type = 'Gateway' and a.access_group_id = any($2::uuid[])`,
+)
+
+/** A tenant has thousands of gateways at most: all of them fit into one answer. */
+export async function listReadableGateways(handle: Handle, groups: Groups): Promise<string[]> {
+  const isEvery = groups === null || containsGateways(groups)
+  const rows = isEvery ? await handle.rows(allGatewaysStatement) : await handle.rows(gatewaysInStatement, groups)
+  return rows.map(({ id }) => id)
+}
+
+const classifyStatement = statement<{ id: string; readable: boolean }>(
+  `select f.id, ${wasLastReadable('f.id', '$3')} is true as readable from unnest($2::uuid[]) as f (id)
+   where ${lastGroupOf('f.id')} is not null`,
+)
+
+/** Sorts the ids of assets, also deleted ones, into readable and hidden; ids of other things are left out. */
+export async function classifyAssets(handle: Handle, ids: readonly string[], groups: Groups) {
+  const rows = await handle.rows(classifyStatement, [...new Set(ids)], groups)
+  const of = (readable: boolean) => rows.filter((row) => row.readable === readable).map(({ id }) => id)
+  return { readable: of(true), hidden: of(false) }
+}
+
+type Authored = { principal: string | null; principalName: string | null; sourceValue: string | null }
+
+const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
+
+/** Changes without the names of the gateways that made them, where these are hidden. */
+export async function withoutHiddenAuthors<Row extends Authored>(
+  handle: Handle,
+  rows: readonly Row[],
+  groups: Groups,
+): Promise<Row[]> {
+  const ids = rows.flatMap(({ principal, sourceValue }) => [principal, sourceValue]).filter((id) => uuid.test(id ?? ''))
+  if (groups === null || ids.length === 0) return [...rows]
+  const hidden = new Set((await classifyAssets(handle, ids as string[], groups)).hidden)
+  return rows.map((row) => ({
+    ...row,
+    ...(hidden.has(row.principal ?? '') ? { principal: null, principalName: 'hidden gateway' } : {}),
+    ...(hidden.has(row.sourceValue ?? '') ? { sourceValue: null } : {}),
+  }))
+}

@@ -1,0 +1,86 @@
+import type { Caller } from '../../platform/access/caller.ts'
+import { groupsWith, may } from '../../platform/access/rights.ts'
+
+/**
+ * Which assets a caller can read, as SQL conditions. An asset is readable when its access group is, or when it is a gateway
+ * or an asset link and the caller can read those in every group. The past of an asset is readable for the times at which it
+ * was in a readable group, as long as the asset is readable now (or was when it was deleted).
+ */
+
+/** The access groups whose assets the caller can read; null is all of them. It may contain `gatewayMark`. */
+export type Groups = readonly string[] | null
+
+/** Stands in a list of groups for the gateways and asset links of all groups. It is never the id of a group. */
+const gatewayMark = '00000000-0000-0000-0000-000000000000'
+
+export function readableGroups(caller: Pick<Caller, 'rights'>): Groups {
+  const groups = groupsWith(caller, 'inventory_read_asset_data')
+  if (groups === 'all') return null
+  return may(caller, 'glb_inventory_read_gateway_data') ? [...groups, gatewayMark] : groups
+}
+
+export function containsGateways(groups: Groups): boolean {
+  return groups?.includes(gatewayMark) === true
+}
+
+/** The condition that a row of `assets` is readable; `groups` is the parameter that holds the groups. */
+export function isReadableRow(asset: string, groups: string): string {
+  return `(${groups}::uuid[] is null or ${asset}.access_group_id = any(${groups}) or ${isReadableGateway(asset, groups)})`
+}
+
+/**
+ * The same for the id of an asset. A sub-select and not `exists`, which the planner may turn into a hash over all assets.
+ */
+export function isReadable(id: string, groups: string): string {
+  return `(${groups}::uuid[] is null or (select v.access_group_id = any(${groups}) or ${isReadableGateway('v', groups)}
+    from assets v where v.tenant_id = $1 and v.id = ${id}))`
+}
+
+/** The same for an asset that may have been deleted: then the group counts that it was in last. */
+export function wasLastReadable(id: string, groups: string): string {
+  return `(${groups}::uuid[] is null or ${lastGroupOf(id)} = any(${groups}) or ${isReadableGatewayId(id, groups)})`
+}
+
+/** The same for the state that an asset had at a time: the group that it was in then must be readable as well. */
+export function wasReadableAt(id: string, groups: string, time: string): string {
+  return `(${groups}::uuid[] is null or ${isReadableGatewayId(id, groups)}
+    or (${lastGroupOf(id)} = any(${groups}) and ${groupAt(id, time)} = any(${groups})))`
+}
+
+function isReadableGateway(asset: string, groups: string): string {
+  return `('${gatewayMark}' = any(${groups}) and ${isGatewayOrLink(asset)})`
+}
+
+function isReadableGatewayId(id: string, groups: string): string {
+  return `('${gatewayMark}' = any(${groups}) and
+    (select ${isGatewayOrLink('v')} from assets v where v.tenant_id = $1 and v.id = ${id}))`
+}
+
+/** The identifier by which discovery recognises the asset of a link. */
+function isGatewayOrLink(asset: string): string {
+  return `(${asset}.type = 'Gateway' or (${asset}.type = 'SoftwareArtifact' and (select true from asset_identifiers l
+    where l.tenant_id = $1 and l.asset_id = ${asset}.id and l.type = 'CustomIdentifier' and l.name = 'asset_link_instance'
+    limit 1)))`
+}
+
+/** The group of an asset; of a deleted one the group that it was in last. */
+export function lastGroupOf(id: string): string {
+  return `coalesce((select v.access_group_id from assets v where v.tenant_id = $1 and v.id = ${id}),
+    (select h.access_group_id from asset_history h where h.tenant_id = $1 and h.asset_id = ${id}
+     order by h.version desc limit 1))`
+}
+
+/** The group of an asset at a time; before its first known change the group of that one. */
+function groupAt(id: string, time: string): string {
+  const first = (condition: string) => `(select h.access_group_id from asset_history h
+    where h.tenant_id = $1 and h.asset_id = ${id} and ${condition} limit 1)`
+  return `coalesce(${first(`h.time <= ${time} order by h.time desc, h.version desc`)},
+    ${first(`h.time > ${time} order by h.time, h.version`)},
+    (select v.access_group_id from assets v where v.tenant_id = $1 and v.id = ${id}))`
+}
+
+/** The condition that a row of `asset_history` was in a readable group. */
+export function isReadableVersion(version: string, groups: string): string {
+  return `(${groups}::uuid[] is null or ${version}.access_group_id = any(${groups})
+    or ${isReadableGatewayId(`${version}.asset_id`, groups)})`
+}
