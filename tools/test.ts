@@ -40,6 +40,7 @@ if (server !== undefined) {
  */
 const crossing = [
   'cloud/operations.test.ts',
+  'cloud/visibility.test.ts',
   'cloud/front/token.test.ts',
   'cloud/platform/requests/idempotency.test.ts',
   'cloud/services/audit/service.test.ts',

@@ -1,0 +1,392 @@
+import assert from 'node:assert/strict'
+import type { Contract } from '@millwright/api/contract.ts'
+import { contracts } from '@millwright/api/contracts.ts'
+import { idsIn } from '../asset-visibility.ts'
+import type { TestGateway } from './gateway.ts'
+import type { TestHub } from './hub.ts'
+import { createWorld, groupCount, type ModelAsset, moveAsset, type Reader, type World } from './visibility-world.ts'
+
+/**
+ * A naive model of what each caller can read, in every service, and random questions whose answers are compared with it. Every
+ * answer is also searched for ids of assets that its caller cannot read.
+ */
+
+type Random = (below: number) => number
+
+/** A small generator (mulberry32), so that a run can be repeated with its seed. */
+function randomFrom(seed: number): Random {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+/** After how many picks of a surface an asset is moved to another group, and a gateway is asked. */
+const picksPerMove = 20
+const picksPerGateway = 50
+
+type Options = { questions: number; seed: number }
+
+/** Asks so many questions; every request is one. */
+export async function askAll(hub: TestHub, { questions, seed }: Options): Promise<void> {
+  const world = await createWorld(hub)
+  const random = randomFrom(seed)
+  const pick = <Value>(values: readonly Value[]): Value => values[random(values.length)] as Value
+  for (let asked = 0, picks = 0; asked < questions; picks++) {
+    if (picks % picksPerMove === 0) await moveAsset(world, pick([...world.assets.values()]), random(groupCount))
+    if (picks % picksPerGateway === 0) await askGateway(world, pick(world.gateways))
+    const [name, surface] = pick(Object.entries(surfaces))
+    const asking = new Asking(world, pick(world.readers), pick)
+    try {
+      await surface(asking)
+    } catch (error) {
+      throw new Error(`question ${asked} (${name}, seed ${seed}): ${(error as Error).message}`, { cause: error })
+    }
+    asked += asking.requests
+  }
+}
+
+type Body = Record<string, never> & {
+  data: never
+  meta?: { totalElements?: number }
+  content?: { id: string }[]
+  pagination?: { total: number }
+}
+
+/** One question: a reader, and what the model says that it can read. */
+class Asking {
+  readonly world: World
+  readonly reader: Reader
+  readonly pick: <Value>(values: readonly Value[]) => Value
+  requests = 0
+
+  constructor(world: World, reader: Reader, pick: <Value>(values: readonly Value[]) => Value) {
+    this.world = world
+    this.reader = reader
+    this.pick = pick
+  }
+
+  get assets(): ModelAsset[] {
+    return [...this.world.assets.values()]
+  }
+
+  of(kind: ModelAsset['kind']): ModelAsset[] {
+    return this.assets.filter((asset) => asset.kind === kind)
+  }
+
+  canRead(id: string): boolean {
+    const asset = this.world.assets.get(id)
+    return asset !== undefined && this.canReadIn(asset, asset.group)
+  }
+
+  /** Whether the state of an asset is readable in which it was in this group. */
+  canReadIn({ kind }: ModelAsset, group: number): boolean {
+    return this.reader.groups.has(group) || (this.reader.readsGateways && kind !== 'Device')
+  }
+
+  /** The group of an asset at a time, and of a version. */
+  groupAt({ stays }: ModelAsset, time: string): number {
+    return stays.findLast((stay) => stay.time <= time)?.group ?? -1
+  }
+
+  groupOf({ stays }: ModelAsset, version: number): number {
+    return stays.findLast((stay) => stay.version <= version)?.group ?? -1
+  }
+
+  wasReadable(id: string, time: string): boolean {
+    const asset = this.world.assets.get(id)
+    return asset !== undefined && this.canRead(id) && this.canReadIn(asset, this.groupAt(asset, time))
+  }
+
+  readable(ids: Iterable<string>): string[] {
+    return [...ids].filter((id) => this.canRead(id)).toSorted()
+  }
+
+  /** An entry of a history without the gateway that made the change, if that is hidden. */
+  withoutAuthor<Entry extends { principal: string | null; source: { type: string; value?: string } }>(entry: Entry) {
+    const isHidden = (id: string | null | undefined) => this.world.assets.has(id ?? '') && !this.canRead(id ?? '')
+    return {
+      ...entry,
+      ...(isHidden(entry.principal) ? { principal: null, principalName: 'hidden gateway' } : {}),
+      ...(isHidden(entry.source.value) ? { source: { type: entry.source.type } } : {}),
+    }
+  }
+
+  get discoveries() {
+    return this.world.discoveries.filter(({ gatewayId, linkId }) => this.canRead(gatewayId) && this.canRead(linkId))
+  }
+
+  get jobs() {
+    return this.world.jobs.filter(({ gatewayId }) => this.canRead(gatewayId))
+  }
+
+  /** Asks, and searches the answer for what the reader cannot read and did not name itself. */
+  async ask(
+    service: keyof typeof contracts,
+    operation: string,
+    input: object = {},
+  ): Promise<{ status: number; body: Body }> {
+    this.requests++
+    const answer = await this.reader.caller.exchange(contracts[service] as Contract, operation, input as never)
+    const named = new Set(idsIn(input))
+    // The identifier of a link begins with the id of its gateway: it is data of the link.
+    const text = JSON.stringify(answer.body ?? null).replaceAll(/[0-9a-f-]{36}\/link-\d-/g, '')
+    const leaked = idsIn(text).filter((id) => this.world.assets.has(id) && !this.canRead(id) && !named.has(id))
+    assert.deepEqual(leaked, [], `${service}.${operation} ${JSON.stringify(input)} names hidden assets`)
+    return { status: answer.status, body: answer.body as Body }
+  }
+
+  /** Asks for one thing: it is there when it is readable, and else it is missing. */
+  async askFor(
+    service: keyof typeof contracts,
+    operation: string,
+    { input, isThere }: { input: object; isThere: boolean },
+  ) {
+    const { status, body } = await this.ask(service, operation, input)
+    assert.equal(status === 404, !isThere, `${service}.${operation} ${JSON.stringify(input)}: ${status}`)
+    if (isThere) assert.ok(status < 300, `${service}.${operation}: ${status} ${JSON.stringify(body)}`)
+    return body
+  }
+}
+
+function idsOf(data: unknown, key = 'id'): string[] {
+  return (data as Record<string, string>[]).map((one) => one[key] ?? '').toSorted()
+}
+
+type Question = (asking: Asking) => Promise<unknown>
+
+const surfaces: Record<string, Question> = {
+  async 'inventory list'(asking) {
+    const kind = asking.pick([undefined, 'Gateway', 'SoftwareArtifact', 'Device'] as const)
+    const query = kind === undefined ? { limit: 100 } : { limit: 100, filter: `functional_object_type eq '${kind}'` }
+    const { body } = await asking.ask('inventory', 'listAssets', { query })
+    const expected = asking.readable(asking.assets.filter((one) => one.kind === (kind ?? one.kind)).map(({ id }) => id))
+    assert.deepEqual(idsOf(body.data), expected)
+    assert.equal(body.meta?.totalElements, expected.length)
+  },
+  async 'inventory relationsFilter'(asking) {
+    const gateway = asking.pick(asking.of('Gateway'))
+    const relationsFilter = `object.id eq '${gateway.id}' and predicate eq 'is_running_on'`
+    const { body } = await asking.ask('inventory', 'listAssets', { query: { relationsFilter } })
+    const links = asking.world.relations.filter(
+      ({ predicate, object }) => predicate === 'is_running_on' && object.id === gateway.id,
+    )
+    const expected = asking.canRead(gateway.id) ? asking.readable(links.map(({ subject }) => subject.id)) : []
+    assert.deepEqual(idsOf(body.data), expected)
+  },
+  async 'inventory search'(asking) {
+    const { body } = await asking.ask('inventory', 'listAssets', { query: { q: 'Device', limit: 100 } })
+    assert.deepEqual(
+      idsOf(body.data).filter((id) => asking.world.assets.get(id)?.kind === 'Device'),
+      asking.readable(asking.of('Device').map(({ id }) => id)),
+    )
+  },
+  async 'inventory facets'(asking) {
+    const { body } = await asking.ask('inventory', 'readFacets', { query: { by: 'access_group' } })
+    const counted = Object.entries(
+      Object.groupBy(
+        asking.readable(asking.world.assets.keys()),
+        (id) => `group-${asking.world.assets.get(id)?.group}`,
+      ),
+    ).map(([value, members]) => [value, members?.length])
+    const shown = (body.data as { value: string; count: number }[]).map(({ value, count }) => [value, count])
+    assert.deepEqual(shown.toSorted(), counted.toSorted())
+  },
+  async 'inventory one'(asking) {
+    const { id } = asking.pick(asking.assets)
+    for (const operation of ['readAsset', 'readIdentifiers', 'listMerges'])
+      await asking.askFor('inventory', operation, { input: { params: { id } }, isThere: asking.canRead(id) })
+  },
+  async 'inventory one at a time'(asking) {
+    const asset = asking.pick(asking.assets)
+    const { time } = asking.pick(asset.stays)
+    const input = { params: { id: asset.id }, query: { at: time } }
+    await asking.askFor('inventory', 'readAsset', { input, isThere: asking.wasReadable(asset.id, time) })
+  },
+  async 'inventory history'(asking) {
+    const asset = asking.pick(asking.assets)
+    const input = { params: { id: asset.id }, query: { limit: 100 } }
+    const body = await asking.askFor('inventory', 'readHistory', { input, isThere: asking.canRead(asset.id) })
+    if (!asking.canRead(asset.id)) return
+    const all = await asking.world.admin.inventory.readHistory({ params: { id: asset.id }, query: { limit: 100 } })
+    const isReadable = (version: number) => asking.canReadIn(asset, asking.groupOf(asset, version))
+    const expected = all.data
+      .filter(({ version }) => isReadable(version))
+      .map((entry) => ({ ...asking.withoutAuthor(entry), before: isReadable(entry.version - 1) ? entry.before : null }))
+    assert.deepEqual(body.data, expected)
+    assert.equal(body.meta?.totalElements, expected.length)
+  },
+  async 'inventory relations'(asking) {
+    const { id } = asking.pick(asking.assets)
+    const input = { params: { id }, query: { limit: 100 } }
+    const isThere = asking.canRead(id)
+    const now = await asking.askFor('inventory', 'listAssetRelations', { input, isThere })
+    const past = await asking.askFor('inventory', 'readRelationHistory', { input, isThere })
+    if (!isThere) return
+    const own = asking.world.relations.filter(({ subject, object }) => subject.id === id || object.id === id)
+    const expected = own.filter(({ subject, object }) => asking.canRead(subject.id) && asking.canRead(object.id))
+    assert.deepEqual(idsOf(now.data), expected.map((relation) => relation.id).toSorted())
+    assert.equal(now.meta?.totalElements, expected.length)
+    const then = own.filter(({ subject, object, createdTimestamp: time }) =>
+      [subject, object].every((end) => asking.wasReadable(end.id, time)),
+    )
+    const changes = (past.data as { relation: { id: string } }[]).map(({ relation }) => relation)
+    assert.deepEqual(idsOf(changes), then.map((relation) => relation.id).toSorted())
+  },
+  async 'inventory graph'(asking) {
+    const { id } = asking.pick(asking.assets)
+    const body = await asking.askFor('inventory', 'readGraph', {
+      input: { params: { id } },
+      isThere: asking.canRead(id),
+    })
+    if (!asking.canRead(id)) return
+    const own = asking.world.relations.filter(({ subject, object }) => subject.id === id || object.id === id)
+    const ends = own.flatMap(({ subject, object }) => [subject.id, object.id])
+    const { nodes } = body.data as { nodes: { id: string }[] }
+    assert.deepEqual(idsOf(nodes), asking.readable(new Set([id, ...ends])))
+  },
+  async 'inventory topology'(asking) {
+    const { body } = await asking.ask('inventory', 'readTopology', { query: {} })
+    const { nodes } = body.data as { nodes: { id: string }[] }
+    assert.deepEqual(idsOf(nodes), asking.readable(asking.world.assets.keys()))
+  },
+  async 'inventory topology at a time'(asking) {
+    const { time: at } = asking.pick(asking.pick(asking.assets).stays)
+    const { body } = await asking.ask('inventory', 'readTopology', { query: { at } })
+    const { nodes } = body.data as { nodes: { id: string }[] }
+    const existing = asking.assets.filter(({ stays }) => (stays[0]?.time ?? '') <= at).map(({ id }) => id)
+    assert.deepEqual(idsOf(nodes), existing.filter((id) => asking.wasReadable(id, at)).toSorted())
+  },
+  async 'inventory graph difference'(asking) {
+    const asset = asking.pick(asking.assets)
+    const { time: from } = asking.pick(asset.stays)
+    const [before, now] = [asking.wasReadable(asset.id, from), asking.canRead(asset.id)]
+    const input = { params: { id: asset.id }, query: { from } }
+    const body = await asking.askFor('inventory', 'readGraphDifference', { input, isThere: before || now })
+    const { changed } = (body.data ?? { changed: { nodes: [] } }) as { changed: { nodes: { id: string }[] } }
+    for (const { id } of changed.nodes) assert.ok(asking.wasReadable(id, from), 'a change from a hidden time')
+  },
+  async 'inventory v1'(asking) {
+    const { id } = asking.pick(asking.assets)
+    await asking.askFor('inventory-v1', 'readAsset', { input: { params: { id } }, isThere: asking.canRead(id) })
+  },
+  async onboarding(asking) {
+    const { body } = await asking.ask('onboarding', 'listGateways', { query: { limit: 100 } })
+    const expected = asking.readable(asking.of('Gateway').map(({ id }) => id))
+    assert.deepEqual(idsOf(body.data), expected)
+    assert.equal(body.meta?.totalElements, expected.length)
+    const { id } = asking.pick(asking.of('Gateway'))
+    const isThere = asking.canRead(id)
+    await asking.askFor('onboarding', 'getGateway', { input: { params: { id } }, isThere })
+    if (isThere) return
+    for (const operation of ['createGatewayConfig', 'revokeGateway', 'deleteGateway'])
+      await asking.askFor('onboarding', operation, { input: { params: { id } }, isThere })
+  },
+  async 'discovery list'(asking) {
+    const { body } = await asking.ask('discovery', 'listDiscoveries', { query: { limit: 100 } })
+    assert.deepEqual(idsOf(body.data, 'jobId'), asking.discoveries.map(({ id }) => id).toSorted())
+    assert.equal(body.meta?.totalElements, asking.discoveries.length)
+  },
+  async 'discovery one'(asking) {
+    const one = asking.pick(asking.world.discoveries)
+    const isThere = asking.discoveries.includes(one)
+    const input = { params: { jobId: one.id }, query: {} }
+    for (const operation of ['getDiscovery', 'listRuns']) {
+      const { query: _, ...plain } = input
+      await asking.askFor('discovery', operation, { input: operation === 'listRuns' ? input : plain, isThere })
+    }
+    const report = await asking.askFor('discovery', 'getReport', { input, isThere })
+    if (!isThere) {
+      for (const operation of ['cancelDiscovery', 'runDiscovery', 'deleteDiscovery'])
+        await asking.askFor('discovery', operation, { input: { params: { jobId: one.id } }, isThere })
+      return
+    }
+    const { findings, totalFindings } = report.data as { findings: object[]; totalFindings: number }
+    assert.deepEqual(idsOf(findings, 'assetId'), asking.readable(one.found))
+    assert.equal(totalFindings, asking.readable(one.found).length)
+  },
+  async 'discovery links'(asking) {
+    const { id: gatewayId } = asking.pick(asking.of('Gateway'))
+    const isThere = asking.canRead(gatewayId)
+    const body = await asking.askFor('discovery', 'listAssetLinks', { input: { params: { gatewayId } }, isThere })
+    const links = new Set(
+      asking.world.discoveries.filter((one) => one.gatewayId === gatewayId).map(({ linkId }) => linkId),
+    )
+    if (isThere) assert.deepEqual(idsOf(body.data, 'assetId'), asking.readable(links))
+    const start = { params: { gatewayId }, body: { data: { assetLinkId: 'no-such-link' } } }
+    const { status } = await asking.ask('discovery', 'createDiscovery', start)
+    assert.equal(status, isThere ? 422 : 404)
+  },
+  async 'discovery properties'(asking) {
+    const { id } = asking.pick(asking.assets)
+    const { status } = await asking.ask('discovery', 'readProperties', { params: { id }, body: { data: { keys: [] } } })
+    assert.equal(status === 404, !asking.canRead(id))
+  },
+  async jobs(asking) {
+    const { body } = await asking.ask('jobs', 'listJobs', { query: { limit: 100 } })
+    assert.deepEqual(idsOf(body.data), asking.jobs.map(({ id }) => id).toSorted())
+    assert.equal(body.meta?.totalElements, asking.jobs.length)
+    const job = asking.pick(asking.world.jobs)
+    await asking.askFor('jobs', 'getJob', { input: { params: { id: job.id } }, isThere: asking.jobs.includes(job) })
+    const [named] = job.names
+    if (named === undefined) return
+    const tagged = await asking.ask('jobs', 'listJobs', { query: { tag: `asset/${named}` } })
+    const isShown = asking.jobs.includes(job) && asking.canRead(named)
+    assert.deepEqual(idsOf(tagged.body.data), isShown ? [job.id] : [])
+  },
+  async workflows(asking) {
+    const { body } = await asking.ask('workflows', 'listJobs', { query: { limit: 100 } })
+    assert.deepEqual(idsOf(body.content), asking.jobs.map(({ id }) => id).toSorted())
+    assert.equal(body.pagination?.total, asking.jobs.length)
+    const job = asking.pick(asking.world.jobs)
+    const isThere = asking.jobs.includes(job)
+    for (const operation of ['getJobStatus', 'getJobDefinition', 'getJobTags'])
+      await asking.askFor('workflows', operation, { input: { params: { id: job.id } }, isThere })
+    const input = { params: { id: job.id }, query: { history: true } }
+    const shown = await asking.askFor('workflows', 'getJob', { input, isThere })
+    const { definition } = shown as unknown as { definition: object }
+    const isWhole = job.names.every((id) => asking.canRead(id))
+    if (isThere) assert.equal(Object.keys(definition).length > 0, isWhole, 'the definition')
+    if (asking.canRead(job.gatewayId)) return
+    const create = { body: { clientId: job.gatewayId, workflow: 'device-info' } }
+    assert.ok((await asking.ask('workflows', 'createJob', create)).status >= 400)
+  },
+  async events(asking) {
+    const after = asking.pick([0, 20, 50, 100])
+    asking.requests++
+    const events = await asking.reader.caller.events.listEvents({ query: { after, limit: 100 } })
+    for (const { type, subject, data } of events.data) {
+      const leaked = idsIn(subject, data).filter((id) => asking.world.assets.has(id) && !asking.canRead(id))
+      // An event about an asset is readable when the asset was in a readable group at the time.
+      const { accessGroupId } = data as { accessGroupId?: string }
+      const wasIn = asking.world.groups.findIndex(({ id }) => id === accessGroupId)
+      const isOfReadableTime = type.includes('.inventory.asset.') && asking.reader.groups.has(wasIn)
+      assert.ok(leaked.length === 0 || isOfReadableTime, `${type} names hidden assets`)
+    }
+  },
+}
+
+/** What a gateway can read with its own token: its own jobs, and nothing else. */
+async function askGateway({ jobs, assets }: World, gateway: TestGateway): Promise<void> {
+  const own = jobs.filter(({ gatewayId }) => gatewayId === gateway.id)
+  const { content } = await gateway.workflows.listJobs({ query: { limit: 100 } })
+  assert.deepEqual(idsOf(content), own.map(({ id }) => id).toSorted())
+  const foreign = jobs.find(({ gatewayId }) => gatewayId !== gateway.id)
+  const [asset] = assets.keys()
+  const refused = [
+    ['workflows', 'getJob', { params: { id: foreign?.id } }, 404],
+    ['inventory', 'listAssets', {}, 403],
+    ['inventory', 'readAsset', { params: { id: asset } }, 403],
+    ['jobs', 'listJobs', {}, 403],
+    ['discovery', 'listDiscoveries', {}, 403],
+    ['onboarding', 'listGateways', {}, 403],
+    ['events', 'listEvents', {}, 403],
+  ] as const
+  for (const [service, operation, input, expected] of refused) {
+    const { status } = await gateway.exchange(contracts[service] as Contract, operation, input as never)
+    assert.equal(status, expected, `${service}.${operation} as a gateway`)
+  }
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { inventory, type Relation } from '@millwright/api/inventory.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import { systemCaller } from '../access/system.ts'
+import { givenCaller } from './caller.ts'
+import { enrolledGateway, foundDevice, linkReport, type TestGateway } from './gateway.ts'
+import type { TestCaller, TestHub } from './hub.ts'
+
+/**
+ * A plant for the visibility model: gateways in different access groups, with links, discoveries that found devices, and jobs
+ * that name devices. Callers read every combination of the groups. Any asset can be moved to another group at any time.
+ */
+
+export const groupCount = 3
+
+export type Kind = 'Gateway' | 'SoftwareArtifact' | 'Device'
+
+/** An asset: the group it is in, and from which version on it was in which group. */
+export type ModelAsset = {
+  id: string
+  kind: Kind
+  group: number
+  stays: { version: number; time: string; group: number }[]
+}
+
+export type ModelDiscovery = { id: string; gatewayId: string; linkId: string; found: string[] }
+
+/** A job and the assets that it names besides its gateway. */
+export type ModelJob = { id: string; gatewayId: string; names: string[] }
+
+export type Reader = {
+  caller: TestCaller
+  /** The groups that it reads. */
+  groups: ReadonlySet<number>
+  /** Whether it reads the gateways and links of every group. */
+  readsGateways: boolean
+}
+
+export type World = {
+  hub: TestHub
+  admin: TestCaller
+  groups: { id: string; name: string }[]
+  assets: Map<string, ModelAsset>
+  relations: Relation[]
+  discoveries: ModelDiscovery[]
+  jobs: ModelJob[]
+  readers: Reader[]
+  gateways: TestGateway[]
+}
+
+const global = [
+  'glb_jobs_read',
+  'glb_discovery_run',
+  'glb_gateway_manage',
+  'glb_workflow_manage',
+  'glb_audit_read',
+  'glb_credential_read',
+] as const
+
+export async function createWorld(hub: TestHub): Promise<World> {
+  const admin = await hub.as('administrator')
+  const group = async (name: string) =>
+    (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+  const world: World = {
+    hub,
+    admin,
+    groups: [],
+    assets: new Map(),
+    relations: [],
+    discoveries: [],
+    jobs: [],
+    readers: [],
+    gateways: [],
+  }
+  for (let index = 0; index < groupCount; index++)
+    world.groups.push({ id: await group(`group-${index}`), name: `group-${index}` })
+  const empty = await group('empty')
+  for (let mask = 0; mask < 2 ** groupCount; mask++)
+    for (const readsGateways of [false, true]) {
+      const read = world.groups.filter((_, index) => mask & (1 << index)).map(({ id }) => id)
+      const extra = readsGateways ? (['glb_inventory_read_gateway_data'] as const) : []
+      const caller = await givenCaller(hub, [
+        { permissions: [...global, ...extra] },
+        ...[empty, ...read].map((accessGroupId) => ({
+          permissions: ['inventory_read_asset_data'] as const,
+          accessGroupId,
+        })),
+      ])
+      const groups = new Set(world.groups.flatMap(({ id }, index) => (read.includes(id) ? [index] : [])))
+      world.readers.push({ caller, groups, readsGateways })
+    }
+  for (let index = 0; index < groupCount; index++) await addGateway(world, index)
+  world.relations = (await admin.inventory.listRelations({ query: { limit: 100 } })).data
+  return world
+}
+
+/** A gateway with two links; a discovery with each, and a job that asks a device for properties. */
+async function addGateway(world: World, group: number): Promise<void> {
+  const { hub, admin } = world
+  const gateway = await enrolledGateway(hub, admin, {
+    name: `gateway ${group}`,
+    access_group: world.groups[group]?.id ?? '',
+  })
+  world.gateways.push(gateway)
+  await addAsset(world, { id: gateway.id, kind: 'Gateway', group })
+  const links = ['one', 'two'].map((name) => linkReport({ appInstanceId: `link-${group}-${name}` }))
+  const reported = await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links } } })
+  for (const [place, { appInstanceId, assetId }] of reported.data.entries()) {
+    await addAsset(world, { id: assetId, kind: 'SoftwareArtifact', group })
+    const devices = [foundDevice(group * 10 + place * 2), foundDevice(group * 10 + place * 2 + 1)]
+    const found = await discover(world, gateway, { assetLinkId: appInstanceId, devices })
+    for (const id of found.ids) await addAsset(world, { id, kind: 'Device', group })
+    world.discoveries.push({ id: found.discoveryId, gatewayId: gateway.id, linkId: assetId, found: found.ids })
+    world.jobs.push({ id: found.jobId, gatewayId: gateway.id, names: [] })
+    const [assetId0 = ''] = found.ids
+    const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
+    const job = await hub.context.peers(workflows, system).createJob({
+      body: {
+        clientId: gateway.id,
+        workflow: 'device-info',
+        tags: ['device-info', `asset/${assetId0}`],
+        definition: { assetId: assetId0 },
+      },
+    })
+    world.jobs.push({ id: job.id, gatewayId: gateway.id, names: [assetId0] })
+  }
+}
+
+type Scan = { assetLinkId: string; devices: Record<string, unknown>[] }
+
+async function discover({ hub, admin }: World, gateway: TestGateway, { assetLinkId, devices }: Scan) {
+  const { jobId: discoveryId } = await admin.discovery.createDiscovery({
+    params: { gatewayId: gateway.id },
+    body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } },
+  })
+  await hub.settle()
+  const leased = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 20 } } })
+  assert.ok(leased !== undefined, 'the gateway gets the job of the discovery')
+  const { job, lease } = leased.data
+  await gateway.gatekeeper.uploadFound({
+    params: { id: job.id },
+    body: { data: { lease: lease.id, sequence: 0, assets: devices, errors: [] } },
+  })
+  await gateway.gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, state: 'FINISHED' } } })
+  const deadline = performance.now() + 120_000
+  for (;;) {
+    await hub.settle()
+    const { data } = await admin.discovery.getDiscovery({ params: { jobId: discoveryId } })
+    if (data.state === 'finished') break
+    assert.ok(performance.now() < deadline, `the discovery ends: ${JSON.stringify(data)}`)
+  }
+  const { data: report } = await admin.discovery.getReport({ params: { jobId: discoveryId }, query: {} })
+  return { discoveryId, jobId: job.id, ids: report.findings.map(({ assetId }) => assetId) }
+}
+
+async function addAsset(world: World, { id, kind, group }: Pick<ModelAsset, 'id' | 'kind' | 'group'>): Promise<void> {
+  const { data } = await world.admin.inventory.readAsset({ params: { id }, query: {} })
+  const first = world.groups.findIndex(({ name }) => name === data.access_group)
+  const asset: ModelAsset = {
+    id,
+    kind,
+    group: first,
+    stays: [{ version: 1, time: String(data.created_timestamp), group: first }],
+  }
+  world.assets.set(id, asset)
+  await moveAsset(world, asset, group)
+}
+
+/** Moves an asset. Group -1 is the default group, which only administrators read. */
+export async function moveAsset({ hub, admin, groups }: World, asset: ModelAsset, group: number): Promise<void> {
+  if (asset.group === group) return
+  const accepted = await admin.exchange(inventory, 'setAccessGroup', {
+    params: { id: asset.id },
+    body: { data: { access_group: groups[group]?.id } },
+    headers: { prefer: 'wait=30' },
+  })
+  await hub.settle()
+  const { data: status } = accepted.body as { data: { state?: string } }
+  assert.equal(status.state, 'finished', JSON.stringify(status))
+  const { data } = await admin.inventory.readHistory({ params: { id: asset.id }, query: { limit: 1 } })
+  asset.group = group
+  asset.stays.push({ version: data[0]?.version ?? 0, time: data[0]?.time ?? '', group })
+}

@@ -1,0 +1,39 @@
+import { parseArgs } from 'node:util'
+import { testHub } from '@millwright/cloud/platform/testing/hub.ts'
+import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/testing/server.ts'
+import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
+
+/**
+ * `npm run soak`: random questions about what each caller can read, compared with a naive model. `--questions` sets how many,
+ * `--seed` repeats a run. Each round has a plant of its own, and the seed after that of the round before.
+ */
+
+const questionsPerRound = 5_000
+
+const { values } = parseArgs({
+  options: {
+    questions: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: String(Date.now() % 1e6) },
+  },
+})
+const questions = Number(values.questions)
+const firstSeed = Number(values.seed)
+if (!Number.isInteger(questions) || questions < 1 || !Number.isInteger(firstSeed)) {
+  console.error('--questions and --seed must be whole numbers, for example: npm run soak -- --questions 5000 --seed 7')
+  process.exit(1)
+}
+
+const server = await startTestServer()
+await ensureTemplate(server.address)
+process.env.MILLWRIGHT_TEST_SERVER = JSON.stringify(server.address)
+try {
+  for (let asked = 0, seed = firstSeed; asked < questions; asked += questionsPerRound, seed++) {
+    await using hub = await testHub()
+    await askAll(hub, { questions: Math.min(questionsPerRound, questions - asked), seed })
+    console.log(
+      `${Math.min(asked + questionsPerRound, questions)} of ${questions} questions, seed ${seed}: as the model says`,
+    )
+  }
+} finally {
+  await server.stop()
+}
