@@ -3,7 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { assertAxeClean, consoleOf, type Door, narrow, navigationTo, wide } from './console.ts'
-import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
+import { assertUsable, overlaysOf } from './console-overlays.ts'
+import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
+import { assertOverlayReachable, clickAsPerson, isReachable } from './reachability.ts'
 
 /** What somebody could write into a field to take over the console of whoever looks at it. */
 const attack = (field: string) => `<img src=x onerror="globalThis.planted='${field}'"><script>planted</script>${field}`
@@ -275,6 +277,30 @@ describe('a plant on the screen', () => {
       }
       await context.close()
     }
+  })
+
+  test('every menu and dialog can be used with the mouse, on a desk and on a phone', async () => {
+    const [gateway] = (await caller.onboarding.listGateways({})).data
+    const { context, page } = await door.visit()
+    await door.enter(page, { path: '/account' })
+    const overlays = overlaysOf({ gatewayId: gateway?.id ?? '' })
+    const names = new Set<string>()
+    for (const overlay of overlays) names.add(await assertUsable(page, overlay))
+    assert.equal(names.size, overlays.length, 'each opened another menu or dialog')
+    // A menu follows its button when the page is scrolled.
+    await page.setViewportSize({ width: wide.width, height: 300 })
+    await page.goto(`/console/assets/${gateway?.id}`)
+    await clickAsPerson(page.getByRole('button', { name: 'More', exact: true }))
+    await page.mouse.move(wide.width / 2, 250)
+    await page.mouse.wheel(0, 40)
+    await assertOverlayReachable(page, 'a menu of a page that is scrolled')
+    await page.setViewportSize(narrow)
+    await page.goto('/console/account')
+    await clickAsPerson(page.locator('ix-menu-expand-icon'))
+    const areas = await page.locator('ix-menu-item').all()
+    assert.ok(areas.length >= 10)
+    for (const area of areas) await until('the navigation is open', () => isReachable(area))
+    await context.close()
   })
 
   test('what is not open is not offered: a viewer reads and decides nothing', async () => {

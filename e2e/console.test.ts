@@ -16,6 +16,7 @@ import {
   wide,
 } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
+import { clickAsPerson } from './reachability.ts'
 
 /** Somebody without any right. */
 const jane = { name: 'jane', password: `the ${plantedWord} of somebody` }
@@ -142,8 +143,8 @@ describe('the console in a browser', () => {
   })
 
   async function openAccount(page: Page): Promise<void> {
-    await page.getByTitle('Account and menu').click()
-    await page.getByRole('menuitem', { name: 'Your account' }).click()
+    await clickAsPerson(page.getByTitle('Account and menu'))
+    await clickAsPerson(page.getByRole('menuitem', { name: 'Your account' }))
   }
 
   test('pages are reached by keyboard alone: navigation, menu and command palette', async () => {
@@ -176,7 +177,7 @@ describe('the console in a browser', () => {
     const { context, page } = await door.visit()
     await door.enter(page, { path: '/account' })
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
-    await page.getByTitle('Account and menu').click()
+    await clickAsPerson(page.getByTitle('Account and menu'))
     await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
     await page.getByRole('heading', { name: 'Passwort ändern' }).waitFor()
     assert.equal((await kept).status(), 204)
@@ -232,7 +233,7 @@ describe('the console in a browser', () => {
       await page.getByRole('button', { name: 'Change password' }).click()
       await page.locator('.field-error').waitFor()
       await assertAxeClean(page, where('account'))
-      await page.getByTitle('Account and menu').click()
+      await clickAsPerson(page.getByTitle('Account and menu'))
       await assertAxeClean(page, where('menu'))
       await page.keyboard.press('Escape')
       await page.keyboard.press('Control+k')

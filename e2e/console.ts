@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import type { Platform } from './platform.ts'
+import { clickAsPerson, watchReachability } from './reachability.ts'
 
 /** People at the console, in a real browser: for tests and pictures of any page. */
 
@@ -18,7 +19,7 @@ export type Typed = { name: string; password: string }
 export type Visitor = { context: BrowserContext; page: Page }
 
 export type Door = {
-  /** Things no page may do: break its own policy, throw, or ask somebody else for something. */
+  /** What no page may do: violate its own policy, throw, call another host, or show a control that the mouse cannot reach. */
   readonly offences: string[]
   visit(options?: BrowserContextOptions): Promise<Visitor>
   /** Somebody who is inside, at a path below `/console`; the administrator of the first start unless said otherwise. */
@@ -41,6 +42,7 @@ export function consoleOf(platform: Baseline, browser: Browser): Door {
       })
       context.setDefaultTimeout(patienceMs)
       watchFor(context, offences)
+      await watchReachability(context)
       return { context, page: await context.newPage() }
     },
     async enter(page, { person, path = '/' } = {}) {
@@ -81,8 +83,8 @@ export async function typeAt(page: Page, { name, password }: Typed): Promise<voi
 }
 
 export async function signOut(page: Page): Promise<void> {
-  await page.getByTitle('Account and menu').click()
-  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await clickAsPerson(page.getByTitle('Account and menu'))
+  await clickAsPerson(page.getByRole('menuitem', { name: 'Sign out' }))
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -1,5 +1,5 @@
 import { iconChevronDownSmall } from '@siemens/ix-icons/icons'
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
 import { Icon } from './icon.tsx'
 
 export type MenuEntry =
@@ -8,34 +8,48 @@ export type MenuEntry =
   | { kind: 'heading'; label: string }
   | { kind: 'line' }
 
-type Given = {
-  /** What the button says to who does not see it, or its visible text. */
+type MenuButtonProps = {
+  /** The accessible name of the button, and its visible text unless `children` is given. */
   label: string
-  /** What the button shows; its label unless given. */
+  /** The visible content of the button. */
   children?: ReactNode
   entries: readonly MenuEntry[]
-  /** Above the entries: whose menu it is. */
+  /** Shown above the entries. */
   head?: ReactNode
-  /** Opens towards the left of the button, for one at the right edge. */
+  /** Aligns the menu with the right edge of the button. */
   isAtEnd?: boolean
   className?: string
 }
 
-/** A button that opens a menu. Arrow keys move, letters jump, Escape closes and returns to the button. */
-export function MenuButton({ label, children, entries, head, isAtEnd, className = 'menu-button' }: Given) {
+/**
+ * A button that opens a menu. Arrow keys move, letters jump, Escape closes and returns to the button. The menu is a popover:
+ * the browser draws it in the top layer, so that no ancestor with hidden overflow can clip it.
+ */
+export function MenuButton({ label, children, entries, head, isAtEnd, className = 'menu-button' }: MenuButtonProps) {
   const [isOpen, setOpen] = useState(false)
   const place = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
+  const menu = useRef<HTMLDivElement>(null)
   const id = useId()
-  useEffect(() => {
-    if (!isOpen) return
-    itemsIn(place.current)[0]?.focus()
-    const closeBeside = (event: PointerEvent) => {
+  useLayoutEffect(() => {
+    const [anchor, popover] = [button.current, menu.current]
+    if (!isOpen || anchor === null || popover === null) return
+    const move = () => placeMenu(popover, anchor, isAtEnd === true)
+    const closeOutside = (event: PointerEvent) => {
       if (!place.current?.contains(event.target as Node)) setOpen(false)
     }
-    addEventListener('pointerdown', closeBeside, true)
-    return () => removeEventListener('pointerdown', closeBeside, true)
-  }, [isOpen])
+    popover.showPopover()
+    move()
+    itemsIn(popover)[0]?.focus({ preventScroll: true })
+    addEventListener('pointerdown', closeOutside, true)
+    addEventListener('resize', move)
+    addEventListener('scroll', move, true)
+    return () => {
+      removeEventListener('pointerdown', closeOutside, true)
+      removeEventListener('resize', move)
+      removeEventListener('scroll', move, true)
+    }
+  }, [isOpen, isAtEnd])
   const close = () => {
     setOpen(false)
     button.current?.focus()
@@ -68,7 +82,7 @@ export function MenuButton({ label, children, entries, head, isAtEnd, className 
         )}
       </button>
       {isOpen && (
-        <div className="menu" data-at-end={isAtEnd}>
+        <div className="menu" ref={menu} popover="manual">
           {head !== undefined && <div className="menu-head">{head}</div>}
           <div id={id} role="menu" aria-label={label}>
             {entries.map((entry, index) => (
@@ -113,11 +127,28 @@ function Entry({ entry, onDone }: { entry: MenuEntry; onDone: () => void }) {
   )
 }
 
+const menuMargin = { button: 4, viewport: 8 } as const
+
+/** Puts the menu below the button, or above it where more room is left, inside the viewport. */
+function placeMenu(menu: HTMLElement, button: HTMLElement, isAtEnd: boolean): void {
+  const anchor = button.getBoundingClientRect()
+  const room = (edge: number) => Math.max(0, edge - menuMargin.button - menuMargin.viewport)
+  const [above, below] = [room(anchor.top), room(innerHeight - anchor.bottom)]
+  const height = menu.scrollHeight + menu.offsetHeight - menu.clientHeight
+  const isAbove = height > below && above > below
+  menu.style.maxHeight = `${isAbove ? above : below}px`
+  const top = isAbove ? anchor.top - menuMargin.button - menu.offsetHeight : anchor.bottom + menuMargin.button
+  const left = isAtEnd ? anchor.right - menu.offsetWidth : anchor.left
+  const rightmost = document.documentElement.clientWidth - menuMargin.viewport - menu.offsetWidth
+  menu.style.top = `${top}px`
+  menu.style.left = `${Math.max(menuMargin.viewport, Math.min(left, rightmost))}px`
+}
+
 function itemsIn(place: HTMLElement | null): HTMLElement[] {
   return [...(place?.querySelectorAll<HTMLElement>('.menu-item:not(:disabled)') ?? [])]
 }
 
-/** True when the key meant something. */
+/** Returns true when the key moved the focus. */
 function moveFocus(place: HTMLElement | null, key: string): boolean {
   const items = itemsIn(place)
   const here = items.indexOf(document.activeElement as HTMLElement)

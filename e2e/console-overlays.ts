@@ -1,0 +1,79 @@
+import type { Locator, Page } from 'playwright-core'
+import { narrow, wide } from './console.ts'
+import { assertOverlayReachable, clickAsPerson, overlayOf } from './reachability.ts'
+
+/** A menu or dialog of the console and the clicks that open it: a button, then entries of the menu that it opened. */
+type Overlay = { path: string; clicks: ((page: Page) => Locator)[] }
+
+const button = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name, exact: true }).first()
+const entry = (name: string) => (page: Page) => page.getByRole('menuitem', { name, exact: true })
+const cell = (name: string) => (page: Page) => page.getByRole('gridcell', { name, exact: true }).first()
+const firstCell = (page: Page) => page.getByRole('gridcell').first()
+const checkbox = (page: Page) => page.getByRole('checkbox', { name: 'Select row 1', exact: true })
+
+/** The menus and dialogs of every area that need no other data than a gateway. The tests of the areas open the others. */
+export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
+  const asset = `/assets/${gatewayId}`
+  const gateway = `/discovery/gateways/${gatewayId}`
+  return [
+    { path: '/account', clicks: [(page) => page.getByTitle('Account and menu')] },
+    { path: '/account', clicks: [button(/^Search/)] },
+    { path: '/assets', clicks: [button('Views')] },
+    { path: '/assets', clicks: [button('Views'), entry('Save this view…')] },
+    { path: '/assets', clicks: [button('Columns')] },
+    { path: '/assets', clicks: [checkbox, button('Edit…')] },
+    { path: '/assets?sort=name', clicks: [checkbox, button('Delete…')] },
+    { path: asset, clicks: [button('More')] },
+    { path: asset, clicks: [button('More'), entry('Move to another access group…')] },
+    { path: asset, clicks: [button('More'), entry('Delete…')] },
+    { path: `${asset}?tab=relations`, clicks: [button('Add relation')] },
+    { path: '/discovery', clicks: [button('Add a gateway')] },
+    { path: '/discovery?scan=any', clicks: [] },
+    { path: gateway, clicks: [button('New file')] },
+    { path: gateway, clicks: [button('Revoke')] },
+    { path: gateway, clicks: [button('Delete')] },
+    { path: '/credentials', clicks: [button('Add a credential')] },
+    { path: '/credentials?view=schemas', clicks: [button('Take over from a link')] },
+    { path: '/credentials?view=schemas', clicks: [button('Upload a template')] },
+    { path: '/credentials?view=templates', clicks: [button('Add a monitoring template')] },
+    { path: '/jobs', clicks: [button('Start a job')] },
+    { path: '/workflows', clicks: [button('Add a workflow')] },
+    { path: '/model', clicks: [button('Add a property')] },
+    { path: '/model?view=schemas', clicks: [button('Add a schema')] },
+    { path: '/model?view=schemas', clicks: [cell('Asset')] },
+    { path: '/access', clicks: [button('Add a person')] },
+    { path: '/access?view=programs', clicks: [button('Add a program')] },
+    { path: '/access?view=roles', clicks: [button('Add a role')] },
+    { path: '/access?view=roles', clicks: [cell('viewer')] },
+    { path: '/access?view=groups', clicks: [button('Add an access group')] },
+    { path: '/access?view=groups', clicks: [cell('default')] },
+    { path: '/access?view=grants', clicks: [button('Give a role')] },
+    { path: '/audit', clicks: [firstCell] },
+    { path: '/audit', clicks: [button('Check the chain')] },
+  ]
+}
+
+/** Opens a menu or dialog with the mouse and checks that every control in it can be clicked, on a desk and on a phone. */
+export async function assertUsable(page: Page, { path, clicks }: Overlay): Promise<string> {
+  if (!page.url().endsWith(`/console${path}`)) await page.goto(`/console${path}`)
+  for (const target of clicks) await clickAsPerson(target(page))
+  await overlayOf(page).waitFor()
+  const name = `${path} ${await nameOf(overlayOf(page))}`
+  for (const viewport of [wide, narrow]) {
+    await page.setViewportSize(viewport)
+    await assertOverlayReachable(page, `${name}, ${viewport.width} pixels`)
+  }
+  await page.setViewportSize(wide)
+  await page.keyboard.press('Escape')
+  await page.locator('dialog[open], .menu:popover-open').waitFor({ state: 'detached' })
+  return name
+}
+
+function nameOf(overlay: Locator): Promise<string> {
+  return overlay.evaluate(
+    (element) =>
+      element.querySelector('[role=menu]')?.getAttribute('aria-label') ??
+      element.querySelector('h2')?.textContent ??
+      '',
+  )
+}

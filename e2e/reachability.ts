@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
+
+/**
+ * Checks that a person with a mouse can use what is on the screen. Playwright scrolls every box to reach an element, also one
+ * with hidden overflow, which a person cannot scroll. So an element counts as reachable only if scrolling the boxes that a
+ * person can scroll brings it into the viewport, and if the element at its centre is the element itself.
+ */
+
+type Reachability = {
+  faultOf(element: Element): string | undefined
+  faultsIn(overlay: Element): string[]
+}
+
+/**
+ * Checks every click on a page of this context, and every menu and dialog when it opens. What cannot be reached becomes an
+ * uncaught error of the page.
+ */
+export async function watchReachability(context: BrowserContext): Promise<void> {
+  await context.addInitScript(installReachability)
+}
+
+/** Clicks with the mouse at the centre of the element, as a person does. */
+export async function clickAsPerson(target: Locator): Promise<void> {
+  await target.waitFor()
+  assert.equal(await target.evaluate(faultOf), undefined)
+  const box = (await target.boundingBox()) ?? assert.fail('the element has no box')
+  await target.page().mouse.click(box.x + box.width / 2, box.y + box.height / 2)
+}
+
+export async function isReachable(target: Locator): Promise<boolean> {
+  return (await target.evaluate(faultOf)) === undefined
+}
+
+/** The open menu or the topmost dialog. */
+export function overlayOf(page: Page): Locator {
+  return page.locator('dialog[open], .menu:popover-open').last()
+}
+
+/** Checks the open menu or dialog and everything in it that can be clicked. */
+export async function assertOverlayReachable(page: Page, where: string): Promise<void> {
+  const overlay = overlayOf(page)
+  await overlay.waitFor()
+  assert.deepEqual(await overlay.evaluate(faultsIn), [], where)
+}
+
+const faultOf = (element: Element) =>
+  (globalThis as unknown as { reachability: Reachability }).reachability.faultOf(element)
+const faultsIn = (overlay: Element) =>
+  (globalThis as unknown as { reachability: Reachability }).reachability.faultsIn(overlay)
+
+/** Runs in the page before its own scripts, so it uses nothing from outside of itself. */
+function installReachability(): void {
+  const controls =
+    'a[href], button, input:not([type=hidden]), select, textarea, summary, ix-button, ix-icon-button, [role=option], [role=tab]'
+  /** The parent in the flat tree: shadow roots and slots included. */
+  const parentOf = (element: Element): Element | null => {
+    const root = element.getRootNode()
+    return element.assignedSlot ?? element.parentElement ?? (root instanceof ShadowRoot ? root.host : null)
+  }
+  const ancestorsOf = (element: Element): Element[] => {
+    const parent = parentOf(element)
+    return parent === null ? [] : [parent, ...ancestorsOf(parent)]
+  }
+  const describe = (element: Element) =>
+    `${element.tagName.toLowerCase()} "${(element.getAttribute('aria-label') ?? element.textContent ?? '').trim().slice(0, 60)}"`
+  const isShown = (element: Element) => {
+    const { width, height } = element.getBoundingClientRect()
+    return width > 1 && height > 1 && element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+  }
+  const isEnabled = (element: Element) => !element.matches(':disabled, [disabled], .disabled, [aria-disabled=true]')
+  const hitAt = (x: number, y: number): Element | null => {
+    let hit = document.elementFromPoint(x, y)
+    while (hit?.shadowRoot) {
+      const inner = hit.shadowRoot.elementFromPoint(x, y)
+      if (inner === null || inner === hit) break
+      hit = inner
+    }
+    return hit
+  }
+  const isScrolledByProgram = (box: Element) => {
+    const { overflowX, overflowY } = getComputedStyle(box)
+    return (
+      (/hidden|clip/.test(overflowX) && box.scrollLeft !== 0) || (/hidden|clip/.test(overflowY) && box.scrollTop !== 0)
+    )
+  }
+  const scrolledByProgram = (element: Element) => ancestorsOf(element).find(isScrolledByProgram)
+
+  const faultOf = (element: Element): string | undefined => {
+    element.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' })
+    const name = describe(element)
+    const scrolled = scrolledByProgram(element)
+    if (scrolled !== undefined) return `${name} is clipped by ${describe(scrolled)}`
+    const { left, top, right, bottom } = element.getBoundingClientRect()
+    const isInside = left >= -1 && top >= -1 && right <= innerWidth + 1 && bottom <= innerHeight + 1
+    if (!isInside) return `${name} is outside of the viewport: ${[left, top, right, bottom].map(Math.round)}`
+    // A link that is broken into lines has its own box in each line.
+    const line = element.getClientRects()[0] ?? element.getBoundingClientRect()
+    const hit = hitAt((line.left + line.right) / 2, (line.top + line.bottom) / 2)
+    const label = hit?.closest('label')
+    // Text in a slot belongs to the host of the element that shows it.
+    const root = element.getRootNode()
+    const targets = [element, ...(root instanceof ShadowRoot ? [root.host] : [])]
+    const isHit =
+      hit !== null && ([hit, ...ancestorsOf(hit)].some((each) => targets.includes(each)) || label?.control === element)
+    return isHit ? undefined : `${name} is covered by ${hit === null ? 'nothing' : describe(hit)}`
+  }
+  /** Leaves everything scrolled as it was. */
+  const faultsIn = (overlay: Element): string[] => {
+    const boxes = [overlay, ...overlay.querySelectorAll('*'), ...ancestorsOf(overlay)]
+    const scrolled = boxes.map((box) => ({ box, left: box.scrollLeft, top: box.scrollTop }))
+    try {
+      return unreachableIn(overlay)
+    } finally {
+      for (const { box, left, top } of scrolled) box.scrollTo({ left, top, behavior: 'instant' })
+    }
+  }
+  const unreachableIn = (overlay: Element): string[] => {
+    const { left, top, right, bottom } = overlay.getBoundingClientRect()
+    const isInside = left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight
+    const place = isInside ? [] : [`${describe(overlay)} is outside of the viewport: ${[left, top, right, bottom]}`]
+    const inner = [...overlay.querySelectorAll(controls)].filter((element) => isShown(element) && isEnabled(element))
+    return [...place, ...inner.flatMap((element) => faultOf(element) ?? [])]
+  }
+  Object.assign(globalThis, { reachability: { faultOf, faultsIn } })
+
+  const report = (fault: string) => reportError(new Error(`Not reachable with the mouse: ${fault}`))
+  addEventListener(
+    'pointerdown',
+    (event) => {
+      const [target] = event.composedPath()
+      const scrolled = target instanceof Element ? scrolledByProgram(target) : undefined
+      if (scrolled !== undefined) report(`${describe(target as Element)} was clicked inside ${describe(scrolled)}`)
+    },
+    true,
+  )
+  addEventListener(
+    'toggle',
+    ({ target }) => {
+      if (!(target instanceof HTMLElement)) return
+      requestAnimationFrame(() => {
+        if (target.matches('dialog:modal, :popover-open')) for (const fault of faultsIn(target)) report(fault)
+      })
+    },
+    true,
+  )
+}
