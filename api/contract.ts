@@ -1,4 +1,4 @@
-import type { Static, TObject, TSchema } from 'typebox'
+import type { Static, TObject, TOptional, TSchema } from 'typebox'
 import type { Permission } from './permission.ts'
 import type { ProblemCode, ProblemDocument } from './problem.ts'
 
@@ -39,6 +39,8 @@ export type Operation = {
   waits?: true
   /** Writes nothing although its method might (a token request, a check). */
   readOnly?: true
+  /** Shows credentials, accounts or sessions: a refused read is put on the audit trail, as refused writes are. */
+  sensitive?: true
 }
 
 export type BodyType = 'application/json' | 'application/merge-patch+json' | 'application/x-www-form-urlencoded'
@@ -108,6 +110,9 @@ export function contract<const Operations extends Record<string, Operation>>(
 }
 
 type Part<Schema, Name extends string> = Schema extends TSchema ? { [K in Name]: Static<Schema> } : unknown
+/** A body that may be left out is an optional schema. */
+type BodyPart<Schema> =
+  Schema extends TOptional<infer Required extends TSchema> ? { body?: Static<Required> } : Part<Schema, 'body'>
 type OptionalPart<Schema, Name extends string> = Schema extends TObject
   ? Record<string, never> extends Static<Schema>
     ? { [K in Name]?: Static<Schema> }
@@ -117,12 +122,12 @@ type OptionalPart<Schema, Name extends string> = Schema extends TObject
 /** What a caller gives an operation. */
 export type InputOf<O extends Operation> = Part<O['params'], 'params'> &
   OptionalPart<O['query'], 'query'> &
-  Part<O['body'], 'body'> & { headers?: Record<string, string | undefined> }
+  BodyPart<O['body']> & { headers?: Record<string, string | undefined> }
 
 /** What a handler receives: as the caller gave it, with defaults filled in. */
 export type RequestOf<O extends Operation> = Part<O['params'], 'params'> &
   Part<O['query'], 'query'> &
-  Part<O['body'], 'body'> & { headers: Record<string, string | undefined> }
+  BodyPart<O['body']> & { headers: Record<string, string | undefined> }
 
 type BodyOf<A> = A extends Empty
   ? undefined

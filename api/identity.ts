@@ -63,6 +63,24 @@ const TokenAnswer = closed({
 /** RFC 6749 §5.2: what OAuth clients understand, instead of the platform's own problem documents. */
 const TokenError = closed({ error: Type.String(), error_description: Type.Optional(Type.String()) })
 
+/** RFC 7662 §2.2. */
+const Introspection = closed({
+  active: Type.Boolean(),
+  scope: Type.Optional(Type.String()),
+  client_id: Type.Optional(Type.String()),
+  username: Type.Optional(Type.String()),
+  token_type: Type.Optional(Type.String()),
+  exp: Type.Optional(Type.Integer()),
+  iat: Type.Optional(Type.Integer()),
+  sub: Type.Optional(Uuid),
+  aud: Type.Optional(Type.String()),
+  iss: Type.Optional(Type.String()),
+  jti: Type.Optional(Type.String()),
+  tenant: Type.Optional(Uuid),
+  kind: Type.Optional(Type.String()),
+  roles: Type.Optional(Type.Array(Type.String())),
+})
+
 /** RFC 6749 asks that parameters a server does not know are ignored, so these forms are open. */
 function form<Properties extends Record<string, ReturnType<typeof Type.Optional>>>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: Type.Unknown() })
@@ -120,6 +138,40 @@ export const identity = contract({
         refresh_token: text(),
       }),
       answers: { 200: TokenAnswer, 400: TokenError, 401: TokenError, 429: TokenError },
+    },
+    revokeToken: {
+      method: 'POST',
+      path: '/oauth/revoke',
+      atRoot: true,
+      summary: 'Revoke an access token or a refresh token (RFC 7009)',
+      description:
+        'Server users and gateways authenticate as at the token endpoint; the console and the command line send their `client_id`. A refresh token ends with every token of its sign-in; an access token ends alone, in every process within a second. A token that is not valid is answered with 200.',
+      access: 'public',
+      headers: ['authorization'],
+      bodyType: 'application/x-www-form-urlencoded',
+      body: form({
+        token: text(),
+        token_type_hint: text(),
+        client_id: text(),
+        client_secret: text(),
+        client_assertion_type: text(),
+        client_assertion: text(),
+      }),
+      answers: { 200: empty, 400: TokenError, 401: TokenError, 429: TokenError },
+    },
+    introspectToken: {
+      method: 'POST',
+      path: '/oauth/introspect',
+      atRoot: true,
+      summary: 'Check a token (RFC 7662)',
+      description:
+        'For server users with the permission `glb_access_manage` in the whole tenant. Tokens of other tenants, and tokens that are expired, revoked or unknown, are answered with `active: false`.',
+      access: 'public',
+      readOnly: true,
+      headers: ['authorization'],
+      bodyType: 'application/x-www-form-urlencoded',
+      body: form({ token: text(), token_type_hint: text(), client_id: text(), client_secret: text() }),
+      answers: { 200: Introspection, 400: TokenError, 401: TokenError, 403: TokenError, 429: TokenError },
     },
     authorize: {
       method: 'GET',
@@ -201,6 +253,7 @@ export const identity = contract({
       path: '/users',
       summary: 'People, by name',
       access: 'glb_access_manage',
+      sensitive: true,
       query: closed({ name: Type.Optional(SignInName), ...pageQuery }),
       answers: { 200: page(User) },
     },
@@ -218,6 +271,7 @@ export const identity = contract({
       path: '/users/{id}',
       summary: 'One user',
       access: 'glb_access_manage',
+      sensitive: true,
       params: byId,
       tagged: true,
       answers: { 200: data(User) },
@@ -287,6 +341,7 @@ export const identity = contract({
       path: '/server-users',
       summary: 'Server users, by name',
       access: 'glb_access_manage',
+      sensitive: true,
       query: closed({ name: Type.Optional(Name), ...pageQuery }),
       answers: { 200: page(ServerUser) },
     },
@@ -305,6 +360,7 @@ export const identity = contract({
       path: '/server-users/{id}',
       summary: 'One server user',
       access: 'glb_access_manage',
+      sensitive: true,
       params: byId,
       tagged: true,
       answers: { 200: data(ServerUser) },
@@ -330,9 +386,12 @@ export const identity = contract({
     rotateServerUserSecret: {
       method: 'POST',
       path: '/server-users/{id}/secret',
-      summary: 'Make a new secret; the old one ends at once',
+      summary: 'Create a new secret; the old one ends at once',
+      description:
+        'Access tokens of the old secret stay valid until they expire, unless `revokeTokens` is true: then every process refuses them within a second.',
       access: 'glb_access_manage',
       params: byId,
+      body: Type.Optional(data(closed({ revokeTokens: Type.Optional(Type.Boolean()) }))),
       answers: { 200: data(ServerUserWithSecret) },
       errors: ['not_found', 'would_escalate'],
       answersSecret: true,

@@ -32,8 +32,20 @@ export type TokenClaims = {
   scope?: string
   /** The sign-in that a person's token comes from. */
   sid?: string
+  /** The authorization code or the client secret that the token comes from: its tokens can be revoked together. */
+  family?: string
   /** The key that the bearer must prove to have with every request (RFC 7800, RFC 9449): its thumbprint. */
   cnf?: { jkt: string }
+}
+
+/** The ids by which a token can be revoked. Tokens of earlier versions have no family: the principal takes its place. */
+export function revocationIds({
+  jti,
+  sid,
+  family,
+  sub,
+}: Pick<TokenClaims, 'jti' | 'sid' | 'family' | 'sub'>): string[] {
+  return [jti, family ?? sub, ...(sid === undefined ? [] : [sid])]
 }
 
 /** Where the proof stands: a JWT of type `proofType`, signed for this one request. */

@@ -1,7 +1,7 @@
 import { identity } from '@millwright/api/identity.ts'
 import type { JWK } from 'jose'
 import { clientVoucher } from './front/client-voucher.ts'
-import { deniedWrites } from './front/denied-writes.ts'
+import { deniedRequests } from './front/denied-requests.ts'
 import { type ExternalIssuer, foreignIssuer } from './front/external-issuer.ts'
 import { Front } from './front/front.ts'
 import { ProofVerifier } from './front/proof.ts'
@@ -104,13 +104,13 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   const rateLimit = new RateLimit({ perSecond: options.rateLimit })
   const front = new Front({
     tokens,
-    proofs: new ProofVerifier({ baseUrl: () => settings.baseUrl }),
+    proofs: new ProofVerifier({ baseUrl: () => settings.baseUrl, database }),
     peerTokens,
     access,
     tenants,
     rateLimit,
     voucher,
-    onDenied: deniedWrites({ database, log }),
+    onDenied: deniedRequests({ database, log }),
   })
   const metrics = createMetrics({ database, tokens })
   const readiness = new Readiness({ database, remote: options.remote })

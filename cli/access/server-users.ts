@@ -37,11 +37,16 @@ export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
   )
 
   online(
-    serverUsers.command('rotate').description('a new secret; the old one ends at once').argument('<server-user>'),
+    serverUsers
+      .command('rotate')
+      .description('a new secret; the old one ends at once')
+      .argument('<server-user>')
+      .option('--revoke-tokens', 'also end the access tokens of the old secret, within a second'),
     terminal,
-    async (session, given: string) => {
+    async (session, given: string, { revokeTokens = false }: { revokeTokens?: boolean }) => {
       const id = await serverUserId(session, given)
-      await showSecret(session, await session.api(identity).rotateServerUserSecret({ params: { id } }))
+      const body = { data: { revokeTokens } }
+      await showSecret(session, await session.api(identity).rotateServerUserSecret({ params: { id }, body }))
     },
   )
 

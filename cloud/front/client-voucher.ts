@@ -12,19 +12,23 @@ const purpose = 'forwarded client'
 export type ClientVoucher = {
   vouch(request: { id: string; address: string }): Record<string, string>
   addressOf(arrival: Arrival): string
+  /** True when another process of ours forwarded the request, and so has verified it already. */
+  isForwarded(arrival: Arrival): boolean
 }
 
 export function clientVoucher(secrets: Secrets): ClientVoucher {
+  const vouchedAddress = ({ id, headers }: Arrival): string | undefined => {
+    const claimed = headers[addressHeader]
+    const given = headers[proofHeader]
+    if (typeof claimed !== 'string' || typeof given !== 'string') return undefined
+    return secrets.isMac(purpose, `${id} ${claimed}`, Buffer.from(given, 'base64url')) ? claimed : undefined
+  }
   return {
     vouch: ({ id, address }) => ({
       [addressHeader]: address,
       [proofHeader]: secrets.mac(purpose, `${id} ${address}`).toString('base64url'),
     }),
-    addressOf({ id, headers, address }) {
-      const claimed = headers[addressHeader]
-      const given = headers[proofHeader]
-      if (typeof claimed !== 'string' || typeof given !== 'string') return address
-      return secrets.isMac(purpose, `${id} ${claimed}`, Buffer.from(given, 'base64url')) ? claimed : address
-    },
+    addressOf: (arrival) => vouchedAddress(arrival) ?? arrival.address,
+    isForwarded: (arrival) => vouchedAddress(arrival) !== undefined,
   }
 }

@@ -21,7 +21,7 @@ type Options = {
   tenants: TenantDirectory
   rateLimit: RateLimit
   voucher: ClientVoucher
-  /** Told when somebody with a valid token was refused a write. */
+  /** Called when a caller with a valid token is refused a write, or the read of something sensitive. */
   onDenied: (caller: Caller, action: string) => void
 }
 
@@ -57,7 +57,8 @@ export class Front {
     try {
       authorize(operation, caller)
     } catch (error) {
-      if (writes(operation)) this.#options.onDenied(caller, `${contract.name}.${nameOf(contract, operation)}`)
+      if (writes(operation) || operation.sensitive === true)
+        this.#options.onDenied(caller, `${contract.name}.${nameOf(contract, operation)}`)
       throw error
     }
     return headers === undefined ? { caller } : { caller, headers }
@@ -81,14 +82,19 @@ export class Front {
 
   async #bearer(token: string, request: Visitor['request'], arrival: Arrival): Promise<Caller> {
     const verified = await this.#options.tokens.verify(token)
-    const { keyThumbprint: thumbprint } = verified
-    if (thumbprint !== undefined) await this.#options.proofs.require(arrival, { token, thumbprint })
     const tenant = await this.#options.tenants.byId(verified.tenantId)
     if (tenant === undefined) throw refused('its tenant does not exist')
     if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
     const access = await this.#options.access.of(verified.tenantId, verified.principalId)
     if (access === undefined) throw refused('its principal does not exist any more')
     if (access.principal.disabled) throw refused('its principal is disabled')
+    if (access.revoked.size > 0 && verified.ids?.some((id) => access.revoked.has(id)) === true)
+      throw refused('it was revoked')
+    const { tenantId, keyThumbprint: thumbprint } = verified
+    if (thumbprint !== undefined) {
+      const isForwarded = this.#options.voucher.isForwarded(arrival)
+      await this.#options.proofs.require(arrival, { token, thumbprint, tenantId, isForwarded })
+    }
     return {
       tenantId: verified.tenantId,
       tenantName: tenant.name,
@@ -98,6 +104,7 @@ export class Front {
       token: {
         expiresAt: verified.expiresAt,
         ...(verified.grants === undefined ? {} : { grants: verified.grants }),
+        ...(verified.ids === undefined ? {} : { ids: verified.ids }),
       },
       request,
     }

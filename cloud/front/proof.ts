@@ -1,30 +1,39 @@
 import { createHash } from 'node:crypto'
 import { proofHeader, proofType } from '@millwright/api/token.ts'
 import { calculateJwkThumbprint, EmbeddedJWK, type JWTHeaderParameters, jwtVerify } from 'jose'
+import { useOnce } from '../platform/access/token-store.ts'
+import type { Database } from '../platform/database/database.ts'
 import type { Arrival } from '../platform/http/arrival.ts'
 import { refused } from './token.ts'
 
-/** How far the clock of a gateway may be off; as long a proof is remembered, so that it counts once. */
+/** How far the clock of a gateway may be off. */
 const windowSeconds = 60
-const remembered = 100_000
 const longestProof = 4_096
+const longestId = 128
 
-type Bound = { token: string; thumbprint: string }
+type BoundToken = {
+  token: string
+  thumbprint: string
+  tenantId: string
+  /** Another process of ours has verified and used the proof already, for the same request. */
+  isForwarded: boolean
+}
 
 /**
- * A token that is bound to a key counts only with a proof of that key, made for this very request (RFC 9449, except that
- * the token is still sent as a bearer token): whoever steals the token alone can do nothing with it.
+ * `ProofVerifier` checks the proof that comes with a token bound to a key (RFC 9449, except that the token is still sent as
+ * a bearer token). A proof counts for one method, one URL and one token, for a minute, and once: its use is recorded in the
+ * database, so another process refuses it too. That costs one small insert for each request of a gateway.
  */
 export class ProofVerifier {
   readonly #baseUrl: () => string
-  /** Proofs that were used, with when they are forgotten, oldest first. */
-  readonly #used = new Map<string, number>()
+  readonly #database: Database
 
-  constructor({ baseUrl }: { baseUrl: () => string }) {
+  constructor({ baseUrl, database }: { baseUrl: () => string; database: Database }) {
     this.#baseUrl = baseUrl
+    this.#database = database
   }
 
-  async require(arrival: Arrival, { token, thumbprint }: Bound): Promise<void> {
+  async require(arrival: Arrival, { token, thumbprint, tenantId, isForwarded }: BoundToken): Promise<void> {
     const proof = arrival.headers[proofHeader]
     if (typeof proof !== 'string') throw refused('it is bound to a key: send a proof of it in the header DPoP')
     if (proof.length > longestProof) throw refused(`a proof has at most ${longestProof} bytes`)
@@ -42,22 +51,18 @@ export class ProofVerifier {
     if (payload.ath !== createHash('sha256').update(token).digest('base64url'))
       throw refused('its proof is for another token')
     const now = Math.floor(Date.now() / 1000)
-    if (Math.abs(now - (payload.iat ?? 0)) > windowSeconds)
+    const { iat = 0 } = payload
+    if (Math.abs(now - iat) > windowSeconds)
       throw refused(`its proof was made at another time: this clock says ${new Date(now * 1000).toISOString()}`)
-    this.#useOnce(`${thumbprint} ${String(payload.jti).slice(0, 128)}`, now)
+    const id = String(payload.jti)
+    if (id.length > longestId) throw refused(`the jti of its proof has at most ${longestId} characters`)
+    if (isForwarded) return
+    const use = { tenantId, signer: thumbprint, id, expiresAt: (iat + windowSeconds) * 1000 }
+    if (!(await useOnce(this.#database, use))) throw refused('its proof was used before')
   }
 
   #addressOf({ url }: Arrival): string {
     return this.#baseUrl() + withoutQuery(url)
-  }
-
-  #useOnce(proof: string, now: number): void {
-    for (const [old, until] of this.#used) {
-      if (until > now && this.#used.size < remembered) break
-      this.#used.delete(old)
-    }
-    if (this.#used.has(proof)) throw refused('its proof was used before')
-    this.#used.set(proof, now + 2 * windowSeconds)
   }
 }
 

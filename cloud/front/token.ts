@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
-import { type TokenClaims, tokenAlgorithm, tokenAudience, tokenType } from '@millwright/api/token.ts'
+import { revocationIds, type TokenClaims, tokenAlgorithm, tokenAudience, tokenType } from '@millwright/api/token.ts'
 import { decodeJwt, type JWK, type JWTHeaderParameters, jwtVerify } from 'jose'
 import { validate as isUuid } from 'uuid'
 import type { GrantedRole } from '../platform/access/rights.ts'
@@ -16,6 +16,8 @@ export type VerifiedToken = {
   grants?: readonly GrantedRole[]
   /** Of the key that must be proved with every request, when the token is bound to one. */
   keyThumbprint?: string
+  /** The ids by which a token of our own issuer can be revoked. */
+  ids?: readonly string[]
   /** Milliseconds since 1970. */
   expiresAt: number
   kid: string
@@ -79,7 +81,7 @@ export class TokenVerifier {
       typ: tokenType,
       issuer: this.#options.issuer(),
       audience: tokenAudience,
-      requiredClaims: ['exp', 'iat', 'sub', 'tenant', 'roles'],
+      requiredClaims: ['exp', 'iat', 'jti', 'sub', 'tenant', 'roles'],
       clockTolerance: clockToleranceSeconds,
     })
     if (!isUuid(payload.tenant) || !isUuid(payload.sub) || !Array.isArray(payload.roles))
@@ -88,6 +90,7 @@ export class TokenVerifier {
       tenantId: payload.tenant,
       principalId: payload.sub,
       roles: payload.roles,
+      ids: revocationIds(payload),
       expiresAt: payload.exp * 1000,
       kid: protectedHeader.kid ?? '',
       ...(payload.cnf === undefined ? {} : { keyThumbprint: String(payload.cnf.jkt) }),

@@ -3,7 +3,7 @@ import { isEmpty, isMedia } from '@millwright/api/contract.ts'
 import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { TSchema } from 'typebox'
+import { IsOptional, type TSchema } from 'typebox'
 import { mapMembers, type PlainObject } from './plain-object.ts'
 import type { Answer } from './service.ts'
 import { unionErrors } from './union-errors.ts'
@@ -60,11 +60,13 @@ export function inputValidator(operation: Operation): (input: RawInput) => void 
   if (operation.query !== undefined) checks.push(check('query', operation.query, 'invalid_query'))
   if (operation.body !== undefined) checks.push(check('body', operation.body, 'invalid_body'))
   const takesQuery = operation.query !== undefined
+  const isBodyOptional = IsOptional(operation.body)
 
   return (input) => {
     if (!takesQuery) refuseQuery(input.query)
     for (const { part, code, validator } of checks) {
       if (part === 'query') input.query ??= {}
+      if (part === 'body' && input.body === undefined && isBodyOptional) continue
       const run = validator()
       if (!run(input[part])) throw invalid(code, run.errors ?? [])
     }

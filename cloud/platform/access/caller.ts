@@ -11,8 +11,15 @@ export type Caller = {
   /** The roles the token was issued with. */
   readonly roles: readonly string[]
   readonly rights: Rights
-  /** For what outlives a request: until when the token counts (in ms since 1970), and where its roles do, if it says so. */
-  readonly token?: { readonly expiresAt: number; readonly grants?: readonly GrantedRole[] }
+  /**
+   * For work that outlives a request: the expiry of the token (in ms since 1970), the grants that it names, if any, and
+   * the ids by which it can be revoked.
+   */
+  readonly token?: {
+    readonly expiresAt: number
+    readonly grants?: readonly GrantedRole[]
+    readonly ids?: readonly string[]
+  }
   readonly request: { readonly id: string; readonly address: string | undefined }
   /** It is another service of ours that asks, in the name of this caller. */
   readonly byPeer?: true

@@ -151,13 +151,15 @@ type AccessRow = {
   role: string | null
   accessGroupId: string | null
   permissions: string[] | null
+  revoked: string[]
 }
 
 /** Of one snapshot: what is held, and the version of the tenant's access it was held at. */
 const accessById = statement<AccessRow>(
   `select (select v.version from access_versions v where v.tenant_id = $1) as version,
           p.id, p.kind, p.name, p.display_name as "displayName", p.disabled,
-          g.id as "grantId", g.role, g.access_group_id as "accessGroupId", r.permissions
+          g.id as "grantId", g.role, g.access_group_id as "accessGroupId", r.permissions,
+          array(select t.token_id::text from revoked_tokens t where t.tenant_id = $1 and t.principal_id = $2) as revoked
    from principals p
    left join grants g on g.tenant_id = $1 and g.principal_id = p.id
    left join roles r on r.tenant_id = $1 and r.name = g.role
@@ -169,6 +171,8 @@ export type FoundAccess = {
   version: number
   principal: Pick<PrincipalRow, 'id' | 'kind' | 'name' | 'displayName' | 'disabled'>
   held: HeldRole[]
+  /** Ids of tokens, token families and sessions that were revoked. */
+  revoked: ReadonlySet<string>
 }
 
 export async function findAccess(handle: Handle, principalId: string): Promise<FoundAccess | undefined> {
@@ -181,7 +185,8 @@ export async function findAccess(handle: Handle, principalId: string): Promise<F
       ? []
       : [{ grantId, role, accessGroupId, permissions: permissionsOf(role, permissions ?? undefined) }],
   )
-  return { version, principal: { id, kind, name, displayName, disabled }, held }
+  const revoked = new Set(first.revoked)
+  return { version, principal: { id, kind, name, displayName, disabled }, held, revoked }
 }
 
 const roleColumns = `name, title, permissions, ${dates}`

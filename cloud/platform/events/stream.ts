@@ -104,6 +104,8 @@ async function rightsNow({ access, tenants }: Context, caller: Caller): Promise<
   const held = await access.of(caller.tenantId, caller.principal.id)
   if (held === undefined || held.principal.disabled)
     throw new Problem('unauthenticated', 'The principal of the access token does not exist any more, or is disabled')
+  if (token?.ids?.some((id) => held.revoked.has(id)) === true)
+    throw new Problem('unauthenticated', 'The access token was revoked: sign in again')
   return access.effective(held, { roles, ...(token?.grants === undefined ? {} : { grants: token.grants }) })
 }
 

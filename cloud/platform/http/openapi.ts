@@ -10,7 +10,7 @@ import {
   writes,
 } from '@millwright/api/contract.ts'
 import { Problem, type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
-import type { TSchema } from 'typebox'
+import { IsOptional, type TSchema } from 'typebox'
 import { limits } from '../limits.ts'
 
 type Info = { title: string; version: string; description: string }
@@ -125,7 +125,7 @@ function describe(contract: Contract, name: string, operation: Operation) {
       ? {}
       : {
           requestBody: {
-            required: true,
+            required: !IsOptional(operation.body),
             description: `At most ${operation.bodyBytes ?? limits.bodyBytes} bytes`,
             content: Object.fromEntries(bodyTypesOf(operation).map((type) => [type, { schema: operation.body }])),
           },

@@ -6,7 +6,7 @@ import { inventory } from '@millwright/api/inventory.ts'
 import { jobs } from '@millwright/api/jobs.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { workflows } from '@millwright/api/workflows.ts'
-import { rightPassword, signedIn } from '../../services/identity/testing.ts'
+import { postForm, rightPassword, signedIn } from '../../services/identity/testing.ts'
 import { systemCaller } from '../access/system.ts'
 import { newId } from '../database/id.ts'
 import { enrolledGateway, foundDevice, linkReport } from './gateway.ts'
@@ -39,6 +39,8 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
     })
   ).data
   await admin.identity.putPreference({ params: { name: 'theme' }, body: { data: { value: 'dark' } } })
+  const { refreshToken } = await signedIn(hub, `jane@${hub.tenant.name}`)
+  await postForm(hub, '/oauth/revoke', { form: { client_id: 'console', token: refreshToken } })
   await signedIn(hub, `jane@${hub.tenant.name}`)
   await hub.context.database.transaction(hub.tenant, (tx) =>
     hub.context.jobs.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),

@@ -12,6 +12,8 @@ export type Bearer = {
   roles: string[]
   scope?: readonly string[] | undefined
   sessionId?: string
+  /** Tokens that can be revoked together: those of one authorization code, or of one client secret. */
+  family?: string
   /** Of the key that the token is worth nothing without. */
   keyThumbprint?: string
 }
@@ -38,6 +40,7 @@ export function claimsFor(bearer: Bearer, { baseUrl, tokenLifetimeSeconds }: Set
     roles: bearer.roles,
     ...(bearer.scope === undefined ? {} : { scope: bearer.scope.join(' ') }),
     ...(bearer.sessionId === undefined ? {} : { sid: bearer.sessionId }),
+    ...(bearer.family === undefined ? {} : { family: bearer.family }),
     ...(bearer.keyThumbprint === undefined ? {} : { cnf: { jkt: bearer.keyThumbprint } }),
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Attempts, isWorthRecording, networkOf } from './attempts.ts'
+import { Attempts, networkOf } from './attempts.ts'
 
 function clock() {
   const time = { now: 0, forward: (seconds: number) => (time.now += seconds * 1000) }
@@ -85,11 +85,6 @@ test('a wait is never longer than a quarter of an hour and never negative', () =
       }
     }),
   )
-})
-
-test('the first and every tenth failure is worth an audit entry', () => {
-  const told = Array.from({ length: 30 }, (_, i) => i + 1).filter(isWorthRecording)
-  assert.deepEqual(told, [1, 10, 20, 30])
 })
 
 const networks = [

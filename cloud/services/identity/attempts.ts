@@ -3,7 +3,7 @@
  * hold when the database is the one under attack.
  */
 
-type Rule = {
+export type Rule = {
   /** Failures that cost nothing: people mistype. */
   free: number
   /** The wait after the first failure beyond; each further one doubles it. */
@@ -65,11 +65,20 @@ export class Attempts {
     if (entry.failures === 0) this.#entries.delete(address)
   }
 
+  /** Takes a counted failure back: the attempt was not made. */
+  takeBack(attempt: Attempt): void {
+    for (const key of Object.values(keysOf(attempt))) {
+      const entry = this.#entries.get(key)
+      if (entry === undefined) continue
+      entry.failures--
+      if (entry.failures === 0) this.#entries.delete(key)
+    }
+  }
+
   #waitOf(key: string, rule: Rule): number {
     const entry = this.#recent(key, rule)
-    if (entry === undefined || entry.failures <= rule.free) return 0
-    const wait = Math.min(rule.firstWaitSeconds * 2 ** (entry.failures - rule.free - 1), rule.longestWaitSeconds)
-    return Math.max(0, Math.ceil((entry.lastAt - this.#now()) / 1000 + wait))
+    if (entry === undefined) return 0
+    return waitAfter(rule, entry, this.#now())
   }
 
   #count(key: string, rule: Rule): number {
@@ -91,9 +100,11 @@ export class Attempts {
   }
 }
 
-/** One in a row is worth an audit entry: the first, then every tenth, so that an attacker cannot flood the trail. */
-export function isWorthRecording(failures: number): boolean {
-  return failures === 1 || failures % 10 === 0
+/** Seconds to wait after so many failures: none while they are free, then twice as long after each. */
+export function waitAfter(rule: Rule, { failures, lastAt }: Entry, nowMs: number): number {
+  if (failures <= rule.free) return 0
+  const wait = Math.min(rule.firstWaitSeconds * 2 ** (failures - rule.free - 1), rule.longestWaitSeconds)
+  return Math.max(0, Math.ceil((lastAt - nowMs) / 1000 + wait))
 }
 
 const longestSubject = 200

@@ -1,5 +1,6 @@
 import { errors, importJWK, jwtVerify } from 'jose'
 import { findAccess } from '../../platform/access/store.ts'
+import { useOnce } from '../../platform/access/token-store.ts'
 import type { Visitor } from '../../platform/service.ts'
 import { findDirectoryEntry, findTenantById } from '../../platform/tenants/store.ts'
 import { findGatewayKey } from './gateway-store.ts'
@@ -9,7 +10,9 @@ import type { Desk } from './service.ts'
 /** RFC 7523 §2.2: a client proves itself with a statement that it signed. */
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const clockToleranceSeconds = 60
-const longestLifetime = '5m'
+const longestLifetimeSeconds = 300
+
+const longestId = 128
 
 const clientIds = /^gw_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/
 
@@ -21,7 +24,7 @@ export function hasAssertion(form: Parameters): boolean {
   return optional(form, 'client_assertion') !== undefined
 }
 
-/** The gateway whose key signed this, or a refusal. A stolen statement is worth nothing: its token needs the key too. */
+/** The gateway that signed the assertion, or a refusal. An assertion counts once, in whichever process. */
 export async function authenticatedGateway(desk: Desk, { form, visitor }: { form: Parameters; visitor: Visitor }) {
   if (optional(form, 'client_assertion_type') !== assertionType)
     throw new Refusal('invalid_client', `client_assertion_type must be ${assertionType}`)
@@ -73,23 +76,33 @@ async function findGateway({ context: { database } }: Desk, clientId: string) {
 type Found = NonNullable<Awaited<ReturnType<typeof findGateway>>>
 
 async function whyWrong(
-  { context: { settings } }: Desk,
+  { context: { settings, database } }: Desk,
   assertion: string,
   { found, clientId }: { found: Found; clientId: string },
 ): Promise<string | undefined> {
   if (found.principal.disabled) return 'the gateway was revoked'
   try {
-    await jwtVerify(assertion, await importJWK(found.key.publicJwk, 'ES256'), {
+    const { payload } = await jwtVerify(assertion, await importJWK(found.key.publicJwk, 'ES256'), {
       algorithms: ['ES256'],
       issuer: clientId,
       subject: clientId,
       audience: [settings.baseUrl, `${settings.baseUrl}/oauth/token`],
-      maxTokenAge: longestLifetime,
+      maxTokenAge: longestLifetimeSeconds,
       requiredClaims: ['exp', 'iat', 'jti'],
       clockTolerance: clockToleranceSeconds,
     })
-    return undefined
+    const { iat = 0, exp = 0, jti = '' } = payload
+    if (exp - iat > longestLifetimeSeconds) return `it is valid for more than ${longestLifetimeSeconds} seconds`
+    if (jti === '' || jti.length > longestId) return `its claim jti has 1 to ${longestId} characters`
+    const proof = {
+      tenantId: found.tenant.id,
+      signer: clientId,
+      id: jti,
+      expiresAt: (exp + clockToleranceSeconds) * 1000,
+    }
+    return (await useOnce(database, proof)) ? undefined : 'it was used before'
   } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error
     if (error instanceof errors.JWTExpired) return 'it has expired: is the clock of the gateway right?'
     if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is wrong`
     return 'its signature is wrong'

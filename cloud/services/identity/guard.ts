@@ -1,6 +1,7 @@
 import { type Actor, recordOutside } from '../../platform/audit/audit.ts'
 import type { Context } from '../../platform/service.ts'
-import { type Attempt, Attempts, type Failure, isWorthRecording } from './attempts.ts'
+import { AccountLimit } from './account-limit.ts'
+import { type Attempt, Attempts, type Failure } from './attempts.ts'
 
 export type Try = {
   attempt: Attempt
@@ -17,13 +18,15 @@ export type Tried = {
   principal: { id: string; kind: 'user' | 'server_user' | 'gateway'; name: string } | undefined
 }
 
-/** Stands between a secret and those who guess at it: slows them down, and says so in the log and the audit trail. */
+/** `Guard` limits guesses of passwords and secrets, and puts every failed one into the log and the audit trail. */
 export class Guard {
   readonly #context: Context
   readonly #attempts = new Attempts()
+  readonly #accounts: AccountLimit
 
   constructor(context: Context) {
     this.#context = context
+    this.#accounts = new AccountLimit(context)
   }
 
   /** Seconds until this may be tried again; 0 when it may be tried now. */
@@ -32,19 +35,26 @@ export class Guard {
   }
 
   /**
-   * Checks a password, or says how long to wait before. The attempt is counted before it is known how it ends: a
+   * Checks a password, or returns how long to wait before. The attempt is counted before its outcome is known: a
    * hundred guesses that arrive at once must not all pass before the first has failed.
    */
   async checkPassword<Outcome extends Tried>(
-    what: Try,
+    what: Try & { tenantId: string | undefined },
     check: () => Promise<Outcome>,
   ): Promise<Outcome | { wait: number }> {
-    const wait = this.waitFor(what.attempt)
-    if (wait > 0) return { wait }
+    const waitOfAddress = this.waitFor(what.attempt)
+    if (waitOfAddress > 0) return { wait: waitOfAddress }
     const failures = this.#attempts.failed(what.attempt)
+    const waitOfAccount = await this.#accounts.begin(what)
+    if (waitOfAccount > 0) {
+      this.#attempts.takeBack(what.attempt)
+      return { wait: waitOfAccount }
+    }
     const outcome = await check()
-    if (outcome.right) this.#attempts.succeeded(what.attempt, { counted: true })
-    else await this.#tell(what, outcome, failures)
+    if (outcome.right) {
+      this.#attempts.succeeded(what.attempt, { counted: true })
+      await this.#accounts.succeed(what)
+    } else await this.#tell(what, outcome, failures)
     return outcome
   }
 
@@ -56,7 +66,6 @@ export class Guard {
 
   async #tell({ attempt, action, requestId }: Try, { tenantId, principal }: Tried, failures: Failure): Promise<void> {
     const count = principal === undefined ? failures.ofAddress : failures.ofSubject
-    if (!isWorthRecording(count)) return
     const { address } = attempt
     this.#context.log.warn({ requestId, action, principal: principal?.id, address, failures: count }, 'sign-in refused')
     if (tenantId === undefined) return

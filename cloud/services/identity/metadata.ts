@@ -21,6 +21,8 @@ export function metadataHandlers({ context, keys }: Desk): Pick<Handlers<typeof 
   }
 }
 
+const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none']
+
 /** RFC 8414. */
 function metadataOf(issuer: string): Record<string, unknown> {
   return {
@@ -28,13 +30,17 @@ function metadataOf(issuer: string): Record<string, unknown> {
     authorization_endpoint: `${issuer}/oauth/authorize`,
     token_endpoint: `${issuer}/oauth/token`,
     userinfo_endpoint: `${issuer}/oauth/userinfo`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    revocation_endpoint_auth_methods_supported: clientAuthentication,
+    introspection_endpoint: `${issuer}/oauth/introspect`,
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     end_session_endpoint: `${issuer}/oauth/logout`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
     scopes_supported: Object.keys(builtInRoles),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'client_credentials', 'refresh_token'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
+    token_endpoint_auth_methods_supported: clientAuthentication,
     token_endpoint_auth_signing_alg_values_supported: ['ES256'],
     dpop_signing_alg_values_supported: ['ES256'],
     code_challenge_methods_supported: ['S256'],

@@ -2,6 +2,8 @@ import type { identity } from '@millwright/api/identity.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { TokenClaims } from '@millwright/api/token.ts'
 import { decodeJwt } from 'jose'
+import { changeAccess } from '../../platform/access/store.ts'
+import { revokeTokens } from '../../platform/access/token-store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
@@ -12,7 +14,7 @@ import * as store from './store.ts'
 
 /** What people do with their own account. */
 export function ownAccountHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'userInfo' | 'changePassword'> {
-  const { database, access } = desk.context
+  const { database, access, settings } = desk.context
   return {
     async userInfo(_request, { tenantId, tenantName, principal, roles }) {
       const found = await access.of(tenantId, principal.id)
@@ -33,7 +35,7 @@ export function ownAccountHandlers(desk: Desk): Pick<Handlers<typeof identity>, 
       const found = await database.read(caller, (handle) => store.findPassword(handle, principal.id))
       if (found === undefined) throw new Problem('conflict', 'You sign in without a password of ours')
       const attempt = { subject: `user ${principal.name}@${caller.tenantName}`, address: request.address }
-      const what = { attempt, action: 'identity.changePassword', requestId: request.id }
+      const what = { attempt, action: 'identity.changePassword', requestId: request.id, tenantId: caller.tenantId }
       const who = { id: principal.id, kind: 'user' as const, name: principal.name }
       const outcome = await desk.guard.checkPassword(what, async () => {
         const right = await isPassword(currentPassword, found.hash)
@@ -50,8 +52,10 @@ export function ownAccountHandlers(desk: Desk): Pick<Handlers<typeof identity>, 
 
       await database.transaction(caller, async (tx) => {
         const target = `user/${principal.id}`
+        await changeAccess(tx)
         await store.putPassword(tx, principal.id, hash)
-        await store.endSessionsOf(tx, principal.id, { but: sessionOf(headers.authorization) })
+        const ids = await store.endSessionsOf(tx, principal.id, { but: sessionOf(headers.authorization) })
+        await revokeTokens(tx, { principalId: principal.id, ids, lifetimeSeconds: settings.tokenLifetimeSeconds })
         await record(tx, caller, { action: 'identity.changePassword', target })
         const data = { name: principal.name, changed: ['password'] }
         await emit(tx, { type: 'identity.user.updated', subject: target, data })

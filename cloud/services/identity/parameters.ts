@@ -11,6 +11,7 @@ export type OAuthError =
   | 'unsupported_grant_type'
   | 'unsupported_response_type'
   | 'login_required'
+  | 'access_denied'
   | 'slow_down'
 
 /** An OAuth request is refused: in the words of the RFCs, which are not those of the rest of the platform. */

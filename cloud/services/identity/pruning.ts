@@ -1,10 +1,11 @@
+import { pruneTokens } from '../../platform/access/token-store.ts'
 import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
 import { prune, somethingExpired } from './store.ts'
 
 const everyMs = 10 * 60_000
 
-/** Sessions, codes and refresh tokens that have expired are not looked at any more; this makes them go away. */
+/** Deletes expired sessions, codes, tokens, revocations, used proofs and counters of failed sign-ins. */
 export function pruningJobs({ database }: Pick<Context, 'database'>): JobKinds {
   return {
     'identity.prune': {
@@ -12,6 +13,7 @@ export function pruningJobs({ database }: Pick<Context, 'database'>): JobKinds {
       async run(job) {
         await database.transaction({ tenantId: job.tenantId }, async (tx) => {
           await prune(tx)
+          await pruneTokens(tx)
           await job.complete(tx)
         })
       },

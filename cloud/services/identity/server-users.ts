@@ -1,7 +1,9 @@
 import type { identity } from '@millwright/api/identity.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
 import { requireOutranks } from '../../platform/access/escalation.ts'
 import { changeAccess, deletePrincipal, updatePrincipal } from '../../platform/access/store.ts'
+import { revokeTokens } from '../../platform/access/token-store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
@@ -71,16 +73,21 @@ export function serverUserHandlers({ context }: Desk): Pick<Handlers<typeof iden
       return answer(200, { data: serverUserOf(row) }, { etag: etagOf(row.version) })
     },
 
-    async rotateServerUserSecret({ params: { id } }, caller) {
+    async rotateServerUserSecret({ params: { id }, body }, caller) {
+      const revoke = body?.data.revokeTokens === true
       const secret = createClientSecret()
       const row = await database.transaction(caller, async (tx) => {
         await changeAccess(tx)
         const { name, clientId } = await getServerUser(tx, id)
         await requireOutranks(tx, caller, id)
         await store.replaceSecret(tx, id, hashOf(secret))
+        if (revoke) {
+          const ids = await store.beginTokenFamily(tx, id, v7())
+          await revokeTokens(tx, { principalId: id, ids, lifetimeSeconds: settings.tokenLifetimeSeconds })
+        }
         // Moves its version: the time of the secret is part of what is read.
         await updatePrincipal(tx, id, {})
-        const detail = { clientId }
+        const detail = { clientId, revokedTokens: revoke }
         await record(tx, caller, { action: 'identity.rotateServerUserSecret', target: `server-user/${id}`, detail })
         const data = { name, clientId, changed: ['secret'] }
         await emit(tx, { type: 'identity.server_user.updated', subject: `server-user/${id}`, data })

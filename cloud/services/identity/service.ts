@@ -6,6 +6,7 @@ import { metadataHandlers } from './metadata.ts'
 import { ownAccountHandlers } from './own-account.ts'
 import { preferenceHandlers } from './preferences.ts'
 import { pruningJobs } from './pruning.ts'
+import { revocationHandlers } from './revocation.ts'
 import { serverUserHandlers } from './server-users.ts'
 import { signInHandlers } from './sign-in.ts'
 import { signOutHandlers } from './sign-out.ts'
@@ -23,6 +24,7 @@ export const identityService = service({
     const desk: Desk = { context, keys: new KeyRing(context), guard: new Guard(context) }
     return {
       ...tokenHandlers(desk),
+      ...revocationHandlers(desk),
       ...signInHandlers(desk),
       ...signOutHandlers(desk),
       ...metadataHandlers(desk),

@@ -17,7 +17,7 @@ import { Refusal } from './parameters.ts'
 import { isPassword } from './password-hash.ts'
 import type { Desk } from './service.ts'
 import { beginSession, endSessionBefore, findSession, issueCode, keepSession, type Session } from './sessions.ts'
-import { readSignInName, type SignInName } from './sign-in-name.ts'
+import { readSignInName } from './sign-in-name.ts'
 import { errorPage, signInPage } from './sign-in-page.ts'
 import { languageFor, signInWords, type Words } from './sign-in-words.ts'
 import * as store from './store.ts'
@@ -150,29 +150,32 @@ async function checkPerson(
   const wanted = readSignInName(name)
   const subject = wanted === undefined ? `user ${name}` : `user ${wanted.name}@${wanted.tenant}`
   const attempt = { subject, address: visitor.request.address }
-  const what = { attempt, action: 'identity.signIn', requestId: visitor.request.id }
+  const { database } = desk.context
+  const tenant = wanted && (await database.reference((handle) => findTenantByName(handle, wanted.tenant)))
+  const what = { attempt, action: 'identity.signIn', requestId: visitor.request.id, tenantId: tenant?.id }
   const outcome = await desk.guard
-    .checkPassword(what, () => tryPassword(desk, wanted, password))
+    .checkPassword(what, () => tryPassword(desk, { tenant, name: wanted?.name ?? '', password }))
     .catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'overloaded') return busy(error)
       throw error
     })
   if ('refused' in outcome) return outcome
   if ('wait' in outcome) return slowed(outcome.wait)
-  const { right, tenant, principal } = outcome
+  const { right, principal } = outcome
   if (!right || !tenant || !principal) return { refused: ({ wrong }) => wrong, status: 401 }
   if (whyClosed(tenant, 'ui') !== undefined) return { refused: ({ closed }) => closed(tenant), status: 403 }
   return { tenant, principalId: principal.id, name: principal.name }
 }
 
+type GivenPassword = { tenant: Tenant | undefined; name: string; password: string }
+
 /** Takes the same time whether there is such a person or not. */
-async function tryPassword({ context: { database } }: Desk, wanted: SignInName | undefined, password: string) {
-  const tenant = wanted && (await database.reference((handle) => findTenantByName(handle, wanted.tenant)))
+async function tryPassword({ context: { database } }: Desk, { tenant, name, password }: GivenPassword) {
   const found =
-    tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, wanted.name)))
+    tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, name)))
   const right = await isPassword(password, found?.hash)
   const principal = found && { id: found.principalId, kind: 'user' as const, name: found.name }
-  return { right, tenant, tenantId: tenant?.id, principal }
+  return { right, tenantId: tenant?.id, principal }
 }
 
 function slowed(seconds: number): Refused {

@@ -1,15 +1,16 @@
 import type { identity } from '@millwright/api/identity.ts'
-import { findPrincipal } from '../../platform/access/store.ts'
+import { changeAccess, findPrincipal } from '../../platform/access/store.ts'
+import { revokeTokens } from '../../platform/access/token-store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { answer, type Handlers, type Visitor } from '../../platform/service.ts'
+import { answer, type Handlers, type Settings, type Visitor } from '../../platform/service.ts'
 import { readOpaqueToken } from './opaque-token.ts'
 import type { Desk } from './service.ts'
 import { forgetSession, sessionTokenOf } from './sessions.ts'
 import * as store from './store.ts'
 
-export function signOutHandlers({ context }: Desk): Pick<Handlers<typeof identity>, 'signOut'> {
-  const { database, settings } = context
+export function signOutHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'signOut'> {
+  const { database, settings } = desk.context
   return {
     /** By the session of the browser, by a refresh token, or by both; the rest of what came from them ends too. */
     async signOut({ body, headers }, visitor) {
@@ -20,13 +21,14 @@ export function signOutHandlers({ context }: Desk): Pick<Handlers<typeof identit
       if (session !== undefined) {
         await database.transaction({ tenantId: session.tenantId }, async (tx) => {
           const found = await store.findSession(tx, session.hash)
-          if (found !== undefined) await end(tx, visitor, { sessionId: found.id, principalId: found.principalId })
+          if (found !== undefined)
+            await end(tx, { visitor, sessionId: found.id, principalId: found.principalId, settings })
         })
       }
       if (refresh !== undefined) {
         await database.transaction({ tenantId: refresh.tenantId }, async (tx) => {
           const found = await store.lockRefreshToken(tx, refresh.hash)
-          if (found !== undefined) await end(tx, visitor, found)
+          if (found !== undefined) await end(tx, { ...found, visitor, settings })
         })
       }
       const forget = foreign ? {} : { 'set-cookie': forgetSession(baseUrl) }
@@ -37,10 +39,12 @@ export function signOutHandlers({ context }: Desk): Pick<Handlers<typeof identit
   }
 }
 
-type Ending = { sessionId: string; principalId: string }
+type EndedSession = { sessionId: string; principalId: string; visitor: Visitor; settings: Settings }
 
-async function end(tx: Transaction, visitor: Visitor, { sessionId, principalId }: Ending): Promise<void> {
+async function end(tx: Transaction, { sessionId, principalId, visitor, settings }: EndedSession): Promise<void> {
+  await changeAccess(tx)
   await store.endSession(tx, sessionId)
+  await revokeTokens(tx, { principalId, ids: [sessionId], lifetimeSeconds: settings.tokenLifetimeSeconds })
   const principal = await findPrincipal(tx, principalId)
   await record(
     tx,

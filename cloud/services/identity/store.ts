@@ -109,14 +109,22 @@ const serverUsersByName = statement<ServerUserRow>(
 const serverUsersPage = statement<ServerUserRow>(
   `select ${serverUserColumns} ${serverUsers} order by p.name limit $2 offset $3`,
 )
-const secretByClientId = statement<{ principalId: string; hash: Buffer }>(
-  'select principal_id as "principalId", hash from server_user_secrets where tenant_id = $1 and client_id = $2',
+const secretByClientId = statement<{ principalId: string; hash: Buffer; tokenFamily: string }>(
+  `select principal_id as "principalId", hash, coalesce(token_family, principal_id) as "tokenFamily"
+   from server_user_secrets where tenant_id = $1 and client_id = $2`,
 )
 const newSecret = statement(
   'insert into server_user_secrets (tenant_id, principal_id, client_id, hash) values ($1, $2, $3, $4)',
 )
 const changedSecret = statement(
   'update server_user_secrets set hash = $3, created_at = now() where tenant_id = $1 and principal_id = $2',
+)
+const familyOfSecret = statement<{ tokenFamily: string }>(
+  `select coalesce(token_family, principal_id) as "tokenFamily" from server_user_secrets
+   where tenant_id = $1 and principal_id = $2 for update`,
+)
+const changedFamily = statement(
+  'update server_user_secrets set token_family = $3 where tenant_id = $1 and principal_id = $2',
 )
 
 export function findServerUser(handle: Handle, id: string): Promise<ServerUserRow | undefined> {
@@ -142,6 +150,13 @@ export async function replaceSecret(tx: Transaction, principalId: string, hash: 
   await tx.run(changedSecret, principalId, hash)
 }
 
+/** Tokens of the secret belong to a new family from now on. Returns the id of the previous family. */
+export async function beginTokenFamily(tx: Transaction, principalId: string, family: string): Promise<string[]> {
+  const before = await tx.rows(familyOfSecret, principalId)
+  await tx.run(changedFamily, principalId, family)
+  return before.map(({ tokenFamily }) => tokenFamily)
+}
+
 export type SessionRow = { id: string; principalId: string }
 
 const newSession = statement(
@@ -153,14 +168,15 @@ const sessionByHash = statement<SessionRow>(
    where tenant_id = $1 and hash = $2 and expires_at > now()`,
 )
 const lessSession = statement('delete from sessions where tenant_id = $1 and id = $2')
-const lessSessionsOf = statement(
-  'delete from sessions where tenant_id = $1 and principal_id = $2 and id is distinct from $3::uuid',
+const lessSessionsOf = statement<{ id: string }>(
+  'delete from sessions where tenant_id = $1 and principal_id = $2 and id is distinct from $3::uuid returning id',
 )
 const lessCodesOf = statement(
   'delete from authorization_codes where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid',
 )
-const lessTokensOf = statement(
-  'delete from refresh_tokens where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid',
+const lessTokensOf = statement<{ id: string }>(
+  `delete from refresh_tokens where tenant_id = $1 and principal_id = $2 and session_id is distinct from $3::uuid
+   returning session_id as id`,
 )
 const lessTokensOfSession = statement('delete from refresh_tokens where tenant_id = $1 and session_id = $2')
 
@@ -180,11 +196,16 @@ export async function endSession(tx: Transaction, id: string): Promise<void> {
   await tx.run(lessTokensOfSession, id)
 }
 
-/** Signs somebody out everywhere, but for one session when that is given. */
-export async function endSessionsOf(tx: Transaction, principalId: string, { but }: { but?: string | undefined } = {}) {
-  await tx.run(lessSessionsOf, principalId, but ?? null)
+/** Signs a person out everywhere, except in one session when that is given. Returns the ids of the sessions that ended. */
+export async function endSessionsOf(
+  tx: Transaction,
+  principalId: string,
+  { but }: { but?: string | undefined } = {},
+): Promise<string[]> {
+  const sessions = await tx.rows(lessSessionsOf, principalId, but ?? null)
   await tx.run(lessCodesOf, principalId, but ?? null)
-  await tx.run(lessTokensOf, principalId, but ?? null)
+  const tokens = await tx.rows(lessTokensOf, principalId, but ?? null)
+  return [...new Set([...sessions, ...tokens].map(({ id }) => id))]
 }
 
 export type GrantedAccess = {
@@ -240,6 +261,10 @@ const lockedToken = statement<RefreshTokenRow>(
   `select ${granted}, family_expires_at as "familyExpiresAt" from refresh_tokens
    where tenant_id = $1 and hash = $2 and expires_at > now() for update`,
 )
+const unusedToken = statement<GrantedAccess>(
+  `select ${granted} from refresh_tokens
+   where tenant_id = $1 and hash = $2 and expires_at > now() and used_at is null`,
+)
 const usedToken = statement('update refresh_tokens set used_at = now() where tenant_id = $1 and hash = $2')
 const lessFamily = statement('delete from refresh_tokens where tenant_id = $1 and family_id = $2')
 
@@ -249,6 +274,11 @@ export async function insertRefreshToken(tx: Transaction, token: NewRefreshToken
   const { principalId, sessionId, familyId, clientId, scope } = token
   const times = [token.idleSeconds, token.familyExpiresAt]
   await tx.run(newToken, token.token.hash, principalId, sessionId, familyId, clientId, scope, ...times)
+}
+
+/** A refresh token that can still be used. */
+export function findRefreshToken(handle: Handle, hash: Buffer): Promise<GrantedAccess | undefined> {
+  return handle.row(unusedToken, hash)
 }
 
 export function lockRefreshToken(tx: Transaction, hash: Buffer): Promise<RefreshTokenRow | undefined> {
@@ -268,10 +298,12 @@ const expired = 'where tenant_id = $1 and expires_at <= now()'
 /** Yields a row when there is something to prune. */
 export const somethingExpired = statement(
   `select 1 as expired where exists (select from sessions ${expired})
-     or exists (select from authorization_codes ${expired}) or exists (select from refresh_tokens ${expired})`,
+     or exists (select from authorization_codes ${expired}) or exists (select from refresh_tokens ${expired})
+     or exists (select from sign_in_failures ${expired}) or exists (select from known_networks ${expired})
+     or exists (select from revoked_tokens ${expired}) or exists (select from used_proofs ${expired})`,
 )
-const prunings = ['sessions', 'authorization_codes', 'refresh_tokens'].map((table) =>
-  statement(`delete from ${table} ${expired}`),
+const prunings = ['sessions', 'authorization_codes', 'refresh_tokens', 'sign_in_failures', 'known_networks'].map(
+  (table) => statement(`delete from ${table} ${expired}`),
 )
 
 export async function prune(tx: Transaction): Promise<void> {

@@ -1,18 +1,28 @@
 import { createHash } from 'node:crypto'
 import type { identity } from '@millwright/api/identity.ts'
 import type { TokenKind } from '@millwright/api/token.ts'
-import { findAccess } from '../../platform/access/store.ts'
+import { changeAccess, findAccess } from '../../platform/access/store.ts'
+import { revokeTokens } from '../../platform/access/token-store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { sameBytes } from '../../platform/secrets/secrets.ts'
-import { answer, type Handlers, type Visitor } from '../../platform/service.ts'
+import { type Answer, answer, type Handlers, type Visitor } from '../../platform/service.ts'
 import { type Application, findDirectoryEntry, findTenantById, type Tenant } from '../../platform/tenants/store.ts'
 import { claimsFor, roleNames, signToken } from './access-token.ts'
 import { whyClosed } from './application.ts'
 import { findPublicClient, type PublicClient } from './client.ts'
 import { authenticatedGateway, hasAssertion } from './gateway-assertion.ts'
 import { createOpaqueToken, hashOf, readOpaqueToken } from './opaque-token.ts'
-import { narrowed, optional, type Parameters, Refusal, readScope, refuseRepeated, required } from './parameters.ts'
+import {
+  narrowed,
+  type OAuthError,
+  optional,
+  type Parameters,
+  Refusal,
+  readScope,
+  refuseRepeated,
+  required,
+} from './parameters.ts'
 import { oncePer } from './recency.ts'
 import { isClientId } from './server-user.ts'
 import type { Desk } from './service.ts'
@@ -27,7 +37,7 @@ const familySeconds = 30 * 24 * 3_600
 /** A program asks for tokens all day: the audit trail shows one of them per client and ten minutes. */
 const recordedPerClient = { ms: 10 * 60_000, remembered: 10_000 }
 
-type TokenRequest = { form: Parameters; client: ClientCredentials; visitor: Visitor }
+export type TokenRequest = { form: Parameters; client: ClientCredentials; visitor: Visitor }
 
 type TokenAnswer = {
   access_token: string
@@ -45,8 +55,8 @@ export function tokenHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'toke
     refresh_token: (request) => refreshToken(desk, request),
   }
   return {
-    async token({ body, headers }, visitor) {
-      try {
+    token: ({ body, headers }, visitor) =>
+      answerRefusals(async () => {
         refuseRepeated(body)
         const client = readClient(body, headers.authorization)
         const grant = Object.hasOwn(grants, required(body, 'grant_type')) ? grants[String(body.grant_type)] : undefined
@@ -54,18 +64,28 @@ export function tokenHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'toke
           throw new Refusal('unsupported_grant_type', `grant_type must be one of ${Object.keys(grants).join(', ')}`)
         }
         return answer(200, await grant({ form: body, client, visitor }), uncached)
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error
-        return refused(error)
-      }
-    },
+      }),
   }
 }
 
-const uncached = { 'cache-control': 'no-store', pragma: 'no-cache' }
+/** Answers a `Refusal` as RFC 6749 §5.2 says. */
+export async function answerRefusals<Body>(
+  work: () => Promise<Answer<Body>>,
+): Promise<Answer<Body> | ReturnType<typeof refused>> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return refused(error)
+  }
+}
+
+export const uncached = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+const statuses: Partial<Record<OAuthError, number>> = { invalid_client: 401, access_denied: 403, slow_down: 429 }
 
 function refused({ error, message, retryAfter }: Refusal) {
-  const status = error === 'invalid_client' ? 401 : error === 'slow_down' ? 429 : 400
+  const status = statuses[error] ?? 400
   return answer(
     status,
     { error, error_description: message },
@@ -82,9 +102,9 @@ async function clientCredentials(
   request: TokenRequest,
   isWorthRecording: (key: string) => boolean,
 ): Promise<TokenAnswer> {
-  const { tenant, principal, held, clientId, keyThumbprint } = hasAssertion(request.form)
+  const { tenant, principal, held, clientId, ...binding } = hasAssertion(request.form)
     ? await gatewayClient(desk, request)
-    : { ...(await authenticated(desk, request)), keyThumbprint: undefined }
+    : await authenticated(desk, request)
   requireOpen(tenant, 'api')
   if (principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
   const scope = readScope(optional(request.form, 'scope'))
@@ -96,21 +116,20 @@ async function clientCredentials(
       record(tx, who, { action: 'identity.token', target: `${targets[principal.kind]}/${principal.id}`, detail }),
     )
   }
-  const binding = keyThumbprint === undefined ? {} : { keyThumbprint }
   return bearerAnswer(desk, { tenant, principal, clientId, roles, scope, ...binding })
 }
 
 const targets = { server_user: 'server-user', gateway: 'gateway' } as const
 
-async function gatewayClient(desk: Desk, request: TokenRequest) {
-  const { key, held, ...gateway } = await authenticatedGateway(desk, request)
+export async function gatewayClient(desk: Desk, request: TokenRequest) {
+  const { key, tenant, principal, held, clientId } = await authenticatedGateway(desk, request)
   // Other roles of a gateway count for what discovery writes for it, not for what its token can call.
   const own = held.filter(({ role }) => role === 'gateway')
-  return { ...gateway, held: own, keyThumbprint: key.thumbprint }
+  return { tenant, principal, held: own, clientId, keyThumbprint: key.thumbprint }
 }
 
 /** The server user whose id and secret these are. */
-async function authenticated(desk: Desk, { client: { clientId, clientSecret }, visitor }: TokenRequest) {
+export async function authenticated(desk: Desk, { client: { clientId, clientSecret }, visitor }: TokenRequest) {
   if (findPublicClient(clientId) !== undefined) {
     throw new Refusal('unauthorized_client', 'People sign in to this client: use authorization_code')
   }
@@ -126,7 +145,8 @@ async function authenticated(desk: Desk, { client: { clientId, clientSecret }, v
   const what = { attempt, action: 'identity.token', requestId: visitor.request.id }
   await desk.guard.noteSecret(what, { right, tenantId: found?.tenant.id, principal: found?.principal })
   if (!right) throw new Refusal('invalid_client', 'The client id or the secret is not right')
-  return { ...found, clientId }
+  const { tenant, principal, held, family } = found
+  return { tenant, principal, held, clientId, family }
 }
 
 async function findClient({ context: { database } }: Desk, clientId: string) {
@@ -143,7 +163,7 @@ async function findClient({ context: { database } }: Desk, clientId: string) {
     const access = await findAccess(handle, secret.principalId)
     if (access === undefined || access.principal.kind !== 'server_user') return undefined
     const principal = { ...access.principal, kind: access.principal.kind }
-    return { tenant, hash: secret.hash, principal, held: access.held }
+    return { tenant, hash: secret.hash, family: secret.tokenFamily, principal, held: access.held }
   })
 }
 
@@ -159,6 +179,7 @@ type Bearing = {
   roles: string[]
   scope: readonly string[] | undefined
   sessionId?: string
+  family?: string
   keyThumbprint?: string
 }
 
@@ -172,7 +193,7 @@ async function bearerAnswer({ context: { settings }, keys }: Desk, bearing: Bear
 }
 
 /** A person's program: it has no secret, so it must not come with one. */
-function requirePublicClient({ clientId, clientSecret }: ClientCredentials): PublicClient {
+export function requirePublicClient({ clientId, clientSecret }: ClientCredentials): PublicClient {
   if (clientId === undefined) throw new Refusal('invalid_request', 'client_id is missing')
   const client = findPublicClient(clientId)
   if (client === undefined)
@@ -197,10 +218,12 @@ async function authorizationCode(desk: Desk, { form, client, visitor }: TokenReq
   const redeemed = await desk.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const found = await store.lockCode(tx, code.hash)
     if (found === undefined) return undefined
-    if (found.used) return endStolen(tx, found, { visitor, what: 'authorization_code' })
+    if (found.used) return endStolen(desk, tx, { found, visitor, grant: 'authorization_code', reason: 'used_twice' })
     if (found.clientId !== clientId || found.redirectUri !== redirectUri) return undefined
-    if (challengeOf(verifier) !== found.challenge) return undefined
     await store.useCode(tx, code.hash)
+    // The code is used up by a wrong verifier too: a thief must not guess again.
+    if (challengeOf(verifier) !== found.challenge)
+      return endStolen(desk, tx, { found, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
     const familyExpiresAt = new Date(Date.now() + familySeconds * 1000).toISOString()
     const next = await renew(tx, { ...found, familyExpiresAt })
     if (next === undefined) return undefined
@@ -228,7 +251,7 @@ async function refreshToken(desk: Desk, { form, client, visitor }: TokenRequest)
   const redeemed = await desk.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const found = await store.lockRefreshToken(tx, token.hash)
     if (found === undefined || found.clientId !== clientId) return undefined
-    if (found.used) return endStolen(tx, found, { visitor, what: 'refresh_token' })
+    if (found.used) return endStolen(desk, tx, { found, visitor, grant: 'refresh_token', reason: 'used_twice' })
     await store.useRefreshToken(tx, token.hash)
     const next = await renew(tx, found)
     if (next === undefined) return undefined
@@ -248,21 +271,30 @@ async function openTenant({ context }: Desk, tenantId: string | undefined): Prom
   return tenant
 }
 
-type Theft = { visitor: Visitor; what: string }
+type Theft = {
+  found: store.GrantedAccess
+  visitor: Visitor
+  grant: 'authorization_code' | 'refresh_token'
+  reason: 'used_twice' | 'wrong_verifier'
+}
 
-/** Seen a second time: one of the two who used it is a thief, so everything that came from it ends. */
-async function endStolen(tx: Transaction, found: store.GrantedAccess, { visitor, what }: Theft): Promise<undefined> {
-  await store.endFamily(tx, found.familyId)
-  const access = await findAccess(tx, found.principalId)
-  const principal = { id: found.principalId, kind: 'user' as const, name: access?.principal.name ?? '' }
+/** A code or refresh token that is used twice, or with a wrong verifier, was stolen: every token that came from it ends. */
+async function endStolen({ context }: Desk, tx: Transaction, theft: Theft): Promise<undefined> {
+  const { principalId, familyId, clientId } = theft.found
+  await changeAccess(tx)
+  await store.endFamily(tx, familyId)
+  const lifetimeSeconds = context.settings.tokenLifetimeSeconds
+  await revokeTokens(tx, { principalId, ids: [familyId], lifetimeSeconds })
+  const access = await findAccess(tx, principalId)
+  const principal = { id: principalId, kind: 'user' as const, name: access?.principal.name ?? '' }
   await record(
     tx,
-    { principal, request: visitor.request },
+    { principal, request: theft.visitor.request },
     {
       action: 'identity.token',
-      target: `user/${found.principalId}`,
+      target: `user/${principalId}`,
       outcome: 'denied',
-      detail: { grant: what, clientId: found.clientId, reason: 'used_twice' },
+      detail: { grant: theft.grant, clientId, reason: theft.reason },
     },
   )
   return undefined
@@ -282,10 +314,10 @@ async function renew(tx: Transaction, granted: Renewable): Promise<Redeemed | un
 type Renewed = Redeemed & { scope: readonly string[] | undefined }
 
 async function userAnswer(desk: Desk, tenant: Tenant, { granted, held, scope, refreshToken }: Renewed) {
-  const { principalId, clientId, sessionId } = granted
+  const { principalId, clientId, sessionId, familyId: family } = granted
   const principal = { id: principalId, kind: 'user' as const }
   const roles = scope === undefined ? held : [...scope]
-  const bearer = await bearerAnswer(desk, { tenant, principal, clientId, roles, scope, sessionId })
+  const bearer = await bearerAnswer(desk, { tenant, principal, clientId, roles, scope, sessionId, family })
   return { ...bearer, refresh_token: refreshToken }
 }
 

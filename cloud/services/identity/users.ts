@@ -2,6 +2,7 @@ import type { identity } from '@millwright/api/identity.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { requireAdministrator, requireOutranks } from '../../platform/access/escalation.ts'
 import { changeAccess, deletePrincipal, updatePrincipal } from '../../platform/access/store.ts'
+import { revokeTokens } from '../../platform/access/token-store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
@@ -16,7 +17,7 @@ import { userOf } from './user.ts'
 
 type Operations = 'listUsers' | 'createUser' | 'readUser' | 'updateUser' | 'deleteUser'
 
-export function userHandlers({ context: { database } }: Desk): Pick<Handlers<typeof identity>, Operations> {
+export function userHandlers({ context: { database, settings } }: Desk): Pick<Handlers<typeof identity>, Operations> {
   return {
     async listUsers({ query }, caller) {
       const { name, limit = 50, offset = 0 } = query
@@ -61,7 +62,10 @@ export function userHandlers({ context: { database } }: Desk): Pick<Handlers<typ
         await requireOutranks(tx, caller, id)
         await updatePrincipal(tx, id, { displayName, disabled })
         if (hash !== undefined) await store.putPassword(tx, id, hash)
-        if (hash !== undefined || disabled === true) await store.endSessionsOf(tx, id)
+        if (hash !== undefined || disabled === true) {
+          const ids = await store.endSessionsOf(tx, id)
+          await revokeTokens(tx, { principalId: id, ids, lifetimeSeconds: settings.tokenLifetimeSeconds })
+        }
         if (disabled === true) await requireAdministrator(tx)
         const changed = Object.keys(body.data)
         const detail = { changed, ...(disabled === undefined ? {} : { disabled }) }

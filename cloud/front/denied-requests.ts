@@ -6,8 +6,8 @@ import type { Log } from '../platform/log.ts'
 const quietMs = 10_000
 const remembered = 1_000
 
-/** Puts refused writes on the audit trail: one entry for a run of the same, so that nobody can flood the trail. */
-export function deniedWrites({ database, log }: { database: Database; log: Log }) {
+/** Puts refused requests on the audit trail: one entry for repetitions within ten seconds, so that a client cannot flood it. */
+export function deniedRequests({ database, log }: { database: Database; log: Log }) {
   const recent = new Map<string, number>()
   return (caller: Caller, action: string): void => {
     const what = `${caller.tenantId} ${caller.principal.id} ${action}`
@@ -16,7 +16,7 @@ export function deniedWrites({ database, log }: { database: Database; log: Log }
     if (recent.size >= remembered) recent.delete(recent.keys().next().value ?? '')
     recent.set(what, now)
     recordOutside(database, caller, caller, { action, outcome: 'denied' }).catch((error: unknown) => {
-      log.error({ error, action }, 'a refused write could not be put on the audit trail')
+      log.error({ error, action }, 'a refused request could not be put on the audit trail')
     })
   }
 }

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import type { Database, Transaction } from '../database/database.ts'
+import { statement } from '../database/statement.ts'
+
+/** Longer than clocks of processes and verifiers differ. */
+const clockToleranceMs = 60_000
+
+const newRevocation = statement(
+  `insert into revoked_tokens (tenant_id, principal_id, token_id, expires_at)
+   select $1, $2, t.id, $4::timestamptz from unnest($3::uuid[]) as t (id)
+   on conflict (tenant_id, principal_id, token_id) do update set expires_at = excluded.expires_at`,
+)
+
+export type Revocation = {
+  principalId: string
+  /** Ids of tokens, of token families or of sign-in sessions. */
+  ids: readonly string[]
+  /** The longest lifetime of an access token. */
+  lifetimeSeconds: number
+}
+
+/** Ends access tokens before they expire. The transaction begins with `changeAccess`, so that every process learns of it. */
+export async function revokeTokens(tx: Transaction, { principalId, ids, lifetimeSeconds }: Revocation): Promise<void> {
+  if (ids.length === 0) return
+  const expiresAt = new Date(Date.now() + lifetimeSeconds * 1000 + clockToleranceMs)
+  await tx.run(newRevocation, principalId, [...new Set(ids)], expiresAt.toISOString())
+}
+
+const firstUse = statement<{ used: number }>(
+  `insert into used_proofs (tenant_id, hash, expires_at) values ($1, $2, $3::timestamptz)
+   on conflict (tenant_id, hash) do nothing returning 1 as used`,
+)
+
+export type SingleUseProof = {
+  tenantId: string
+  /** The key or client that signed it. */
+  signer: string
+  /** Its `jti`. */
+  id: string
+  /** Milliseconds since 1970; after that the verifier refuses it by its time. */
+  expiresAt: number
+}
+
+/** True for the first use of a signed statement, false for every other one, in whichever process. */
+export async function useOnce(
+  database: Database,
+  { tenantId, signer, id, expiresAt }: SingleUseProof,
+): Promise<boolean> {
+  const hash = createHash('sha256').update(`${signer} ${id}`).digest()
+  const forgetAt = new Date(expiresAt + clockToleranceMs).toISOString()
+  return database.transaction({ tenantId }, async (tx) => (await tx.row(firstUse, hash, forgetAt)) !== undefined)
+}
+
+const expired = 'where tenant_id = $1 and expires_at <= $2::timestamptz'
+const prunings = ['revoked_tokens', 'used_proofs'].map((table) => statement(`delete from ${table} ${expired}`))
+
+export async function pruneTokens(tx: Transaction): Promise<void> {
+  for (const pruning of prunings) await tx.run(pruning, new Date().toISOString())
+}

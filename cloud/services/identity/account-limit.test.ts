@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { authorizePath, Browser, person, rightPassword, standStill, wrongPassword } from './testing.ts'
+
+test('wrong passwords of one account are limited over all addresses and processes, but never for good', async (t) => {
+  standStill(t)
+  await using hub = await testHub()
+  await using elsewhere = await hub.sibling()
+  const jane = await person(hub, 'jane.doe')
+  const browsers = await Promise.all(
+    [hub, elsewhere].map(async (process) => {
+      const browser = new Browser(process)
+      return { browser, page: await browser.open(authorizePath(process)) }
+    }),
+  )
+  let addresses = 0
+  const guess = async (name: string, password: string, from = `10.20.${addresses++}.1`) => {
+    const { browser, page } = browsers[addresses % 2] as (typeof browsers)[number]
+    return browser.submit(page, { name, password, from })
+  }
+  assert.equal((await guess(jane.signInName, rightPassword, '10.30.0.1')).status, 303)
+
+  for (const name of [jane.signInName, `no.such.person@${hub.tenant.name}`]) {
+    const statuses: number[] = []
+    for (let count = 0; count < 11; count++) statuses.push((await guess(name, wrongPassword)).status)
+    assert.deepEqual(statuses, Array(11).fill(401), name)
+    for (let count = 0; count < 3; count++) {
+      const limited = await guess(name, rightPassword)
+      assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '1'], name)
+    }
+  }
+  // A network where the person has signed in before is exempt.
+  assert.equal((await guess(jane.signInName, rightPassword, '10.30.0.1')).status, 303)
+  t.mock.timers.tick(61_000)
+  assert.equal((await guess(jane.signInName, rightPassword)).status, 303)
+  await assertAllRecorded(hub, jane.id)
+})
+
+async function assertAllRecorded(hub: TestHub, id: string): Promise<void> {
+  const admin = await hub.as('administrator')
+  const { data } = await admin.audit.listEntries({ query: { action: 'identity.signIn', outcome: 'denied' } })
+  assert.equal(data.filter(({ principal }) => principal === id).length, 11)
+  assert.equal(
+    data.filter(({ principal, principalName }) => principal === null && principalName === 'unknown').length,
+    11,
+  )
+}
