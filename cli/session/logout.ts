@@ -13,17 +13,27 @@ export function addCommands(logout: Command, terminal: Terminal): void {
       const name = profile ?? configuration.profile ?? (await profiles.current()) ?? 'default'
       const found = await profiles.find(name)
       if (found === undefined) throw usageError(`There is no profile ${name}.`, 'millwright profiles list shows them')
-      const ended = found.kind === 'program' || (await endSession(found))
+      const ended = await (found.kind === 'program' ? revokeToken(found) : endSession(found))
       await profiles.remove(name)
       await terminal.print(`Signed out of ${found.url}, profile ${name}.`)
-      if (!ended) terminal.tell('The platform could not be told: the session there ends by itself after 12 hours.')
+      if (!ended)
+        terminal.tell('The platform could not be reached: tokens of this profile stay valid until they expire.')
     })
 }
 
-async function endSession({ url, refreshToken }: { url: string; refreshToken: string }): Promise<boolean> {
-  const body = new URLSearchParams({ refresh_token: refreshToken })
-  const response = await fetch(`${url}/oauth/logout`, { method: 'POST', body, redirect: 'error' }).catch(
-    () => undefined,
-  )
+/** Ends the sign-in session with its refresh tokens and access tokens. */
+function endSession({ url, refreshToken }: { url: string; refreshToken: string }): Promise<boolean> {
+  return post(`${url}/oauth/logout`, { refresh_token: refreshToken })
+}
+
+type ProgramTokens = { url: string; clientId: string; clientSecret: string; accessToken: string }
+
+function revokeToken({ url, clientId, clientSecret, accessToken }: ProgramTokens): Promise<boolean> {
+  return post(`${url}/oauth/revoke`, { client_id: clientId, client_secret: clientSecret, token: accessToken })
+}
+
+async function post(url: string, form: Record<string, string>): Promise<boolean> {
+  const sent = { method: 'POST', body: new URLSearchParams(form), redirect: 'error' as const }
+  const response = await fetch(url, sent).catch(() => undefined)
   return response?.ok === true
 }

@@ -71,7 +71,11 @@ describe('people', () => {
     change({ accessToken: 'worn out' })
     assert.equal((await platform.run(['whoami'])).code, 0, 'a token that is refused is renewed')
 
+    const { accessToken } = profile()
     assert.equal((await platform.run(['logout'])).code, 0)
+    const headers = { authorization: `Bearer ${accessToken}` }
+    const { status } = await platform.hub.request({ method: 'GET', path: '/oauth/userinfo', headers })
+    assert.equal(status, 401, 'the access token ends with the session')
     assert.deepEqual(readdirSync(profilesFolder()), [])
     const denied = await platform.run(['whoami'])
     assert.deepEqual([denied.code, denied.out], [3, ''])
