@@ -29,11 +29,10 @@ export async function runCloud(
 ): Promise<void> {
   const startedAt = performance.now()
   const signals = stopSignals()
-  const building = ensureConsole()
+  const building = ensureConsole().catch((error: Error) => void process.stderr.write(`${error.message}\n`))
   const running = await start(environment, { withGateway }).catch(reportAndExit)
-  await building.catch((error: Error) => process.stderr.write(`${error.message}\n`))
   const gateway = running.hasLocalGateway ? localGateway(running, environment) : undefined
-  welcomeWhenReady(running, { gateway, startedAt }).catch(() => {})
+  welcomeWhenReady(running, { gateway, building, startedAt }).catch(() => {})
   const reason = await Promise.race([signals, running.failed, failureOf(gateway)])
   if (reason !== undefined) process.stderr.write(`${reason}\n`)
   else if (interactive) print('Stopping: finishing what was accepted.')
@@ -53,13 +52,18 @@ async function start(
   return startCloud(environment, { onProgress: progress, withGateway })
 }
 
+type Starting = {
+  gateway: Promise<LocalGateway | undefined> | undefined
+  /** The build of the console, which the API does not need. */
+  building: Promise<unknown>
+  startedAt: number
+}
+
 /** The platform is ready when its local gateway is enrolled, or none is configured. Rejects with the gateway. */
-async function welcomeWhenReady(
-  running: RunningCloud,
-  { gateway, startedAt }: { gateway: Promise<LocalGateway | undefined> | undefined; startedAt: number },
-): Promise<void> {
+async function welcomeWhenReady(running: RunningCloud, { gateway, building, startedAt }: Starting): Promise<void> {
   const started = await gateway
   if (started !== undefined) running.setReady()
+  await building
   clearProgress()
   print(welcome(running, (performance.now() - startedAt) / 1000))
   if (started === undefined) return
