@@ -19,7 +19,9 @@ export const comparisonOperators = [
 
 const key = Type.String({ minLength: 1, maxLength: 256 })
 /** Text as existing clients send it, or the value itself. */
-const value = Type.Union([Type.String({ maxLength: 4_096 }), Type.Number(), Type.Boolean()])
+const value = Type.Union([Type.String({ maxLength: 4_096 }), Type.Number(), Type.Boolean()], {
+  description: 'Text, or the value itself. A value of data type `bytes` is base64.',
+})
 
 export const DiscoveryFilter = closed({ key, comparisonOperator: Type.Optional(oneOf(comparisonOperators)), value })
 export const DiscoveryOption = DiscoveryFilter

@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { isBase64 } from './base64.ts'
 import { linkDataTypes } from './gatekeeper.ts'
 import { NullValue, type Variant, VariantSchema, VariantType } from './proto/generated/variant_pb.js'
 
@@ -110,8 +111,8 @@ function base64(bytes: Uint8Array): string {
 }
 
 /**
- * A value given by a person, as the variant of exactly the type that a link wants: links refuse any other.
- * `undefined` when it is no such value.
+ * A value given by a person, as the variant of exactly the type that a link wants: links refuse any other. Bytes are
+ * given as base64. `undefined` when it is no such value.
  */
 export function variantOfType(type: VariantType, given: JsonValue): Variant | undefined {
   const value = typedCase(type, given)
@@ -140,7 +141,9 @@ function typedCase(type: VariantType, given: JsonValue): MessageInitShape<typeof
     case VariantType.VT_STRING:
       return isScalar(given) ? { case: 'text', value: String(given) } : undefined
     case VariantType.VT_BYTES:
-      return isScalar(given) ? { case: 'rawData', value: new TextEncoder().encode(String(given)) } : undefined
+      return typeof given === 'string' && isBase64(given)
+        ? { case: 'rawData', value: new Uint8Array(Buffer.from(given, 'base64')) }
+        : undefined
     case VariantType.VT_STRUCT:
     case VariantType.VT_ARRAY:
       return structured(type, given)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { AuthProxy } from './auth-proxy/auth-proxy.ts'
 import { Clock } from './clock.ts'
+import { DeviceConnections } from './device-info/device-connections.ts'
 import { DeviceInfoAgent } from './device-info/device-info-agent.ts'
 import { deliver } from './discovery-agent/delivery.ts'
 import { DiscoveryAgent } from './discovery-agent/discovery-agent.ts'
@@ -65,8 +66,17 @@ export async function startGateway(settings: GatewaySettings, given: Given = {})
   const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes, log })
   cleanUp.defer(() => spool.close())
   const monitor = new LinkMonitor({ registry, outgoing, log })
-  const discovery = new DiscoveryAgent({ outgoing, registry, monitor, spool, log, renewEveryMs: given.renewEveryMs })
-  const deviceInfo = new DeviceInfoAgent({ outgoing, registry, log })
+  const connections = new DeviceConnections()
+  const discovery = new DiscoveryAgent({
+    outgoing,
+    registry,
+    monitor,
+    connections,
+    spool,
+    log,
+    renewEveryMs: given.renewEveryMs,
+  })
+  const deviceInfo = new DeviceInfoAgent({ outgoing, registry, monitor, connections, log })
   const status = () => statusOf({ identity, tokens, spool, monitor, discovery })
   const proxy = await AuthProxy.start({ port: settings.proxyPort, outgoing, log, status })
   cleanUp.defer(() => proxy.stop())

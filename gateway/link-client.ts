@@ -25,7 +25,7 @@ const channelOptions = {
   'grpc.keepalive_timeout_ms': 20_000,
 } as const
 
-type CallOptions = { signal?: AbortSignal; deadlineMs?: number }
+type CallOptions<Read> = { signal?: AbortSignal; deadlineMs?: number; read?: (bytes: Buffer) => Read }
 
 /** The questions of the gateway to one link, under the prefix under which that link speaks. */
 export class LinkClient {
@@ -40,18 +40,22 @@ export class LinkClient {
     })
   }
 
-  /** Throws a `ServiceError` with the status that the link answered. */
-  call<Method extends DescMethod>(
+  /**
+   * Calls a unary method. Throws a `ServiceError` with the status of the link's answer. `read` decodes the answer where
+   * the generated message is not wanted.
+   */
+  call<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
     request: MessageInitShape<Method['input']>,
-    { signal, deadlineMs = answerMs }: CallOptions = {},
-  ): Promise<MessageShape<Method['output']>> {
+    { signal, deadlineMs = answerMs, read }: CallOptions<Read> = {},
+  ): Promise<Read> {
     const wire = wireMethod(method, interfaceOf(this.#registration, method))
+    const deserialize = (read ?? wire.responseDeserialize) as (bytes: Buffer) => Read
     return new Promise((resolve, reject) => {
       const call = this.#client.makeUnaryRequest(
         wire.path,
         wire.requestSerialize,
-        wire.responseDeserialize,
+        deserialize,
         request,
         new Metadata(),
         { deadline: Date.now() + deadlineMs },
@@ -94,6 +98,33 @@ export class LinkClient {
     return call
   }
 
+  /**
+   * Opens a stream, sends nothing and reports whether the link knows the method: an unknown one ends with UNIMPLEMENTED.
+   * Throws when the link does not answer.
+   */
+  knows<Method extends DescMethod>(method: Method, signal: AbortSignal): Promise<boolean> {
+    const wire = wireMethod(method, interfaceOf(this.#registration, method))
+    const call = this.#client.makeBidiStreamRequest(
+      wire.path,
+      wire.requestSerialize,
+      wire.responseDeserialize,
+      new Metadata(),
+      { deadline: Date.now() + answerMs },
+    )
+    const cancel = () => call.cancel()
+    signal.addEventListener('abort', cancel)
+    if (signal.aborted) cancel()
+    return new Promise<boolean>((resolve, reject) => {
+      call.on('error', (error) => (isAnswer(error) ? resolve(error.code !== status.UNIMPLEMENTED) : reject(error)))
+      call.on('end', () => resolve(true))
+      call.on('data', () => resolve(true))
+      call.end()
+    }).finally(() => {
+      signal.removeEventListener('abort', cancel)
+      call.cancel()
+    })
+  }
+
   close(): void {
     this.#client.close()
   }
@@ -115,13 +146,19 @@ function serviceOf(method: DescMethod): LinkService | undefined {
   return services.find(([, service]) => service.typeName === method.parent.typeName)?.[0]
 }
 
-/** Whether the link registered an interface, under whatever prefix. */
-export function offers({ interfaces }: Registration, service: LinkService): boolean {
+/** Whether a link has an interface, under any vendor prefix. */
+export function offers({ interfaces }: { interfaces: readonly string[] }, service: LinkService): boolean {
   return interfaces.some((name) => parseInterfaceName(name)?.service === service)
 }
 
 export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number' && 'details' in error
+}
+
+/** Whether the error is a status that the link itself answered. */
+export function isAnswer(error: unknown): error is ServiceError {
+  const away = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]
+  return isServiceError(error) && !away.includes(error.code)
 }
 
 /** Whether the link said that it is busy, and not our side that a message is too large, which has the same code. */

@@ -26,7 +26,10 @@ const lookMs = 250
 export function addCommands(discover: Command, terminal: Terminal): void {
   const command = discover
     .option('--gateway <gateway>', 'name or id (default: the only one)')
-    .option('--link <link>', 'id of the asset link (default: the only one that answers)')
+    .option(
+      '--link <link>',
+      'id of the asset link, also without the prefix cdm-device-class-driver- (default: the only one that answers)',
+    )
     .option(
       '--filter <key=value>',
       'narrow what is looked at, as the link offers it; may be given several times',
@@ -52,9 +55,9 @@ Examples:
 
 async function start(session: Session, options: Options): Promise<void> {
   const gateway = await gatewayId(session, options.gateway)
-  const assetLinkId = await linkOf(session, gateway, options.link)
+  const link = await linkOf(session, gateway, options.link)
   const data = {
-    assetLinkId,
+    assetLinkId: link.assetLinkId,
     ...(options.filter === undefined ? {} : { discoveryFilters: options.filter.map(parameter('--filter')) }),
     ...(options.option === undefined ? {} : { discoveryOptions: options.option.map(parameter('--option')) }),
     ...(options.schedule === undefined ? {} : { schedule: schedule(options.schedule, options.timezone) }),
@@ -66,7 +69,7 @@ async function start(session: Session, options: Options): Promise<void> {
     const next = options.schedule === undefined ? ` (millwright discoveries show ${jobId} --follow)` : ''
     return session.output.done(`Discovery ${jobId} is accepted.${next}`, { data: { jobId } })
   }
-  await follow(session, { assetLinkId, begin: create })
+  await follow(session, { link, begin: create })
 }
 
 function schedule(cron: string, timezone: string | undefined) {
@@ -80,8 +83,10 @@ function parameter(option: string): (text: string) => { key: string; value: stri
   }
 }
 
-async function linkOf(session: Session, gateway: string, given: string | undefined): Promise<string> {
-  if (given !== undefined) return given
+type LinkChoice = Pick<AssetLink, 'assetLinkId' | 'deviceClass'>
+
+async function linkOf(session: Session, gateway: string, given: string | undefined): Promise<LinkChoice> {
+  if (given !== undefined) return namedLink(session, gateway, given)
   const usable = await usableLinks(session, gateway)
   const [first, second] = usable
   if (first === undefined) {
@@ -90,9 +95,19 @@ async function linkOf(session: Session, gateway: string, given: string | undefin
       next: 'start one there: millwright link run plant; millwright gateway links shows them',
     })
   }
-  if (second === undefined) return first.assetLinkId
+  if (second === undefined) return first
   const names = usable.map(({ assetLinkId }) => assetLinkId).join(', ')
   throw usageError(`The gateway has several links: ${names}.`, 'say which one with --link')
+}
+
+/** Links of the public SDK register under their id with this prefix. */
+const registeredPrefix = 'cdm-device-class-driver-'
+
+/** The link of that id, or of the id with the usual prefix. The platform refuses an id that no link has. */
+async function namedLink({ api }: Session, gateway: string, given: string): Promise<LinkChoice> {
+  const { data: links } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
+  const linkOfId = (id: string) => links.find(({ assetLinkId }) => assetLinkId === id)
+  return linkOfId(given) ?? linkOfId(registeredPrefix + given) ?? { assetLinkId: given }
 }
 
 /** The links that could scan; a gateway that was only just started needs a moment to hear of them. */

@@ -6,7 +6,7 @@ import type { Columns } from '../output/table.ts'
 import { type Paging, paged, pagesOf } from '../paging.ts'
 import type { Session } from '../session/session.ts'
 import type { Terminal } from '../terminal.ts'
-import { follow } from './following.ts'
+import { errorLines, follow } from './following.ts'
 
 const columns: Columns = {
   id: 'jobId',
@@ -42,10 +42,10 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
     terminal,
     async (session, jobId: string, { follow: isFollowed }: { follow?: boolean }) => {
       const answer = await session.api(discovery).getDiscovery({ params: { jobId } })
-      const { state, assetLinkId } = answer.data
+      const { state, assetLinkId, deviceClass } = answer.data
       const isOver = state !== 'created' && state !== 'running'
       if (!isFollowed || isOver) return session.output.show(answer)
-      await follow(session, { assetLinkId, begin: async () => jobId })
+      await follow(session, { link: { assetLinkId, deviceClass }, begin: async () => jobId })
     },
   )
 
@@ -142,7 +142,7 @@ async function report(session: Session, jobId: string, { run, outcome, ...option
     const { data } = await session.api(discovery).getReport({ params: { jobId }, query })
     const { findings, errors, totalFindings } = data
     if (offset === options.offset && session.output.isText)
-      for (const { code, description } of errors) session.terminal.tell(`${description} (${code})`)
+      for (const error of errors) for (const line of errorLines(error)) session.terminal.tell(line)
     return { data: findings, meta: { totalElements: totalFindings, elements: findings.length, offset } }
   })
   await session.output.list(await pages, {

@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Discovery, discovery } from '@millwright/api/discovery.ts'
 import { type CloudEvent, events } from '@millwright/api/events.ts'
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { counted, plain } from '../output/text.ts'
 import { CommandError, exitCodes } from '../report.ts'
 import type { Session } from '../session/session.ts'
 import { messages } from '../streaming.ts'
 
 type Following = {
-  assetLinkId: string
+  /** The link that scans. Its assets have the device class as their source, or the id of a link without one. */
+  link: { assetLinkId: string; deviceClass?: string | undefined }
   /** Starts what is followed, when everything is ready to see it; answers its id. */
   begin(): Promise<string>
 }
@@ -15,10 +17,10 @@ type Following = {
 const lookMs = 500
 
 /** Shows the devices of a discovery as they come, how far it is, and what it came to. */
-export async function follow(session: Session, { assetLinkId, begin }: Following): Promise<void> {
+export async function follow(session: Session, { link, begin }: Following): Promise<void> {
   const ended = new AbortController()
   const listening = Promise.withResolvers<void>()
-  const devices = showDevices(session, { assetLinkId, signal: ended.signal, onOpen: listening.resolve })
+  const devices = showDevices(session, { link, signal: ended.signal, onOpen: listening.resolve })
   devices.catch(listening.reject)
   await listening.promise
   const interruption = Promise.withResolvers<'interrupted'>()
@@ -44,16 +46,16 @@ export async function follow(session: Session, { assetLinkId, begin }: Following
   }
 }
 
-type Showing = { assetLinkId: string; signal: AbortSignal; onOpen: () => void }
+type Showing = Pick<Following, 'link'> & { signal: AbortSignal; onOpen: () => void }
 
 /** By the stream of events: nobody has to ask again and again which ones are new. */
-async function showDevices(session: Session, { assetLinkId, signal, onOpen }: Showing): Promise<void> {
+async function showDevices(session: Session, { link, signal, onOpen }: Showing): Promise<void> {
   const input = { query: { types: 'inventory.asset.created,inventory.asset.updated' } }
   const wanted = { contract: events, operation: 'streamEvents', input, signal, onOpen }
   for await (const { data } of messages(session, wanted)) {
     const event: CloudEvent = JSON.parse(data)
     const { id, name, type, source } = event.data as Record<string, unknown>
-    if ((source as { value?: string } | undefined)?.value !== assetLinkId) continue
+    if ((source as { value?: string } | undefined)?.value !== (link.deviceClass ?? link.assetLinkId)) continue
     const isNew = event.type.endsWith('.created')
     if (session.output.format === 'ndjson') {
       await session.terminal.print(JSON.stringify({ outcome: isNew ? 'new' : 'changed', assetId: id, name, type }))
@@ -106,16 +108,25 @@ async function conclude(session: Session, end: Discovery): Promise<void> {
   if (output.format === 'ndjson') await terminal.print(JSON.stringify({ ...end, deviceErrors: report.errors }))
   await output.say(reportLine(end))
   if (output.isText) {
-    for (const { code, description, device } of report.errors) {
-      terminal.tell(
-        `  ${device === undefined ? '' : `${plain(JSON.stringify(device))}: `}${plain(description)} (${code})`,
-      )
-    }
+    for (const error of report.errors) for (const line of errorLines(error)) terminal.tell(`  ${line}`)
     if (report.totalErrors > report.errors.length)
       terminal.tell(`  … and ${report.totalErrors - report.errors.length} more`)
   }
   if (end.state !== 'finished')
     throw new CommandError(`The discovery ${end.state}${end.message ? `: ${end.message}` : ''}.`)
+}
+
+/** An error of one device, and below it each field that was refused, with the reason. */
+export function errorLines({ code, description, device, fields = [] }: DeviceError): string[] {
+  const subject = device === undefined ? '' : `${plain(nameOf(device))}: `
+  return [
+    `${subject}${plain(description)} (${code})`,
+    ...fields.map(({ pointer, detail }) => `  ${plain(pointer)}: ${plain(detail)}`),
+  ]
+}
+
+function nameOf(device: Record<string, unknown>): string {
+  return typeof device.name === 'string' && device.name !== '' ? device.name : JSON.stringify(device)
 }
 
 export function reportLine(end: Discovery): string {

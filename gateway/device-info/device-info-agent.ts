@@ -4,13 +4,30 @@ import { type Credential, JobCredentials, leftOut, lockedText } from '../job-cre
 import type { Ending, HeldJob } from '../jobs/held-job.ts'
 import { JobAgent } from '../jobs/job-agent.ts'
 import { LinkClient, linkTrouble } from '../link-client.ts'
+import type { LinkMonitor } from '../link-monitor/link-monitor.ts'
 import type { Log } from '../log.ts'
 import { textOf } from '../mapping/document.ts'
 import type { Outgoing } from '../outgoing.ts'
 import type { Registry } from '../registry/registry.ts'
-import { deviceOf, isLocked, isUnreachable, readProperties, supportedProperties } from './device-info.ts'
+import type { DeviceConnections } from './device-connections.ts'
+import {
+  answerMs,
+  deviceOf,
+  isRefusal,
+  isUnreachable,
+  mayBeRefusal,
+  readProperties,
+  readServiceOf,
+  supportedProperties,
+} from './device-info.ts'
 
-type Options = { outgoing: Outgoing; registry: Registry; log: Log }
+type Options = {
+  outgoing: Outgoing
+  registry: Registry
+  monitor: LinkMonitor
+  connections: DeviceConnections
+  log: Log
+}
 
 const atOnce = 16
 
@@ -49,19 +66,24 @@ export class DeviceInfoAgent {
     const { definition, status } = held.job
     if (status.state === 'CANCELING') return { state: 'CANCELED' }
     const name = textOf(definition.assetLinkId) ?? ''
-    const registration = this.#options.registry.find(name)
+    const { registry, monitor, connections } = this.#options
+    const registration = registry.find(name)
     if (registration === undefined) return unreachable(`No service is registered as ${name}`)
     using link = new LinkClient(registration)
+    const service = readServiceOf(monitor.reportOf(name) ?? registration) ?? 'deviceInfo'
+    const connection = service === 'identifiers' ? connections.find(name, textsIn(definition.addresses)) : undefined
+    const deadlineAtMs = performance.now() + answerMs
     const ask = async (credential?: Credential): Promise<Record<string, unknown>> => {
-      const asking = { device: deviceOf(definition, credential), signal: held.signal }
+      const device = deviceOf(definition, { service, connection, credential })
+      const options = { device, service, signal: held.signal, deadlineMs: deadlineAtMs - performance.now() }
       return definition.supported === true
-        ? { properties: await supportedProperties(link, asking) }
-        : { results: await readProperties(link, textsIn(definition.keys), asking) }
+        ? { properties: await supportedProperties(link, options) }
+        : { results: await readProperties(link, textsIn(definition.keys), options) }
     }
     try {
       const result = await ask().catch((error: unknown) => {
-        if (!isLocked(error)) throw error
-        return this.#unlock(held, ask)
+        if (!mayBeRefusal(error)) throw error
+        return this.#askWithCredentials(held, { error, ask })
       })
       return { state: 'FINISHED', result }
     } catch (error) {
@@ -71,22 +93,30 @@ export class DeviceInfoAgent {
     }
   }
 
-  /** Asks once more, with the credentials that the cloud has for the device, one after the other. */
-  async #unlock<Result>(held: HeldJob, ask: (credential: Credential) => Promise<Result>): Promise<Result> {
+  /** Repeats a request with the credentials that the cloud has for the device, one after the other. */
+  async #askWithCredentials<Result>(
+    held: HeldJob,
+    { error: first, ask }: { error: unknown; ask: (credential: Credential) => Promise<Result> },
+  ): Promise<Result> {
     const { definition } = held.job
     const assetLinkId = textOf(definition.assetLinkId) ?? ''
     const { outgoing } = this.#options
     using credentials = new JobCredentials({ held, assetLinkId, outgoing, patienceMs: credentialsWithinMs })
-    const chosen = [...(await credentials.ask(textsIn(definition.addresses))).values()].flat()
-    const distinct = new Map(chosen.map((one) => [one.instanceId, one]))
+    const chosen = await credentials.ask(textsIn(definition.addresses)).catch((error: unknown) => {
+      throw isRefusal(first) ? error : first
+    })
+    const distinct = new Map([...chosen.values()].flat().map((one) => [one.instanceId, one]))
+    if (distinct.size === 0 && !isRefusal(first)) throw first
+    let failure: unknown
     for (const credential of distinct.values()) {
       try {
         return await ask(credential)
       } catch (error) {
-        if (!isLocked(error)) throw discreet(error, credential)
+        if (!mayBeRefusal(error)) throw discreet(error, credential)
+        if (!isRefusal(error)) failure = discreet(error, credential)
       }
     }
-    throw new Error(lockedText(distinct.size))
+    throw failure ?? new Error(lockedText(distinct.size))
   }
 
   async #end(held: HeldJob, { state, message, result }: Ending): Promise<void> {

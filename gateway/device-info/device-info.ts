@@ -1,50 +1,130 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
-import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
+import { assetTypeOf, baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { linkServices } from '@millwright/api/link-protocol.ts'
+import type { ConnectionParameterSet, DestinationSchema } from '@millwright/api/proto/generated/address_pb.js'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { GetPropertyValuesResponse } from '@millwright/api/proto/generated/device-info_pb.js'
 import type { SupportedProperty } from '@millwright/api/proto/generated/properties_pb.js'
 import { dataTypeOf, jsonOf } from '@millwright/api/variant.ts'
 import type { Credential } from '../job-credentials.ts'
-import { isServiceError, type LinkClient } from '../link-client.ts'
-import { documentsOf, isDocument } from '../mapping/document.ts'
+import { isServiceError, type LinkClient, offers } from '../link-client.ts'
+import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'
+import { decodeDevice } from '../mapping/decode.ts'
+import { type Document, documentsOf, isDocument } from '../mapping/document.ts'
+import { hasMember } from '../mapping/fit.ts'
+import { readIdentifiers } from '../mapping/reading.ts'
 
-/** Questions to one device, through a link that knows it. */
+/**
+ * Reads one device through a link. Links of the current generation answer `GetPropertyValues` of the device-info
+ * interface; links that only have the identifiers interface answer `GetIdentifiers`, and its values become properties.
+ */
 
 export type PropertyResult =
   | { key: string; value: unknown }
   | { key: string; error: { code: number; name: string; description: string } }
 
+/** The interface through which a link reads one device. */
+export type ReadService = 'deviceInfo' | 'identifiers'
+
+/** A device as its link finds it, with credentials where it is protected. */
+export type DeviceDestination = MessageInitShape<typeof DestinationSchema>
+
 const { getPropertyValues, getSupportedProperties } = linkServices.deviceInfo.method
+const { getIdentifiers } = linkServices.identifiers.method
 
 /** The cloud waits 25 seconds for an answer. */
-const answerMs = 20_000
+export const answerMs = 20_000
 
-/** Which device is meant, as links expect it: its identifiers, or the address that a link itself gave. */
-export function deviceOf(definition: Record<string, unknown>, credential?: Credential) {
-  const { connection, assetIdentifiers } = definition
-  const parameters = isDocument(connection) ? connection : { asset_identifiers: documentsOf(assetIdentifiers) }
-  const credentials =
-    credential === undefined ? [] : [{ schemaUri: credential.schemaUri, credentials: credential.secret.reveal() }]
-  const value = { schemaUri: baseSchemaUrl, parameterJson: JSON.stringify(parameters), credentials }
-  return { target: { case: 'connectionParameterSet' as const, value } }
+/** Undefined when the link cannot read a single device. */
+export function readServiceOf(link: { interfaces: readonly string[] }): ReadService | undefined {
+  if (offers(link, 'deviceInfo')) return 'deviceInfo'
+  return offers(link, 'identifiers') ? 'identifiers' : undefined
 }
 
-type Asking = { device: ReturnType<typeof deviceOf>; signal: AbortSignal }
+type DeviceOptions = {
+  service: ReadService
+  connection?: ConnectionParameterSet | undefined
+  credential?: Credential | undefined
+}
 
-/** One result for each key, in their order; what the link sends beyond that is left out. */
+/**
+ * The destination of a job: the connection that the link itself reported, else the identifiers. Links without the
+ * device-info interface search by the address, not by identifiers.
+ */
+export function deviceOf(definition: Document, { service, connection, credential }: DeviceOptions): DeviceDestination {
+  const { connection: given, assetIdentifiers, addresses } = definition
+  const [ipAddress] = service === 'identifiers' && Array.isArray(addresses) ? addresses : []
+  const parameters = isDocument(given)
+    ? given
+    : { asset_identifiers: documentsOf(assetIdentifiers), ...(typeof ipAddress === 'string' ? { ipAddress } : {}) }
+  return destinationOf(
+    connection ?? { schemaUri: baseSchemaUrl, parameterJson: JSON.stringify(parameters) },
+    credential,
+  )
+}
+
+type Connection = Pick<ConnectionParameterSet, 'schemaUri' | 'parameterJson'> & { subdriverJson?: string }
+
+export function destinationOf(
+  { schemaUri, parameterJson, subdriverJson = '' }: Connection,
+  credential?: Credential,
+): DeviceDestination {
+  const credentials =
+    credential === undefined ? [] : [{ schemaUri: credential.schemaUri, credentials: credential.secret.reveal() }]
+  return { target: { case: 'connectionParameterSet', value: { schemaUri, parameterJson, subdriverJson, credentials } } }
+}
+
+type ReadOptions = { device: DeviceDestination; service: ReadService; signal: AbortSignal; deadlineMs?: number }
+
+/** One result for each key, in their order. Other properties that the link sends are left out. */
 export async function readProperties(
   link: LinkClient,
   keys: readonly string[],
-  { device, signal }: Asking,
+  options: ReadOptions,
 ): Promise<PropertyResult[]> {
   if (keys.length === 0) return []
-  const options = { signal, deadlineMs: answerMs }
-  const answer = await link.call(getPropertyValues, { device, keys: [...new Set(keys)] }, options)
-  const told = resultsByKey(answer)
-  const isComplete = keys.every((key) => told.has(key))
-  const supported = isComplete ? new Set<string>() : await supportedKeys(link, { device, signal })
-  return keys.map((key) => told.get(key) ?? missing(key, supported))
+  if (options.service === 'identifiers') {
+    const values = await identifiedValues(link, options)
+    const known = new Set(Object.keys(values))
+    return keys.map((key) => (known.has(key) ? { key, value: values[key] } : missing(key, known)))
+  }
+  const results = resultsByKey(await propertyValues(link, [...new Set(keys)], options))
+  const isComplete = keys.every((key) => results.has(key))
+  const supported = isComplete ? new Set<string>() : await supportedKeys(link, options)
+  return keys.map((key) => results.get(key) ?? missing(key, supported))
+}
+
+/** Everything that the link says about one device, as an asset. */
+export async function readDevice(link: LinkClient, options: ReadOptions): Promise<Mapped> {
+  if (options.service === 'identifiers') return assetOfDevice(await identifiers(link, options))
+  let results = resultsByKey(await propertyValues(link, [], options))
+  if (results.size === 0) {
+    // Some links answer only the keys of the request.
+    const keys = [...(await supportedKeys(link, options))]
+    results = resultsByKey(await propertyValues(link, keys, options))
+  }
+  const type = results.get('functional_object_type')
+  const className = assetTypeOf(type !== undefined && 'value' in type ? type.value : undefined) ?? 'Device'
+  // Other properties are measured values of the device, not fields of its asset.
+  const fields = [...results.values()].flatMap((one) =>
+    'value' in one && hasMember(className, one.key) ? [[one.key, one.value] as const] : [],
+  )
+  return assetOfDocument(Object.fromEntries(fields), className)
+}
+
+function propertyValues(link: LinkClient, keys: string[], { device, signal, deadlineMs = answerMs }: ReadOptions) {
+  return link.call(getPropertyValues, { device, keys }, { signal, deadlineMs })
+}
+
+function identifiers(link: LinkClient, { device, signal, deadlineMs = answerMs }: ReadOptions) {
+  return link.call(getIdentifiers, { target: device }, { signal, deadlineMs, read: readIdentifiers })
+}
+
+/** The identifiers of a device by the names of the asset's fields. */
+async function identifiedValues(link: LinkClient, options: ReadOptions): Promise<Document> {
+  const readings = await identifiers(link, options)
+  return assetOfDevice(readings).asset ?? decodeDevice(readings).document
 }
 
 function resultsByKey({ propertyResults }: GetPropertyValuesResponse): Map<string, PropertyResult> {
@@ -62,8 +142,8 @@ function resultsByKey({ propertyResults }: GetPropertyValuesResponse): Map<strin
   return results
 }
 
-/** None when the link cannot tell. */
-async function supportedKeys(link: LinkClient, { device, signal }: Asking): Promise<Set<string>> {
+/** Empty when the link does not answer. */
+async function supportedKeys(link: LinkClient, { device, signal }: ReadOptions): Promise<Set<string>> {
   try {
     const { properties } = await link.call(getSupportedProperties, { device }, { signal, deadlineMs: answerMs / 4 })
     return new Set(properties.map(({ key }) => key))
@@ -82,8 +162,13 @@ function problem(code: Code, description: string) {
   return { code, name: Code[code], description }
 }
 
-export async function supportedProperties(link: LinkClient, { device, signal }: Asking) {
-  const { properties } = await link.call(getSupportedProperties, { device }, { signal, deadlineMs: answerMs })
+export async function supportedProperties(link: LinkClient, options: ReadOptions) {
+  if (options.service === 'identifiers') {
+    const values = Object.entries(await identifiedValues(link, options))
+    return values.map(([key, value]) => ({ key, dataType: dataTypeOfValue(value) }))
+  }
+  const { device, signal, deadlineMs = answerMs } = options
+  const { properties } = await link.call(getSupportedProperties, { device }, { signal, deadlineMs })
   return properties.map(describeProperty)
 }
 
@@ -100,12 +185,26 @@ function describeProperty({ key, type }: SupportedProperty) {
   }
 }
 
-/** Nobody answered: the link, or the device behind it. */
+function dataTypeOfValue(value: unknown): string {
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'boolean') return 'boolean'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  return typeof value === 'string' ? 'text' : 'structure'
+}
+
+/** Neither the link nor the device behind it answered. */
 export function isUnreachable(error: unknown): boolean {
   return isServiceError(error) && [status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(error.code)
 }
 
-/** The device wants to know who asks. */
-export function isLocked(error: unknown): boolean {
-  return isServiceError(error) && error.code === status.UNAUTHENTICATED
+/** The link said that the device refuses the caller. */
+export function isRefusal(error: unknown): boolean {
+  return isServiceError(error) && [status.UNAUTHENTICATED, status.PERMISSION_DENIED].includes(error.code)
+}
+
+/** Many links hide a refusal behind one of these codes: credentials are worth trying. */
+export function mayBeRefusal(error: unknown): boolean {
+  const hiding = [status.UNAVAILABLE, status.INTERNAL, status.UNKNOWN]
+  const isLinkAway = isServiceError(error) && error.details.startsWith('No connection established')
+  return isRefusal(error) || (isServiceError(error) && hiding.includes(error.code) && !isLinkAway)
 }

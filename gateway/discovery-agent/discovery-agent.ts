@@ -1,8 +1,10 @@
 import { workflowLimits } from '@millwright/api/workflows.ts'
+import type { DeviceConnections } from '../device-info/device-connections.ts'
+import { type DeviceDestination, readDevice, readServiceOf } from '../device-info/device-info.ts'
 import { JobCredentials } from '../job-credentials.ts'
 import type { Ending, HeldJob } from '../jobs/held-job.ts'
 import { JobAgent } from '../jobs/job-agent.ts'
-import { linkTrouble } from '../link-client.ts'
+import { LinkClient, linkTrouble } from '../link-client.ts'
 import type { LinkMonitor } from '../link-monitor/link-monitor.ts'
 import type { Log } from '../log.ts'
 import { textOf } from '../mapping/document.ts'
@@ -16,12 +18,14 @@ import { endParcel, foundParcel } from './delivery.ts'
 import { Findings } from './findings.ts'
 import { type Locked, lockedOf } from './locked.ts'
 import { scan } from './scan.ts'
+import { ScanRelations } from './scan-relations.ts'
 import { unlock } from './unlock.ts'
 
 type Options = {
   outgoing: Outgoing
   registry: Registry
   monitor: LinkMonitor
+  connections: DeviceConnections
   spool: Spool
   log: Log
   renewEveryMs?: number | undefined
@@ -118,18 +122,23 @@ export class DiscoveryAgent {
   /** Looks everywhere; answers the devices that want credentials. What a link that broke off found is told all the same. */
   async #look({ held, registration, wanted, findings }: Scanning): Promise<Locked[]> {
     const locked = new Map<string, Locked>()
+    const relations = new ScanRelations()
+    const { connections } = this.#options
     const onWaiting = (why: string) => held.note(why)
     try {
       const lookUp = () => this.#options.registry.find(registration.appInstanceId)
       for await (const { devices, errors } of scan({ registration, lookUp, wanted, signal: held.signal, onWaiting })) {
         const told = errors.filter((error) => {
           const one = locked.size < mostLocked ? lockedOf(error) : undefined
-          if (one !== undefined) locked.set(one.place.key, one)
-          return one === undefined
+          if (one === undefined) return true
+          locked.set(one.place.key, one)
+          connections.set(wanted.assetLinkId, one.place.address, one.place.connection)
+          return false
         })
-        await findings.add({ devices, errors: told.map(({ error }) => error) })
+        await findings.add({ devices: relations.take(devices), errors: told.map(({ error }) => error) })
         held.note(summary(findings.counts))
       }
+      await findings.add(relations.finding())
     } catch (error) {
       await findings.add({ errors: [...locked.values()].map((one) => one.error) })
       throw error
@@ -138,8 +147,16 @@ export class DiscoveryAgent {
   }
 
   async #unlock({ held, registration, wanted, findings }: Scanning, locked: readonly Locked[]): Promise<void> {
-    const { outgoing } = this.#options
+    if (locked.length === 0) return
+    const { outgoing, monitor } = this.#options
+    const service = readServiceOf(monitor.reportOf(wanted.assetLinkId) ?? registration)
+    using link = new LinkClient(registration, 'scan')
     const unlocking = unlock(locked, {
+      read:
+        service === undefined
+          ? undefined
+          : (device: DeviceDestination, signal: AbortSignal) => readDevice(link, { device, service, signal }),
+      isFound: (device) => findings.has(device),
       newCredentials: () => new JobCredentials({ held, assetLinkId: wanted.assetLinkId, outgoing }),
       discover: (targets, signal) => scan({ registration, wanted, targets, signal }),
       signal: held.signal,

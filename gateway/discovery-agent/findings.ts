@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import { type CredentialUse, type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { Mapped } from '../mapping/asset.ts'
-import type { Document } from '../mapping/document.ts'
+import { type Document, documentsOf } from '../mapping/document.ts'
+import { canonical } from './device-address.ts'
 import { errorOfMapping } from './device-error.ts'
 
 /** What is handed in at once: as much as one request of the cloud takes, and no later than after a second. */
@@ -20,10 +22,14 @@ export type Batch = { assets: string[]; errors: string[]; uses: string[] }
 export type Use = Omit<CredentialUse, 'asset'>
 
 export type Finding = {
-  devices?: { mapped: Mapped; use?: Use }[]
+  /** A repeated device adds to one that was found before, and is not counted again. */
+  devices?: { mapped: Mapped; use?: Use; isRepeated?: boolean }[]
   errors?: DeviceError[]
   uses?: Use[]
 }
+
+/** Devices of one scan that are remembered, so that a second pass does not count them again. */
+const mostRemembered = 100_000
 
 /** Gathers what a scan finds into batches and hands them on, one after the other. */
 export class Findings {
@@ -33,6 +39,7 @@ export class Findings {
   #waiting = 0
   #handing: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
+  readonly #identities = new Set<string>()
   /** What was found and went wrong so far. */
   readonly counts: { found: number; errors: number } = { found: 0, errors: 0 }
 
@@ -42,16 +49,25 @@ export class Findings {
 
   /** Back when there is room for more: whoever finds faster than the cloud takes is held up here. */
   async add({ devices = [], errors = [], uses = [] }: Finding): Promise<void> {
-    for (const { mapped, use } of devices) {
+    for (const { mapped, use, isRepeated = false } of devices) {
       const fault = errorOfMapping(mapped)
       const piece = mapped.asset === undefined ? undefined : pieceOfAsset(mapped.asset)
       if (piece !== undefined) await this.#put(piece)
+      if (mapped.asset !== undefined && this.#identities.size < mostRemembered) {
+        this.#identities.add(identityOf(mapped.asset))
+      }
+      if (isRepeated && piece?.kind === 'assets') this.counts.found -= 1
       if (use !== undefined && piece?.kind === 'assets') this.#putBeside(use)
       else if (use !== undefined) await this.#put(pieceOf('uses', use))
       if (fault !== undefined) await this.#put(pieceOf('errors', fault))
     }
     for (const error of errors) await this.#put(pieceOf('errors', error))
     for (const use of uses) await this.#put(pieceOf('uses', use))
+  }
+
+  /** Whether the device was added before. */
+  has({ asset }: Mapped): boolean {
+    return asset !== undefined && this.#identities.has(identityOf(asset))
   }
 
   /** Hands in what is there; back when all of it is safe. Throws when something could not be kept. */
@@ -103,6 +119,11 @@ export class Findings {
     const most = kind === 'uses' ? batchLimits.uses - batchLimits.assets : batchLimits[kind]
     return this.#batch[kind].length < most && this.#bytes + bytes <= batchLimits.bytes
   }
+}
+
+function identityOf({ asset_identifiers: identifiers }: Document): string {
+  const printed = documentsOf(identifiers).map(canonical).toSorted()
+  return createHash('sha1').update(JSON.stringify(printed)).digest('base64').slice(0, 16)
 }
 
 type Piece = { kind: keyof Batch; text: string; bytes: number }

@@ -36,6 +36,20 @@ export function withoutCredentials({ error }: Locked, why: string): DeviceError 
   return { ...error, description: `The device is protected, and no credentials could be asked for: ${why}` }
 }
 
+/** The link answered something else than a refusal, so it is unknown whether the credentials are correct. */
+export function unreadable({ error }: Locked, { code, reason }: { code: number; reason: string }): DeviceError {
+  const description = `The device is protected, and the link could not read it with credentials: ${reason}`
+  return { ...error, code, description: description.slice(0, 4_000) }
+}
+
+export function unsupported({ error }: Locked): DeviceError {
+  return {
+    ...error,
+    description:
+      'The device is protected, and this link does not support credentials: it scanned all devices again instead of this one',
+  }
+}
+
 export function silent({ error }: Locked): DeviceError {
   return {
     ...error,

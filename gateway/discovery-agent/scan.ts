@@ -1,8 +1,8 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
 import { linkServices } from '@millwright/api/link-protocol.ts'
-import type { ConnectionParameterSet, DestinationSchema } from '@millwright/api/proto/generated/address_pb.js'
+import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import { BackOff, pause } from '../back-off.ts'
+import type { DeviceDestination } from '../device-info/device-info.ts'
 import { isBusy, isServiceError, LinkClient, offers } from '../link-client.ts'
 import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'
 import { documentOf } from '../mapping/document.ts'
@@ -16,9 +16,6 @@ export type Found = { devices: FoundDevice[]; errors: FoundError[] }
 
 export type FoundDevice = { mapped: Mapped; connection?: ConnectionParameterSet }
 
-/** A device that is looked at in particular, with credentials. */
-export type Target = MessageInitShape<typeof DestinationSchema>
-
 /** How long it is tried again when a link cannot begin: busy with somebody else's scan, or just starting. */
 const patienceMs = { busy: 15 * 60_000, away: 10_000 } as const
 
@@ -27,8 +24,8 @@ type Scan = {
   /** Where the link is by now. */
   lookUp?: () => Registration | undefined
   wanted: Wanted
-  /** None: look everywhere. */
-  targets?: Target[]
+  /** The only devices to scan; none means all devices. */
+  targets?: DeviceDestination[]
   signal: AbortSignal
   /** The link cannot begin yet. */
   onWaiting?: (why: string) => void
@@ -70,7 +67,14 @@ function patienceFor(error: unknown): number {
 async function* discover(link: LinkClient, scanning: Scan): AsyncGenerator<Found> {
   const { registration } = scanning
   const isOfFirstGeneration = offers(registration, 'firstDiscovery') && !offers(registration, 'discover')
-  yield* isOfFirstGeneration ? discoverFirst(link, scanning) : discoverNow(link, scanning)
+  if (!isOfFirstGeneration) return yield* discoverNow(link, scanning)
+  try {
+    yield* discoverFirst(link, scanning)
+  } catch (error) {
+    // The registration of some links names the first generation although they have the current interface.
+    if (!isServiceError(error) || error.code !== status.UNIMPLEMENTED) throw error
+    yield* discoverNow(link, scanning)
+  }
 }
 
 async function* discoverNow(link: LinkClient, { wanted, targets = [], signal }: Scan): AsyncGenerator<Found> {

@@ -1,9 +1,10 @@
+import { type DeviceDestination, destinationOf } from '../device-info/device-info.ts'
 import type { Credential } from '../job-credentials.ts'
 import type { Mapped } from '../mapping/asset.ts'
 import { addressesOf } from './device-address.ts'
 import type { FoundError } from './device-error.ts'
 import { type Locked, placeOf } from './locked.ts'
-import type { FoundDevice, Target } from './scan.ts'
+import type { FoundDevice } from './scan.ts'
 
 /** One device with the credentials that are tried on it. */
 export type Try = { locked: Locked; credential: Credential }
@@ -59,13 +60,6 @@ export class Tries {
   }
 }
 
-export function targetOf({ locked: { place }, credential: { schemaUri, secret } }: Try): Target {
-  const { schemaUri: connectionSchema, parameterJson, subdriverJson } = place.connection
-  const credentials = [{ schemaUri, credentials: secret.reveal() }]
-  return {
-    target: {
-      case: 'connectionParameterSet',
-      value: { schemaUri: connectionSchema, parameterJson, subdriverJson, credentials },
-    },
-  }
+export function targetOf({ locked: { place }, credential }: Try): DeviceDestination {
+  return destinationOf(place.connection, credential)
 }

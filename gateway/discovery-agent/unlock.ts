@@ -1,18 +1,24 @@
 import { type DeviceError, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
+import { type DeviceDestination, isRefusal } from '../device-info/device-info.ts'
 import { type Credential, type JobCredentials, leftOut } from '../job-credentials.ts'
-import { linkTrouble } from '../link-client.ts'
+import { isServiceError, linkTrouble } from '../link-client.ts'
+import type { Mapped } from '../mapping/asset.ts'
 import type { Finding, Use } from './findings.ts'
-import { type Locked, silent, stillLocked, withoutCredentials } from './locked.ts'
-import type { Found, Target } from './scan.ts'
+import { type Locked, silent, stillLocked, unreadable, unsupported, withoutCredentials } from './locked.ts'
+import type { Found } from './scan.ts'
 import { isAt, Tries, type Try, targetOf } from './tries.ts'
 
 type Options = {
   /** Credentials of the job, for as many devices as are asked at once. */
   newCredentials: () => JobCredentials
-  /** Has the link look at these devices alone. */
-  discover: (targets: Target[], signal: AbortSignal) => AsyncIterable<Found>
+  /** Reads one device; absent when the link has no interface for it. */
+  read?: ((device: DeviceDestination, signal: AbortSignal) => Promise<Mapped>) | undefined
+  /** Has the link scan these devices only. */
+  discover: (targets: DeviceDestination[], signal: AbortSignal) => AsyncIterable<Found>
+  /** Whether the scan has found the device before. */
+  isFound: (device: Mapped) => boolean
   signal: AbortSignal
 }
 
@@ -22,15 +28,21 @@ type Unlocking = Options & { devicesAt: ReadonlyMap<string, number> }
 /** Devices that are asked in one request. */
 const atOnce = gatekeeperLimits.addressesPerRequest
 
-/** What a link may take for the devices of one request. */
+/** Devices that are read at the same time. */
+const readAtOnce = 8
+
+/** The time limit for the devices of one request. */
 const answerMs = 10 * 60_000
 
-/** A link that answers with so many devices that nobody asked for looks everywhere, and would do so again and again. */
+/** A link that answers with more devices outside its targets scans everything, and would do so again and again. */
 const strangersTaken = 100
 
 /**
- * Asks protected devices once more, with the credentials that the cloud chooses for their addresses: those of each
- * device one after the other, so that it is known which were right, and nobody is locked out by what is not needed.
+ * Asks protected devices once more, with the credentials that the cloud chooses for their addresses. The credentials of
+ * one device are tried one after the other, so that the working ones are known and no account is locked needlessly.
+ *
+ * A link with the device-info or the identifiers interface reads the devices through it: many links ignore targets and
+ * credentials in a scan. Other links scan the devices as targets.
  */
 export async function* unlock(locked: readonly Locked[], options: Options): AsyncGenerator<Finding> {
   const unlocking = { ...options, devicesAt: countBy(locked, ({ place }) => place.address) }
@@ -42,17 +54,64 @@ export async function* unlock(locked: readonly Locked[], options: Options): Asyn
     try {
       chosen = await credentials.ask(some.map(({ place }) => place.address))
     } catch (error) {
-      // Whoever refuses, or is away, is not asked again for each part.
+      // A refusal, or a line that is down, holds for the remaining devices as well.
       const why = error instanceof Problem ? error.title : 'the cloud cannot be reached'
       return yield { errors: locked.slice(from).map((one) => withoutCredentials(one, why)) }
     }
-    yield* unlockSome(some, chosen, unlocking)
+    const { read } = unlocking
+    if (read === undefined) yield* scanSome(some, chosen, unlocking)
+    else yield* readSome(some, chosen, { ...unlocking, read })
   }
 }
 
 type Chosen = ReadonlyMap<string, readonly Credential[]>
+type Reading = Unlocking & { read: NonNullable<Options['read']> }
 
-async function* unlockSome(some: readonly Locked[], chosen: Chosen, unlocking: Unlocking): AsyncGenerator<Finding> {
+async function* readSome(some: readonly Locked[], chosen: Chosen, reading: Reading): AsyncGenerator<Finding> {
+  for (let from = 0; from < some.length; from += readAtOnce) {
+    const part = some.slice(from, from + readAtOnce)
+    const findings = await Promise.all(part.map((one) => readOne(one, chosen.get(one.place.address) ?? [], reading)))
+    yield* findings
+  }
+}
+
+/** Tries the credentials of one device until it can be read. */
+async function readOne(locked: Locked, credentials: readonly Credential[], reading: Reading): Promise<Finding> {
+  const { read, devicesAt, signal } = reading
+  const uses: Use[] = []
+  let failure: { code: number; reason: string } | undefined
+  for (const credential of credentials) {
+    const attempt = { locked, credential }
+    try {
+      return openedFinding(attempt, await read(targetOf(attempt), signal), { devicesAt, uses })
+    } catch (error) {
+      if (signal.aborted) return { errors: [locked.error], uses }
+      if (isRefusal(error)) uses.push(useOf(attempt, false))
+      else {
+        const code: number = isServiceError(error) ? error.code : Code.UNKNOWN
+        failure = { code, reason: toldOf(linkTrouble(error), attempt) }
+        // A device that does not answer in time does not answer the next credentials either.
+        if (code === Code.DEADLINE_EXCEEDED) break
+      }
+    }
+  }
+  return { errors: [failure === undefined ? stillLocked(locked, uses.length) : unreadable(locked, failure)], uses }
+}
+
+type Opening = { devicesAt: Unlocking['devicesAt']; uses: Use[] }
+
+function openedFinding(attempt: Try, mapped: Mapped, { devicesAt, uses }: Opening): Required<Finding> {
+  const { address } = attempt.locked.place
+  const use = useOf(attempt, true)
+  const isOwn = isAt(address, mapped, { isAlone: devicesAt.get(address) === 1 })
+  return {
+    devices: [{ mapped, ...(isOwn ? { use } : {}) }],
+    errors: [],
+    uses: isOwn ? uses : [...uses, use],
+  }
+}
+
+async function* scanSome(some: readonly Locked[], chosen: Chosen, unlocking: Unlocking): AsyncGenerator<Finding> {
   let left = some
   for (let refused = 0; left.length > 0; refused += 1) {
     const nextFor = ({ place }: Locked) => chosen.get(place.address)?.[refused]
@@ -65,57 +124,71 @@ async function* unlockSome(some: readonly Locked[], chosen: Chosen, unlocking: U
   }
 }
 
-/** Answers the devices that refused; whatever else came of a device is handed on. */
+/** Returns the devices that refused their credentials; yields everything else that the link says about devices. */
 async function* tryAll(all: readonly Try[], unlocking: Unlocking): AsyncGenerator<Finding, Locked[]> {
-  const { discover, devicesAt, signal } = unlocking
+  const { discover, signal } = unlocking
   const tries = new Tries(all)
   const refused: Try[] = []
   const enough = new AbortController()
   let strangers = 0
+  let ignoresTargets = false
   let trouble: unknown
   try {
     const ending = AbortSignal.any([signal, enough.signal, AbortSignal.timeout(answerMs)])
     for await (const found of discover(all.map(targetOf), ending)) {
-      const read = readAnswer(found, tries, devicesAt)
+      const read = readAnswer(found, tries, unlocking)
       refused.push(...read.refused)
       strangers += read.strangers
+      ignoresTargets ||= read.hasKnownDevices
       if (strangers > strangersTaken) enough.abort()
       yield read.finding
     }
   } catch (error) {
     trouble = error
   }
-  yield { errors: tries.unanswered.map((one) => unansweredError(one, { trouble, isCanceled: signal.aborted })) }
+  const { unanswered } = tries
+  if (ignoresTargets && trouble === undefined && !signal.aborted) {
+    yield { errors: [...refused, ...unanswered].map(({ locked }) => unsupported(locked)) }
+    return []
+  }
+  yield {
+    errors: unanswered.map((one) => unansweredError(one, { trouble, isCanceled: signal.aborted })),
+    uses: refused.map((one) => useOf(one, false)),
+  }
   return refused.map(({ locked }) => locked)
 }
 
-type Answer = { finding: Required<Finding>; refused: Try[]; strangers: number }
+type Answer = { finding: Required<Finding>; refused: Try[]; strangers: number; hasKnownDevices: boolean }
 
-function readAnswer({ devices, errors }: Found, tries: Tries, devicesAt: Unlocking['devicesAt']): Answer {
-  const read: Answer = { finding: { devices: [], errors: [], uses: [] }, refused: [], strangers: 0 }
+function readAnswer({ devices, errors }: Found, tries: Tries, { devicesAt, isFound }: Unlocking): Answer {
+  const read: Answer = {
+    finding: { devices: [], errors: [], uses: [] },
+    refused: [],
+    strangers: 0,
+    hasKnownDevices: false,
+  }
   const { finding } = read
   for (const device of devices) {
     const { mapped } = device
     const made = tries.ofDevice(device)
     if (made === undefined) {
       read.strangers += 1
-      finding.devices.push({ mapped })
+      // The first pass has counted it.
+      if (isFound(mapped)) read.hasKnownDevices = true
+      else finding.devices.push({ mapped })
       continue
     }
-    const { address } = made.locked.place
-    const isOwn = isAt(address, mapped, { isAlone: devicesAt.get(address) === 1 })
-    finding.devices.push({ mapped, ...(isOwn ? { use: useOf(made, true) } : {}) })
-    if (!isOwn) finding.uses.push(useOf(made, true))
+    const opened = openedFinding(made, mapped, { devicesAt, uses: [] })
+    finding.devices.push(...opened.devices)
+    finding.uses.push(...opened.uses)
   }
   for (const found of errors) {
     const made = tries.ofError(found)
-    // Of what nobody asked for, the scan itself has told before.
+    // The first pass has reported errors of other devices.
     if (made === undefined) continue
     const { code, description } = found.error
-    if (code === Code.UNAUTHENTICATED) {
-      read.refused.push(made)
-      finding.uses.push(useOf(made, false))
-    } else finding.errors.push({ ...made.locked.error, code, description: toldOf(description, made) })
+    if (code === Code.UNAUTHENTICATED) read.refused.push(made)
+    else finding.errors.push({ ...made.locked.error, code, description: toldOf(description, made) })
   }
   return read
 }

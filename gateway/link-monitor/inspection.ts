@@ -1,10 +1,10 @@
 import { status } from '@grpc/grpc-js'
 import type { LinkParameter, LinkReport } from '@millwright/api/gatekeeper.ts'
-import { interfaceName, linkServices } from '@millwright/api/link-protocol.ts'
+import { interfaceName, type LinkService, linkServices } from '@millwright/api/link-protocol.ts'
 import type { GetConfigSchemaResponse, VersionInfo } from '@millwright/api/proto/generated/driver-info_pb.js'
 import type { SupportedFilter, SupportedOption } from '@millwright/api/proto/generated/filters_pb.js'
 import { dataTypeOf, jsonOf } from '@millwright/api/variant.ts'
-import { isServiceError, LinkClient, linkTrouble, offers } from '../link-client.ts'
+import { isAnswer, isServiceError, LinkClient, linkTrouble, offers } from '../link-client.ts'
 import { endpointOf, type Registration } from '../registry/registration.ts'
 
 /** What a link says about itself when it is asked. */
@@ -22,7 +22,7 @@ export const unasked: Inspection = {
 
 const limits = { parameters: 256, schemas: 16, schemaCharacters: 200_000, description: 2_000, text: 256 } as const
 
-const { driverInfo, discover } = linkServices
+const { driverInfo, discover, deviceInfo, identifiers, artefactUpdate } = linkServices
 
 /** Asks a link who it is and what it understands. A link that has not even got an address that works is unreachable. */
 export async function inspect(registration: Registration, signal: AbortSignal): Promise<Inspection> {
@@ -31,15 +31,19 @@ export async function inspect(registration: Registration, signal: AbortSignal): 
   try {
     version = (await link.call(driverInfo.method.getVersionInfo, {}, { signal })).version
   } catch (error) {
-    if (!answered(error)) return { ...unasked, ...unreachable(registration, error) }
+    if (!isAnswer(error)) return { ...unasked, ...unreachable(registration, error) }
   }
   const filters = await optional(link.call(discover.method.getFilterTypes, {}, { signal }))
   const options = await optional(link.call(discover.method.getFilterOptions, {}, { signal }))
   const schemas = await optional(link.call(driverInfo.method.getConfigSchema, {}, { signal }))
-  const canDiscover = filters.isOffered || options.isOffered
+  const found: LinkService[] = [
+    ...(version === undefined ? [] : ['driverInfo' as const]),
+    ...(filters.isOffered || options.isOffered ? ['discover' as const] : []),
+    ...(await unnamedServices(link, registration, signal)),
+  ]
   return {
     state: 'running',
-    interfaces: foundInterfaces(registration, { driverInfo: version !== undefined, discover: canDiscover }),
+    interfaces: interfacesWith(registration, found),
     ...(version === undefined ? {} : { product: productOf(version) }),
     filters: parametersOf(filters.answer?.filterTypes ?? []),
     options: parametersOf(options.answer?.filterOptions ?? []),
@@ -57,19 +61,13 @@ export async function probe(
     await link.call(driverInfo.method.getVersionInfo, {}, { signal })
     return { state: 'running' }
   } catch (error) {
-    return answered(error) ? { state: 'running' } : unreachable(registration, error)
+    return isAnswer(error) ? { state: 'running' } : unreachable(registration, error)
   }
 }
 
 function unreachable(registration: Registration, error: unknown): { state: 'unreachable'; problem: string } {
   const problem = `The link registered ${endpointOf(registration)}, where it does not answer (${linkTrouble(error)}): the address must be one at which this gateway reaches it`
   return { state: 'unreachable', problem: problem.slice(0, 1_000) }
-}
-
-/** A refusal comes from a link that is there. */
-function answered(error: unknown): boolean {
-  const away = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]
-  return isServiceError(error) && !away.includes(error.code)
 }
 
 /** Links without filters say so by an error; one that does not know the question does not have the interface. */
@@ -81,10 +79,41 @@ async function optional<Answer>(asked: Promise<Answer>): Promise<{ answer?: Answ
   }
 }
 
-/** What it registered, and what it answered although the registration did not name it: the first one may come too early. */
-function foundInterfaces(registration: Registration, found: { driverInfo: boolean; discover: boolean }): string[] {
-  const missing = (['driverInfo', 'discover'] as const)
-    .filter((service) => found[service] && !offers(registration, service))
+/**
+ * Services that the link has although its registration does not name them: the first registration of many links comes
+ * before they have added all interfaces. The probes name no device, so they change nothing on one.
+ */
+async function unnamedServices(
+  link: LinkClient,
+  registration: Registration,
+  signal: AbortSignal,
+): Promise<LinkService[]> {
+  const probes: [LinkService, () => Promise<boolean>][] = [
+    ['deviceInfo', () => isKnown(link.call(deviceInfo.method.getSupportedProperties, {}, { signal }))],
+    ['identifiers', () => isKnown(link.call(identifiers.method.getIdentifiers, {}, { signal }))],
+    ['artefactUpdate', () => link.knows(artefactUpdate.method.prepareUpdate, signal).catch(() => false)],
+  ]
+  const found: LinkService[] = []
+  for (const [service, probeService] of probes) {
+    if (!offers(registration, service) && (await probeService())) found.push(service)
+  }
+  return found
+}
+
+/** Whether the link knows the method: any answer but UNIMPLEMENTED. */
+async function isKnown(call: Promise<unknown>): Promise<boolean> {
+  try {
+    await call
+    return true
+  } catch (error) {
+    return isAnswer(error) && error.code !== status.UNIMPLEMENTED
+  }
+}
+
+/** The registered interfaces, and those of the services that answered. */
+function interfacesWith(registration: Registration, services: readonly LinkService[]): string[] {
+  const missing = services
+    .filter((service) => !offers(registration, service))
     .map((service) => interfaceName(linkServices[service], registration.vendor))
   return [...registration.interfaces, ...missing]
 }

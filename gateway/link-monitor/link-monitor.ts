@@ -27,6 +27,12 @@ type Known = {
   hasAnswered: boolean
 }
 
+/**
+ * A link that registered is inspected again, with growing pauses, until two inspections agree: many links register before
+ * they serve all their interfaces.
+ */
+const settling = { firstMs: 500, longestMs: 8_000, mostMs: 60_000 } as const
+
 /** Links that are asked at the same time. */
 const asking = 16
 
@@ -121,12 +127,25 @@ export class LinkMonitor {
 
   async #ask(known: Known): Promise<void> {
     const { registration } = known
+    const { signal } = this.#stopping
+    const { firstMs, longestMs, mostMs } = settling
+    const backOff = new BackOff({ firstMs, longestMs })
+    const beganAtMs = performance.now()
+    let before = ''
     known.isAsked = true
-    const inspection = await this.#turns
-      .run(() => inspect(registration, this.#stopping.signal))
-      .catch((error: unknown): Inspection => ({ ...unasked, problem: String(error).slice(0, 1_000) }))
+    for (;;) {
+      const inspection = await this.#turns
+        .run(() => inspect(registration, signal))
+        .catch((error: unknown): Inspection => ({ ...unasked, problem: String(error).slice(0, 1_000) }))
+      this.#learn(known, inspection)
+      const printed = JSON.stringify(inspection)
+      const isSettled = inspection.state === 'running' && printed === before
+      before = printed
+      if (isSettled || performance.now() - beganAtMs > mostMs) break
+      await pause(backOff.nextMs(), signal)
+      if (signal.aborted || known.isGone || this.#known.get(registration.appInstanceId) !== known) break
+    }
     known.isAsked = false
-    this.#learn(known, inspection)
   }
 
   #learn(known: Known, inspection: Inspection): void {
@@ -168,7 +187,8 @@ export class LinkMonitor {
 
   async #look(known: Known): Promise<void> {
     if (this.#stopping.signal.aborted) return
-    if (known.inspection.state !== 'running') return this.#ask(known)
+    if (known.isAsked) return
+    if (known.inspection.state !== 'running') return void this.#ask(known)
     const seen = await this.#turns.run(() => probe(known.registration, this.#stopping.signal))
     const { problem: _, ...inspection } = known.inspection
     this.#learn(known, { ...inspection, ...seen })

@@ -6,13 +6,35 @@ import { modernised } from './modernise.ts'
 import type { Reading } from './reading.ts'
 import { respell } from './spelling.ts'
 
-/** What a device became: an asset, or nothing when nothing says which device it is. */
-export type Mapped = { asset?: Document; faults: Fault[] }
+/** What a discovered entry became: an asset, a relation between two devices, or nothing when nothing identifies it. */
+export type Mapped = {
+  asset?: Document
+  /** The id under which relations of the same scan name the device. */
+  id?: string
+  relation?: { subject: string; predicate: string; object: string }
+  faults: Fault[]
+}
 
 /** The asset that a device of the current interface describes. */
 export function assetOfDevice(readings: readonly Reading[]): Mapped {
   const { document, className } = decodeDevice(readings)
-  return assetOfDocument(document, className)
+  if (className === relationClass) return relationOf(document)
+  const id = textOf(document.id)
+  const mapped = assetOfDocument(document, className)
+  return id === undefined ? mapped : { ...mapped, id }
+}
+
+/** Some links send a relationship between two devices in the place of a device. */
+const relationClass = 'DeviceRelationship'
+
+function relationOf({ asset_relationship: given }: Document): Mapped {
+  const { subject, predicate, object } = documentOf(given)
+  const texts = { subject: textOf(subject), predicate: textOf(predicate), object: textOf(object) }
+  const missing = Object.entries(texts).find(([, text]) => text === undefined)
+  if (missing !== undefined) {
+    return { faults: [{ pointer: `/asset_relationship/${missing[0]}`, detail: 'is missing' }] }
+  }
+  return { relation: texts as NonNullable<Mapped['relation']>, faults: [] }
 }
 
 /** The asset that a document of either generation describes. */

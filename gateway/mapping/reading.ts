@@ -56,6 +56,11 @@ export function readDiscovered(bytes: Buffer): { devices: DeviceReadings[]; erro
   return { devices, errors }
 }
 
+/** The values of a `GetIdentifiersResponse`: they have the field number that they have in a discovered device. */
+export function readIdentifiers(bytes: Buffer): Reading[] {
+  return readDevice({ reader: new BinaryReader(bytes), bytes }, bytes.length).readings
+}
+
 type Source = { reader: BinaryReader; bytes: Buffer }
 
 function readDevice(source: Source, end: number): DeviceReadings {

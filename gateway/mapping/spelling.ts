@@ -39,8 +39,15 @@ export function ipv6Address(text: string): string {
   return [...head, ...Array<string>(gap).fill('0'), ...tail].join(':')
 }
 
+/** `https://host?1P=…` without a path is `https://host/?1P=…`: the same link in the spelling that the schema has. */
+export function idLink(text: string): string {
+  return text.trim().replace(/^(https?:\/\/[^/?#\s]+)(?=\?|$)/i, '$1/')
+}
+
 const spellings: ReadonlyMap<string, (text: string) => string> = new Map([
   ['mac_address', macAddress],
+  ['id_link', idLink],
+  ['product_link', idLink],
   ['ipv6_address', ipv6Address],
   ['operation_name', operationName],
   ['mode_name', (name: string) => name.trim().toLowerCase()],

@@ -54,7 +54,7 @@ function tooLong({ appInstanceId, host, lists }: { appInstanceId: string; host: 
   return undefined
 }
 
-const { driverInfo, driverEvents, discover, alarms } = linkServices
+const { driverInfo, driverEvents, discover, alarms, firstDiscovery } = linkServices
 const suffixOf = (service: Parameters<typeof interfaceName>[0]) => interfaceName(service, '').slice(1)
 
 /** Which interfaces a kind of application has, without the prefix. */
@@ -71,6 +71,8 @@ const suffixesByAppType: Readonly<Record<string, readonly string[]>> = {
   'cs-tagbrowser': [suffixOf(driverInfo), 'connectivitysuite.browsing.v2'],
   'cs-alarms-events': [suffixOf(driverInfo), suffixOf(alarms)],
   'iah-discover': [suffixOf(driverInfo), suffixOf(discover)],
+  // The first generation knew this one type for links, and had one discovery interface.
+  'cdm-device-class-driver': [suffixOf(firstDiscovery)],
 }
 
 /** What a link that names no interfaces must have; some write the interfaces where the kind belongs. */

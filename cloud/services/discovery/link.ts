@@ -19,7 +19,8 @@ const knownInterfaces: readonly string[] = [
 ]
 
 const discovering: readonly string[] = ['industrialassethub.discover.v1', 'commondevicemanagement.devicediscovery.v1']
-const deviceInfo = 'connectivitysuite.deviceinfo.v1'
+/** Interfaces through which a link reads single devices. */
+const deviceReading: readonly string[] = ['connectivitysuite.deviceinfo.v1', 'common.identifiers.v1']
 
 /** Without the vendor in front: the messages are the same. */
 export function interfaceOf(name: string): string {
@@ -31,7 +32,7 @@ export function canDiscover(interfaces: readonly string[]): boolean {
 }
 
 export function canTellProperties(interfaces: readonly string[]): boolean {
-  return interfaces.some((name) => interfaceOf(name) === deviceInfo)
+  return interfaces.some((name) => deviceReading.includes(interfaceOf(name)))
 }
 
 /** Why a gateway cannot work with a link; undefined when it can. */

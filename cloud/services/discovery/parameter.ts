@@ -1,3 +1,4 @@
+import { isBase64 } from '@millwright/api/base64.ts'
 import type { NewDiscovery } from '@millwright/api/discovery.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
@@ -27,7 +28,7 @@ export function requireSupported({ kind, given, supported, pointer }: Checked): 
       errors.push({
         pointer: `${pointer}/${index}/value`,
         code: 'wrong_type',
-        detail: `The ${kind} ${one.key} is a ${parameter?.dataType}, which ${JSON.stringify(one.value)} is not`,
+        detail: `The ${kind} ${one.key} is of type ${typeName(parameter)}, which ${JSON.stringify(one.value)} is not`,
       })
     return {
       key: one.key,
@@ -79,11 +80,16 @@ export function typedValue({ dataType }: LinkParameter, value: string | number |
     case 'number':
       return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
     case 'text':
-    case 'bytes':
       return text
+    case 'bytes':
+      return isBase64(text) ? text : undefined
     default:
       return value
   }
+}
+
+function typeName(parameter: LinkParameter | undefined): string {
+  return parameter?.dataType === 'bytes' ? 'bytes (base64)' : (parameter?.dataType ?? 'text')
 }
 
 function plain(value: unknown): string | number | boolean | undefined {

@@ -55,9 +55,15 @@ type Text = (typeof discoveryMessages)['en']
 function columnsOf(text: Text): Column<Placed>[] {
   return [
     { id: 'device', header: text.device, width: 240, cell: ({ device }) => deviceIn(device) },
-    { id: 'problem', header: text.problem, width: 620, cell: ({ description }) => description },
+    { id: 'problem', header: text.problem, width: 420, cell: ({ description }) => description },
+    { id: 'fields', header: text.fields, width: 420, cell: ({ fields }) => fieldsIn(fields) },
     { id: 'code', header: text.code, width: 90, isNumber: true, cell: ({ code }) => code },
   ]
+}
+
+/** Each refused field with the reason. */
+function fieldsIn(fields: DeviceError['fields']): string {
+  return (fields ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`).join('; ')
 }
 
 /** The words in an address: links have shapes of their own for it. */

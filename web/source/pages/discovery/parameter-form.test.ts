@@ -26,6 +26,9 @@ test('a number is sent as a number, a truth as a truth, and a word is no number'
     { key: 'reference', value: false },
   ])
   assert.deepEqual(errorsOf([count], { size: 'many' }), { size: 'notNumber' })
+  const mask = { key: 'mask', dataType: 'bytes', mandatory: false } as const
+  assert.deepEqual(errorsOf([mask], { mask: 'ÿ' }), { mask: 'notBase64' })
+  assert.deepEqual(errorsOf([mask], { mask: '/wA=' }), {})
 })
 
 test('what was sent can be changed and sent again', () => {

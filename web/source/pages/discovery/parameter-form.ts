@@ -1,8 +1,9 @@
+import { isBase64 } from '@millwright/api/base64.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 
 /** What somebody typed for the filters or options of a link, by key; empty means: as the link does it. */
 export type Typed = Readonly<Record<string, string>>
-export type ParameterError = 'needed' | 'notNumber'
+export type ParameterError = 'needed' | 'notNumber' | 'notBase64'
 export type Parameter = { key: string; value: string | number | boolean }
 
 const numeric: readonly LinkParameter['dataType'][] = ['integer', 'unsigned', 'number']
@@ -16,6 +17,7 @@ export function errorsOf(parameters: readonly LinkParameter[], typed: Typed): Re
   const wrong = parameters.flatMap((parameter): [string, ParameterError][] => {
     const text = (typed[parameter.key] ?? '').trim()
     if (text === '') return isNeeded(parameter) ? [[parameter.key, 'needed']] : []
+    if (parameter.dataType === 'bytes' && !isBase64(text)) return [[parameter.key, 'notBase64']]
     return isNumeric(parameter) && !Number.isFinite(Number(text)) ? [[parameter.key, 'notNumber']] : []
   })
   return Object.fromEntries(wrong)
