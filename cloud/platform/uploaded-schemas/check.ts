@@ -3,8 +3,17 @@ import { Problem } from '@millwright/api/problem.ts'
 import { escapedPointer, isObject, outOfBounds } from '../plain-object.ts'
 import { LinearPattern, PatternError } from './pattern.ts'
 
-/** How large a schema of a tenant may be. */
-export const schemaLimits = { bytes: 256 * 1024, depth: 32, values: 50_000 } as const
+/**
+ * How large a schema of a tenant may be. `expandedSize` counts subschemas with references expanded, for documents of
+ * `documentDepth` levels.
+ */
+export const schemaLimits = {
+  bytes: 256 * 1024,
+  depth: 32,
+  values: 50_000,
+  expandedSize: 250_000,
+  documentDepth: 17,
+} as const
 
 const drafts: Readonly<Record<string, '2019-09' | '2020-12'>> = {
   'https://json-schema.org/draft/2019-09/schema': '2019-09',
@@ -16,8 +25,8 @@ export type BaseSchema = {
   /** The name that references to it get. */
   id: string
   schema: JsonSchema
-  /** Whether an address means it. */
-  isNamed(url: string): boolean
+  /** Other addresses of it. */
+  urls: RegExp
 }
 
 export function draftOf(schema: JsonSchema): '2019-09' | '2020-12' {
@@ -132,7 +141,7 @@ function keepInside({ schema, pointer }: Place, known: Known): void {
 
 function keptReference(reference: string, pointer: string, { own, base, anchors, pointers }: Known): string {
   const [address = '', fragment = ''] = reference.split('#', 2)
-  if (address !== '' && base?.isNamed(address)) {
+  if (address !== '' && base !== undefined && (address === base.id || base.urls.test(address))) {
     if (fragment !== '' && !hasDefinition(base, fragment)) {
       throw refused(pointer, `refers to ${fragment}, which the base schema does not have`)
     }
@@ -151,7 +160,7 @@ function hasDefinition({ schema }: BaseSchema, pointer: string): boolean {
   return pointer.startsWith('/$defs/') && Object.hasOwn(schema.$defs as object, pointer.slice('/$defs/'.length))
 }
 
-function decoded(fragment: string): string {
+export function decoded(fragment: string): string {
   try {
     return decodeURIComponent(fragment)
   } catch {

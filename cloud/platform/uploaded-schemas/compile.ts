@@ -3,12 +3,13 @@ import { Problem } from '@millwright/api/problem.ts'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { type BaseSchema, checkSchema, draftOf, refused } from './check.ts'
+import { type BaseSchema, checkSchema, draftOf, refused, schemaLimits } from './check.ts'
+import { expandedSize } from './expansion.ts'
 import { LinearPattern } from './pattern.ts'
 import { TookTooLong, within } from './time-limit.ts'
 
-/** How long a schema of a tenant may take to be compiled, and to look at one value. */
-const limits = { compileMs: 2_000, checkMs: 250 } as const
+/** Processor time to compile a schema of a tenant, and to validate one value with it. */
+const limits = { compileMs: 5_000, checkMs: 250 } as const
 
 /** What is wrong with a value, as errors of the validator. */
 export type Check = (value: unknown) => readonly ErrorObject[]
@@ -34,7 +35,7 @@ export function compileSchema(schema: JsonSchema, base?: BaseSchema): Check {
   }
 }
 
-const tooLongError: ErrorObject = {
+export const tooLongError: ErrorObject = {
   instancePath: '',
   schemaPath: '',
   keyword: tooLong,
@@ -42,10 +43,20 @@ const tooLongError: ErrorObject = {
   message: 'takes too long to be checked by its schema',
 }
 
-/** Throws unless the schema can be used; the trial shows one that refers to itself without getting anywhere. */
-export function requireUsable(schema: JsonSchema, { base, trial }: { base?: BaseSchema; trial: unknown }): void {
+/** Throws `invalid_schema` unless the schema can be used, and validates a trial value with it. */
+export function requireUsable(
+  schema: JsonSchema,
+  { base, trial }: { base?: BaseSchema | undefined; trial: unknown },
+): void {
+  const { expandedSize: limit, documentDepth: depth } = schemaLimits
+  const size = expandedSize(checkSchema(schema, base), { base, depth, limit })
+  if (size === Number.POSITIVE_INFINITY) throw refused('', 'refers to itself without end')
+  if (size > limit) {
+    const advice = 'remove references that repeat each other or recurse more than once'
+    throw refused('', `has an expanded size of more than ${limit} subschemas (references expanded): ${advice}`)
+  }
   const check = compileSchema(schema, base)
-  if (check(trial).some(({ keyword }) => keyword === tooLong)) throw refused('', 'refers to itself without end')
+  if (check(trial).some(({ keyword }) => keyword === tooLong)) throw refused('', 'takes too long to validate a value')
 }
 
 export function errorsIn(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {

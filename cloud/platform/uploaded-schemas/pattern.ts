@@ -37,6 +37,11 @@ export class LinearPattern {
     this.#start = this.#build(parse(source), 0)
   }
 
+  /** The number of states: matching takes at most this many steps per character. */
+  get size(): number {
+    return this.#program.length
+  }
+
   toString(): string {
     return `linear ${this.#source}`
   }

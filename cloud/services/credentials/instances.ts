@@ -39,7 +39,7 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
       return database.transaction(caller, async (tx) => {
         const schema = await holdSchema(tx, data.schemaId)
         if (schema === undefined) throw schemaMissing(data.schemaId)
-        const { values, shown } = checks.accept(schema, data.values)
+        const { values, shown } = await checks.accept(tx.tenantId, schema, data.values)
         const belonging = { instanceId: id, schemaId: schema.id }
         const row = await addInstance(tx, caller, {
           id,
@@ -137,7 +137,7 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
     if (schema === undefined) throw missingInstance(before.id)
     const values = JSON.parse(await openValues({ safe, tx }, belonging, before.sealed)) as Known['values']
     const known = { values, shown: before.shown }
-    const after = checks.accept(schema, mergedValues(known, change))
+    const after = await checks.accept(tx.tenantId, schema, mergedValues(known, change))
     const sealed = await sealValues({ safe, tx }, belonging, after.values)
     return { row: { ...before, shown: after.shown, sealed }, fields: changedFields(change, known, after) }
   }

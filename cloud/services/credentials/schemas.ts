@@ -57,7 +57,7 @@ export function schemaHandlers(context: Context): Pick<Handlers<typeof credentia
     },
 
     async updateSchema({ params: { schemaId }, headers, body: { data } }, caller) {
-      if (data.schema !== undefined) requireUsableSchema(data.schema)
+      if (data.schema !== undefined) await requireUsableSchema(caller.tenantId, data.schema)
       return database.transaction(caller, async (tx) => {
         const before = await lockUnused(tx, schemaId, headers['if-match'])
         const { uri, schema } = { ...before, ...data }
@@ -89,7 +89,7 @@ type Uploaded = {
 
 /** One schema for each version of a product: the first one stays. */
 async function put({ database }: Context, caller: Caller, { action, ...given }: Uploaded) {
-  requireUsableSchema(given.schema)
+  await requireUsableSchema(caller.tenantId, given.schema)
   const product = { identifier: given.resourceIdentifier, version: given.resourceVersion }
   return database.transaction(caller, async (tx) => {
     const title = titleOf(given.schema)

@@ -10,16 +10,10 @@ import {
 import type { FieldError } from '@millwright/api/problem.ts'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Handle as DatabaseHandle } from '../../platform/database/database.ts'
+import { createYield } from '../../platform/event-loop.ts'
 import type { BaseSchema } from '../../platform/uploaded-schemas/check.ts'
-import {
-  type Check,
-  compileSchema,
-  errorsIn,
-  once,
-  requireUsable,
-  schemaCompiler,
-  tooLong,
-} from '../../platform/uploaded-schemas/compile.ts'
+import { errorsIn, once, schemaCompiler, tooLong } from '../../platform/uploaded-schemas/compile.ts'
+import { requireUsableSchema, UploadedSchema } from '../../platform/uploaded-schemas/validator.ts'
 import { fieldErrors } from '../../platform/validation.ts'
 import { writeShape } from './asset.ts'
 import type { PlainObject } from './document.ts'
@@ -44,7 +38,7 @@ const limits = { ready: 64 } as const
 const openSchema = opened(assetSchema)
 
 /** What the schemas of tenants may refer to. */
-const base: BaseSchema = { id: baseSchemaId, schema: openSchema, isNamed: isBuiltInUrl }
+const base: BaseSchema = { id: baseSchemaId, schema: openSchema, urls: baseSchemaUrls }
 
 /** Made when they are first used: it takes a while, and not every process has assets. */
 const closedBase = once(() => schemaCompiler(Ajv2020, { validateSchema: false }).compile(assetSchema))
@@ -65,27 +59,45 @@ type Loading<Handle> = (handle: Handle, url: string) => Promise<{ schema: JsonSc
 export class SchemaRegistry<Handle extends { readonly tenantId: string } = DatabaseHandle> {
   readonly #load: Loading<Handle>
   /** Least recently used first. */
-  readonly #ready = new Map<string, Check>()
+  readonly #ready = new Map<string, UploadedSchema>()
 
   constructor({ load }: { load: Loading<Handle> }) {
     this.#load = load
   }
 
   /**
-   * What is wrong with an asset that is sent, by pointers into it. It may be an update that sends a few fields of an
-   * asset that has the others, so what a tenant's schema wants to be there is looked for in the result.
+   * The faults of an asset that is sent, by pointers into it. It may be an update that sends some fields of an existing
+   * asset, so required fields of a tenant's schema are checked in the result.
    */
   async faultsOfWrite(handle: Handle, asset: PlainObject): Promise<FieldError[]> {
-    const own = await this.#own(handle, asset)
-    if (own === 'base') return faultsIn(closedBase(), asset)
-    if (own === undefined) return [schemaNotFound]
-    const missing = (error: ErrorObject) => error.keyword === 'required' && error.instancePath === ''
-    return [...faultsIn(openBase(), asset), ...fieldErrors(own(asset).filter((error) => !missing(error)))]
+    return (await this.faultsOfWrites(handle, [asset]))[0] ?? []
+  }
+
+  /** The faults of each asset of a batch. Assets with the same schema are validated together. */
+  async faultsOfWrites(handle: Handle, assets: readonly PlainObject[]): Promise<FieldError[][]> {
+    const faults: FieldError[][] = []
+    const bySchema = new Map<UploadedSchema, number[]>()
+    const yieldTurn = createYield()
+    for (const [index, asset] of assets.entries()) {
+      await yieldTurn()
+      const own = await this.#own(handle, asset)
+      if (own === 'base') faults[index] = faultsIn(closedBase(), asset)
+      else if (own === undefined) faults[index] = [schemaNotFound]
+      else bySchema.set(own, [...(bySchema.get(own) ?? []), index])
+    }
+    for (const [own, places] of bySchema) {
+      const errors = await own.errorsOf(places.map((index) => assets[index]))
+      for (const [place, index] of places.entries()) {
+        const ofOwn = named(errors[place] ?? []).filter((error) => !isMissingField(error))
+        faults[index] = [...faultsIn(openBase(), assets[index] ?? {}), ...fieldErrors(ofOwn)]
+      }
+    }
+    return faults
   }
 
   /**
-   * What is wrong with an asset as it would be stored. Its identifiers were looked at when they were sent, and so was
-   * all of it when it is just what was sent: then only what a tenant's schema wants to be there is left to look for.
+   * The faults of an asset as it would be stored. Its identifiers were validated when they were sent, and so was the
+   * whole asset when it is stored as it was sent: then only the required fields of a tenant's schema are left to check.
    */
   async faultsOf(handle: Handle, stored: PlainObject, { asSent = false } = {}): Promise<FieldError[]> {
     const own = await this.#own(handle, stored)
@@ -94,28 +106,41 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
     const asset = writeShape(stored)
     const identified = { ...asset, asset_identifiers: anyIdentifiers }
     const errors =
-      own === 'base' ? errorsIn(closedBase(), identified) : [...errorsIn(openBase(), identified), ...own(asset)]
+      own === 'base'
+        ? errorsIn(closedBase(), identified)
+        : [...errorsIn(openBase(), identified), ...named((await own.errorsOf([asset]))[0] ?? [])]
     return fieldErrors(errors.filter((error) => !isAboutIdentifiers(error)))
   }
 
-  async #own(handle: Handle, { functional_object_schema_url: url }: PlainObject): Promise<Check | 'base' | undefined> {
+  async #own(
+    handle: Handle,
+    { functional_object_schema_url: url }: PlainObject,
+  ): Promise<UploadedSchema | 'base' | undefined> {
     // What is no text is for the base schema to refuse.
     if (typeof url !== 'string' || isBuiltInUrl(url)) return 'base'
     const key = `${handle.tenantId} ${url}`
-    const check = this.#ready.get(key) ?? (await this.#compile(handle, url))
-    if (check === undefined) return undefined
+    const found = this.#ready.get(key) ?? (await this.#find(handle, url))
+    if (found === undefined) return undefined
     this.#ready.delete(key)
-    this.#ready.set(key, check)
+    this.#ready.set(key, found)
     if (this.#ready.size > limits.ready) this.#ready.delete(this.#ready.keys().next().value ?? '')
-    return check
+    return found
   }
 
-  async #compile(handle: Handle, url: string): Promise<Check | undefined> {
-    const found = await this.#load(handle, url)
-    if (found === undefined) return undefined
-    const check = compileSchema(found.schema, base)
-    return (asset) => check(asset).map((error) => (error.keyword === tooLong ? tooLongError : error))
+  async #find(handle: Handle, url: string): Promise<UploadedSchema | undefined> {
+    const row = await this.#load(handle, url)
+    if (row === undefined) return undefined
+    return new UploadedSchema({ tenantId: handle.tenantId, schema: row.schema, base })
   }
+}
+
+/** An error about the schema itself points to the field that names the schema. */
+function named(errors: readonly ErrorObject[]): ErrorObject[] {
+  return errors.map((error) => (error.keyword === tooLong ? tooLongError : error))
+}
+
+function isMissingField({ keyword, instancePath }: ErrorObject): boolean {
+  return keyword === 'required' && instancePath === ''
 }
 
 const schemaNotFound: FieldError = {
@@ -144,9 +169,10 @@ const tooLongError: ErrorObject = {
   message: 'names a schema that takes too long for this asset',
 }
 
-/** Throws `invalid_schema`, which says why, unless the schema can be used. */
-export function checkSchema(schema: JsonSchema): void {
-  requireUsable(schema, { base, trial: { functional_object_type: 'Device', asset_identifiers: [] } })
+/** Throws `invalid_schema`, with the reason, unless the schema can be used. */
+export function checkSchema(tenantId: string, schema: JsonSchema): Promise<void> {
+  const trial = { functional_object_type: 'Device', asset_identifiers: [] }
+  return requireUsableSchema(tenantId, schema, { base, trial })
 }
 
 /** A functional object type as it is stored, whatever its case; or what is wrong with it. */

@@ -36,7 +36,7 @@ export function schemaHandlers({ database }: Desk): Pick<Handlers<typeof invento
     async createSchema({ body: { data } }, caller) {
       if (isBuiltInUrl(data.url))
         throw new Problem('built_in', 'This address names the base schema, which comes with the product')
-      checkSchema(data.schema)
+      await checkSchema(caller.tenantId, data.schema)
       const title = typeof data.schema.title === 'string' ? storableText(data.schema.title.slice(0, 256)) : data.url
       return database.transaction(caller, async (tx) => {
         if (!(await store.insertSchema(tx, { url: data.url, title, schema: data.schema }))) {

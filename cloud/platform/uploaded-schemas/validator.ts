@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto'
+import { Worker } from 'node:worker_threads'
+import type { JsonSchema } from '@millwright/api/asset-schema.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import { createYield } from '../event-loop.ts'
+import { FairSemaphore } from '../fair-semaphore.ts'
+import { type BaseSchema, checkSchema, type Place, placesIn, refused, schemaLimits } from './check.ts'
+import { type Check, compileSchema, tooLongError } from './compile.ts'
+import { expandedSize } from './expansion.ts'
+import { LinearPattern } from './pattern.ts'
+import type { WorkerRequest, WorkerResponse } from './worker.ts'
+
+/**
+ * Validates with uploaded schemas without blocking the event loop. A schema and values that are certainly cheap are
+ * validated here; everything else goes to one worker thread per process, where tenants take turns. A request has a
+ * budget of processor time, and a worker that does not answer is ended and replaced.
+ */
+const limits = {
+  /** The largest schema that is analysed and compiled on the event loop, in characters. */
+  inlineSchema: 32 * 1024,
+  /** The largest work on the event loop: expanded size of the schema times characters of the values. */
+  inlineWork: 1_000_000,
+  /** Processor time of one request in the worker. */
+  requestMs: 2_000,
+  /** How long an answer of the worker may take on a busy machine before the worker is ended. */
+  answerMs: 60_000,
+  waitingPerTenant: 32,
+  workerMegabytes: 128,
+} as const
+
+const turns = new FairSemaphore({
+  capacity: 1,
+  waitingPerTenant: limits.waitingPerTenant,
+  refusal: `${limits.waitingPerTenant} requests of this tenant wait for validation with an uploaded schema. Send fewer at once`,
+})
+
+let worker: Worker | undefined
+
+/** Sends one request to the worker, which is started when it is first needed. */
+function ask(request: WorkerRequest): Promise<WorkerResponse> {
+  worker ??= startWorker()
+  const asked = worker
+  const { promise, resolve } = Promise.withResolvers<WorkerResponse>()
+  const failed: WorkerResponse =
+    request.key === undefined
+      ? { refused: { code: 'invalid_schema', detail: 'The schema takes too long to check: make it simpler' } }
+      : { errors: request.values.map(() => [tooLongError]) }
+  const timer = setTimeout(() => void asked.terminate(), limits.answerMs)
+  const ended = () => resolve(failed)
+  asked.once('message', resolve)
+  asked.once('exit', ended)
+  asked.ref()
+  asked.postMessage(request)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    asked.off('message', resolve)
+    asked.off('exit', ended)
+    asked.unref()
+  })
+}
+
+function startWorker(): Worker {
+  const started = new Worker(new URL('./worker.ts', import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: limits.workerMegabytes },
+  })
+  // A worker that fails (out of memory, for example) exits; its request gets the answer of `failed`.
+  started.on('error', () => {})
+  started.on('exit', () => {
+    if (worker === started) worker = undefined
+  })
+  return started
+}
+
+type Upload = { base?: BaseSchema; trial: unknown }
+
+/** Throws `invalid_schema`, with the reason, unless an uploaded schema can be used. */
+export async function requireUsableSchema(
+  tenantId: string,
+  schema: JsonSchema,
+  { base, trial }: Upload,
+): Promise<void> {
+  const response = await turns.run(tenantId, () => ask({ schema, base, values: [trial], budgetMs: limits.requestMs }))
+  if ('refused' in response) throw problemOf(response.refused)
+}
+
+type SchemaSource = { tenantId: string; schema: JsonSchema; base?: BaseSchema }
+
+/** `UploadedSchema` is a stored schema of a tenant that values are validated with. */
+export class UploadedSchema {
+  readonly #source: SchemaSource
+  /** The name of the schema in the worker. */
+  readonly #key: string
+  /** Expanded size and size of the patterns; infinite when the schema is not for the event loop. */
+  readonly #weight: number
+  #check: Check | undefined
+
+  constructor(source: SchemaSource) {
+    this.#source = source
+    const text = JSON.stringify([source.base?.id, source.schema])
+    this.#key = createHash('sha256').update(text).digest('hex')
+    this.#weight = weightOf(source)
+  }
+
+  /** The errors of each value. */
+  async errorsOf(values: readonly unknown[]): Promise<readonly (readonly ErrorObject[])[]> {
+    if (this.#weight === Number.POSITIVE_INFINITY) return this.#inWorker(values)
+    const work = this.#weight * JSON.stringify(values).length
+    return work <= limits.inlineWork ? this.#inline(values) : this.#inWorker(values)
+  }
+
+  async #inline(values: readonly unknown[]): Promise<readonly (readonly ErrorObject[])[]> {
+    const { schema, base } = this.#source
+    this.#check ??= compileSchema(schema, base)
+    const errors: (readonly ErrorObject[])[] = []
+    for (const value of values) {
+      await yieldTurn()
+      errors.push(this.#check(value))
+    }
+    return errors
+  }
+
+  async #inWorker(values: readonly unknown[]): Promise<readonly (readonly ErrorObject[])[]> {
+    const { tenantId, schema, base } = this.#source
+    const request = { key: this.#key, values, budgetMs: limits.requestMs }
+    const response = await turns.run(tenantId, async () => {
+      const first = await ask(request)
+      return 'isUnknown' in first ? ask({ ...request, schema, base }) : first
+    })
+    if ('refused' in response) throw problemOf(response.refused)
+    if ('isUnknown' in response) throw new Problem('internal', 'The validation worker lost a schema')
+    return response.errors
+  }
+}
+
+const yieldTurn = createYield()
+
+function weightOf({ schema, base }: SchemaSource): number {
+  if (JSON.stringify(schema).length > limits.inlineSchema) return Number.POSITIVE_INFINITY
+  try {
+    const checked = checkSchema(schema, base)
+    const places = placesIn(checked as Record<string, unknown>)
+    // Comparing all entries of an array with each other is not linear in their number.
+    if (places.some(({ schema: { uniqueItems } }) => uniqueItems === true)) return Number.POSITIVE_INFINITY
+    const patterns = places.flatMap(patternsOf)
+    const { documentDepth: depth } = schemaLimits
+    const size = expandedSize(checked, { base, depth, limit: limits.inlineWork })
+    return patterns.reduce((sum, pattern) => sum + new LinearPattern(pattern).size, size)
+  } catch (error) {
+    // The worker reports why a stored schema cannot be used.
+    if (error instanceof Problem) return Number.POSITIVE_INFINITY
+    throw error
+  }
+}
+
+function patternsOf({ schema: { pattern, patternProperties } }: Place): string[] {
+  return [...(typeof pattern === 'string' ? [pattern] : []), ...Object.keys((patternProperties ?? {}) as object)]
+}
+
+function problemOf({ code, detail, errors }: Extract<WorkerResponse, { refused: object }>['refused']): Problem {
+  return code === 'invalid_schema' && errors === undefined
+    ? refused('', detail)
+    : new Problem(code, detail, errors === undefined ? {} : { errors })
+}

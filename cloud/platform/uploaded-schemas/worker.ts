@@ -1,0 +1,77 @@
+import { parentPort } from 'node:worker_threads'
+import type { JsonSchema } from '@millwright/api/asset-schema.ts'
+import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import type { BaseSchema } from './check.ts'
+import { type Check, compileSchema, requireUsable, tooLongError } from './compile.ts'
+
+/** The worker thread that validates with uploaded schemas (see `validator.ts`, which sends one request at a time). */
+
+export type WorkerRequest = {
+  /** The name of the compiled schema. Absent for a schema that is uploaded: it is checked and not stored. */
+  key?: string
+  /** May be left out when the worker knows the key. */
+  schema?: JsonSchema
+  base?: BaseSchema | undefined
+  values: readonly unknown[]
+  /** Processor time for all values together. Values that are not reached get the error `too_long`. */
+  budgetMs: number
+}
+
+export type WorkerResponse =
+  | { errors: readonly (readonly ErrorObject[])[] }
+  | { refused: { code: ProblemCode; detail: string; errors?: FieldError[] } }
+  /** The worker does not have the schema of this key: send it. */
+  | { isUnknown: true }
+
+/** How many compiled schemas are stored, least recently used first, and how many errors of one value are returned. */
+const limits = { compiled: 64, errors: 200 } as const
+const compiled = new Map<string, Check>()
+
+function respond({ key, schema, base, values, budgetMs }: WorkerRequest): WorkerResponse {
+  if (key === undefined) {
+    requireUsable(schema ?? {}, { base, trial: values[0] })
+    return { errors: [] }
+  }
+  const check = compiled.get(key) ?? (schema === undefined ? undefined : compileSchema(schema, base))
+  if (check === undefined) return { isUnknown: true }
+  compiled.delete(key)
+  compiled.set(key, check)
+  if (compiled.size > limits.compiled) compiled.delete(compiled.keys().next().value ?? '')
+  const start = process.threadCpuUsage()
+  const errors = values.map((value) => {
+    const { user, system } = process.threadCpuUsage(start)
+    return (user + system) / 1000 > budgetMs ? [tooLongError] : check(value).slice(0, limits.errors).map(portable)
+  })
+  return { errors }
+}
+
+/** The parts of an error that messages are written from. The schema and the value are not copied between threads. */
+function portable({ instancePath, keyword, params, message, schema, parentSchema }: ErrorObject): ErrorObject {
+  const { description, properties } = (parentSchema ?? {}) as { description?: unknown; properties?: object }
+  return {
+    instancePath,
+    schemaPath: '',
+    keyword,
+    params,
+    ...(message === undefined ? {} : { message }),
+    ...(typeof schema === 'string' ? { schema } : {}),
+    parentSchema: {
+      ...(typeof description === 'string' ? { description } : {}),
+      ...(properties === undefined
+        ? {}
+        : { properties: Object.fromEntries(Object.keys(properties).map((name) => [name, true])) }),
+    },
+  }
+}
+
+parentPort?.on('message', (request: WorkerRequest) => {
+  try {
+    parentPort?.postMessage(respond(request))
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    const { code, message: detail, errors } = error
+    const response: WorkerResponse = { refused: { code, detail, ...(errors === undefined ? {} : { errors }) } }
+    parentPort?.postMessage(response)
+  }
+})
