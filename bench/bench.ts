@@ -4,6 +4,7 @@ import { keepChart } from './chart.ts'
 import { consoleTable } from './console.ts'
 import { credentials } from './credentials.ts'
 import { discover } from './discovery.ts'
+import { fairness } from './fairness.ts'
 import { front } from './front.ts'
 import { gateway } from './gateway.ts'
 import { gateways } from './gateways.ts'
@@ -46,6 +47,7 @@ const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
   gateways,
   gateway,
   credentials,
+  fairness,
 }
 
 const { values, positionals } = parseArgs({

@@ -30,6 +30,8 @@ export type ProcessLoad = { megabytes: number; databaseCpuMicros: number }
 export type Question =
   | InventoryQuestion
   | { kind: 'cpu' }
+  | { kind: 'make a second tenant' }
+  | { kind: 'store an expensive schema'; url: string }
   | { kind: 'make groups'; count: number }
   | (QueryQuestion & Calls)
   | { kind: 'serve without the platform'; groupId: string }

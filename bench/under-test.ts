@@ -4,7 +4,10 @@ import { openMasterKeys } from '@millwright/cloud/master-key-places.ts'
 import { findAccessGroup, insertAccessGroup } from '@millwright/cloud/platform/access/store.ts'
 import { openClient, openConnection } from '@millwright/cloud/platform/database/connection.ts'
 import { attachPostgres } from '@millwright/cloud/platform/postgres/postgres.ts'
+import { createTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { prepareDatabase } from '@millwright/cloud/prepare.ts'
+import { createServerUser, newServerUserSecret } from '@millwright/cloud/services/identity/accounts.ts'
+import { insertSchema } from '@millwright/cloud/services/inventory/schema-store.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { embeddedOwner, startCloud } from '@millwright/cloud/start.ts'
 import { answerQuestions } from './asked-process.ts'
@@ -34,6 +37,10 @@ async function answerTo(question: Question): Promise<unknown> {
   switch (question.kind) {
     case 'cpu':
       return cpuMicros()
+    case 'make a second tenant':
+      return makeSecondTenant()
+    case 'store an expensive schema':
+      return storeExpensiveSchema(question.url)
     case 'make groups':
       return makeGroups(question.count)
     case 'query through the driver': {
@@ -56,6 +63,25 @@ async function answerTo(question: Question): Promise<unknown> {
         owner: ownerAddress,
       })
   }
+}
+
+/** Returns the credentials of an administrator of a new tenant. */
+async function makeSecondTenant(): Promise<{ clientId: string; clientSecret: string }> {
+  const owner = await openClient(ownerAddress())
+  const { id: tenantId } = await createTenant(owner, { name: 'second' }).finally(() => owner.end())
+  const secret = newServerUserSecret()
+  await createServerUser({ database }, { tenantId }, { name: 'bench', secret, role: 'administrator' })
+  return secret
+}
+
+/** Stored without the check of an upload, as an earlier version would have: 22 levels that each apply the next twice. */
+async function storeExpensiveSchema(url: string): Promise<void> {
+  const levels = Array.from({ length: 22 }, (_, level) => {
+    const next = { $ref: `#/$defs/level${level + 1}` }
+    return [`level${level}`, { allOf: [next, next] }]
+  })
+  const schema = { $ref: '#/$defs/level0', $defs: { ...Object.fromEntries(levels), level22: { type: 'object' } } }
+  await database.transaction(scope, (tx) => insertSchema(tx, { url, title: 'expensive', schema }))
 }
 
 /** Enough rows that an index is worth it, and the database knows that: else plans depend on who asked first. */

@@ -2,6 +2,13 @@
 export const limits = {
   /** Bytes of a request body, unless its operation says otherwise. */
   bodyBytes: 1024 * 1024,
+  /** Bodies from this size on count towards `bodiesInFlight`. */
+  largeBodyBytes: 64 * 1024,
+  /** Bytes of all large bodies that are handled at once in a process, and those of one tenant: more wait unread. */
+  bodiesInFlight: 24 * 1024 * 1024,
+  bodiesInFlightPerTenant: 12 * 1024 * 1024,
+  /** Requests with large bodies of one tenant that wait to be read. */
+  bodiesWaitingPerTenant: 256,
   /** Bytes of a request's path and query. */
   urlBytes: 16 * 1024,
   /** Bytes of all request headers, as far as we answer for them; the parser takes more so that the answer is ours. */

@@ -52,6 +52,7 @@ export async function openConnection(
   const connection: Connection = {
     client,
     tenantId: undefined,
+    holder: undefined,
     users: 1,
     lease: 0,
     broken: false,

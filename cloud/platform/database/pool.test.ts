@@ -10,6 +10,7 @@ function connection(): Connection {
   return {
     client: { end: async () => {}, connection: { stream: new PassThrough() } } as unknown as Client,
     tenantId: undefined,
+    holder: undefined,
     users: 1,
     lease: 0,
     broken: false,
@@ -139,7 +140,7 @@ test('a connection that was given back is not joined, and nobody but a glance jo
   assert.equal(await next, read)
 })
 
-test('who waits longest is soon served, however many wait of the tenant whose connections these are', async () => {
+test('serves waiting tenants in turn, however many requests one of them has', async () => {
   const pool = await poolWith(1)
   const busy = await pool.acquire('a')
   busy.tenantId = 'a'
@@ -150,8 +151,24 @@ test('who waits longest is soon served, however many wait of the tenant whose co
     given.tenantId = tenantId
     pool.release(given)
   }
-  const uses = ['b', ...Array.from({ length: 30 }, () => 'a')].map(use)
+  const uses = [...Array.from({ length: 30 }, () => 'a'), 'b', 'c', 'b'].map(use)
   pool.release(busy)
   await Promise.all(uses)
-  assert.ok(served.indexOf('b') < 5, served.join(''))
+  assert.equal(served.slice(0, 6).join(''), 'abcaba', served.join(''))
+})
+
+test('lends one tenant three quarters of the connections, and the others at once to another tenant', async () => {
+  const pool = poolThatOpens([], 8)
+  const flood = Array.from({ length: 20 }, async () => pool.acquire('a'))
+  const held = await Promise.all(flood.slice(0, 6))
+  assert.deepEqual([pool.inUse, pool.waiting], [6, 14])
+  const other = await pool.acquire('b')
+  const shared = await pool.acquire(undefined)
+  assert.deepEqual([pool.inUse, pool.waiting], [8, 14])
+  for (const connection of [other, shared]) pool.release(connection)
+  assert.deepEqual([pool.inUse, pool.waiting], [6, 14])
+  for (const connection of held) pool.release(connection)
+  for (const waiter of flood.slice(6)) pool.release(await waiter)
+  assert.deepEqual([pool.inUse, pool.waiting], [0, 0])
+  await pool.close()
 })

@@ -6,6 +6,8 @@ export type Connection = {
   client: Client
   /** The tenant this session is bound to, where tenants are bound per session. */
   tenantId: string | undefined
+  /** The tenant that the connection is lent to: it counts towards the tenant's share. */
+  holder: string | undefined
   /** How many use it at once: one, or a few that only glance. */
   users: number
   /** Moves with every use, so that a handle of an earlier use is recognised. */
@@ -27,21 +29,27 @@ type Waiter = Wanted & {
 
 type Options = { open: () => Promise<Connection>; size: number; waitMs: number }
 
-/** Among how many a waiter of the right tenant is looked for, and by how many of them the oldest is passed. */
-const fewWaiters = 4
+/** The part of the connections that one tenant may hold, so that a flood of one tenant leaves some for the others. */
+const tenantShare = 0.75
+
+/** Below this size the pool has no shares: transactions with an Idempotency-Key hold half of the connections. */
+const sharedFrom = 4
 
 /**
- * A pool that prefers a connection already bound to the wanted tenant: rebinding is cheap, not rebinding is free.
- * The libraries' pools cannot choose among idle connections, which is the whole point here.
+ * `Pool` lends connections. It prefers an idle connection that is already bound to the wanted tenant, because rebinding
+ * costs a statement. A tenant holds at most its share of the connections. Tenants that wait are served in turn
+ * (round-robin), each in the order of its requests, so a tenant with many waiting requests does not delay another.
  */
 export class Pool {
   readonly #options: Options
   readonly #idle: Connection[] = []
-  readonly #waiting: Waiter[] = []
+  /** Waiting requests by tenant, the tenant that is served next first. */
+  readonly #lines = new Map<string | undefined, Waiter[]>()
+  /** How many connections each tenant holds. */
+  readonly #held = new Map<string | undefined, number>()
+  readonly #share: number
   readonly #glances = new Glances()
   #open = 0
-  /** How often the oldest waiter was passed by. */
-  #passedBy = 0
   #closed = false
   /** Nobody closes any more what comes back from now on. */
   #ended = false
@@ -50,6 +58,8 @@ export class Pool {
 
   constructor(options: Options) {
     this.#options = options
+    const { size } = options
+    this.#share = size < sharedFrom ? size : Math.floor(size * tenantShare)
   }
 
   get inUse(): number {
@@ -57,7 +67,9 @@ export class Pool {
   }
 
   get waiting(): number {
-    return this.#waiting.length
+    let waiting = 0
+    for (const line of this.#lines.values()) waiting += line.length
+    return waiting
   }
 
   /** A connection that is idle is given at once, without a promise: this is where every request passes. */
@@ -65,24 +77,62 @@ export class Pool {
     if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
     const joined = glance ? this.#glances.join(tenantId) : undefined
     if (joined !== undefined) return joined
+    if (!this.#isBelowShare(tenantId)) return this.#wait({ tenantId, glance })
     const idle = this.#takeIdle(tenantId)
     if (idle !== undefined) {
+      this.#hold(idle, tenantId)
       if (glance) this.#glances.gather(idle, tenantId)
       return idle
     }
-    if (this.#open < this.#options.size) return this.#openOne().catch((error) => this.#passOn(error))
+    if (this.#open < this.#options.size) return this.#openFor(tenantId)
     return this.#wait({ tenantId, glance })
+  }
+
+  /** Requests for no tenant (tables that all tenants share) have no limit of their own. */
+  #isBelowShare(tenantId: string | undefined): boolean {
+    return tenantId === undefined || (this.#held.get(tenantId) ?? 0) < this.#share
+  }
+
+  #hold(connection: Connection, tenantId: string | undefined): void {
+    connection.holder = tenantId
+    this.#count(tenantId, 1)
+  }
+
+  #count(tenantId: string | undefined, change: 1 | -1): void {
+    const held = (this.#held.get(tenantId) ?? 0) + change
+    if (held === 0) this.#held.delete(tenantId)
+    else this.#held.set(tenantId, held)
+  }
+
+  /** Counts the connection from now on, so that requests of the same turn do not exceed the share. */
+  async #openFor(tenantId: string | undefined): Promise<Connection> {
+    this.#count(tenantId, 1)
+    try {
+      const opened = await this.#openOne()
+      opened.holder = tenantId
+      return opened
+    } catch (error) {
+      this.#count(tenantId, -1)
+      this.#openForWaiter()
+      throw error
+    }
   }
 
   release(connection: Connection): void {
     if (--connection.users > 0) return
     connection.users = 1
     connection.lease++
+    this.#count(connection.holder, -1)
+    this.#lend(connection)
+  }
+
+  /** Gives a free connection to the next waiter, or sets it aside. */
+  #lend(connection: Connection): void {
     if (connection.broken || this.#ended) {
       this.#discard(connection)
       return
     }
-    const waiter = this.#nextWaiter(connection.tenantId)
+    const waiter = this.#nextWaiter()
     if (waiter !== undefined) this.#handOver(connection, waiter)
     else {
       this.#idle.push(connection)
@@ -93,11 +143,11 @@ export class Pool {
   /** Who only glances is joined by others who wait to do the same: their questions travel together. */
   #handOver(connection: Connection, first: Waiter): void {
     const together = [first]
-    for (let i = 0; first.glance && i < this.#waiting.length && together.length < glancesTogether; i++) {
-      const next = this.#waiting[i]
-      if (!next?.glance || next.tenantId !== first.tenantId) continue
-      together.push(...this.#waiting.splice(i--, 1))
-    }
+    const line = this.#lines.get(first.tenantId) ?? []
+    for (let i = 0; first.glance && i < line.length && together.length < glancesTogether; i++)
+      if (line[i]?.glance) together.push(...line.splice(i--, 1))
+    if (line.length === 0) this.#lines.delete(first.tenantId)
+    this.#hold(connection, first.tenantId)
     connection.users = together.length
     if (first.glance) this.#glances.gather(connection, first.tenantId)
     for (const { resolve } of together) resolve(connection)
@@ -107,8 +157,9 @@ export class Pool {
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#patience)
-    for (const waiter of this.#waiting.splice(0))
+    for (const waiter of [...this.#lines.values()].flat())
       waiter.reject(new Problem('unavailable', 'The process is shutting down'))
+    this.#lines.clear()
     if (this.inUse > 0) {
       // A connection that was never given back must not hold up the end for good; `inUse` then tells.
       const patience = setTimeout(() => this.#drained?.(), this.#options.waitMs)
@@ -149,16 +200,18 @@ export class Pool {
 
   #wait(wanted: Wanted): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>()
-    this.#waiting.push({ ...wanted, since: performance.now(), resolve, reject })
+    const line = this.#lines.get(wanted.tenantId) ?? []
+    line.push({ ...wanted, since: performance.now(), resolve, reject })
+    this.#lines.set(wanted.tenantId, line)
     this.#watch()
     return promise
   }
 
-  /** All wait equally long, so one timer for the first of them is enough. */
+  /** All wait equally long, so one timer for the oldest request is enough. */
   #watch(): void {
-    const first = this.#waiting[0]
-    if (first === undefined || this.#patience !== undefined) return
-    const left = first.since + this.#options.waitMs - performance.now()
+    if (this.#lines.size === 0 || this.#patience !== undefined) return
+    const since = Math.min(...this.#lines.values().map(([first]) => first?.since ?? Number.POSITIVE_INFINITY))
+    const left = since + this.#options.waitMs - performance.now()
     this.#patience = setTimeout(() => {
       this.#patience = undefined
       this.#refuseLate()
@@ -168,19 +221,26 @@ export class Pool {
 
   #refuseLate(): void {
     const latest = performance.now() - this.#options.waitMs
-    while (this.#waiting[0] !== undefined && this.#waiting[0].since <= latest) {
-      const problem = new Problem('overloaded', 'No database connection became free in time', { retryAfter: 1 })
-      this.#waiting.shift()?.reject(problem)
+    for (const [tenantId, line] of this.#lines) {
+      while (line[0] !== undefined && line[0].since <= latest) {
+        const problem = new Problem('overloaded', 'No database connection became free in time', { retryAfter: 1 })
+        line.shift()?.reject(problem)
+      }
+      if (line.length === 0) this.#lines.delete(tenantId)
     }
   }
 
-  /** The oldest waiter of the same tenant among the first few, else the oldest, who is passed by a few times at most. */
-  #nextWaiter(tenantId: string | undefined): Waiter | undefined {
-    const first = this.#waiting.slice(0, this.#passedBy < fewWaiters ? fewWaiters : 1)
-    const same = first.findIndex((waiter) => waiter.tenantId === tenantId)
-    const index = Math.max(same, 0)
-    this.#passedBy = index === 0 ? 0 : this.#passedBy + 1
-    return this.#waiting.splice(index, 1)[0]
+  /** The oldest request of the next tenant in turn that is below its share. */
+  #nextWaiter(): Waiter | undefined {
+    for (const [tenantId, line] of this.#lines) {
+      if (!this.#isBelowShare(tenantId)) continue
+      // The tenant's next turn comes after those of the other tenants.
+      this.#lines.delete(tenantId)
+      const waiter = line.shift()
+      if (line.length > 0) this.#lines.set(tenantId, line)
+      return waiter
+    }
+    return undefined
   }
 
   #discard(connection: Connection): void {
@@ -190,21 +250,16 @@ export class Pool {
     this.#openForWaiter()
   }
 
-  /** Room that became free otherwise than by a connection that came back: nobody else would think of who waits. */
+  /** Opens a connection for a waiting request when one was closed instead of returned. */
   #openForWaiter(): void {
-    if (this.#waiting.length === 0 || this.#closed || this.#open >= this.#options.size) return
+    if (this.#lines.size === 0 || this.#closed || this.#open >= this.#options.size) return
     this.#openOne().then(
-      (opened) => this.release(opened),
+      (opened) => this.#lend(opened),
       (error: Error) => {
-        this.#waiting.shift()?.reject(error)
+        this.#nextWaiter()?.reject(error)
         this.#openForWaiter()
       },
     )
-  }
-
-  #passOn(error: unknown): never {
-    this.#openForWaiter()
-    throw error
   }
 
   #settle(): void {

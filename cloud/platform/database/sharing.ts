@@ -15,13 +15,14 @@ type Options<Item, Result> = {
   weigh?: (item: Item) => number
   /** How many rounds of one tenant may be under way. */
   atOnce: number
-  /** How many of one tenant may wait for their round. */
+  /** How many of one tenant may wait for their round, and how much they may weigh together. */
   waiting: number
+  heaviestWaiting?: number
   /** Settles everybody; who is left when it fails is told why. */
   work: (tenantId: string, sharers: readonly Sharer<Item, Result>[]) => Promise<void>
 }
 
-type Line<Item, Result> = { waiting: Sharer<Item, Result>[]; rounds: number }
+type Line<Item, Result> = { waiting: Sharer<Item, Result>[]; weight: number; rounds: number }
 
 /**
  * One transaction for as many as came during the last one: what a commit costs, few or many in it pay alike. One alone
@@ -37,9 +38,13 @@ export class Sharing<Item, Result> {
 
   async share(tenantId: string, item: Item): Promise<Result> {
     const line = this.#line(tenantId)
-    const { waiting } = this.#options
-    if (line.waiting.length >= waiting)
-      throw new Problem('overloaded', `${waiting} requests wait for the same: send more later`, { retryAfter: 5 })
+    const { waiting, heaviestWaiting = Infinity, weigh = () => 0 } = this.#options
+    const weight = line.weight + weigh(item)
+    if (line.waiting.length >= waiting || (line.waiting.length > 0 && weight > heaviestWaiting)) {
+      const detail = `${line.waiting.length} requests of this tenant wait for the same. Send fewer at once`
+      throw new Problem('overloaded', detail, { retryAfter: 5 })
+    }
+    line.weight = weight
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
     line.waiting.push({ item, resolve, reject })
     this.#go(tenantId, line)
@@ -49,15 +54,16 @@ export class Sharing<Item, Result> {
   #line(tenantId: string): Line<Item, Result> {
     const known = this.#lines.get(tenantId)
     if (known !== undefined) return known
-    const made = { waiting: [], rounds: 0 }
+    const made = { waiting: [], weight: 0, rounds: 0 }
     this.#lines.set(tenantId, made)
     return made
   }
 
   #go(tenantId: string, line: Line<Item, Result>): void {
-    const { atOnce, work } = this.#options
+    const { atOnce, work, weigh = () => 0 } = this.#options
     if (line.rounds >= atOnce || line.waiting.length === 0) return
     const sharers = line.waiting.splice(0, this.#fitting(line))
+    for (const { item } of sharers) line.weight -= weigh(item)
     line.rounds++
     work(tenantId, sharers)
       .catch((error: unknown) => sharers.forEach(({ reject }) => void reject(error)))

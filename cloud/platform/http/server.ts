@@ -11,6 +11,7 @@ import type { LocalOperation } from '../operation.ts'
 import { type Answer, JsonText, type Visitor } from '../service.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
 import { type Admit, type Arrival, arrivalOf, toRoute } from './arrival.ts'
+import { BodyBudget } from './body-budget.ts'
 import { formerPrefixes } from './deprecation.ts'
 import { isUnchanged, readTag } from './etag.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
@@ -115,7 +116,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     send(reply, problem, request)
   })
   const lasting = new LastingAnswers(app)
-  for (const operation of options.operations) operationRoute(app, operation, { admit: options.admit, lasting })
+  const bodies = new BodyBudget()
+  for (const operation of options.operations) operationRoute(app, operation, { admit: options.admit, lasting, bodies })
   await forwardRoutes(app, { ...options, lasting })
   await pageRoutes(app, options.pages)
   return app
@@ -212,9 +214,9 @@ function refuseDuplicateHeaders({ raw: { rawHeaders } }: FastifyRequest): void {
   }
 }
 
-type Served = { admit: Admit; lasting: LastingAnswers }
+type Served = { admit: Admit; lasting: LastingAnswers; bodies: BodyBudget }
 
-function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, lasting }: Served): void {
+function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, lasting, bodies }: Served): void {
   const { operation, contract } = local
   const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
   const route = {
@@ -225,6 +227,7 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
       const admission = await admit(arrivalOf(request), operation, contract)
       request.caller = admission.caller
       if (admission.headers !== undefined) reply.headers(admission.headers)
+      if (operation.body !== undefined) await bodies.admit(request, reply, operation)
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       requireType(request, operation)

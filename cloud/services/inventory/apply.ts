@@ -4,9 +4,11 @@ import { gatewayRights, noRights, type Rights } from '../../platform/access/righ
 import { systemCaller } from '../../platform/access/system.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { isStatementTimeout, isTransient } from '../../platform/database/transient.ts'
+import { createYield } from '../../platform/event-loop.ts'
 import { emitLast } from '../../platform/events/events.ts'
 import { problemOf } from '../../platform/http/problems.ts'
-import { type ApplierParts, type Applying, refusalOf } from './applying.ts'
+import { operationsTopic } from './acceptance.ts'
+import type { ApplierParts, Applying } from './applying.ts'
 import { reportDeleted } from './deleted-assets.ts'
 import { isOfGateway } from './gateway-scope.ts'
 import { applyMerge, applySplit, applyUndo } from './merges.ts'
@@ -21,6 +23,7 @@ import {
 import { applyPatch, isPatch } from './patches.ts'
 import { isDelete, isReshaping, type MergePayload, type SplitPayload, type UndoPayload } from './payload.ts'
 import { applyDelete, applyPut, type DeletePayload, type PutPayload } from './puts.ts'
+import { refusalOf } from './refused-item.ts'
 import { relationEvents } from './relation.ts'
 import { stopRelating } from './relation-store.ts'
 import { deletedIn, endOfGone, loadWorkspace, StillRelated, saveWorkspace, type Workspace } from './workspace.ts'
@@ -31,8 +34,13 @@ const alone = { operations: 1, items: 0, bytes: 0 } as const
 /** How often a single write may exceed the time limit of a statement before it fails. */
 const timeoutAttempts = 3
 
+/** How long one run applies writes of a tenant while more are queued. */
+const sliceMs = 1_000
+
 /** How the next writes are taken: deletions apart from others, and while nobody relates anything. */
 type How = { deletesApart?: boolean; relatingStopped?: boolean }
+
+const first: How = {}
 
 /**
  * What one transaction came to. Where the assets to be deleted have more relations than may end in one, some of them have
@@ -61,8 +69,14 @@ class Unappliable extends Error {
  */
 export async function applyQueued(parts: ApplierParts, tenantId: string, signal: AbortSignal): Promise<number> {
   let applied = 0
-  let how: How = {}
+  let how = first
+  const start = performance.now()
   while (!signal.aborted) {
+    if (performance.now() - start > sliceMs && how === first) {
+      // Other tenants get their turn; the signal wakes the applier of this tenant again.
+      await parts.database.transaction({ tenantId }, async (tx) => tx.signal(operationsTopic))
+      return applied
+    }
     const step: Step = await applyBatch(parts, tenantId, { ...batch, ...how }).catch(async (error: unknown) => {
       if (!(error instanceof Unappliable)) throw error
       parts.log.warn({ tenantId, error: error.cause }, 'a batch of writes failed and is applied one by one')
@@ -70,7 +84,7 @@ export async function applyQueued(parts: ApplierParts, tenantId: string, signal:
     })
     parts.waiters.tell(step.outcomes.map(({ id }) => id))
     applied += step.outcomes.length
-    how = step.again ?? {}
+    how = step.again ?? first
     if (step.outcomes.length === 0 && step.again === undefined) return applied
   }
   return applied
@@ -124,9 +138,11 @@ async function applyBatch(parts: ApplierParts, tenantId: string, taken: Taken): 
     const operations = await withPayloads(tx, heads, (id) => parts.handover.take(id))
     const workspace = await loadWorkspace(tx, operations, { relatingStopped })
     const outcomes: Outcome[] = []
+    const yieldTurn = createYield()
     for (const operation of operations) {
+      await yieldTurn()
       const rights = await rightsOf(parts.access, tx, { operation, workspace })
-      outcomes.push(await applyOne(parts, { tx, workspace, operation, rights }))
+      outcomes.push(await applyOne(parts, { tx, workspace, operation, rights, yieldTurn }))
     }
     const { ended, isAll } = await endOfGone(tx, workspace, parts.endedAtOnce)
     const told = relationEvents('deleted', ended)

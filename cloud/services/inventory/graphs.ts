@@ -4,6 +4,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { storableText } from '../../platform/database/json.ts'
+import { FairSemaphore } from '../../platform/fair-semaphore.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { listIds } from './asset-list-store.ts'
 import { type Query as Selection, selectionOf } from './asset-selection.ts'
@@ -41,12 +42,23 @@ type Selected = Pick<Selection, 'filter' | 'caseInsensitive' | 'q'>
 
 type Query = { direction?: Direction; predicates?: string; at?: string }
 
+/** Graph queries run many statements and build large answers, so a tenant runs few of them at once. */
+const waitingQueries = 64
+const queries = new FairSemaphore({
+  capacity: 4,
+  perTenant: 2,
+  waitingPerTenant: waitingQueries,
+  refusal: `${waitingQueries} graph queries of this tenant wait. Send fewer at once`,
+})
+
 export function graphHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
+  const read = <Result>(caller: Caller, work: (handle: Handle) => Promise<Result>) =>
+    queries.run(caller.tenantId, () => database.read(caller, work))
   return {
     async readGraph({ params: { id }, query }, caller) {
       const view = viewOf(query, readableGroups(caller))
       const { depth = 1, limit = 500 } = query
-      return database.read(caller, async (handle) => {
+      return read(caller, async (handle) => {
         await requireKept(handle, view.at)
         await requireReadable(handle, id, view)
         const walk = await walkFrom(handle, id, { view, depth, limit })
@@ -58,7 +70,7 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
     async readTopology({ query }, caller) {
       const view = viewOf(query, readableGroups(caller))
       const { limit = inventoryLimits.graphNodes } = query
-      return database.read(caller, async (handle) => {
+      return read(caller, async (handle) => {
         await requireKept(handle, view.at)
         const starts = await startsOf(handle, { query, caller, view, limit })
         const walk = startWalk(...starts.slice(0, limit).map((id) => ({ type: 'asset' as const, id })))
@@ -86,7 +98,7 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
       const times = { from: before.at ?? '', to: after.at ?? new Date().toISOString() }
       if (times.from > times.to)
         throw new Problem('invalid_query', 'from is later than to: the earlier time comes first')
-      return database.read(caller, async (handle) => {
+      return read(caller, async (handle) => {
         await requireKept(handle, times.from)
         const seen = [await mayBeSeen(handle, id, before), await mayBeSeen(handle, id, after)]
         if (!seen.includes(true)) throw missing(id)
@@ -111,7 +123,7 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
     async readPath({ params: { id }, query }, caller) {
       const { to, depth = inventoryLimits.graphDepth } = query
       const view = viewOf(query, readableGroups(caller))
-      return database.read(caller, async (handle) => {
+      return read(caller, async (handle) => {
         await requireKept(handle, view.at)
         await requireReadable(handle, id, view)
         if (!(await mayBeSeen(handle, to, view))) throw new Problem('asset_not_found', `There is no asset ${to}`)

@@ -1,5 +1,5 @@
-/** How much the writes that are remembered may say: one may say a thousand times as much as another. */
-const mostCharacters = 16 * 1024 * 1024
+/** The text of all remembered payloads. As objects they take several times as much memory. */
+const mostCharacters = 4 * 1024 * 1024
 
 type Kept = { payload: unknown /** As many as it is printed with. */; characters: number }
 

@@ -105,13 +105,18 @@ export const anyQueued = statement(
   `select id from operations where tenant_id = $1 and state = 'queued' order by accepted_at, id limit 1`,
 )
 
-const lengthStatement = statement<{ length: number }>(
-  `select count(*) as length from (select from operations where tenant_id = $1 and state = 'queued' limit $2) as queued`,
+/** Accepted writes that wait to be applied: how many assets they name, and the bytes of their payloads. */
+export type QueueSize = { items: number; bytes: number }
+
+const sizeStatement = statement<QueueSize>(
+  `select coalesce(sum(items), 0)::bigint as items, coalesce(sum(bytes), 0)::bigint as bytes
+   from (select items, octet_length(payload) as bytes
+         from operations where tenant_id = $1 and state = 'queued' limit $2) as queued`,
 )
 
-/** How many wait, as far as it matters. */
-export async function queueLength(handle: Handle, limit: number): Promise<number> {
-  return (await handle.row(lengthStatement, limit))?.length ?? 0
+/** The size of the queue. Each write has at least one item, so `limit` rows are enough to see that the queue is full. */
+export async function queueSize(handle: Handle, limit: number): Promise<QueueSize> {
+  return (await handle.row(sizeStatement, limit)) ?? { items: 0, bytes: 0 }
 }
 
 export type Outcome = { id: string; state: 'finished' | 'failed'; result: unknown }

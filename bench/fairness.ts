@@ -1,0 +1,172 @@
+import { setTimeout } from 'node:timers/promises'
+import { type PlantAsset, plantAssets } from '@millwright/cloud/services/inventory/plant.ts'
+import { roundOf } from './measuring.ts'
+import { bearer, type PlatformProcess, type ProcessLoad, tokenFor, withHome, withPlatform } from './platform-process.ts'
+import type { Goal, Report, Row } from './report.ts'
+
+const ms = 10_000
+const perBatch = 500
+const goals = { growth: 3, megabytes: 512, healthMs: 100 } as const
+
+type Client = { url: string; token: string }
+
+/**
+ * One tenant floods the platform and another tenant measures its own requests, without and with the flood. The
+ * comparison is made in one run, because the machine may be busy with other work.
+ */
+export function fairness(): Promise<Report> {
+  return withHome((home) =>
+    withPlatform({ home }, async (platform) => {
+      const flooding = { url: platform.url, token: await tokenFor(platform) }
+      const second = await platform.ask<{ clientId: string; clientSecret: string }>({ kind: 'make a second tenant' })
+      const access = { ...platform.access, ...second }
+      const measuring = { url: platform.url, token: await tokenFor({ url: platform.url, access }) }
+      await platform.ask({ kind: 'store an expensive schema', url: schemaUrl })
+      const writes = plantWrites()
+      await measure(measuring, writes)
+      const alone = await measure(measuring, writes)
+      const flood = startFlood(platform, flooding, { callers: 16, body: plantBatches() })
+      const during = await measure(measuring, writes)
+      const flooded = await flood.end()
+      const attack = startFlood(platform, flooding, { callers: 2, body: () => expensiveBatch() })
+      const attacked = await measure(measuring, writes)
+      const attackedWith = await attack.end()
+      return reportOf({ alone, during, attacked, flooded, attackedWith })
+    }),
+  )
+}
+
+type Measured = Record<'read' | 'write' | 'health', { count: number; p50Ms: number; p99Ms: number }>
+
+/** One caller each reads, writes and asks for the health of the process, again and again. */
+async function measure({ url, token }: Client, write: () => unknown): Promise<Measured> {
+  const headers = { ...bearer(token), 'content-type': 'application/json' }
+  const calls = {
+    read: () => fetch(`${url}/inventory/v2/assets?limit=10`, { headers }),
+    write: () =>
+      fetch(`${url}/inventory/v2/assets`, { method: 'POST', headers, body: JSON.stringify({ data: write() }) }),
+    health: () => fetch(`${url}/healthz`),
+  }
+  const rounds = Object.entries(calls).map(async ([name, call]) => {
+    const latencies: number[] = []
+    const startedAt = performance.now()
+    while (performance.now() - startedAt < ms) {
+      const sentAt = performance.now()
+      const response = await call()
+      await response.arrayBuffer()
+      if (!response.ok) throw new Error(`${name} got ${response.status}`)
+      latencies.push(performance.now() - sentAt)
+    }
+    return [name, roundOf(latencies, { ms: performance.now() - startedAt, cpu: 0 })]
+  })
+  return Object.fromEntries(await Promise.all(rounds)) as Measured
+}
+
+type Flooded = { accepted: number; refused: number; megabytes: number }
+
+/** Sends batches without a pause until it is ended. Refusals (429, 503) are what a client that floods gets. */
+function startFlood(
+  platform: PlatformProcess,
+  { url, token }: Client,
+  { callers, body }: { callers: number; body: () => string },
+): { end(): Promise<Flooded> } {
+  const found: Flooded = { accepted: 0, refused: 0, megabytes: 0 }
+  let isOver = false
+  const call = async () => {
+    while (!isOver) {
+      const response = await fetch(`${url}/inventory/v2/assets/batch`, {
+        method: 'POST',
+        headers: { ...bearer(token), 'content-type': 'application/json' },
+        body: body(),
+      })
+      await response.arrayBuffer()
+      if (response.ok) found.accepted += 1
+      else if (response.status === 503 || response.status === 429) {
+        found.refused += 1
+        // A client that ignores Retry-After, but does not spin.
+        await setTimeout(100)
+      } else throw new Error(`A batch got ${response.status}`)
+    }
+  }
+  const watch = async () => {
+    while (!isOver) {
+      const { megabytes } = await platform.ask<ProcessLoad>({ kind: 'load' })
+      found.megabytes = Math.max(found.megabytes, megabytes)
+      await setTimeout(250)
+    }
+  }
+  const running = Promise.all([...Array.from({ length: callers }, call), watch()])
+  return {
+    async end() {
+      isOver = true
+      await running
+      return found
+    },
+  }
+}
+
+function plantWrites(): () => { asset: unknown } {
+  const next = freshAssets(7)
+  return () => ({ asset: next().asset })
+}
+
+function plantBatches(): () => string {
+  const next = freshAssets(8)
+  return () => JSON.stringify({ data: { assets: Array.from({ length: perBatch }, () => next().asset) } })
+}
+
+function freshAssets(seed: number): () => PlantAsset {
+  const plant = plantAssets({ assets: Number.MAX_SAFE_INTEGER, seed, relations: 0 })
+  return () => plant.next().value as PlantAsset
+}
+
+const schemaUrl = 'https://bench.example/expensive'
+
+function expensiveBatch(): string {
+  const assets = Array.from({ length: 100 }, (_, index) => ({
+    functional_object_type: 'Device',
+    functional_object_schema_url: schemaUrl,
+    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'bench', value: `expensive ${index}` }],
+  }))
+  return JSON.stringify({ data: { assets } })
+}
+
+type Found = { alone: Measured; during: Measured; attacked: Measured; flooded: Flooded; attackedWith: Flooded }
+
+function reportOf({ alone, during, attacked, flooded, attackedWith }: Found): Report {
+  const rows: Row[] = [
+    ...rowsOf('alone', alone),
+    ...rowsOf(`while the other tenant sends batches of ${perBatch}`, during),
+    ...rowsOf('while the other tenant validates with an expensive schema', attacked),
+  ]
+  const growth = Math.max(...(['read', 'write'] as const).map((name) => during[name].p99Ms / alone[name].p99Ms))
+  const megabytes = Math.max(flooded.megabytes, attackedWith.megabytes)
+  const found: Goal[] = [
+    {
+      goal: `the 99th percentile of the measuring tenant grows at most ${goals.growth}-fold`,
+      found: `${growth.toFixed(1)}-fold; of the other tenant ${flooded.accepted} batches were accepted, ${flooded.refused} refused`,
+      reached: growth <= goals.growth,
+    },
+    {
+      goal: `the process stays below ${goals.megabytes} MiB`,
+      found: `${megabytes.toFixed(0)} MiB`,
+      reached: megabytes < goals.megabytes,
+    },
+    {
+      goal: `/healthz answers within ${goals.healthMs} ms while an expensive schema is used (99th percentile)`,
+      found: `${attacked.health.p99Ms.toFixed(0)} ms; alone ${alone.health.p99Ms.toFixed(0)} ms`,
+      reached: attacked.health.p99Ms < goals.healthMs,
+    },
+  ]
+  return { title: 'fairness: one tenant floods, another one measures', rows, goals: found }
+}
+
+function rowsOf(when: string, measured: Measured): Row[] {
+  return Object.entries(measured).map(([request, { count, p50Ms, p99Ms }]) => ({
+    when,
+    request,
+    requests: count,
+    'p50 ms': p50Ms,
+    'p99 ms': p99Ms,
+  }))
+}

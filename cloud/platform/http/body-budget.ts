@@ -1,0 +1,36 @@
+import type { Operation } from '@millwright/api/contract.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../access/caller.ts'
+import { FairSemaphore } from '../fair-semaphore.ts'
+import { limits } from '../limits.ts'
+
+/**
+ * `BodyBudget` bounds the memory of requests with large bodies. A request waits before its body is read, so that it
+ * occupies the buffers of its connection only. Tenants take turns.
+ */
+export class BodyBudget {
+  readonly #semaphore = new FairSemaphore({
+    capacity: limits.bodiesInFlight,
+    perTenant: limits.bodiesInFlightPerTenant,
+    waitingPerTenant: limits.bodiesWaitingPerTenant,
+    refusal: `${limits.bodiesWaitingPerTenant} requests of this tenant with large bodies wait (limit bodiesWaitingPerTenant). Send fewer at once`,
+  })
+
+  /** Waits until there is room for the body, and frees it when the request has been answered or its connection ends. */
+  async admit(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void> {
+    const bytes = bytesOf(request, operation)
+    if (bytes < limits.largeBodyBytes) return
+    const tenantId = (request.caller as Caller | undefined)?.tenantId ?? ''
+    const leave = await this.#semaphore.enter(tenantId, bytes)
+    if (reply.raw.destroyed) leave()
+    else reply.raw.once('close', leave)
+  }
+}
+
+/** A body without a length may have as many bytes as its operation allows. */
+function bytesOf({ headers }: FastifyRequest, { bodyBytes = limits.bodyBytes }: Operation): number {
+  const length = headers['content-length']
+  // A body that is too large is refused without being read.
+  if (length !== undefined) return Number(length) > bodyBytes ? 0 : Number(length)
+  return headers['transfer-encoding'] === undefined ? 0 : bodyBytes
+}
