@@ -1,6 +1,6 @@
 import type { Static, TObject, TOptional, TSchema } from 'typebox'
 import type { Permission } from './permission.ts'
-import type { ProblemCode, ProblemDocument } from './problem.ts'
+import type { Problem, ProblemCode, ProblemDocument } from './problem.ts'
 
 /**
  * One description per operation. Types, validation, the permission check, routes, OpenAPI, the typed clients and the
@@ -22,6 +22,11 @@ export type Operation = {
   bodyType?: BodyType
   /** The largest body in bytes, where the usual limit does not fit what the operation is for. */
   bodyBytes?: number
+  /**
+   * JSON pointer to the array of a batch. A malformed item does not fail the request: the handler receives its problem in
+   * `itemErrors` and reports it as the result of that item.
+   */
+  batchItems?: string
   /** Request headers the handler reads, lower-case. */
   headers?: readonly string[]
   /** Success and redirect answers by status. */
@@ -127,7 +132,10 @@ export type InputOf<O extends Operation> = Part<O['params'], 'params'> &
 /** What a handler receives: as the caller gave it, with defaults filled in. */
 export type RequestOf<O extends Operation> = Part<O['params'], 'params'> &
   Part<O['query'], 'query'> &
-  BodyPart<O['body']> & { headers: Record<string, string | undefined> }
+  BodyPart<O['body']> & { headers: Record<string, string | undefined>; itemErrors?: ItemErrors }
+
+/** The malformed items of a batch, by index (see `batchItems` of an operation). */
+export type ItemErrors = ReadonlyMap<number, Problem>
 
 type BodyOf<A> = A extends Empty
   ? undefined

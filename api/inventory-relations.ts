@@ -77,7 +77,9 @@ const StatementResult = closed({
   status: Type.Optional(Type.Integer()),
   detail: Type.Optional(Type.String()),
   code: Type.Optional(
-    Type.String({ description: 'asset_not_found, forbidden or system_managed_predicate: as for one relation alone' }),
+    Type.String({
+      description: 'invalid_body, asset_not_found, forbidden or system_managed_predicate: as for one relation alone',
+    }),
   ),
   errors: Type.Optional(Type.Array(closed({ pointer: Type.String(), code: Type.String(), detail: Type.String() }))),
 })
@@ -111,7 +113,9 @@ export const relationOperations = {
   createRelations: {
     method: 'POST',
     path: '/relations/batch',
-    summary: 'Relate up to 1,000 things at once, with one result each',
+    summary: 'Create up to 1,000 relations, with one result each',
+    description: 'A relation that is malformed or cannot be written fails alone; the others are written.',
+    batchItems: '/data/relations',
     access: 'glb_inventory_write_relation_data',
     bodyBytes: inventoryLimits.batchBytes,
     body: data(closed({ relations: Type.Array(RelationStatement, { minItems: 1, maxItems: inventoryLimits.batch }) })),

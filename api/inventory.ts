@@ -79,6 +79,9 @@ function bulk<Properties extends TProperties>(properties: Properties) {
   return data(Type.Array(closed({ asset_id: Uuid, ...properties }), { minItems: 1, maxItems: inventoryLimits.bulk }))
 }
 
+const itemResults =
+  'Each item has its own result in `detail.result`, in the order of the request. An item with a missing, hidden or read-only asset gets a problem document (`asset_not_found` or `forbidden`) and the others are applied. The status is `failed` only when no item was applied.'
+
 const accessGroup = Type.String({ minLength: 1, maxLength: 128, description: 'Name or id of an access group' })
 
 export const propertyTypes = ['text', 'number', 'boolean', 'date', 'url'] as const
@@ -156,6 +159,9 @@ export const inventory = contract({
       method: 'POST',
       path: '/assets/batch',
       summary: 'Create or update many assets with one status and one result each',
+      description:
+        'An asset that cannot be written (schema, unknown schema URL, access group, permission) fails alone: its entry in `detail.result` is the problem document, and the other assets are written.',
+      batchItems: '/data/assets',
       query: closed({ strict: Type.Optional(Type.Boolean({ default: false })) }),
       bodyBytes: inventoryLimits.batchBytes,
       body: data(
@@ -164,12 +170,12 @@ export const inventory = contract({
           meta: Type.Optional(Meta),
         }),
       ),
-      errors: ['invalid_asset', 'schema_not_found', 'access_group_not_found', 'property_not_found', 'forbidden'],
     }),
     deleteAssets: accepted({
       method: 'DELETE',
       path: '/assets',
       summary: 'Delete assets and all their relations',
+      description: itemResults,
       body: data(closed({ ids: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.bulk, uniqueItems: true }) })),
     }),
     readFacets: {
@@ -307,32 +313,35 @@ export const inventory = contract({
           maxItems: inventoryLimits.bulk,
         }),
       ),
-      errors: ['property_not_found', 'invalid_asset'],
+      description: itemResults,
     }),
     deletePropertyValues: accepted({
       method: 'DELETE',
       path: '/asset-property-values',
       summary: 'Remove values of custom properties from many assets',
+      description: itemResults,
       body: data(Type.Array(closed({ asset_id: Uuid, key: Uuid }), { minItems: 1, maxItems: inventoryLimits.bulk })),
     }),
     setResponsibles: accepted({
       method: 'PATCH',
       path: '/asset-responsible',
-      summary: 'Say who is responsible for many assets',
+      summary: 'Set the responsible person of many assets',
+      description: itemResults,
       body: bulk({ responsible }),
     }),
     setManagementStates: accepted({
       method: 'PATCH',
       path: '/management-states',
       summary: 'Onboard, ignore or put back many assets',
+      description: itemResults,
       body: bulk({ state_value: oneOf(managementStates) }),
     }),
     setAccessGroups: accepted({
       method: 'PATCH',
       path: '/asset-access-groups',
       summary: 'Move many assets to other access groups',
+      description: itemResults,
       body: bulk({ access_group: accessGroup }),
-      errors: ['access_group_not_found', 'forbidden'],
     }),
     ...identityOperations,
     ...systemEventOperations,

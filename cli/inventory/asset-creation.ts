@@ -6,7 +6,7 @@ import { online, repeated } from '../online.ts'
 import { usageError } from '../report.ts'
 import type { Session } from '../session/session.ts'
 import type { Terminal } from '../terminal.ts'
-import { outcomeOf, waiting } from './outcome.ts'
+import { outcomeOf, resultsOf, waiting } from './outcome.ts'
 import { Tally } from './tally.ts'
 
 type Options = {
@@ -101,7 +101,7 @@ async function createMany(session: Session, options: Options): Promise<void> {
   for await (const assets of batches(given)) {
     const query = options.strict ? { strict: true } : {}
     const accepted = await session.api(inventory).createAssets({ body: { data: { assets } }, query, headers: waiting })
-    await tally.add(await outcomeOf(session, accepted))
+    await tally.add(await resultsOf(session, accepted))
   }
   await tally.finish()
 }

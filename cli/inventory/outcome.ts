@@ -11,8 +11,8 @@ type Accepted = { data: { statusId: string; state?: string; detail?: Record<stri
 
 export type Result = { assetId?: string; outcome?: string; code?: string; status?: number; detail?: string }
 
-/** What an accepted write became: a result for each thing in it, however long it takes. */
-export async function outcomeOf({ api }: Session, { data }: Accepted): Promise<Result[]> {
+/** Waits until an accepted write is applied and returns one result per item. Failed items are among them. */
+export async function resultsOf({ api }: Session, { data }: Accepted): Promise<Result[]> {
   let { state } = data
   let result = data.detail?.result
   while (state !== 'finished' && state !== 'failed') {
@@ -21,9 +21,15 @@ export async function outcomeOf({ api }: Session, { data }: Accepted): Promise<R
     result = status.data.detail.result
   }
   const results = [result].flat() as Result[]
+  if (state === 'failed' && !results.some(isRefusal)) throw new CommandError('The platform could not apply the write.')
+  return results
+}
+
+/** Like `resultsOf`, but throws the problem of a write with one item. */
+export async function outcomeOf(session: Session, accepted: Accepted): Promise<Result[]> {
+  const results = await resultsOf(session, accepted)
   const [only] = results
   if (results.length === 1 && only !== undefined && isRefusal(only)) throw refusalOf(only)
-  if (state === 'failed' && !results.some(isRefusal)) throw new CommandError('The platform could not do it.')
   return results
 }
 

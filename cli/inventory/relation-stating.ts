@@ -1,6 +1,6 @@
 import { inventory } from '@millwright/api/inventory.ts'
 import type { RelationStatement } from '@millwright/api/inventory-relations.ts'
-import { Problem, problemCodes } from '@millwright/api/problem.ts'
+import { problemCodes } from '@millwright/api/problem.ts'
 import type { Command } from 'commander'
 import { batches } from '../batches.ts'
 import { objectsIn } from '../json-input.ts'
@@ -89,11 +89,11 @@ async function addMany(session: Session, file: string, { bothWays = false }: Opt
       if ('subject' in read) sendable.push({ place, relation: read })
       else results[place] = read
     }
-    const stated = await stateAll(
-      session,
-      sendable.map(({ relation }) => relation),
-    )
-    for (const [index, { place }] of sendable.entries()) results[place] = stated[index] ?? {}
+    if (sendable.length > 0) {
+      const data = { relations: sendable.map(({ relation }) => relation) }
+      const answer = await session.api(inventory).createRelations({ body: { data } })
+      for (const [index, { place }] of sendable.entries()) results[place] = answer.data.results[index] ?? {}
+    }
     await tally.add(results)
   }
   await tally.finish()
@@ -118,37 +118,4 @@ async function statementOf(
     const code = error.exitCode === exitCodes.notFound ? 'not_found' : 'invalid_body'
     return { code, status: problemCodes[code].status, detail: error.message }
   }
-}
-
-/** Where the platform says which ones it cannot read, they are left out, and the others are sent again. */
-async function stateAll({ api }: Session, relations: readonly RelationStatement[]): Promise<Result[]> {
-  const results: Result[] = []
-  let left = relations.map((relation, place) => ({ relation, place }))
-  while (left.length > 0) {
-    const data = { relations: left.map(({ relation }) => relation) }
-    const answer = await api(inventory)
-      .createRelations({ body: { data } })
-      .catch((error: unknown) => unreadIn(error))
-    if (!(answer instanceof Map)) {
-      for (const [index, result] of answer.data.results.entries()) results[left[index]?.place ?? 0] = result
-      break
-    }
-    for (const [index, result] of answer) results[left[index]?.place ?? 0] = result
-    left = left.filter((_, index) => !answer.has(index))
-  }
-  return results
-}
-
-/** Which ones of a batch a problem is about, with their own part of it. */
-function unreadIn(error: unknown): Map<number, Result> {
-  const errors = error instanceof Problem && error.code === 'invalid_body' ? (error.errors ?? []) : []
-  const unread = new Map<number, Result>()
-  for (const { pointer, detail } of errors) {
-    const [, index, field] = /^\/data\/relations\/(\d+)(.*)$/.exec(pointer) ?? []
-    if (index === undefined || unread.has(Number(index))) continue
-    const said = `${field} ${detail}`.trim()
-    unread.set(Number(index), { code: 'invalid_body', status: problemCodes.invalid_body.status, detail: said })
-  }
-  if (unread.size === 0) throw error
-  return unread
 }

@@ -1,4 +1,4 @@
-import type { Contract, Operation } from '@millwright/api/contract.ts'
+import type { Contract, ItemErrors, Operation } from '@millwright/api/contract.ts'
 import { isEmpty, isMedia } from '@millwright/api/contract.ts'
 import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
@@ -49,6 +49,8 @@ export type RawInput = {
   query?: unknown
   body?: unknown
   headers?: Record<string, string | undefined>
+  /** Set by the validation, for operations with `batchItems`. */
+  itemErrors?: ItemErrors
 }
 
 type Check = { part: 'params' | 'query' | 'body'; code: ProblemCode; validator: () => ValidateFunction }
@@ -61,6 +63,7 @@ export function inputValidator(operation: Operation): (input: RawInput) => void 
   if (operation.body !== undefined) checks.push(check('body', operation.body, 'invalid_body'))
   const takesQuery = operation.query !== undefined
   const isBodyOptional = IsOptional(operation.body)
+  const { batchItems } = operation
 
   return (input) => {
     if (!takesQuery) refuseQuery(input.query)
@@ -68,9 +71,31 @@ export function inputValidator(operation: Operation): (input: RawInput) => void 
       if (part === 'query') input.query ??= {}
       if (part === 'body' && input.body === undefined && isBodyOptional) continue
       const run = validator()
-      if (!run(input[part])) throw invalid(code, run.errors ?? [])
+      const isValid = run(input[part])
+      const { ofRequest, ofItems } = splitErrors(
+        isValid ? [] : (run.errors ?? []),
+        part === 'body' ? batchItems : undefined,
+      )
+      if (ofRequest.length > 0) throw invalid(code, ofRequest)
+      if (part === 'body' && batchItems !== undefined)
+        input.itemErrors = new Map(ofItems.entries().map(([index, errors]) => [index, invalid(code, errors)]))
     }
   }
+}
+
+/** Separates the errors below the items of a batch from the errors of the request. */
+function splitErrors(errors: readonly ErrorObject[], batchItems: string | undefined) {
+  const ofRequest: ErrorObject[] = []
+  const ofItems = new Map<number, ErrorObject[]>()
+  for (const error of errors) {
+    const [, index] =
+      batchItems !== undefined && error.instancePath.startsWith(`${batchItems}/`)
+        ? (/^\/(\d+)(?:\/|$)/.exec(error.instancePath.slice(batchItems.length)) ?? [])
+        : []
+    if (index === undefined) ofRequest.push(error)
+    else ofItems.set(Number(index), [...(ofItems.get(Number(index)) ?? []), error])
+  }
+  return { ofRequest, ofItems }
 }
 
 function check(part: Check['part'], schema: TSchema, code: ProblemCode): Check {
@@ -119,7 +144,7 @@ function refuseQuery(query: unknown): void {
   throw new Problem('unknown_parameter', `This operation takes no query parameters, but ${unknown[0]} was given`)
 }
 
-function invalid(code: ProblemCode, errors: ErrorObject[]): Problem {
+function invalid(code: ProblemCode, errors: readonly ErrorObject[]): Problem {
   const told = fieldErrors(errors)
   const unknown = code === 'invalid_query' && errors.every((error) => error.keyword === 'additionalProperties')
   const summary = told

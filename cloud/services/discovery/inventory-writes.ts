@@ -23,46 +23,10 @@ type Writing = {
 const statusWaitSeconds = 30
 const pauseMs = 100
 
-/**
- * Writes assets and waits until they are applied. One that the inventory does not take fails alone: it is left out, and
- * the others are written.
- */
+/** Writes assets and waits until they are applied. Each asset gets its own result. */
 export async function writeAssets(context: Context, caller: Caller, writing: Writing): Promise<Written[]> {
-  const results = new Array<Written | undefined>(writing.assets.length)
-  let left = writing.assets.map((asset, index) => ({ asset, index }))
-  for (let attempt = 0; left.length > 0; attempt++) {
-    try {
-      const applied = await apply(context, caller, {
-        ...writing,
-        assets: left.map(({ asset }) => asset),
-        key: `${writing.key}.${attempt}`,
-      })
-      for (const [place, { index }] of left.entries())
-        results[index] = applied[place] ?? { problem: 'It got no result' }
-      break
-    } catch (error) {
-      const refused = refusedIn(error, left.length)
-      for (const [place, why] of refused) results[left[place]?.index ?? 0] = why
-      left = left.filter((_, place) => !refused.has(place))
-    }
-  }
-  return results.map((result) => result ?? { problem: 'It got no result' })
-}
-
-/** Which assets of a refused write are at fault; throws when it is none of them. */
-function refusedIn(error: unknown, count: number): Map<number, Refused> {
-  const refused = new Map<number, Refused>()
-  if (!(error instanceof Problem) || error.status >= 500 || error.status === 429) throw error
-  for (const { pointer, detail } of error.errors ?? []) {
-    const [, place] = /^\/data\/assets\/(\d+)/.exec(pointer) ?? []
-    if (place !== undefined && Number(place) < count) refused.set(Number(place), { problem: detail, code: error.code })
-  }
-  if (refused.size === 0) throw error
-  return refused
-}
-
-async function apply(context: Context, caller: Caller, writing: Writing): Promise<Written[]> {
   const { assets, source, discovery, key } = writing
+  if (assets.length === 0) return []
   const meta = { source, ...(discovery === undefined ? {} : { discovery }) }
   const { data } = await context.peers(inventory, caller).createAssets({
     body: { data: { assets: [...assets], meta } },
@@ -82,13 +46,19 @@ async function apply(context: Context, caller: Caller, writing: Writing): Promis
   }
 }
 
+/** Names the fields of the asset that are wrong, without their place in the batch. */
+function reasonOf({ errors = [], detail, title }: Partial<ProblemDocument>): string {
+  const fields = errors.map((error) => `${error.pointer.replace(/^\/data\/assets\/\d+/, '')} ${error.detail}`.trim())
+  return fields.length > 0 ? fields.join('; ') : (detail ?? title ?? 'The asset was not applied')
+}
+
 function resultsOf(result: unknown, count: number): Written[] {
   const each = Array.isArray(result) ? result : Array.from({ length: count }, () => result)
   return each.map((one: { assetId?: string; outcome?: string } & Partial<ProblemDocument>): Written => {
     const { assetId, outcome } = one ?? {}
     if (assetId !== undefined && (outcome === 'created' || outcome === 'updated' || outcome === 'unchanged'))
       return { assetId, outcome }
-    const { detail, title, code } = one ?? {}
-    return { problem: detail ?? title ?? 'It was not applied', ...(code === undefined ? {} : { code }) }
+    const { code } = one ?? {}
+    return { problem: reasonOf(one ?? {}), ...(code === undefined ? {} : { code }) }
   })
 }

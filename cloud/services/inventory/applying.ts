@@ -2,7 +2,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { AccessCache } from '../../platform/access/cache.ts'
 import { mayIn, type Rights } from '../../platform/access/rights.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
-import { isTransient } from '../../platform/database/transient.ts'
+import type { createYield } from '../../platform/event-loop.ts'
 import type { Jobs } from '../../platform/jobs/jobs.ts'
 import type { Log } from '../../platform/log.ts'
 import { isOfGateway } from './gateway-scope.ts'
@@ -28,21 +28,38 @@ export type ApplierParts = {
 }
 
 /** One accepted write while it is applied. */
-export type Applying = { tx: Transaction; workspace: Workspace; operation: QueuedOperation; rights: Rights }
-
-/**
- * The reason why a write, or one of its items, is refused. Every other error is thrown on: a transient one says nothing about
- * the write, which stays queued.
- */
-export function refusalOf(error: unknown): Problem {
-  if (!(error instanceof Problem) || isTransient(error)) throw error
-  return error
+export type Applying = {
+  tx: Transaction
+  workspace: Workspace
+  operation: QueuedOperation
+  rights: Rights
+  /** Called between items: lets the event loop serve other requests during a large batch. */
+  yieldTurn: ReturnType<typeof createYield>
 }
 
 /** A group may have been deleted since the write was accepted. */
 export function requireGroup({ workspace }: Pick<Applying, 'workspace'>, accessGroupId: string): void {
   if (workspace.groups.has(accessGroupId)) return
   throw new Problem('access_group_not_found', `There is no access group ${accessGroupId} any more`)
+}
+
+/**
+ * Returns the asset, or throws the problem of an item that names it. A missing asset and an asset that the caller cannot
+ * read give the same error. `pointer` is the place of the id in a bulk request.
+ */
+export function requireAsset(
+  { workspace, rights }: Pick<Applying, 'workspace' | 'rights'>,
+  assetId: string,
+  pointer?: string,
+): WorkingAsset {
+  const asset = workspace.asset(assetId)
+  if (asset !== undefined && mayWrite(rights, asset.accessGroupId)) return asset
+  const isVisible = asset !== undefined && mayRead(rights, asset.accessGroupId)
+  const code = isVisible ? 'forbidden' : 'asset_not_found'
+  const detail = isVisible
+    ? `The asset ${assetId} needs the permission inventory_write_asset_data in its access group`
+    : `There is no asset ${assetId}`
+  throw new Problem(code, detail, pointer === undefined ? {} : { errors: [{ pointer, code, detail }] })
 }
 
 export function mayRead(rights: Rights, accessGroupId: string): boolean {

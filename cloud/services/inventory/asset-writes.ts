@@ -1,3 +1,4 @@
+import type { ItemErrors } from '@millwright/api/contract.ts'
 import type { AssetDocument, inventory, Source } from '@millwright/api/inventory.ts'
 import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
@@ -14,6 +15,7 @@ import { keyOf, storedIdentifier, uncertaintyOf } from './identifier.ts'
 import type { PatchChange, PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
 import { propertyText } from './property.ts'
 import { findProperties } from './property-store.ts'
+import { itemOrRefusal, type RefusedItem } from './refused-item.ts'
 import type { Desk } from './service.ts'
 import { acceptedAnswer } from './statuses.ts'
 
@@ -67,6 +69,7 @@ export function assetWriteHandlers(desk: Desk): Writes {
       strict: boolean
       single: boolean
       headers: Headers
+      itemErrors?: ItemErrors | undefined
     },
   ) => {
     const { headers } = wanted
@@ -77,46 +80,41 @@ export function assetWriteHandlers(desk: Desk): Writes {
     return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
   }
 
-  /** Changes of assets that must be there and writable. In a path a missing one is 404, in a body 422. */
+  /** Queues changes of assets. Items of a bulk write that cannot be applied get their own result in the status. */
   const patch = async (
     caller: Caller,
-    wanted: { action: string; items: PatchItem[]; single: boolean; headers: Headers },
+    wanted: { action: string; items: (PatchItem | RefusedItem)[]; target?: string; headers: Headers },
   ) => {
-    const { items, single, headers, action } = wanted
-    const ids = items.map(({ assetId }) => assetId)
-    await read(caller, async (handle) => {
-      const inBody = single ? {} : { pointerAt: (index: number) => `/data/${index}/asset_id` }
-      await requireWritable(handle, caller, { ids, ...inBody })
-      if (items.some(({ change }) => change === 'gateway_version') && !(await areGateways(handle, ids)))
-        throw new Problem('not_found', 'There is no such gateway')
-    })
-    const payload = { items, single, ...matching(headers) }
-    const target = single ? `asset/${items[0]?.assetId}` : undefined
+    const { items, target, headers, action } = wanted
     const id = await acceptance.accept(caller, {
       kind: 'patch',
       action: `inventory.${action}`,
-      payload,
+      payload: { items, single: target !== undefined, ...matching(headers) },
       ...(target === undefined ? {} : { target }),
     })
     return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
   }
 
-  /** A change of the asset in the path. */
-  const patchOne = (
+  /** A change of the asset in the path, which must exist and be writable. */
+  const patchOne = async (
     caller: Caller,
     { params, change, ...wanted }: { action: string; params: { id: string }; change: PatchChange; headers: Headers },
-  ) => patch(caller, { ...wanted, items: [{ assetId: params.id, ...change }], single: true })
+  ) => {
+    await read(caller, async (handle) => {
+      await requireWritable(handle, caller, params.id)
+      if (change.change === 'gateway_version' && !(await areGateways(handle, [params.id])))
+        throw new Problem('not_found', 'There is no such gateway')
+    })
+    return patch(caller, { ...wanted, items: [{ assetId: params.id, ...change }], target: `asset/${params.id}` })
+  }
 
   return {
     createAsset: ({ body: { data }, query: { strict = false }, headers }, caller) =>
       put(caller, { assets: [data.asset], meta: data.meta, strict, single: true, headers }),
-    createAssets: ({ body: { data }, query: { strict = false }, headers }, caller) =>
-      put(caller, { assets: data.assets, meta: data.meta, strict, single: false, headers }),
+    createAssets: ({ body: { data }, query: { strict = false }, headers, itemErrors }, caller) =>
+      put(caller, { assets: data.assets, meta: data.meta, strict, single: false, headers, itemErrors }),
 
     async deleteAssets({ body: { data }, headers }, caller) {
-      await read(caller, (handle) =>
-        requireWritable(handle, caller, { ids: data.ids, pointerAt: (index) => `/data/ids/${index}` }),
-      )
       const id = await acceptance.accept(caller, {
         kind: 'delete',
         action: 'inventory.deleteAssets',
@@ -178,7 +176,6 @@ export function assetWriteHandlers(desk: Desk): Writes {
       patch(caller, {
         action: 'setResponsibles',
         items: data.map(({ asset_id, responsible }) => ({ assetId: asset_id, change: 'responsible', responsible })),
-        single: false,
         headers,
       }),
     setManagementStates: ({ body: { data }, headers }, caller) =>
@@ -189,25 +186,24 @@ export function assetWriteHandlers(desk: Desk): Writes {
           change: 'management_state',
           value: state_value,
         })),
-        single: false,
         headers,
       }),
 
     async setAccessGroups({ body: { data }, headers }, caller) {
       const items = await read(caller, async (handle) => {
-        const moves: PatchItem[] = []
+        const moves: (PatchItem | RefusedItem)[] = []
         const groups: FoundGroups = new Map()
         for (const [index, { asset_id, access_group }] of data.entries()) {
-          const accessGroupId = await writableGroup(handle, caller, {
-            group: access_group,
-            pointer: `/data/${index}/access_group`,
-            groups,
+          const pointer = `/data/${index}/access_group`
+          const move = await itemOrRefusal(async (): Promise<PatchItem> => {
+            const accessGroupId = await writableGroup(handle, caller, { group: access_group, pointer, groups })
+            return { assetId: asset_id, change: 'access_group', accessGroupId }
           })
-          moves.push({ assetId: asset_id, change: 'access_group', accessGroupId })
+          moves.push(move)
         }
         return moves
       })
-      return patch(caller, { action: 'setAccessGroups', items, single: false, headers })
+      return patch(caller, { action: 'setAccessGroups', items, headers })
     },
 
     async setPropertyValues({ body: { data }, headers }, caller) {
@@ -217,25 +213,21 @@ export function assetWriteHandlers(desk: Desk): Writes {
           data.map(({ key }) => key),
         ),
       )
-      const items = data.map(({ asset_id, key, value }, index): PatchItem => {
+      const check = ({ asset_id, key, value }: (typeof data)[number], index: number): PatchItem => {
         const definition = definitions.get(key)
         if (definition === undefined)
           throw at('property_not_found', `/data/${index}/key`, 'is not a custom property of this tenant')
-        return {
-          assetId: asset_id,
-          change: 'property',
-          key,
-          value: propertyText(definition, value, `/data/${index}/value`),
-        }
-      })
-      return patch(caller, { action: 'setPropertyValues', items, single: false, headers })
+        const text = propertyText(definition, value, `/data/${index}/value`)
+        return { assetId: asset_id, change: 'property', key, value: text }
+      }
+      const items = await Promise.all(data.map((item, index) => itemOrRefusal(() => check(item, index))))
+      return patch(caller, { action: 'setPropertyValues', items, headers })
     },
 
     deletePropertyValues: ({ body: { data }, headers }, caller) =>
       patch(caller, {
         action: 'deletePropertyValues',
         items: data.map(({ asset_id, key }) => ({ assetId: asset_id, change: 'no_property', key })),
-        single: false,
         headers,
       }),
   }
@@ -248,22 +240,33 @@ type Putting = {
   assets: AssetDocument[]
   meta: WriteMeta | undefined
   strict: boolean
+  /** The first fault fails the request. In a batch, faults become results of their items. */
   single: boolean
+  itemErrors?: ItemErrors | undefined
 }
 
 /** Checks and normalises assets, so that what is queued needs no second look but at what is there by then. */
 export async function putPayload(
   desk: Desk,
   handle: Handle,
-  { caller, assets, meta, strict, single }: Putting,
+  { caller, assets, meta, strict, single, itemErrors }: Putting,
 ): Promise<PutPayload> {
   const defaultGroupId = await defaultGroupOf(desk, handle)
   const groups: FoundGroups = new Map()
   const source = sourceOf(meta?.source)
-  const items: PutItem[] = []
-  for (const [index, asset] of assets.entries()) {
+  const items: (PutItem | RefusedItem)[] = []
+  const normalised = assets.map((asset, index) => normalisedAsset(itemErrors?.has(index) ? {} : asset))
+  const documents = normalised.map(({ document }) => document)
+  const schemaFaults = await desk.schemas.faultsOfWrites(handle, documents)
+  for (const [index, asset] of normalised.entries()) {
     const pointer = single ? '/data/asset' : `/data/assets/${index}`
-    items.push(await putItem(desk, handle, { caller, asset, pointer, source, defaultGroupId, groups }))
+    const check = () => {
+      const malformed = itemErrors?.get(index)
+      if (malformed !== undefined) throw malformed
+      const validated = { ...asset, faults: [...asset.faults, ...(schemaFaults[index] ?? [])] }
+      return putItem(handle, { caller, validated, pointer, source, defaultGroupId, groups })
+    }
+    items.push(single ? await check() : await itemOrRefusal(check))
   }
   const mayRelate = may(caller, 'glb_inventory_write_relation_data')
   const run = caller.principal.kind === 'gateway' && meta?.discovery !== undefined ? { discovery: meta.discovery } : {}
@@ -290,29 +293,30 @@ async function defaultGroupOf({ defaultGroups }: Desk, handle: Handle): Promise<
 }
 
 type FoundGroups = Map<string, AccessGroupRow | undefined>
+type NormalisedAsset = ReturnType<typeof normalisedAsset>
 type Item = {
   caller: Caller
-  asset: AssetDocument
+  validated: NormalisedAsset
   pointer: string
   source: WriteSource
   defaultGroupId: string
   groups: FoundGroups
 }
 
-async function putItem(
-  desk: Desk,
-  handle: Handle,
-  { caller, asset, pointer, source, defaultGroupId, groups }: Item,
-): Promise<PutItem> {
-  const { access_group: wantedGroup, ...rest } = asset
+function normalisedAsset({ access_group: group, ...rest }: AssetDocument) {
   const { document, faults } = normaliseAsset(rest)
-  const isNamed = wantedGroup === undefined || wantedGroup === null || typeof wantedGroup === 'string'
-  const wrong = [
-    ...faults,
-    ...(isNamed ? [] : [{ pointer: '/access_group', code: 'type', detail: 'must be string' }]),
-    ...(await desk.schemas.faultsOfWrite(handle, document)),
-    ...(caller.principal.kind === 'gateway' && source.type === 'discovery' ? reservedIdentifiers(document) : []),
-  ]
+  const isNamed = group === undefined || group === null || typeof group === 'string'
+  const groupFault = { pointer: '/access_group', code: 'type', detail: 'must be string' }
+  return { document, group, faults: isNamed ? faults : [...faults, groupFault] }
+}
+
+async function putItem(
+  handle: Handle,
+  { caller, validated, pointer, source, defaultGroupId, groups }: Item,
+): Promise<PutItem> {
+  const { document, group: wantedGroup, faults } = validated
+  const isDiscovery = caller.principal.kind === 'gateway' && source.type === 'discovery'
+  const wrong = isDiscovery ? [...faults, ...reservedIdentifiers(document)] : faults
   if (wrong.length > 0) throw invalid(wrong, pointer)
   const accessGroupId =
     wantedGroup === undefined || wantedGroup === null
@@ -399,21 +403,12 @@ async function findGroup(handle: Handle, group: string): Promise<AccessGroupRow 
   return named ?? (isId ? await findAccessGroup(handle, group.toLowerCase()) : undefined)
 }
 
-/** Assets by their ids, and where each of them stands in the body; without that, the one in the path. */
-type Named = { ids: readonly string[]; pointerAt?: (index: number) => string }
-
-/** Missing and hidden alike, and all of them told; what can be read but not written is refused as such. */
-export async function requireWritable(handle: Handle, caller: Caller, { ids, pointerAt }: Named): Promise<void> {
-  const groups = await findGroups(handle, [...new Set(ids)])
-  const errors = ids.flatMap((id, index): FieldError[] => {
-    const group = groups.get(id)
-    if (group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)) return []
-    if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group)) throw forbidden()
-    if (pointerAt === undefined) throw new Problem('not_found', 'There is no such asset')
-    return [{ pointer: pointerAt(index), code: 'asset_not_found', detail: `${id} is not an asset that you can see` }]
-  })
-  const [first] = errors
-  if (first !== undefined) throw new Problem('asset_not_found', `${first.pointer} ${first.detail}`, { errors })
+/** Requires the asset in the path. A missing asset and a hidden one return the same error. */
+export async function requireWritable(handle: Handle, caller: Caller, id: string): Promise<void> {
+  const group = (await findGroups(handle, [id])).get(id)
+  if (group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)) return
+  if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group)) throw forbidden()
+  throw new Problem('not_found', 'There is no such asset')
 }
 
 function forbidden(): Problem {

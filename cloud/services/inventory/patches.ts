@@ -1,5 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
-import { type ApplierParts, type Applying, mayWrite, refusalOf, requireGroup } from './applying.ts'
+import { type ApplierParts, type Applying, mayWrite, requireAsset, requireGroup } from './applying.ts'
 import {
   isSame,
   mergeAsset,
@@ -12,6 +12,7 @@ import {
 import { Precondition } from './asset-tag.ts'
 import type { QueuedOperation } from './operation-store.ts'
 import type { PatchItem, PatchPayload } from './payload.ts'
+import { isRefused, refusalOf, refusedResult } from './refused-item.ts'
 import type { WorkingAsset } from './workspace.ts'
 
 type PatchOperation = QueuedOperation & { payload: PatchPayload }
@@ -27,9 +28,15 @@ export async function applyPatch(
 ): Promise<unknown> {
   const results: unknown[] = []
   const precondition = new Precondition(payload.ifMatch)
-  for (const item of payload.items) {
+  for (const [index, item] of payload.items.entries()) {
+    await applying.yieldTurn()
+    if (isRefused(item)) {
+      results.push(refusedResult(item, applying.operation.id))
+      continue
+    }
+    const pointer = payload.single ? {} : { pointer: `/data/${index}/asset_id` }
     try {
-      results.push(await patchOne(parts, applying, { item, precondition }))
+      results.push(await patchOne(parts, applying, { item, precondition, ...pointer }))
     } catch (error) {
       results.push(refusalOf(error).toDocument({ traceId: applying.operation.id }))
     }
@@ -37,14 +44,11 @@ export async function applyPatch(
   return payload.single ? results[0] : results
 }
 
-type One = { item: PatchItem; precondition: Precondition }
+type One = { item: PatchItem; precondition: Precondition; pointer?: string }
 
-async function patchOne(parts: ApplierParts, applying: Applying, { item, precondition }: One) {
+async function patchOne(parts: ApplierParts, applying: Applying, { item, precondition, pointer }: One) {
   const { workspace, rights, operation, tx } = applying
-  const asset = workspace.asset(item.assetId)
-  if (asset === undefined || !mayWrite(rights, asset.accessGroupId)) {
-    throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
-  }
+  const asset = requireAsset(applying, item.assetId, pointer)
   precondition.require(asset)
   if (item.change === 'gateway_version' && asset.document.functional_object_type !== 'Gateway') {
     throw new Problem('not_found', `There is no gateway ${item.assetId}`)

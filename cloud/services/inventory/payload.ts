@@ -1,4 +1,5 @@
 import type { QueuedOperation } from './operation-store.ts'
+import { acceptedItems, type RefusedItem } from './refused-item.ts'
 
 /** What accepted writes say, as it is stored between acceptance and application. */
 
@@ -41,7 +42,7 @@ export type PutRest = {
 export type WriteSource = { type: 'discovery' | 'assetlinkdiscovery' | 'manual'; value?: string }
 
 export type PutPayload = {
-  items: PutItem[]
+  items: (PutItem | RefusedItem)[]
   source: WriteSource
   strict: boolean
   mayRelate: boolean
@@ -68,7 +69,8 @@ export type PatchChange =
 export type PatchItem = { assetId: string } & PatchChange
 
 export type PatchPayload = {
-  items: PatchItem[] /** One asset in the path: its result stands alone. */
+  items: (PatchItem | RefusedItem)[]
+  /** The write changes the asset in the path: its result is an object, not an array. */
   single: boolean
   ifMatch?: string
 }
@@ -94,7 +96,7 @@ export function isDelete({ kind }: { kind: string }): boolean {
 /** The identifiers whose owners an operation must know. */
 export function keysIn({ kind, payload }: QueuedOperation): string[] {
   if (kind !== 'put' && kind !== 'put-many' && kind !== 'put-whole') return []
-  return (payload as PutPayload).items.flatMap(({ identifiers, relations }) => [
+  return acceptedItems((payload as PutPayload).items).flatMap(({ identifiers, relations }) => [
     ...identifiers.map(({ key }) => key),
     ...relations.flatMap(({ related }) => related.map(({ key }) => key)),
   ])
@@ -103,18 +105,20 @@ export function keysIn({ kind, payload }: QueuedOperation): string[] {
 /** The access groups that an operation puts assets into. */
 export function groupsIn({ kind, payload }: QueuedOperation): string[] {
   if (kind === 'patch')
-    return (payload as PatchPayload).items.flatMap((item) => (item.change === 'access_group' ? item.accessGroupId : []))
+    return acceptedItems((payload as PatchPayload).items).flatMap((item) =>
+      item.change === 'access_group' ? item.accessGroupId : [],
+    )
   if (kind !== 'put' && kind !== 'put-many' && kind !== 'put-whole') return []
-  return (payload as PutPayload).items.flatMap(({ accessGroupId }) => accessGroupId ?? [])
+  return acceptedItems((payload as PutPayload).items).flatMap(({ accessGroupId }) => accessGroupId ?? [])
 }
 
 /** The assets that an operation names itself. */
 export function idsIn({ kind, payload }: QueuedOperation): string[] {
   if (kind === 'delete') return (payload as DeletePayload).ids
-  if (kind === 'patch') return (payload as PatchPayload).items.map(({ assetId }) => assetId)
+  if (kind === 'patch') return acceptedItems((payload as PatchPayload).items).map(({ assetId }) => assetId)
   if (kind === 'merge') return [(payload as MergePayload).assetId, (payload as MergePayload).otherId]
   if (kind === 'put-whole')
-    return (payload as PutPayload).items.flatMap(({ assetId, rest }) =>
+    return acceptedItems((payload as PutPayload).items).flatMap(({ assetId, rest }) =>
       [assetId, rest?.partOf?.assetId].filter((id) => typeof id === 'string'),
     )
   if (kind === 'undo-merge' || kind === 'split') return [(payload as UndoPayload | SplitPayload).assetId]

@@ -7,7 +7,7 @@ import {
   isFoundBySender,
   mayRead,
   mayWrite,
-  refusalOf,
+  requireAsset,
   requireGroup,
 } from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
@@ -16,6 +16,7 @@ import { suspicionsOf } from './duplicate.ts'
 import { isOfGateway } from './gateway-scope.ts'
 import { choose, type Identity } from './identifier.ts'
 import type { DeletePayload, PutItem, PutPayload, WantedRelation } from './payload.ts'
+import { isRefused, refusalOf, refusedResult } from './refused-item.ts'
 import { isReserved } from './relation.ts'
 import { setPartOf, withRest } from './whole.ts'
 import type { WorkingAsset } from './workspace.ts'
@@ -38,6 +39,11 @@ export async function applyPut(parts: ApplierParts, applying: Applying, payload:
   const results: unknown[] = []
   const precondition = new Precondition(payload.ifMatch)
   for (const item of payload.items) {
+    await applying.yieldTurn()
+    if (isRefused(item)) {
+      results.push(refusedResult(item, applying.operation.id))
+      continue
+    }
     const mark = applying.workspace.mark()
     try {
       const result = await putOne(parts, applying, { item, payload, precondition })
@@ -52,7 +58,8 @@ export async function applyPut(parts: ApplierParts, applying: Applying, payload:
   }
   payload.items.forEach((item, index) => {
     const result = results[index] as PutResult
-    if ('assetId' in result) for (const relation of item.relations) relateOne(applying, { relation, result, payload })
+    if (!isRefused(item) && 'assetId' in result)
+      for (const relation of item.relations) relateOne(applying, { relation, result, payload })
   })
   return results
 }
@@ -240,21 +247,20 @@ function relateOne(applying: Applying, { relation, result, payload }: Relating):
 
 export function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload): unknown[] {
   const precondition = new Precondition(ifMatch)
-  return ids.map((assetId) => {
+  return ids.map((assetId, index) => {
     try {
-      return deleteOne(applying, { assetId, precondition })
+      return deleteOne(applying, { assetId, precondition, pointer: `/data/ids/${index}` })
     } catch (error) {
       return refusalOf(error).toDocument({ traceId: applying.operation.id })
     }
   })
 }
 
-type Deleted = { assetId: string; precondition: Precondition }
+type Deleted = { assetId: string; precondition: Precondition; pointer: string }
 
-function deleteOne({ workspace, rights, operation }: Applying, { assetId, precondition }: Deleted) {
-  const asset = workspace.asset(assetId)
-  if (asset === undefined || !mayWrite(rights, asset.accessGroupId))
-    throw new Problem('asset_not_found', `There is no asset ${assetId}`)
+function deleteOne(applying: Applying, { assetId, precondition, pointer }: Deleted) {
+  const { workspace, operation } = applying
+  const asset = requireAsset(applying, assetId, pointer)
   precondition.require(asset)
   workspace.remove(asset, { actor: operation, source: { type: 'manual' }, time: new Date().toISOString() })
   return { assetId, outcome: 'deleted' }

@@ -51,8 +51,8 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
       return answer(created ? 201 : 200, { data: put.map(({ relation }) => showRelation(relation)) })
     },
 
-    async createRelations({ body: { data } }, caller) {
-      const results = await stating.stateMany(caller, data.relations)
+    async createRelations({ body: { data }, itemErrors }, caller) {
+      const results = await stating.stateMany(caller, data.relations, itemErrors)
       const count = (outcome: StatementResult['outcome']) => results.filter((one) => one.outcome === outcome).length
       const counts = { created: count('created'), refreshed: count('refreshed'), failed: count('failed') }
       return { data: { ...counts, results } }

@@ -1,3 +1,4 @@
+import type { ItemErrors } from '@millwright/api/contract.ts'
 import type { RelationStatement, StatementResult } from '@millwright/api/inventory-relations.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -40,12 +41,21 @@ export class Stating {
     return caller.transaction === undefined ? this.#sharing.share(caller.tenantId, statement) : this.#alone(statement)
   }
 
-  /** Many in one transaction, with one entry on the audit trail. One that cannot be fails without the others. */
-  stateMany(caller: Caller, relations: readonly RelationStatement[]): Promise<StatementResult[]> {
-    const statements = relations.map((relation, index) => ({ caller, relation, pointer: `/data/relations/${index}` }))
+  /**
+   * Writes many relations in one transaction, with one entry on the audit trail. A relation that cannot be written, or
+   * that is malformed, fails without the others.
+   */
+  stateMany(
+    caller: Caller,
+    relations: readonly RelationStatement[],
+    malformed: ItemErrors = new Map(),
+  ): Promise<StatementResult[]> {
+    const items = relations.map((relation, index) => ({ caller, relation, pointer: `/data/relations/${index}` }))
+    const statements = items.filter((_, index) => !malformed.has(index))
     return this.#database.transaction(caller, async (tx) => {
       const outcomes = await stateAll(tx, statements, (ids) => lockAssets(tx, ids, readableGroups(caller)))
-      const results = outcomes.map(resultOf)
+      const written = outcomes.values()
+      const results = items.map((_, index) => resultOf(malformed.get(index) ?? written.next().value ?? []))
       const counts = Map.groupBy(results, ({ outcome }) => outcome)
         .entries()
         .map(([outcome, those]) => [outcome, those.length])

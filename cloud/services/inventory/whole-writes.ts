@@ -17,7 +17,7 @@ export function wholeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
     async putWholeAsset({ body: { data }, headers }, caller) {
       const { asset, assetId, states = {}, responsible, properties, partOf } = data
       const payload = await database.read(caller, async (handle) => {
-        if (assetId !== undefined) await requireWritable(handle, caller, { ids: [assetId] })
+        if (assetId !== undefined) await requireWritable(handle, caller, assetId)
         const values = await propertyValues(handle, properties)
         const put = await putPayload(desk, handle, {
           caller,

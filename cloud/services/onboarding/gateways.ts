@@ -93,12 +93,8 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       const system = systemCaller(caller)
       await context.peers(identity, system).deleteGateway({ params: { id } })
       await context.peers(discovery, system).endGatewayRuns({ params: { gatewayId: id } })
-      await context
-        .peers(inventory, system)
-        .deleteAssets({ body: { data: { ids: [id] } } })
-        .catch((error: unknown) => {
-          if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
-        })
+      // When the asset is already deleted, the write fails with `asset_not_found`, which changes nothing here.
+      await context.peers(inventory, system).deleteAssets({ body: { data: { ids: [id] } } })
       return database.transaction(caller, async (tx) => {
         await removeDirectoryEntries(tx, id)
         await store.deleteGateway(tx, id)

@@ -1,4 +1,3 @@
-import { Failure } from '../../app/failure.ts'
 import { inventoryLimits } from './limits.ts'
 
 /** Many writes, as many at a time as the platform takes in one request. */
@@ -15,24 +14,12 @@ export async function inBulk({ ids, write, onProgress }: Run): Promise<Outcome> 
   const outcome: Outcome = { done: 0, failures: [] }
   for (let at = 0; at < ids.length; at += inventoryLimits.bulk) {
     const some = ids.slice(at, at + inventoryLimits.bulk)
-    const failures = await writeSome(some, write)
+    const failures = failuresIn(await write(some), some)
     outcome.failures.push(...failures)
     outcome.done += some.length - failures.length
     onProgress(Math.min(ids.length, at + some.length))
   }
   return outcome
-}
-
-/** The platform refuses a request that names what is gone meanwhile, and says which: the others are sent again. */
-async function writeSome(ids: string[], write: Write): Promise<Outcome['failures']> {
-  try {
-    return failuresIn(await write(ids), ids)
-  } catch (error) {
-    const gone = error instanceof Failure ? namedIn(error, ids) : []
-    if (gone.length === 0) throw error
-    const rest = ids.filter((id) => !gone.some((each) => each.id === id))
-    return rest.length === 0 ? gone : [...gone, ...failuresIn(await write(rest), rest)]
-  }
 }
 
 /** Results come one per asset, in the order they were named; a refusal is a problem document. */
@@ -42,13 +29,5 @@ export function failuresIn({ data }: Accepted, ids: readonly string[]): Outcome[
   return results.flatMap((result: unknown, at) => {
     const isRefusal = typeof result === 'object' && result !== null && 'code' in result
     return isRefusal ? [{ id: ids[at] ?? '', detail: 'detail' in result ? String(result.detail) : '' }] : []
-  })
-}
-
-function namedIn({ errors }: Failure, ids: readonly string[]): Outcome['failures'] {
-  return errors.flatMap(({ pointer, detail }) => {
-    const at = /\/(\d+)(?:\/|$)/.exec(pointer)?.[1]
-    const id = at === undefined ? undefined : ids[Number(at)]
-    return id === undefined ? [] : [{ id, detail }]
   })
 }

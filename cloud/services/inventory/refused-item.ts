@@ -1,0 +1,41 @@
+import { type FieldError, Problem, type ProblemCode, type ProblemDocument } from '@millwright/api/problem.ts'
+import { isTransient } from '../../platform/database/transient.ts'
+
+/** An item of a bulk write that was refused when the write was accepted. Its result in the status is this problem. */
+export type RefusedItem = { refused: { code: ProblemCode; detail: string; errors?: readonly FieldError[] } }
+
+export function isRefused(item: object): item is RefusedItem {
+  return 'refused' in item
+}
+
+/** The items that are applied. */
+export function acceptedItems<Item extends object>(items: readonly (Item | RefusedItem)[]): Item[] {
+  return items.filter((item): item is Item => !isRefused(item))
+}
+
+/** Checks one item of a bulk write. A fault of the item becomes its result; other errors fail the whole request. */
+export async function itemOrRefusal<Item>(check: () => Item | Promise<Item>): Promise<Item | RefusedItem> {
+  try {
+    return await check()
+  } catch (error) {
+    return refusedItem(refusalOf(error))
+  }
+}
+
+/**
+ * The reason why a write, or one of its items, is refused. Every other error is thrown on: a transient one says nothing about
+ * the write, which stays queued.
+ */
+export function refusalOf(error: unknown): Problem {
+  if (!(error instanceof Problem) || isTransient(error)) throw error
+  return error
+}
+
+export function refusedItem({ code, message: detail, errors }: Problem): RefusedItem {
+  return { refused: { code, detail, ...(errors === undefined ? {} : { errors }) } }
+}
+
+export function refusedResult({ refused }: RefusedItem, traceId: string): ProblemDocument {
+  const { code, detail, errors } = refused
+  return new Problem(code, detail, errors === undefined ? {} : { errors: [...errors] }).toDocument({ traceId })
+}
