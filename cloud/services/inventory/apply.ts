@@ -34,9 +34,6 @@ const alone = { operations: 1, items: 0, bytes: 0 } as const
 /** How often a single write may exceed the time limit of a statement before it fails. */
 const timeoutAttempts = 3
 
-/** How long one run applies writes of a tenant while more are queued. */
-const sliceMs = 1_000
-
 /** How the next writes are taken: deletions apart from others, and while nobody relates anything. */
 type How = { deletesApart?: boolean; relatingStopped?: boolean }
 
@@ -72,7 +69,7 @@ export async function applyQueued(parts: ApplierParts, tenantId: string, signal:
   let how = first
   const start = performance.now()
   while (!signal.aborted) {
-    if (performance.now() - start > sliceMs && how === first) {
+    if (performance.now() - start > (parts.sliceMs ?? Infinity) && how === first) {
       // Other tenants get their turn; the signal wakes the applier of this tenant again.
       await parts.database.transaction({ tenantId }, async (tx) => tx.signal(operationsTopic))
       return applied

@@ -21,6 +21,8 @@ export type ApplierParts = {
   handover: Handover
   jobs: Pick<Jobs, 'enqueue'>
   log: Log
+  /** How long one run applies writes while more are queued; until the queue is empty unless given. */
+  sliceMs?: number
   /** How many relations end in one transaction because their assets are deleted. */
   endedAtOnce: number
   /** How many relations an asset may have that is merged into another. */

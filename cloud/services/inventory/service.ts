@@ -27,6 +27,9 @@ import { wholeWriteHandlers } from './whole-writes.ts'
 /** About a fifth of a second's work: nobody waits long for what is held meanwhile. */
 const endedAtOnce = 2_000
 
+/** How long the applier of one tenant runs before the appliers of other tenants get their turn. */
+const sliceMs = 1_000
+
 /** What the handlers of this service share. */
 export type Desk = {
   context: Context
@@ -90,7 +93,7 @@ export const inventoryService = service({
         standing: { everyMs: 5_000, wakeOn: operationsTopic, pending: anyQueued },
         async run({ tenantId, signal }) {
           const { relationsMerged } = inventoryLimits
-          const own = { schemas, waiters, handover, endedAtOnce, relationsMerged }
+          const own = { schemas, waiters, handover, endedAtOnce, relationsMerged, sliceMs }
           await applyQueued({ database, access, log, jobs, ...own }, tenantId, signal)
         },
       },
