@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { enrolledGateway } from '@millwright/cloud/platform/testing/gateway.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { TestPlatform, type Typed } from '../testing.ts'
 
@@ -134,6 +135,18 @@ test('gateways are brought in with a file that only its owner reads, and sent aw
   assert.match((await failing(['discover'])).err, /^There is no gateway yet\.\nNext: bring one in: /)
   await succeed(['gateway', 'revoke', 'Hall 4'])
   await succeed(['gateway', 'delete', 'Hall 4'])
+})
+
+test('grants a gateway a role by its name, and lists identity conflicts', async () => {
+  await enrolledGateway(platform.hub, await platform.as('administrator'), { name: 'Hall 9' })
+  await succeed(['access', 'groups', 'create', 'line-9'])
+  assert.match(
+    await succeed(['access', 'grant', 'Hall 9', 'operator', '--group', 'line-9']),
+    /^Hall 9 is operator in line-9 \(grant /,
+  )
+  assert.match(await succeed(['access', 'grants', '--principal', 'Hall 9']), / operator +/)
+  const { err } = await platform.run(['assets', 'identity-conflicts'], { token })
+  assert.match(err, /There are no identity conflicts/)
 })
 
 test('schemas are added from a file', async () => {
