@@ -160,7 +160,7 @@ export const discovery = contract({
       answers: {
         201: closed({ jobId: Uuid, id: Uuid, data: closed({ jobId: Uuid, id: Uuid }) }),
       },
-      errors: ['not_found', 'link_not_found', 'unsupported_parameter', 'gateway_not_ready'],
+      errors: ['not_found', 'link_not_found', 'link_not_compatible', 'unsupported_parameter', 'gateway_not_ready'],
     },
     listDiscoveries: {
       method: 'GET',
@@ -201,7 +201,14 @@ export const discovery = contract({
         }),
       ),
       answers: { 200: data(Discovery) },
-      errors: ['not_found', 'unsupported_parameter', 'precondition_failed'],
+      errors: [
+        'not_found',
+        'link_not_found',
+        'link_not_compatible',
+        'unsupported_parameter',
+        'conflict',
+        'precondition_failed',
+      ],
     },
     deleteDiscovery: {
       method: 'DELETE',
@@ -228,7 +235,7 @@ export const discovery = contract({
       access: 'glb_discovery_run',
       params: jobId,
       answers: { 202: data(closed({ runId: Uuid })) },
-      errors: ['not_found', 'conflict', 'link_not_found', 'gateway_not_ready'],
+      errors: ['not_found', 'conflict', 'link_not_found', 'link_not_compatible', 'gateway_not_ready'],
     },
     listRuns: {
       method: 'GET',

@@ -153,7 +153,13 @@ export const onboarding = contract({
       params: id,
       answers: {
         200: data(
-          closed({ id: Uuid, name: Type.String(), access_group: Uuid, state: OnboardedGateway.properties.state }),
+          closed({
+            id: Uuid,
+            name: Type.String(),
+            access_group: Uuid,
+            state: OnboardedGateway.properties.state,
+            version: OnboardedGateway.properties.version,
+          }),
         ),
       },
       errors: ['not_found'],

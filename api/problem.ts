@@ -51,6 +51,7 @@ export const problemCodes = {
   lease_lost: { status: 409, title: 'The job is not held by this lease any more' },
   gateway_revoked: { status: 409, title: 'The gateway was revoked' },
   gateway_not_ready: { status: 409, title: 'The gateway has not enrolled, or was revoked' },
+  link_not_compatible: { status: 409, title: 'Asset link not compatible with the gateway' },
   no_device_link: { status: 409, title: 'No running link can ask this device' },
   schema_in_use: { status: 409, title: 'The schema has instances' },
   instance_not_for_monitoring: { status: 409, title: 'The credential is for discovery alone' },

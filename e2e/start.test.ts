@@ -41,7 +41,7 @@ describe('the first start', () => {
   test('says how to get in, and keeps secrets off what is no terminal', () => {
     const { access, baseUrl, program } = platform
     const screen = program.stdout()
-    assert.match(screen, /^Millwright \d+\.\d+\.\d+ is ready after \d+\.\d s\.$/m)
+    assert.match(screen, /^Millwright \d+\.\d+\.\d+(?:-[\w.]+)? is ready after \d+\.\d s\.$/m)
     assert.match(screen, new RegExp(`Console +${baseUrl}/$`, 'm'))
     assert.match(screen, new RegExp(`API +${baseUrl}/docs$`, 'm'))
     assert.match(screen, /Sign in +admin, password in .+first-run\.json$/m)

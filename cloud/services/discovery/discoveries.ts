@@ -12,7 +12,7 @@ import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { cancelRun } from './canceling.ts'
 import { isActive, showDiscovery, showRun } from './discovery.ts'
-import { canDiscover } from './link.ts'
+import { canDiscover, incompatibility } from './link.ts'
 import { findLink, type LinkRow } from './link-store.ts'
 import { requireSupported } from './parameter.ts'
 import { beginRun } from './running.ts'
@@ -47,10 +47,10 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
   return {
     async createDiscovery({ params: { gatewayId }, body }, caller) {
       const given: NewDiscovery = 'data' in body ? body.data : body
-      await requireReady(context, caller, gatewayId)
+      const gateway = await requireReady(context, caller, gatewayId)
       const pointer = 'data' in body ? '/data' : ''
       const { assetLinkId } = given
-      const link = await requireLink(context, caller, { gatewayId, assetLinkId, pointer: `${pointer}/assetLinkId` })
+      const link = await requireLink(context, caller, { gateway, assetLinkId, pointer: `${pointer}/assetLinkId` })
       const filters = checked('filter', given.discoveryFilters ?? [], { link, pointer })
       const options = checked('option', given.discoveryOptions ?? [], { link, pointer })
       const id = newId()
@@ -152,8 +152,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
 
     async runDiscovery({ params: { jobId } }, caller) {
       const { gatewayId, assetLinkId, latestRunId: before } = await find(context, caller, jobId)
-      await requireReady(context, caller, gatewayId)
-      await requireLink(context, caller, { gatewayId, assetLinkId })
+      const gateway = await requireReady(context, caller, gatewayId)
+      await requireLink(context, caller, { gateway, assetLinkId })
       const isSettled = await settleLatest(context, caller, before)
       return database.transaction(caller, async (tx) => {
         const { latestRunId } = await lock(tx, jobId)
@@ -200,13 +200,17 @@ async function lock(tx: Transaction, id: string): Promise<store.DiscoveryRow> {
   return row
 }
 
+type GatewayVersion = { id: string; version?: string }
+
+async function gatewayOf(context: Context, caller: Caller, id: string) {
+  return (await context.peers(onboarding, systemCaller(caller)).resolveGateway({ params: { id } })).data
+}
+
 /** Work can be left for a gateway that is away; not for one that never came or was sent away. */
-async function requireReady(context: Context, caller: Caller, gatewayId: string): Promise<void> {
+async function requireReady(context: Context, caller: Caller, gatewayId: string): Promise<GatewayVersion> {
   await requireReadableGateway(context, caller, gatewayId)
-  const { data: gateway } = await context
-    .peers(onboarding, systemCaller(caller))
-    .resolveGateway({ params: { id: gatewayId } })
-  if (gateway.state === 'online' || gateway.state === 'offline') return
+  const gateway = await gatewayOf(context, caller, gatewayId)
+  if (gateway.state === 'online' || gateway.state === 'offline') return gateway
   throw new Problem(
     'gateway_not_ready',
     gateway.state === 'revoked'
@@ -216,14 +220,14 @@ async function requireReady(context: Context, caller: Caller, gatewayId: string)
 }
 
 /** `pointer` is the field of the request body that names the link, if the body names it. */
-type LinkReference = { gatewayId: string; assetLinkId: string; pointer?: string }
+type LinkReference = { gateway: GatewayVersion; assetLinkId: string; pointer?: string }
 
 async function requireLink(
   context: Context,
   caller: Caller,
-  { gatewayId, assetLinkId, pointer }: LinkReference,
+  { gateway, assetLinkId, pointer }: LinkReference,
 ): Promise<LinkRow> {
-  const link = await context.database.read(caller, (handle) => findLink(handle, gatewayId, assetLinkId))
+  const link = await context.database.read(caller, (handle) => findLink(handle, gateway.id, assetLinkId))
   const refuse = (detail: string) =>
     new Problem(
       'link_not_found',
@@ -233,6 +237,8 @@ async function requireLink(
   const isHidden = link !== undefined && (await hiddenAssets(context, caller, [link.assetId])).size > 0
   if (link === undefined || isHidden) throw refuse(`The gateway has no link ${assetLinkId}`)
   if (link.state === 'gone') throw refuse(`The link ${assetLinkId} is not registered with the gateway any more`)
+  const reason = incompatibility(link.report.interfaces, gateway.version)
+  if (reason !== undefined) throw new Problem('link_not_compatible', `${assetLinkId}: ${reason}`)
   if (!canDiscover(link.report.interfaces)) throw refuse(`The link ${assetLinkId} offers no discovery`)
   return link
 }
@@ -255,7 +261,8 @@ type Changed = {
 async function changedParameters(context: Context, caller: Caller, { before, data }: Changed) {
   const { discoveryFilters, discoveryOptions } = data
   if (discoveryFilters === undefined && discoveryOptions === undefined) return {}
-  const link = await requireLink(context, caller, { gatewayId: before.gatewayId, assetLinkId: before.assetLinkId })
+  const gateway = await gatewayOf(context, caller, before.gatewayId)
+  const link = await requireLink(context, caller, { gateway, assetLinkId: before.assetLinkId })
   return {
     ...(discoveryFilters === undefined
       ? {}

@@ -479,7 +479,39 @@ describe('discovery', () => {
     const { data } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
     assert.equal(data[0]?.compatible, false)
     assert.match(data[0]?.incompatibility ?? '', /acme\.own\.v9/)
-    await assert.rejects(create(), { code: 'link_not_found' })
+    await assert.rejects(create(), { code: 'link_not_compatible' })
+  })
+
+  test('refuses a discovery with a gateway below version 0.3.10 and lists its links as not compatible', async () => {
+    const version = async () => {
+      await hub.settle()
+      const { data } = await admin.inventory.readAsset({ params: { id: gateway.id }, query: {} })
+      const { manufacturer_product: product } = data.product_instance_information as Record<
+        string,
+        Record<string, string>
+      >
+      return product?.product_version
+    }
+    assert.equal(await version(), '1.0.0', 'the version of the enrolment is on the asset')
+    const { jobId } = await create({ schedule: { cron: '0 3 * * *' } })
+    for (const gatewayVersion of ['0.3.9', '0.3.10-rc.1', 'latest']) {
+      await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion, links: [linkReport()] } } })
+      const { data } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+      assert.deepEqual(
+        [data[0]?.compatible, data[0]?.incompatibility],
+        [
+          false,
+          `The gateway has version ${gatewayVersion}; asset links need version 0.3.10 or higher. Update the gateway.`,
+        ],
+      )
+      await assert.rejects(create(), { code: 'link_not_compatible', status: 409 })
+      await assert.rejects(admin.discovery.runDiscovery({ params: { jobId } }), { code: 'link_not_compatible' })
+      assert.equal(await version(), gatewayVersion)
+    }
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0-alpha.1', links: [linkReport()] } } })
+    assert.equal(await version(), '1.0.0-alpha.1')
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    await scan(jobId, [foundDevice(1)])
   })
 
   test('a gateway that has not enrolled gets no work', async () => {

@@ -3,6 +3,7 @@ import type { AssetLink } from '@millwright/api/discovery.ts'
 import type { LinkReport } from '@millwright/api/gatekeeper.ts'
 import type { AssetDocument } from '@millwright/api/inventory.ts'
 import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
+import { isAtLeast } from './semantic-version.ts'
 
 /** Interfaces of asset links that a gateway can work with, without the vendor in front. */
 const knownInterfaces: readonly string[] = [
@@ -35,8 +36,14 @@ export function canTellProperties(interfaces: readonly string[]): boolean {
   return interfaces.some((name) => deviceReading.includes(interfaceOf(name)))
 }
 
-/** Why a gateway cannot work with a link; undefined when it can. */
-export function incompatibility(interfaces: readonly string[]): string | undefined {
+/** The first gateway version that works with the interfaces of asset links. */
+export const minimumGatewayVersion = '0.3.10'
+
+/** The reason why a gateway of this version cannot work with a link; undefined when it can. */
+export function incompatibility(interfaces: readonly string[], gatewayVersion: string | undefined): string | undefined {
+  if (gatewayVersion !== undefined && !isAtLeast(gatewayVersion, minimumGatewayVersion)) {
+    return `The gateway has version ${gatewayVersion}; asset links need version ${minimumGatewayVersion} or higher. Update the gateway.`
+  }
   if (interfaces.length === 0) return 'It registered without any interface'
   if (interfaces.some((name) => knownInterfaces.includes(interfaceOf(name)))) return undefined
   return `None of its interfaces is known here: ${interfaces.join(', ')}`
@@ -98,11 +105,14 @@ type Stored = { assetId: string; report: LinkReport; lastSeenAt: string }
 /** A gateway tells about its links every minute; of one that has not for so long nobody knows how its links are. */
 const silentMs = 3 * 60_000
 
-export function showLink({ assetId, report, lastSeenAt }: Stored, now: Date): AssetLink {
+export function showLink(
+  { assetId, report, lastSeenAt }: Stored,
+  { now, gatewayVersion }: { now: Date; gatewayVersion: string | undefined },
+): AssetLink {
   const { product } = report
   const isSilent = report.state === 'running' && now.getTime() - Date.parse(lastSeenAt) > silentMs
   const problem = isSilent ? `Its gateway has not told about it since ${lastSeenAt}` : report.problem
-  const why = incompatibility(report.interfaces)
+  const why = incompatibility(report.interfaces, gatewayVersion)
   return {
     assetLinkId: report.appInstanceId,
     assetId,

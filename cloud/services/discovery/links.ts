@@ -30,12 +30,16 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
     async listAssetLinks({ params: { gatewayId } }, caller) {
       await requireReadableGateway(context, caller, gatewayId)
       const links = await database.read(caller, (handle) => listLinks(handle, gatewayId))
-      if (links.length === 0)
-        await context.peers(onboarding, systemCaller(caller)).resolveGateway({ params: { id: gatewayId } })
-      const assetIds = links.map(({ assetId }) => assetId)
-      const hidden = await hiddenAssets(context, caller, assetIds)
-      const now = new Date()
-      return { data: links.filter(({ assetId }) => !hidden.has(assetId)).map((link) => showLink(link, now)) }
+      const { data: gateway } = await context
+        .peers(onboarding, systemCaller(caller))
+        .resolveGateway({ params: { id: gatewayId } })
+      const hidden = await hiddenAssets(
+        context,
+        caller,
+        links.map(({ assetId }) => assetId),
+      )
+      const seen = { now: new Date(), gatewayVersion: gateway.version }
+      return { data: links.filter(({ assetId }) => !hidden.has(assetId)).map((link) => showLink(link, seen)) }
     },
 
     async resolveLink({ params: { gatewayId }, query: { assetLinkId } }, caller) {

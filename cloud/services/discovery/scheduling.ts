@@ -4,9 +4,11 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
 import { isActive } from './discovery.ts'
+import { incompatibility } from './link.ts'
+import { findLink } from './link-store.ts'
 import { beginRun, systemOf } from './running.ts'
 import { settleRun } from './settling.ts'
-import { countMissed, findDiscovery, findRun, lockDiscovery } from './store.ts'
+import { countMissed, type DiscoveryRow, findDiscovery, findRun, lockDiscovery } from './store.ts'
 
 /** The kind under which the platform keeps the schedules of discoveries. */
 export const scheduleKind = 'discovery.scheduled'
@@ -17,20 +19,20 @@ export function schedulingJobs(context: Context): JobKinds {
     [scheduleKind]: {
       async run(job) {
         const caller = await systemOf(context, job.tenantId)
-        const { gatewayId, before } = await database.read(caller, async (handle) => {
+        const { found, before } = await database.read(caller, async (handle) => {
           const found = await findDiscovery(handle, job.key)
           const latest = found?.latestRunId ?? null
-          return { gatewayId: found?.gatewayId, before: latest === null ? undefined : await findRun(handle, latest) }
+          return { found, before: latest === null ? undefined : await findRun(handle, latest) }
         })
         const isSettled = await settleRun(context, caller, before)
-        const isSentAway = gatewayId !== undefined && (await isGatewaySentAway(context, caller, gatewayId))
+        const isBlocked = found !== undefined && (await cannotRun(context, caller, found))
         await database.transaction(caller, async (tx) => {
           const discovery = await lockDiscovery(tx, job.key)
           if (discovery !== undefined) {
             const latest = discovery.latestRunId === null ? undefined : await findRun(tx, discovery.latestRunId)
             const isUnderWay = isActive(latest) && !(isSettled && latest?.id === before?.id)
-            // One scan of a discovery at a time, and none for nobody: what comes due meanwhile is missed, and counted.
-            if (isUnderWay || isSentAway) await countMissed(tx, discovery.id)
+            // A run that falls due while another one is active, or that the gateway cannot do, counts as missed.
+            if (isUnderWay || isBlocked) await countMissed(tx, discovery.id)
             else await beginRun(context, tx, { discoveryId: discovery.id, cause: 'schedule' })
           }
           await job.complete(tx)
@@ -40,11 +42,13 @@ export function schedulingJobs(context: Context): JobKinds {
   }
 }
 
-/** A gateway that was revoked or deleted never comes for its jobs; one that is only away does. */
-async function isGatewaySentAway(context: Context, caller: Caller, id: string): Promise<boolean> {
+/** A gateway that was revoked or deleted, or that is too old for its links, never does the job. */
+async function cannotRun(context: Context, caller: Caller, { gatewayId, assetLinkId }: DiscoveryRow): Promise<boolean> {
   try {
-    const { data } = await context.peers(onboarding, caller).resolveGateway({ params: { id } })
-    return data.state === 'revoked'
+    const { data } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })
+    const link = await context.database.read(caller, (handle) => findLink(handle, gatewayId, assetLinkId))
+    const isIncompatible = link !== undefined && incompatibility(link.report.interfaces, data.version) !== undefined
+    return data.state === 'revoked' || isIncompatible
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return true
     throw error

@@ -42,6 +42,7 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
         body: { data: { name, publicKey: data.publicKey } },
       })
       await trust(context, system, { id: data.gatewayId, state: 'trusted' })
+      await noteVersion(context, system, { id: data.gatewayId, version: data.version })
       return { data: { gatewayId: data.gatewayId, tenantName: tenant.name, clientId: made.clientId } }
     },
   }
@@ -124,6 +125,21 @@ export async function trust(
     .catch((error: unknown) => {
       if (!(error instanceof Problem) || error.code !== 'not_found') throw error
     })
+}
+
+/** Writes the version to the gateway's asset; returns whether the write was accepted. */
+export async function noteVersion(
+  context: Context,
+  caller: Caller,
+  { id, version }: { id: string; version: string },
+): Promise<boolean> {
+  try {
+    await context.peers(inventory, caller).setGatewayVersion({ params: { id }, body: { data: { version } } })
+    return true
+  } catch (error) {
+    context.log.warn({ gateway: id, error }, 'the version of the gateway was not written to its asset')
+    return false
+  }
 }
 
 function refused(detail: string): Problem {

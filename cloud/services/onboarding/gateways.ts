@@ -16,7 +16,7 @@ import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { putDirectoryEntry, removeDirectoryEntries } from '../../platform/tenants/store.ts'
-import { createEnrolmentToken, hashOf } from './enrolment.ts'
+import { createEnrolmentToken, hashOf, noteVersion } from './enrolment.ts'
 import { showGateway, stateOf } from './gateway.ts'
 import { attendanceTopic } from './reachability.ts'
 import * as store from './store.ts'
@@ -107,22 +107,23 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
     async recordSeen({ params: { id }, body: { data } }, caller) {
       const before = await find(context, caller, id)
       const isBack = stateOf(before, new Date()) === 'offline'
+      // A version is stored when its write to the asset was accepted; otherwise the next report writes it again.
+      const isNoted =
+        data.version === undefined ||
+        data.version === before.softwareVersion ||
+        (await noteVersion(context, caller, { id, version: data.version }))
       await database.transaction(caller, async (tx) => {
-        await store.setSeen(tx, id, data.version)
+        await store.setSeen(tx, id, isNoted ? data.version : undefined)
         if (before.reachability !== 'reached') tx.signal(attendanceTopic)
         if (isBack) await emit(tx, { type: 'onboarding.gateway.online', subject: `gateway/${id}`, data: {} })
       })
-      if (data.version !== undefined && data.version !== before.softwareVersion)
-        await context
-          .peers(inventory, caller)
-          .setGatewayVersion({ params: { id }, body: { data: { version: data.version } } })
-          .catch((error: unknown) => context.log.warn({ gateway: id, error }, 'its version was not noted'))
       return answer(204)
     },
 
     async resolveGateway({ params: { id } }, caller) {
       const row = await find(context, caller, id)
-      return { data: { id, name: row.name, access_group: row.accessGroupId, state: stateOf(row, new Date()) } }
+      const { name, access_group, state, version } = showGateway(row, new Date())
+      return { data: { id, name, access_group, state, ...(version === undefined ? {} : { version }) } }
     },
   }
 }

@@ -47,6 +47,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
   lease_lost: 'Der Auftrag wird nicht mehr gehalten',
   gateway_revoked: 'Das Gateway wurde ausgeschlossen',
   gateway_not_ready: 'Das Gateway ist noch nicht aufgenommen, oder es wurde ausgeschlossen',
+  link_not_compatible: 'Der Asset Link passt nicht zum Gateway',
   no_device_link: 'Kein laufender Link kann dieses Gerät fragen',
   schema_in_use: 'Zum Schema gibt es Zugangsdaten',
   instance_not_for_monitoring: 'Die Zugangsdaten sind nur für die Gerätesuche',
