@@ -169,7 +169,7 @@ describe('tokens that end before they expire', () => {
   })
 
   test('an assertion and a proof of a gateway count once over all processes, and an assertion for five minutes', async () => {
-    const { clientId, key, token } = await enrolledGateway(hub, admin, `gateway ${++names}`)
+    const { clientId, key, token } = await enrolledGateway(hub, admin, { name: `gateway ${++names}` })
     const assertion = await assertionOf(hub, { clientId, key })
     assert.equal((await askWithAssertion(hub, assertion)).status, 200)
     for (const process of [hub, elsewhere]) {
