@@ -100,7 +100,12 @@ describe('access from the console', () => {
     await shown.first().waitFor()
     await assertAxeClean(page, 'the secret')
     const [clientId = '', clientSecret = ''] = await shown.allTextContents()
-    assert.ok(await tokenOf(platform.baseUrl, { clientId, clientSecret }))
+    const token = await tokenOf(platform.baseUrl, { clientId, clientSecret })
+    const isAccepted = async () => {
+      const headers = { authorization: `Bearer ${token}` }
+      return (await fetch(`${platform.baseUrl}/inventory/v2/schemas`, { headers })).status !== 401
+    }
+    assert.ok(await isAccepted())
     await button('I have it').click()
     await page.getByRole('heading', { level: 1, name: 'historian' }).waitFor()
     assert.ok(!(await page.content()).includes(clientSecret), 'it is still on the page')
@@ -109,8 +114,10 @@ describe('access from the console', () => {
     await button('Save').click()
     await page.getByRole('heading', { level: 1, name: 'historian of hall 3' }).waitFor()
     await button('New secret').click()
+    await page.getByRole('dialog').getByLabel('Also revoke the access tokens').check()
     await page.getByRole('dialog').getByRole('button', { name: 'New secret' }).click()
     await button('I have it').click()
+    assert.ok(!(await isAccepted()), 'the access token of the old secret is still accepted')
     await assert.rejects(tokenOf(platform.baseUrl, { clientId, clientSecret }))
   })
 

@@ -8,6 +8,7 @@ import { useApi } from '../../app/visit.tsx'
 import { Card } from '../../components/card.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { CheckField } from '../../components/fields.tsx'
 import { PageHeader } from '../../components/page-header.tsx'
 import { usePageTitle } from '../../components/page-title.ts'
 import { QueryState } from '../../components/query-state.tsx'
@@ -65,6 +66,7 @@ function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const [made, setMade] = useState<Made>()
+  const [revokeTokens, setRevokeTokens] = useState(false)
   const renew = () => queryClient.invalidateQueries({ queryKey: keyOf('identity') })
   const change = async (data: { disabled: boolean } | { name: string }) => {
     await api.identity.updateServerUser({ params: { id }, body: { data } })
@@ -77,7 +79,7 @@ function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
     await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listServerUsers') })
   }
   const rotate = async () => {
-    setMade((await api.identity.rotateServerUserSecret({ params: { id } })).data)
+    setMade((await api.identity.rotateServerUserSecret({ params: { id }, body: { data: { revokeTokens } } })).data)
     await renew()
   }
   return (
@@ -92,6 +94,7 @@ function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
       />
       <ConfirmButton action={text.rotate} title={text.rotateTitle(name)} onConfirm={rotate}>
         {text.rotateDetail}
+        <CheckField label={text.revokeTokens} isChecked={revokeTokens} onChange={setRevokeTokens} />
       </ConfirmButton>
       {made !== undefined && <SecretDialog made={made} onClose={() => setMade(undefined)} />}
     </>
