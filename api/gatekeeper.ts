@@ -11,8 +11,12 @@ export const gatekeeperLimits = {
   linksPerGateway: 2_000,
   /** Bytes of a report of links: what they say about their filters and credentials is theirs to say. */
   linkReportBytes: 8 * 1024 * 1024,
-  /** Of what links say of their own accord the latest is told. */
-  eventsPerLink: 20,
+  /** Alarms and driver events of one link in one report: the latest. Older ones count as dropped. */
+  eventsPerLink: 100,
+  /** Alarms and driver events that one report publishes on the event stream; the others follow with the next report. */
+  eventsPerReport: 1_000,
+  /** The latest alarms and driver events that are stored with a link and returned with it. */
+  storedEventsPerLink: 20,
   foundPerUpload: 500,
   errorsPerUpload: 1_000,
   /** Well below the time for which a lease lasts. */
@@ -48,13 +52,18 @@ export const LinkParameter = closed({
 })
 export type LinkParameter = Static<typeof LinkParameter>
 
-/** Something that a link said of its own accord. */
-export const LinkEvent = closed({
-  timestamp: Timestamp,
-  kind: oneOf(['alarm', 'driver'] as const),
-  text: text(1_000),
-})
+const linkEventFields = { timestamp: Timestamp, kind: oneOf(['alarm', 'driver'] as const), text: text(1_000) }
+
+/** An alarm or a driver event of a link. */
+export const LinkEvent = closed(linkEventFields)
 export type LinkEvent = Static<typeof LinkEvent>
+
+/** An event as a gateway reports it: `sequence` counts the events of the link's `eventStream`, from 1. */
+export const ReportedLinkEvent = closed({
+  ...linkEventFields,
+  sequence: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+})
+export type ReportedLinkEvent = Static<typeof ReportedLinkEvent>
 
 /** One asset link, as the gateway's registry and the link itself tell it. */
 export const LinkReport = closed({
@@ -77,8 +86,10 @@ export const LinkReport = closed({
   credentialSchemas: Type.Array(closed({ uri: text(2_000), schema: text(200_000) }), { maxItems: 16 }),
   state: Type.Union([Type.Literal('running'), Type.Literal('unreachable'), Type.Literal('gone')]),
   problem: Type.Optional(text(1_000)),
-  /** Its latest alarms and events, the last one last. */
-  events: Type.Optional(Type.Array(LinkEvent, { maxItems: gatekeeperLimits.eventsPerLink })),
+  /** Its latest alarms and driver events, the latest one last. Only events with a sequence number are published. */
+  events: Type.Optional(Type.Array(ReportedLinkEvent, { maxItems: gatekeeperLimits.eventsPerLink })),
+  /** Identifies the count of `sequence`. A gateway that starts counting at 1 again takes a new one. */
+  eventStream: Type.Optional(Uuid),
 })
 export type LinkReport = Static<typeof LinkReport>
 

@@ -454,10 +454,18 @@ describe('a gateway', () => {
       'driver: a state of the driver that cannot be read',
       'driver: driver is bad',
     ])
+    assert.deepEqual(
+      told.map(({ sequence }) => sequence),
+      [1, 2, 3],
+    )
+    const streamOf = () => lastReport().find((one: Call) => one.events !== undefined)?.eventStream
+    const stream = streamOf()
     first.stop()
     using second = await TestLink.start(alarming('A2'))
     await registerAlarming(second)
     await until(() => isTold('A2 priority 12 active Too hot'))
+    await until(() => lastReport().some((one: Call) => one.events?.length === 6))
+    assert.equal(streamOf(), stream, 'the gateway continues the count of the link')
   })
 
   test('lets agents on this machine reach the cloud as the gateway', async () => {

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { fromBinary } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
-import { gatekeeperLimits, type LinkEvent as ToldEvent } from '@millwright/api/gatekeeper.ts'
+import { gatekeeperLimits, type LinkReport, type ReportedLinkEvent } from '@millwright/api/gatekeeper.ts'
 import { linkServices } from '@millwright/api/link-protocol.ts'
 import {
   type AlarmNotification,
@@ -15,20 +16,24 @@ import { isServiceError, LinkClient, offers } from '../link-client.ts'
 import type { Log } from '../log.ts'
 import type { Registration } from '../registry/registration.ts'
 
-/** Something that a link said of its own accord. */
+/** An alarm or a driver event of a link, as the gateway's status shows it. */
 export type LinkEvent = { link: string; at: string; kind: 'alarm' | 'driver'; text: string }
 
-/** How many are kept to be looked at. */
-const kept = 200
+/** Events that the gateway's status shows. */
+const statusEvents = 200
+
+/** The latest events of one link, numbered, so that the cloud publishes each of them once. */
+type EventStream = { id: string; sequence: number; events: ReportedLinkEvent[] }
 
 /** A stream that stood for so long did not fail when it ends. */
 const lastingMs = 60_000
 
 const driverStates = ['undefined', 'good', 'bad', 'available', 'unavailable'] as const
 
-/** Alarms and driver events of links that offer them: subscribed as long as the link is there, logged, kept a while and told. */
+/** Subscribes to alarms and driver events of links that offer them, logs them, and keeps the latest for the report to the cloud. */
 export class LinkEvents {
   readonly recent: LinkEvent[] = []
+  readonly #streams = new Map<string, EventStream>()
   readonly #followed = new Map<string, { registration: Registration; ending: AbortController }>()
   readonly #log: Log
   readonly #signal: AbortSignal
@@ -40,11 +45,15 @@ export class LinkEvents {
     this.#onNews = onNews
   }
 
-  /** The latest of each link, as the cloud is told. */
-  byLink(): Map<string, ToldEvent[]> {
-    const byLink = Map.groupBy(this.recent, ({ link }) => link)
-    const told = ({ at, kind, text }: LinkEvent): ToldEvent => ({ timestamp: at, kind, text })
-    return new Map([...byLink].map(([link, all]) => [link, all.slice(-gatekeeperLimits.eventsPerLink).map(told)]))
+  /** The latest events of a link, as fields of its report. */
+  reportFields(appInstanceId: string): Pick<LinkReport, 'events' | 'eventStream'> {
+    const stream = this.#streams.get(appInstanceId)
+    return stream === undefined ? {} : { events: stream.events, eventStream: stream.id }
+  }
+
+  /** Drops the events of a link that the report does not name any more. */
+  drop(appInstanceId: string): void {
+    this.#streams.delete(appInstanceId)
   }
 
   follow(registration: Registration): void {
@@ -101,11 +110,16 @@ export class LinkEvents {
     }
   }
 
-  #note({ appInstanceId }: Registration, kind: LinkEvent['kind'], text: string): void {
-    const event = { link: appInstanceId, at: new Date().toISOString(), kind, text: text.slice(0, 1_000) }
+  #note({ appInstanceId: link }: Registration, kind: LinkEvent['kind'], text: string): void {
+    const event = { link, at: new Date().toISOString(), kind, text: text.slice(0, 1_000) }
     this.recent.push(event)
-    if (this.recent.length > kept) this.recent.shift()
-    this.#log.info(event, 'a link says')
+    if (this.recent.length > statusEvents) this.recent.shift()
+    const stream = this.#streams.get(link) ?? { id: randomUUID(), sequence: 0, events: [] }
+    stream.sequence++
+    const reported = { timestamp: event.at, kind, text: event.text, sequence: stream.sequence }
+    stream.events = [...stream.events, reported].slice(-gatekeeperLimits.eventsPerLink)
+    this.#streams.set(link, stream)
+    this.#log.info(event, 'event of a link')
     this.#onNews()
   }
 }

@@ -84,15 +84,11 @@ export class LinkMonitor {
 
   /** How the links are, as far as it is known. */
   reports(): LinkReport[] {
-    const said = this.#events.byLink()
-    return [...this.#known.values()].map(({ registration, inspection, isGone }) => {
-      const events = said.get(registration.appInstanceId)
-      return {
-        ...reportOf(registration, inspection),
-        ...(isGone ? { state: 'gone' as const } : {}),
-        ...(events === undefined ? {} : { events }),
-      }
-    })
+    return [...this.#known.values()].map(({ registration, inspection, isGone }) => ({
+      ...reportOf(registration, inspection),
+      ...(isGone ? { state: 'gone' as const } : {}),
+      ...this.#events.reportFields(registration.appInstanceId),
+    }))
   }
 
   reportOf(appInstanceId: string): LinkReport | undefined {
@@ -231,7 +227,9 @@ export class LinkMonitor {
   /** The cloud knows that they are gone: from now on they are not named any more, which says the same. */
   #dropGone(told: readonly LinkReport[]): void {
     for (const { appInstanceId, state } of told) {
-      if (state === 'gone' && this.#known.get(appInstanceId)?.isGone === true) this.#known.delete(appInstanceId)
+      if (state !== 'gone' || this.#known.get(appInstanceId)?.isGone !== true) continue
+      this.#known.delete(appInstanceId)
+      this.#events.drop(appInstanceId)
     }
   }
 }

@@ -18,7 +18,7 @@ export function reportOf(registration: Registration, inspection: Inspection): Li
   }
 }
 
-const withoutEvents = ({ events: _, ...link }: LinkReport): LinkReport => link
+const withoutEvents = ({ events: _, eventStream: __, ...link }: LinkReport): LinkReport => link
 const withoutSchemas = (link: LinkReport): LinkReport => ({ ...withoutEvents(link), credentialSchemas: [] })
 
 /** Less of a link rather than none of it: one that a report does not name counts as gone. */

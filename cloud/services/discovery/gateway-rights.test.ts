@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { authorization } from '@millwright/api/authorization.ts'
+import type { CloudEvent } from '@millwright/api/events.ts'
+import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import { EventReader, listening } from '../../platform/testing/event-reader.ts'
 import {
   askForToken,
   assertionOf,
@@ -404,5 +408,82 @@ describe('what a discovery may write for its gateway', () => {
     })
     assert.deepEqual(reasons((await running.scanning).errors), ['identity_taken'])
     assert.equal((await read(id)).name, 'Original')
+  })
+
+  test('publishes each alarm and driver event of a link once, for callers who can read the gateway and the link', async () => {
+    const base = await listening(hub)
+    await admin.authorization.createRole({ body: { data: { name: 'job-reader', permissions: ['glb_jobs_read'] } } })
+    const { principalId } = await hub.as('viewer', { accessGroupId: groupId('hall-2') })
+    await admin.authorization.createGrant({ body: { data: { principal: principalId, role: 'job-reader' } } })
+    const inHall2 = await hub.tokenFor(principalId, { roles: ['viewer', 'job-reader'] })
+    const query = { types: 'discovery.link.alarm,discovery.link.event' }
+    using all = await EventReader.open(base, { token: admin.token, query })
+    using some = await EventReader.open(base, { token: inHall2, query })
+    const eventOf = (sequence: number, kind: 'alarm' | 'driver' = 'alarm') => ({
+      timestamp: '2026-01-01T00:00:00.000Z',
+      kind,
+      text: `event ${sequence}`,
+      sequence,
+    })
+    const report = (gateway: TestGateway, eventStream: string, events: ReturnType<typeof eventOf>[]) =>
+      gateway.gatekeeper.reportLinks({
+        body: { data: { gatewayVersion: '1.0.0', links: [linkReport({ eventStream, events })] } },
+      })
+    const [first, second] = [randomUUID(), randomUUID()]
+    await Promise.all([1, 2, 3].map(() => report(hall1, first, [eventOf(1), eventOf(2, 'driver')])))
+    await hall1.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport()] } } })
+    await report(hall1, first, [eventOf(2, 'driver'), eventOf(5)])
+    await report(hall1, second, [eventOf(1)])
+    await report(hall2, first, [eventOf(1)])
+    await hub.settle()
+    const shown = (events: CloudEvent[]) =>
+      events.map(({ type, data }) => [type, data.gatewayId, data.text, data.dropped ?? 0])
+    const alarm = 'io.millwright.discovery.link.alarm'
+    const ofHall2 = [alarm, hall2.id, 'event 1', 0]
+    const told = await all.take(5)
+    assert.deepEqual(shown(told), [
+      [alarm, hall1.id, 'event 1', 0],
+      ['io.millwright.discovery.link.event', hall1.id, 'event 2', 0],
+      [alarm, hall1.id, 'event 5', 2],
+      [alarm, hall1.id, 'event 1', 0],
+      ofHall2,
+    ])
+    const { data: links } = await admin.discovery.listAssetLinks({ params: { gatewayId: hall1.id } })
+    assert.equal(told[0]?.subject, `asset/${links[0]?.assetId}`)
+    assert.deepEqual(shown(await some.take(1)), [ofHall2])
+  })
+
+  test('limits the events that one report publishes and publishes the others with the next report', async () => {
+    const gateway = await gatewayIn('hall-3')
+    const perLink = gatekeeperLimits.eventsPerLink
+    const links = Array.from({ length: gatekeeperLimits.eventsPerReport / perLink + 1 }, (_, index) =>
+      linkReport({
+        appInstanceId: `talking-${index}`,
+        eventStream: randomUUID(),
+        events: Array.from({ length: perLink }, (_, place) => ({
+          timestamp: '2026-01-01T00:00:00.000Z',
+          kind: 'driver' as const,
+          text: 'state',
+          sequence: place + 1,
+        })),
+      }),
+    )
+    const published = async () => {
+      const { rows } = await hub.asOwner((owner) =>
+        owner.query(`select count(*)::int as count from events where data ->> 'gatewayId' = $1 and type = $2`, [
+          gateway.id,
+          'discovery.link.event',
+        ]),
+      )
+      return rows[0].count
+    }
+    const report = () => gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links } } })
+    await report()
+    assert.equal(await published(), gatekeeperLimits.eventsPerReport)
+    await report()
+    assert.equal(await published(), gatekeeperLimits.eventsPerReport + perLink)
+    const { data: listed } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    const talking = listed.find(({ assetLinkId: id }) => id === 'talking-0')
+    assert.equal(talking?.events.length, gatekeeperLimits.storedEventsPerLink)
   })
 })

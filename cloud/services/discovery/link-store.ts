@@ -77,3 +77,29 @@ export async function putLinks(tx: Transaction, gatewayId: string, links: readon
   }))
   await tx.run(putStatement, gatewayId, jsonText(rows))
 }
+
+/** The last published event of a link. */
+export type EventCursor = { appInstanceId: string; stream: string | null; sequence: number }
+
+const lockCursorsStatement = statement<EventCursor>(
+  `select app_instance_id as "appInstanceId", event_stream as stream, event_sequence as sequence from asset_links
+   where tenant_id = $1 and gateway_id = $2 and app_instance_id = any($3::text[]) order by app_instance_id for update`,
+)
+
+export function lockEventCursors(tx: Transaction, gatewayId: string, ids: readonly string[]): Promise<EventCursor[]> {
+  return tx.rows(lockCursorsStatement, gatewayId, ids)
+}
+
+const moveCursorsStatement = statement(
+  `update asset_links set event_stream = r.stream, event_sequence = r.sequence
+   from json_to_recordset($3::json) as r ("appInstanceId" text, stream uuid, sequence bigint)
+   where tenant_id = $1 and gateway_id = $2 and app_instance_id = r."appInstanceId"`,
+)
+
+export async function moveEventCursors(
+  tx: Transaction,
+  gatewayId: string,
+  cursors: readonly EventCursor[],
+): Promise<void> {
+  await tx.run(moveCursorsStatement, gatewayId, jsonText(cursors))
+}

@@ -128,7 +128,7 @@ export function showLink(
     ...(problem === undefined ? {} : { problem }),
     state: report.state,
     lastSeenTimestamp: lastSeenAt,
-    events: report.events ?? [],
+    events: (report.events ?? []).map(({ sequence: _, ...event }) => event),
   }
 }
 

@@ -13,6 +13,7 @@ import type { Context, Handlers } from '../../platform/service.ts'
 import { gatewayCaller, onBehalfOf } from './gateway-caller.ts'
 import { writeAssets } from './inventory-writes.ts'
 import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
+import { publishLinkEvents, withStoredEvents } from './link-events.ts'
 import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
 import { requireReadableGateway } from './visibility.ts'
 
@@ -152,7 +153,8 @@ async function keep(
 ): Promise<void> {
   const changed = told.filter(({ before, report }) => before?.state !== report.state)
   await database.transaction(actor, async (tx) => {
-    await putLinks(tx, gateway.id, told)
+    await putLinks(tx, gateway.id, told.map(withStoredEvents))
+    await publishLinkEvents(tx, gateway.id, told)
     if (changed.length === 0) return
     await record(tx, actor, {
       action: 'discovery.recordLinks',
