@@ -563,6 +563,38 @@ describe('a gateway without a steady line', () => {
     assert.equal(cloud.callsOf('endJob').at(-1)?.params.id, cloud.leases.get(job))
   })
 
+  test('ends the job of a link that falls silent, delivers its devices, and lets the next job of the link start', async (context) => {
+    const { cloud, settings } = await given(context, { linkSilenceMs: 4_000 })
+    let scans = 0
+    let isCanceled = false
+    using link = await TestLink.start(
+      discovering((call) => {
+        scans += 1
+        if (scans > 1) return call.end()
+        call.on('cancelled', () => {
+          isCanceled = true
+        })
+        call.write({ devices: [device(1)] })
+      }),
+    )
+    const gateway = await started(context, settings)
+    await registering(gateway, link)
+    const silent = cloud.offer('discovery', { assetLinkId: linkId })
+    const next = cloud.offer('discovery', { assetLinkId: linkId })
+    const { state, message } = await until(() => cloud.endOf(silent))
+    assert.deepEqual(
+      [state, message],
+      [
+        'FAILED',
+        `The link ${linkId} sent nothing for 4 seconds (MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS). The scan ended after 1 device.`,
+      ],
+    )
+    assert.equal(cloud.found(silent).length, 1)
+    await until(() => isCanceled)
+    await until(() => scans === 2)
+    await until(() => cloud.endOf(next))
+  })
+
   test('does not scan for a job that is being canceled', async (context) => {
     const { cloud, settings } = await given(context)
     await started(context, settings)

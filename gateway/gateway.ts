@@ -74,6 +74,7 @@ export async function startGateway(settings: GatewaySettings, given: Given = {})
     connections,
     spool,
     log,
+    linkSilenceMs: settings.linkSilenceMs,
     renewEveryMs: given.renewEveryMs,
   })
   const deviceInfo = new DeviceInfoAgent({ outgoing, registry, monitor, connections, log })

@@ -28,6 +28,7 @@ describe('settings', () => {
     ['MILLWRIGHT_LINK_VENDORS', ',', /at least one prefix/],
     ['MILLWRIGHT_GATEWAY_HTTP_PROXY', 'proxy:3128', /must be a URL/],
     ['MILLWRIGHT_GATEWAY_LOG_LEVEL', 'loud', /must be one of/],
+    ['MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS', '0', /whole number from 1 to 86400/],
     ['MILLWRIGHT_GATEWAY_SPOOL_MIB', '0', /whole number from 4/],
   ]
   for (const [variable, value, sentence] of wrong) {

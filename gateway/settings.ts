@@ -16,6 +16,8 @@ export type GatewaySettings = {
   linkVendors: string[]
   /** How much of what was found may wait on disk for the cloud. */
   spoolBytes: number
+  /** How long a link may send nothing during a scan before the job fails. */
+  linkSilenceMs: number
   /** A proxy between this network and the cloud. */
   outgoingProxy: string | undefined
   logLevel: LogLevel
@@ -28,6 +30,9 @@ type Setting<Value> = {
   help: string
   parse: (text: string, variable: string) => Value
 }
+
+/** The variable that the message of a failed discovery names. */
+export const silenceVariable = 'MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS'
 
 const mebibyte = 1024 * 1024
 
@@ -73,6 +78,12 @@ export const gatewaySettings = {
     fallback: '256',
     help: 'Mebibytes of findings that may wait on disk while the cloud cannot be reached',
     parse: (text: string, variable: string) => wholeNumber(4, 65_536)(text, variable) * mebibyte,
+  },
+  linkSilenceMs: {
+    variable: silenceVariable,
+    fallback: '300',
+    help: 'Seconds that a link may send nothing during a scan; then the discovery fails',
+    parse: (text: string, variable: string) => wholeNumber(1, 86_400)(text, variable) * 1_000,
   },
   outgoingProxy: {
     variable: 'MILLWRIGHT_GATEWAY_HTTP_PROXY',
@@ -141,6 +152,7 @@ export function readSettings(environment: Environment): GatewaySettings {
     proxyPort: read(gatewaySettings.proxyPort),
     linkVendors: read(gatewaySettings.linkVendors),
     spoolBytes: read(gatewaySettings.spoolBytes),
+    linkSilenceMs: read(gatewaySettings.linkSilenceMs),
     outgoingProxy: read(gatewaySettings.outgoingProxy),
     logLevel: read(gatewaySettings.logLevel),
   }

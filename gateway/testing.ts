@@ -37,6 +37,7 @@ export function settingsFor(home: string, more: Partial<GatewaySettings> = {}): 
     proxyPort: 0,
     linkVendors: ['millwright', 'siemens'],
     spoolBytes: 64 * 1024 * 1024,
+    linkSilenceMs: 300_000,
     outgoingProxy: undefined,
     logLevel: 'silent',
     ...more,

@@ -17,7 +17,7 @@ import { type Wanted, wantedOf } from './definition.ts'
 import { endParcel, foundParcel } from './delivery.ts'
 import { Findings } from './findings.ts'
 import { type Locked, lockedOf } from './locked.ts'
-import { scan } from './scan.ts'
+import { SilentLinkError, scan } from './scan.ts'
 import { ScanRelations } from './scan-relations.ts'
 import { unlock } from './unlock.ts'
 
@@ -28,6 +28,8 @@ type Options = {
   connections: DeviceConnections
   spool: Spool
   log: Log
+  /** The time limit without a message of the link during a scan. */
+  linkSilenceMs: number
   renewEveryMs?: number | undefined
 }
 
@@ -115,6 +117,7 @@ export class DiscoveryAgent {
     await findings.flush()
     const found = summary(findings.counts)
     if (held.stopReason === 'canceled') return { state: 'CANCELED', message: `Canceled after ${found}` }
+    if (trouble instanceof SilentLinkError) return failed(`${trouble.message}. The scan ended after ${found}.`)
     if (trouble !== undefined) return failed(`The link broke off after ${found}: ${linkTrouble(trouble)}`)
     return { state: 'FINISHED', message: found }
   }
@@ -123,11 +126,12 @@ export class DiscoveryAgent {
   async #look({ held, registration, wanted, findings }: Scanning): Promise<Locked[]> {
     const locked = new Map<string, Locked>()
     const relations = new ScanRelations()
-    const { connections } = this.#options
+    const { connections, linkSilenceMs: silenceMs } = this.#options
+    const { signal } = held
     const onWaiting = (why: string) => held.note(why)
     try {
       const lookUp = () => this.#options.registry.find(registration.appInstanceId)
-      for await (const { devices, errors } of scan({ registration, lookUp, wanted, signal: held.signal, onWaiting })) {
+      for await (const { devices, errors } of scan({ registration, lookUp, wanted, silenceMs, signal, onWaiting })) {
         const told = errors.filter((error) => {
           const one = locked.size < mostLocked ? lockedOf(error) : undefined
           if (one === undefined) return true
@@ -148,7 +152,7 @@ export class DiscoveryAgent {
 
   async #unlock({ held, registration, wanted, findings }: Scanning, locked: readonly Locked[]): Promise<void> {
     if (locked.length === 0) return
-    const { outgoing, monitor } = this.#options
+    const { outgoing, monitor, linkSilenceMs: silenceMs } = this.#options
     const service = readServiceOf(monitor.reportOf(wanted.assetLinkId) ?? registration)
     using link = new LinkClient(registration, 'scan')
     const unlocking = unlock(locked, {
@@ -158,7 +162,7 @@ export class DiscoveryAgent {
           : (device: DeviceDestination, signal: AbortSignal) => readDevice(link, { device, service, signal }),
       isFound: (device) => findings.has(device),
       newCredentials: () => new JobCredentials({ held, assetLinkId: wanted.assetLinkId, outgoing }),
-      discover: (targets, signal) => scan({ registration, wanted, targets, signal }),
+      discover: (targets, signal) => scan({ registration, wanted, targets, silenceMs, signal }),
       signal: held.signal,
     })
     for await (const finding of unlocking) {

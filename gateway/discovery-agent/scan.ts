@@ -8,6 +8,7 @@ import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts
 import { documentOf } from '../mapping/document.ts'
 import { type DeviceReadings, readDiscovered } from '../mapping/reading.ts'
 import type { Registration } from '../registry/registration.ts'
+import { silenceVariable } from '../settings.ts'
 import type { Wanted } from './definition.ts'
 import { errorOfLink, type FoundError } from './device-error.ts'
 
@@ -26,14 +27,26 @@ type Scan = {
   wanted: Wanted
   /** The only devices to scan; none means all devices. */
   targets?: DeviceDestination[]
+  /** How long the link may send nothing. */
+  silenceMs: number
   signal: AbortSignal
   /** The link cannot begin yet. */
   onWaiting?: (why: string) => void
 }
 
-/** Has a link discover devices, by whichever interface it has. Ends early, without an error, when the signal says so. */
+/** The link sent nothing for longer than the time limit of the gateway. */
+export class SilentLinkError extends Error {
+  constructor({ appInstanceId }: Registration, silenceMs: number) {
+    super(`The link ${appInstanceId} sent nothing for ${silenceMs / 1_000} seconds (${silenceVariable})`)
+  }
+}
+
+/**
+ * Has a link discover devices, by whichever interface it has. Ends early, without an error, when the signal is aborted.
+ * Throws a `SilentLinkError` when the link sends nothing for `silenceMs`.
+ */
 export async function* scan(options: Scan): AsyncGenerator<Found> {
-  const { signal, onWaiting } = options
+  const { signal, silenceMs, onWaiting } = options
   const backOff = new BackOff({ firstMs: 500, longestMs: 15_000 })
   const beganAtMs = performance.now()
   for (;;) {
@@ -41,20 +54,40 @@ export async function* scan(options: Scan): AsyncGenerator<Found> {
     // A link that was started again may be at another address.
     const registration = options.lookUp?.() ?? options.registration
     using link = new LinkClient(registration, 'scan')
+    const silence = new AbortController()
+    const call = { ...options, registration, signal: AbortSignal.any([signal, silence.signal]) }
     try {
-      for await (const found of discover(link, { ...options, registration })) {
+      for await (const found of limitSilence(discover(link, call), { silenceMs, silence })) {
         hasBegun = true
         yield found
       }
       return
     } catch (error) {
       if (signal.aborted) return
+      if (silence.signal.aborted) throw new SilentLinkError(registration, silenceMs)
       const patience = hasBegun ? 0 : patienceFor(error)
       if (performance.now() - beganAtMs > patience) throw error
       onWaiting?.(patience === patienceMs.busy ? 'The link is busy' : 'The link does not answer yet')
       await pause(backOff.nextMs(), signal)
       if (signal.aborted) return
     }
+  }
+}
+
+/** Aborts `silence` when the next message does not come in time. The time that the reader takes for a message is not counted. */
+async function* limitSilence<Message>(
+  messages: AsyncGenerator<Message>,
+  { silenceMs, silence }: { silenceMs: number; silence: AbortController },
+): AsyncGenerator<Message> {
+  try {
+    for (;;) {
+      const timer = setTimeout(() => silence.abort(), silenceMs)
+      const { done, value } = await messages.next().finally(() => clearTimeout(timer))
+      if (done) return
+      yield value
+    }
+  } finally {
+    await messages.return(undefined)
   }
 }
 
