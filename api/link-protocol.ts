@@ -31,6 +31,9 @@ export const ourVendor = 'millwright'
 /** Under whose names gateways and links speak unless they are told otherwise: ours, and those of links that exist. */
 export const usualVendors: readonly string[] = [ourVendor, 'siemens']
 
+/** Metadata key of a `DiscoverDevices` call with which a caller asks for messages with `progress`. */
+export const progressMetadataKey = 'millwright-discovery-progress'
+
 /** All services of the protocol; the first generation's are the last three. */
 export const linkServices = {
   registry: RegistryApi,

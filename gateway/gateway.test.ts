@@ -595,6 +595,31 @@ describe('a gateway without a steady line', () => {
     await until(() => cloud.endOf(next))
   })
 
+  test('reports the percentage that a link sends, and stays below 100 until the job ends', async (context) => {
+    const { cloud, settings } = await given(context)
+    let scan: Call
+    using link = await TestLink.start(
+      discovering((call) => {
+        scan = call
+      }),
+    )
+    const gateway = await startGateway(settings, { renewEveryMs: 50 })
+    context.after(() => gateway.stop())
+    await registering(gateway, link)
+    const job = cloud.offer('discovery', { assetLinkId: linkId })
+    await until(() => scan)
+    assert.deepEqual(scan.metadata.get('millwright-discovery-progress'), ['1'])
+    const reported = (progress: number) => () =>
+      cloud.callsOf('renewLease').some(({ body }) => body.data.jobId === job && body.data.progress === progress)
+    scan.write({ progress: 40 })
+    await until(reported(40))
+    scan.write({ devices: [device(1)] })
+    scan.write({ progress: 100 })
+    await until(reported(99))
+    scan.end()
+    assert.equal((await until(() => cloud.endOf(job))).state, 'FINISHED')
+  })
+
   test('does not scan for a job that is being canceled', async (context) => {
     const { cloud, settings } = await given(context)
     await started(context, settings)

@@ -25,6 +25,11 @@ const channelOptions = {
   'grpc.keepalive_timeout_ms': 20_000,
 } as const
 
+type StreamOptions<Read> = {
+  signal: AbortSignal
+  read?: (bytes: Buffer) => Read
+  metadata?: Readonly<Record<string, string>>
+}
 type CallOptions<Read> = { signal?: AbortSignal; deadlineMs?: number; read?: (bytes: Buffer) => Read }
 
 /** The questions of the gateway to one link, under the prefix under which that link speaks. */
@@ -79,7 +84,7 @@ export class LinkClient {
   stream<Method extends DescMethod, Read = MessageShape<Method['output']>>(
     method: Method,
     request: MessageInitShape<Method['input']>,
-    { signal, read }: { signal: AbortSignal; read?: (bytes: Buffer) => Read },
+    { signal, read, metadata = {} }: StreamOptions<Read>,
   ): AsyncIterable<Read> {
     const wire = wireMethod(method, interfaceOf(this.#registration, method))
     const deserialize = (read ?? wire.responseDeserialize) as (bytes: Buffer) => Read
@@ -88,7 +93,7 @@ export class LinkClient {
       wire.requestSerialize,
       deserialize,
       request,
-      new Metadata(),
+      Metadata.fromHttp2Headers(metadata),
       {},
     )
     const cancel = () => call.cancel()

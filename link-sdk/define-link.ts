@@ -27,6 +27,11 @@ export type DiscoverCall = Call & {
   options: Options
   /** None: look everywhere. Else these devices, with the credentials that are known for them. */
   targets: readonly Target[]
+  /**
+   * Reports the percentage of the range that has been scanned, from 0 to 100. Call it as often as you like, where the link
+   * knows its range. A gateway also takes it as a sign of life while no device is found.
+   */
+  progress: (percent: number) => void
 }
 
 /** A device that was found, or one that could not be read. */

@@ -4,7 +4,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { ServerWritableStream } from '@grpc/grpc-js'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
-import { linkServices, ticksOf, wireService } from '@millwright/api/link-protocol.ts'
+import { linkServices, progressMetadataKey, ticksOf, wireService } from '@millwright/api/link-protocol.ts'
 import type { DestinationSchema } from '@millwright/api/proto/generated/address_pb.js'
 import {
   DiscoveredDeviceSchema,
@@ -46,7 +46,7 @@ export function discoverService({ manifest, discover }: LinkDefinition, { log, s
     const startedAt = performance.now()
     log.info('A discovery begins.', { filters, options, targets: targets.length })
     try {
-      const found = discover({ filters, options, targets, signal, log })
+      const found = discover({ filters, options, targets, progress: progressWriter(stream), signal, log })
       const { devices, errors } = await send(found, { stream, signal, log })
       log.info('A discovery ends.', { devices, errors, milliseconds: Math.round(performance.now() - startedAt) })
     } finally {
@@ -98,6 +98,24 @@ function supported({
     description,
     mandatory: mandatory ?? false,
     ...(defaultValue === undefined ? {} : { defaultValue }),
+  }
+}
+
+/** A percentage that has not changed is sent again after this time, as a sign of life. */
+const repeatMs = 10_000
+
+/** Sends the percentage to callers that ask for it, when it changes and every so often. */
+function progressWriter(stream: Stream): (percent: number) => void {
+  const isWanted = stream.metadata.get(progressMetadataKey).length > 0
+  let last = { progress: 0, atMs: performance.now() }
+  return (percent) => {
+    // The wire has no difference between 0 and a field that is not set.
+    const progress = Math.min(100, Math.max(1, Math.floor(percent)))
+    const nowMs = performance.now()
+    if (!isWanted || Number.isNaN(progress) || stream.cancelled || stream.writableEnded) return
+    if (progress === last.progress && nowMs - last.atMs < repeatMs) return
+    last = { progress, atMs: nowMs }
+    stream.write(Buffer.from(toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, { progress }))))
   }
 }
 

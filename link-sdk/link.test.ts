@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
-import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js'
-import { linkServices, wireMethod } from '@millwright/api/link-protocol.ts'
+import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import { linkServices, progressMetadataKey, wireMethod } from '@millwright/api/link-protocol.ts'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
+import type { DiscoverResponse } from '@millwright/api/proto/generated/discover_pb.js'
 import { variantOf } from '@millwright/api/variant.ts'
 import { callStream, callUnary } from './call.ts'
 import { type DiscoverCall, defineLink, type Found } from './define-link.ts'
@@ -23,7 +24,7 @@ const manifest: Manifest = {
 /** How the generator of the test's link ends, seen from inside. */
 const seen = { ended: 0, aborted: 0, yielded: 0 }
 
-async function* discover({ options, signal, targets }: DiscoverCall): AsyncGenerator<Found> {
+async function* discover({ options, signal, targets, progress }: DiscoverCall): AsyncGenerator<Found> {
   try {
     if (options.mode === 'forever') {
       for (;;) {
@@ -31,6 +32,7 @@ async function* discover({ options, signal, targets }: DiscoverCall): AsyncGener
         seen.yielded += 1
       }
     }
+    if (options.mode === 'progress') for (const percent of [-5, 0.4, 30.9, 30.1, Number.NaN, 250]) progress(percent)
     if (options.mode === 'wait') {
       yield { asset: { name: 'first' } }
       await once(signal, 'abort')
@@ -125,6 +127,19 @@ describe('a link', () => {
     const [error] = await once(stream, 'error')
     assert.deepEqual([error.code, error.details], [status.INTERNAL, 'The link failed: the cable is cut'])
     assert.deepEqual(await failure('refuse'), [status.FAILED_PRECONDITION, 'There is no network.'])
+  })
+
+  test('sends its progress to callers that ask for it, and to no others', async () => {
+    const progressFor = async (metadata: Metadata) => {
+      const { path, requestSerialize, responseDeserialize } = wireMethod(discoverDevices)
+      const request = { options: [{ key: 'mode', value: variantOf('progress') }] }
+      const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata)
+      const messages: DiscoverResponse[] = await Array.fromAsync(stream)
+      assert.equal(messages.flatMap(({ devices }) => devices).length, 1)
+      return messages.flatMap(({ progress }) => progress || [])
+    }
+    assert.deepEqual(await progressFor(Metadata.fromHttp2Headers({ [progressMetadataKey]: '1' })), [1, 30, 100])
+    assert.deepEqual(await progressFor(new Metadata()), [])
   })
 
   test('hears that a discovery was canceled, and is free for the next', async () => {

@@ -131,7 +131,14 @@ export class DiscoveryAgent {
     const onWaiting = (why: string) => held.note(why)
     try {
       const lookUp = () => this.#options.registry.find(registration.appInstanceId)
-      for await (const { devices, errors } of scan({ registration, lookUp, wanted, silenceMs, signal, onWaiting })) {
+      for await (const { devices, errors, progress } of scan({
+        registration,
+        lookUp,
+        wanted,
+        silenceMs,
+        signal,
+        onWaiting,
+      })) {
         const told = errors.filter((error) => {
           const one = locked.size < mostLocked ? lockedOf(error) : undefined
           if (one === undefined) return true
@@ -140,7 +147,7 @@ export class DiscoveryAgent {
           return false
         })
         await findings.add({ devices: relations.take(devices), errors: told.map(({ error }) => error) })
-        held.note(summary(findings.counts))
+        held.note(summary(findings.counts), progress)
       }
       await findings.add(relations.finding())
     } catch (error) {

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js'
-import { linkServices } from '@millwright/api/link-protocol.ts'
+import { linkServices, progressMetadataKey } from '@millwright/api/link-protocol.ts'
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import { BackOff, pause } from '../back-off.ts'
 import type { DeviceDestination } from '../device-info/device-info.ts'
@@ -12,8 +12,8 @@ import { silenceVariable } from '../settings.ts'
 import type { Wanted } from './definition.ts'
 import { errorOfLink, type FoundError } from './device-error.ts'
 
-/** What came from a link in one message. */
-export type Found = { devices: FoundDevice[]; errors: FoundError[] }
+/** The content of one message of a link; `progress` is a percentage, where the link knows the range that it scans. */
+export type Found = { devices: FoundDevice[]; errors: FoundError[]; progress?: number }
 
 export type FoundDevice = { mapped: Mapped; connection?: ConnectionParameterSet }
 
@@ -117,9 +117,11 @@ async function* discoverNow(link: LinkClient, { wanted, targets = [], signal }: 
     options: wanted.options.map(parameter),
     target: targets,
   }
-  const stream = link.stream(linkServices.discover.method.discoverDevices, request, { signal, read: readDiscovered })
-  for await (const { devices, errors } of stream) {
-    yield { devices: devices.map(foundDevice), errors: errors.map(errorOfLink) }
+  const { discoverDevices } = linkServices.discover.method
+  const metadata = { [progressMetadataKey]: '1' }
+  const stream = link.stream(discoverDevices, request, { signal, metadata, read: readDiscovered })
+  for await (const { devices, errors, ...rest } of stream) {
+    yield { devices: devices.map(foundDevice), errors: errors.map(errorOfLink), ...rest }
   }
 }
 

@@ -59,9 +59,10 @@ export class HeldJob {
     this.#stopping.abort(reason)
   }
 
-  /** What people see of the job from the next renewal on. */
+  /** Sets the message, and the percentage where it is known, that the next renewal reports. 100 is for finished jobs. */
   note(message: string, progress?: number): void {
-    this.#note = { message: message.slice(0, longestMessage), ...(progress === undefined ? {} : { progress }) }
+    this.#note.message = message.slice(0, longestMessage)
+    if (progress !== undefined) this.#note.progress = Math.min(progress, 99)
   }
 
   /** The cloud had given up on us and offers the job again: what was begun goes on. */

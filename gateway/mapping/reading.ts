@@ -29,7 +29,7 @@ const wire = { varint: 0, fixed64: 1, bytes: 2 } as const
 const tag = (field: number, type: number) => (field << 3) | type
 
 const tags = {
-  response: { devices: tag(1, wire.bytes), errors: tag(2, wire.bytes) },
+  response: { devices: tag(1, wire.bytes), errors: tag(2, wire.bytes), progress: tag(100, wire.varint) },
   device: { identifiers: tag(1, wire.bytes), connection: tag(2, wire.bytes) },
   list: { value: tag(1, wire.bytes) },
   identifier: {
@@ -43,17 +43,21 @@ const tags = {
   },
 } as const
 
-export function readDiscovered(bytes: Buffer): { devices: DeviceReadings[]; errors: DiscoverError[] } {
+type Discovered = { devices: DeviceReadings[]; errors: DiscoverError[]; progress?: number }
+
+export function readDiscovered(bytes: Buffer): Discovered {
   const reader = new BinaryReader(bytes)
   const devices: DeviceReadings[] = []
   const errors: DiscoverError[] = []
+  let progress = 0
   while (reader.pos < reader.len) {
     const at = reader.uint32()
     if (at === tags.response.devices) devices.push(readDevice({ reader, bytes }, endOf(reader)))
     else if (at === tags.response.errors) errors.push(fromBinary(DiscoverErrorSchema, reader.bytes()))
+    else if (at === tags.response.progress) progress = reader.uint32()
     else skip(reader, at)
   }
-  return { devices, errors }
+  return { devices, errors, ...(progress === 0 ? {} : { progress }) }
 }
 
 /** The values of a `GetIdentifiersResponse`: they have the field number that they have in a discovered device. */

@@ -31,10 +31,13 @@ export async function* discover(call: DiscoverCall): AsyncGenerator<Found> {
 
 type Seen = { device: Device; address: Address; credentials: readonly Credential[] }
 
-function* lookAtPlant({ options, targets }: DiscoverCall, ranges: readonly Range[]): Generator<Seen> {
+function* lookAtPlant({ options, targets, progress }: DiscoverCall, ranges: readonly Range[]): Generator<Seen> {
   const plant = plantOf(options)
   rememberPlant(plant)
+  const isRange = !targets.some(namesDevice)
+  const total = devicesEver(plant)
   for (const { index, credentials } of wantedOf(plant, targets)) {
+    if (isRange) progress((index / total) * 100)
     const through = addressNumber(reachedThrough(index))
     if (!isIn(ranges, through) || isGone(plant, index)) continue
     const address = { ip_address: addressText(through), device: index, seed: plant.seed }

@@ -14,11 +14,18 @@ import { deviceAt, deviceOf } from './simulator.ts'
 const defaults = Object.fromEntries((manifest.options ?? []).map(({ key, default: value }) => [key, value]))
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-type Asked = { options?: DiscoverCall['options']; targets?: Target[]; range?: string; signal?: AbortSignal }
+type Asked = {
+  options?: DiscoverCall['options']
+  targets?: Target[]
+  range?: string
+  signal?: AbortSignal
+  progress?: DiscoverCall['progress']
+}
 
-function look({ options, targets = [], range, signal = new AbortController().signal }: Asked): AsyncGenerator<Found> {
+function look({ options, targets = [], range, ...rest }: Asked): AsyncGenerator<Found> {
+  const { signal = new AbortController().signal, progress = () => undefined } = rest
   const filters = range === undefined ? [] : [{ key: 'ip_range', operator: 'EQUAL' as const, value: range }]
-  return discover({ filters, options: { ...defaults, ...options }, targets, signal, log: silent })
+  return discover({ filters, options: { ...defaults, ...options }, targets, progress, signal, log: silent })
 }
 const found = (asked: Asked) => Array.fromAsync(look(asked))
 const assets = (all: Found[]) => all.flatMap((one) => ('asset' in one ? [one.asset] : []))
@@ -43,6 +50,17 @@ test('the plant link keeps to the protocol', async () => {
 })
 
 describe('a plant', () => {
+  test('reports how much of its range was scanned, also where no device is found', async () => {
+    const reported: number[] = []
+    const progress = (percent: number) => reported.push(percent)
+    assert.deepEqual(await found({ options: { size: 50, protected_percent: 0 }, range: '192.0.2.1', progress }), [])
+    assert.deepEqual([reported[0], reported.at(-1)], [0, 98])
+    assert.deepEqual(
+      reported,
+      reported.toSorted((one, other) => one - other),
+    )
+  })
+
   test('has as many devices as it should, and is the same for the same seed', async () => {
     const options = { size: 200, protected_percent: 0 }
     const first = await found({ options })

@@ -56,6 +56,14 @@ export declare type DiscoverResponse = Message<"millwright.industrialassethub.di
    * @generated from field: repeated millwright.industrialassethub.discover.v1.DiscoverError errors = 2;
    */
   errors: DiscoverError[];
+
+  /**
+   * Extension: the percentage of the range that the link has scanned, 1 to 100. Sent only to callers that ask for it with the
+   * metadata key millwright-discovery-progress.
+   *
+   * @generated from field: uint32 progress = 100;
+   */
+  progress: number;
 };
 
 /**
