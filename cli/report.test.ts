@@ -38,3 +38,10 @@ test('a problem is told with its places, its code and what to do next', () => {
     next: 'say yes',
   })
 })
+
+test('reports an unreachable database as a problem with a next step, not as a fault of the program', () => {
+  const error = new Error('timeout expired')
+  assert.match(explained(error), /The database is not reachable.*\(unavailable\)\nNext: millwright doctor/s)
+  assert.deepEqual([exitCodeOf(error), JSON.parse(asJson(error)).code], [6, 'unavailable'])
+  assert.match(explained(new Error('a fault')), /failed in a way it should not/)
+})

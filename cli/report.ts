@@ -1,4 +1,5 @@
 import { Problem, type ProblemCode } from '@millwright/api/problem.ts'
+import { asProblem } from '@millwright/cloud/platform/database/transient.ts'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { SetupError } from '@millwright/gateway/setup-error.ts'
 
@@ -54,7 +55,8 @@ const byStatus: Readonly<Record<number, number>> = {
 }
 
 /** How a program tells what went wrong without reading it. */
-export function exitCodeOf(error: unknown): number {
+export function exitCodeOf(thrown: unknown): number {
+  const error = asProblem(thrown)
   if (error instanceof StartError) return error.exitCode
   if (!(error instanceof Problem)) return exitCodes.failed
   if (error.code.endsWith('_not_found')) return exitCodes.notFound
@@ -84,7 +86,8 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
 }
 
 /** What people read about an error: what, where, what to do next. */
-export function explained(error: unknown): string {
+export function explained(thrown: unknown): string {
+  const error = asProblem(thrown)
   if (error instanceof Problem) {
     const { title, message, code, errors = [], headers } = error
     const same = message === '' || message === title
@@ -107,7 +110,8 @@ function nextLine(next: string | undefined): string[] {
 }
 
 /** The same for programs: one line, the problem as the platform told it. */
-export function asJson(error: unknown): string {
+export function asJson(thrown: unknown): string {
+  const error = asProblem(thrown)
   if (error instanceof Problem) return JSON.stringify(error.toDocument())
   const { message } = error instanceof Error ? error : new Error(String(error))
   const next = error instanceof CommandError && error.next !== undefined ? { next: error.next } : {}

@@ -49,7 +49,7 @@ export type Backlog = {
 
 /**
  * The work that waits. Standing jobs are left out: one that has nothing to do stays due until there is work, and that work is
- * counted itself: queued writes here, unsealed audit entries below.
+ * counted itself: queued writes here, unsealed audit entries below. Suspended tenants have no background work.
  */
 export async function readBacklog(owner: Owner): Promise<Backlog> {
   const { rows } = await owner.query<Backlog>(
@@ -59,8 +59,8 @@ export async function readBacklog(owner: Owner): Promise<Backlog> {
                union all select accepted_at from operations where state = 'queued') as w (since)) as "oldestMinutes",
             (select count(*)::integer from jobs where state = 'failed') as "failedJobs",
             (select count(*)::integer from operations where state = 'queued') as "queuedWrites",
-            (select count(*)::integer from audit_entries
-             where sequence is null and time < now() - interval '5 minutes') as unsealed`,
+            (select count(*)::integer from audit_entries e join tenants t on t.id = e.tenant_id
+             where t.state = 'active' and e.sequence is null and e.time < now() - interval '5 minutes') as unsealed`,
     [standingKey],
   )
   return rows[0] ?? { waitingJobs: 0, oldestMinutes: 0, failedJobs: 0, queuedWrites: 0, unsealed: 0 }

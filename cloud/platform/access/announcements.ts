@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Address, openClient } from '../database/connection.ts'
+import { type Address, openClient, timeouts } from '../database/connection.ts'
 import type { ReferenceHandle } from '../database/database.ts'
 import type { Log } from '../log.ts'
 
@@ -79,7 +79,10 @@ export class Announcements {
   }
 
   async #listen(connected: () => void): Promise<void> {
-    const client = await openClient(this.#options.address, { query_timeout: queryTimeoutMs })
+    const client = await openClient(this.#options.address, {
+      query_timeout: queryTimeoutMs,
+      connectionTimeoutMillis: timeouts.connectMs,
+    })
     // Hearing of changes is no reason for a process to stay alive.
     ;(client as Client & { unref(): void }).unref()
     try {

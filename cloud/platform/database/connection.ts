@@ -10,7 +10,9 @@ export type Address =
 
 /** The longest things may take before the database gives up on them. */
 export const timeouts = {
-  connectMs: 5_000,
+  connectMs: 10_000,
+  /** For starts and commands, which have no caller that waits for an answer. */
+  commandConnectMs: 30_000,
   statementMs: 30_000,
   answerMs: 35_000,
   lockMs: 10_000,
@@ -27,11 +29,16 @@ export function clientConfig(address: Address): ClientConfig {
   }
 }
 
+/** A connection outside the pool. */
 export async function openClient(
   address: Address,
   extra: ClientConfig & { pipeline?: boolean } = {},
 ): Promise<pg.Client> {
-  const client = new pg.Client({ ...clientConfig(address), ...extra })
+  const client = new pg.Client({
+    ...clientConfig(address),
+    connectionTimeoutMillis: timeouts.commandConnectMs,
+    ...extra,
+  })
   // Without a listener an error of an idle connection would end the process.
   client.on('error', () => {})
   try {
@@ -48,7 +55,11 @@ export async function openConnection(
   address: Address,
   { settings, answerMs = timeouts.answerMs }: { settings: boolean; answerMs?: number | undefined },
 ): Promise<Connection> {
-  const client = await openClient(address, { pipeline: true, query_timeout: answerMs })
+  const client = await openClient(address, {
+    pipeline: true,
+    query_timeout: answerMs,
+    connectionTimeoutMillis: timeouts.connectMs,
+  })
   const connection: Connection = {
     client,
     tenantId: undefined,
