@@ -17,6 +17,8 @@ export const gatekeeperLimits = {
   eventsPerReport: 1_000,
   /** The latest alarms and driver events that are stored with a link and returned with it. */
   storedEventsPerLink: 20,
+  /** How long the registration of a link is valid at its gateway. */
+  registrationSeconds: 900,
   foundPerUpload: 500,
   errorsPerUpload: 1_000,
   /** Well below the time for which a lease lasts. */
@@ -86,6 +88,13 @@ export const LinkReport = closed({
   credentialSchemas: Type.Array(closed({ uri: text(2_000), schema: text(200_000) }), { maxItems: 16 }),
   state: Type.Union([Type.Literal('running'), Type.Literal('unreachable'), Type.Literal('gone')]),
   problem: Type.Optional(text(1_000)),
+  /** The latest registration of the link at the gateway. A gateway with an older version does not report it. */
+  registration: Type.Optional(
+    closed({
+      timestamp: Timestamp,
+      expiresInSeconds: Type.Integer({ minimum: 0, maximum: gatekeeperLimits.registrationSeconds }),
+    }),
+  ),
   /** Its latest alarms and driver events, the latest one last. Only events with a sequence number are published. */
   events: Type.Optional(Type.Array(ReportedLinkEvent, { maxItems: gatekeeperLimits.eventsPerLink })),
   /** Identifies the count of `sequence`. A gateway that starts counting at 1 again takes a new one. */

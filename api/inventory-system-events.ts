@@ -53,6 +53,26 @@ export const systemEventOperations = {
     body: data(closed({ assetLink: Uuid, gateway: Uuid })),
     answers: { 200: data(closed({ deleted: Type.Integer({ minimum: 0 }) })) },
   },
+  findLinkRelations: {
+    method: 'POST',
+    path: '/system-events/link-relations',
+    summary: 'The relations between asset links and a gateway that system events created',
+    access: 'peer',
+    readOnly: true,
+    body: data(
+      closed({ gateway: Uuid, assetLinks: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.batch }) }),
+    ),
+    answers: {
+      200: data(
+        Type.Array(
+          closed({
+            assetLink: Uuid,
+            predicate: Type.Union([Type.Literal('is_installed_on'), Type.Literal('is_running_on')]),
+          }),
+        ),
+      ),
+    },
+  },
   locateAssets: {
     method: 'POST',
     path: '/system-events/whereabouts',

@@ -102,7 +102,7 @@ describe('a gateway', () => {
   test('asks a link that registers who it is, and tells the cloud', async () => {
     using link = await TestLink.start(discovering((call) => call.end()))
     await running(link)
-    const [report] = lastReport()
+    const [{ registration, ...report }] = lastReport()
     assert.deepEqual(report, {
       appInstanceId: linkId,
       deviceClass: 'test.al',
@@ -115,6 +115,9 @@ describe('a gateway', () => {
       options: [{ key: 'limit', dataType: 'unsigned', mandatory: false, description: 'How many' }],
       credentialSchemas: [],
     })
+    assert.ok(registration.expiresInSeconds > 600 && registration.expiresInSeconds <= 900)
+    await register(link)
+    await until(() => lastReport()[0]?.registration?.timestamp > registration.timestamp)
     await askRegistry(gateway.registryPort, 'siemens')('UnregisterService', { info: { app_instance_id: linkId } })
     await until(() => cloud.callsOf('reportLinks').some(({ body }) => body.data.links[0]?.state === 'gone'))
   })

@@ -42,6 +42,12 @@ const gatherMs = { least: 200, perLink: 2 } as const
 /** Some links say a lot: what they say is gathered for longer. */
 const eventsGatherMs = 2_000
 
+/**
+ * Registrations that only refresh the former one are gathered for longer, because each report names all links. The cloud
+ * creates relations of the link again that a user deleted.
+ */
+const refreshGatherMs = { least: 2_000, perLink: 100 } as const
+
 /** Knows how each registered link is, and tells the cloud. */
 export class LinkMonitor {
   readonly #options: Required<Options>
@@ -53,6 +59,7 @@ export class LinkMonitor {
   #isNews = true
   #wake: () => void = () => undefined
   #soon: NodeJS.Timeout | undefined
+  #refreshReport: NodeJS.Timeout | undefined
 
   constructor(options: Options) {
     this.#options = { everyMs: 60_000, ...options }
@@ -78,17 +85,22 @@ export class LinkMonitor {
   async stop(): Promise<void> {
     this.#stopping.abort()
     clearTimeout(this.#soon)
+    clearTimeout(this.#refreshReport)
     this.#wake()
     await this.#running
   }
 
   /** How the links are, as far as it is known. */
   reports(): LinkReport[] {
-    return [...this.#known.values()].map(({ registration, inspection, isGone }) => ({
-      ...reportOf(registration, inspection),
-      ...(isGone ? { state: 'gone' as const } : {}),
-      ...this.#events.reportFields(registration.appInstanceId),
-    }))
+    return [...this.#known.values()].map(({ registration, inspection, isGone }) => {
+      const validity = this.#options.registry.validityOf(registration.appInstanceId)
+      return {
+        ...reportOf(registration, inspection),
+        ...(isGone ? { state: 'gone' as const } : {}),
+        ...(validity === undefined ? {} : { registration: validity }),
+        ...this.#events.reportFields(registration.appInstanceId),
+      }
+    })
   }
 
   reportOf(appInstanceId: string): LinkReport | undefined {
@@ -106,6 +118,8 @@ export class LinkMonitor {
     const before = this.#known.get(registration.appInstanceId)
     if (before !== undefined && !before.isGone && sameRegistration(before.registration, registration)) {
       if (before.inspection.state !== 'running' && !before.isAsked) void this.#ask(before)
+      const { least, perLink } = refreshGatherMs
+      this.#refreshReport ??= setTimeout(() => this.#announce(), least + perLink * this.#known.size).unref()
       return
     }
     const inspection = before?.inspection ?? unasked
@@ -165,7 +179,9 @@ export class LinkMonitor {
 
   #announce(): void {
     clearTimeout(this.#soon)
+    clearTimeout(this.#refreshReport)
     this.#soon = undefined
+    this.#refreshReport = undefined
     this.#isNews = true
     this.#wake()
   }
@@ -199,6 +215,7 @@ export class LinkMonitor {
       if (!this.#isNews) await this.#newsWithin(everyMs)
       await pause(gatherMs.least + gatherMs.perLink * this.#known.size, signal)
       if (signal.aborted) return
+      this.#options.registry.purge()
       this.#isNews = false
       const links = this.reports()
       try {

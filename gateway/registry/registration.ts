@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { interfaceName, linkServices, parseInterfaceName } from '@millwright/api/link-protocol.ts'
 import type { ServiceInfo, ServiceInfoFilter } from '@millwright/api/proto/generated/registry_pb.js'
 
@@ -16,7 +17,12 @@ export type Registration = {
   vendor: string
 }
 
-export const registrationLimits = { text: 256, host: 253, entries: 64, lifeSeconds: 900 } as const
+export const registrationLimits = {
+  text: 256,
+  host: 253,
+  entries: 64,
+  lifeSeconds: gatekeeperLimits.registrationSeconds,
+} as const
 
 type Info = Pick<
   ServiceInfo,

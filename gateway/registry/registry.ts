@@ -1,4 +1,4 @@
-import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
+import { gatekeeperLimits, type LinkReport } from '@millwright/api/gatekeeper.ts'
 import type { ServiceInfoFilter } from '@millwright/api/proto/generated/registry_pb.js'
 import { readIfThere, writeDurably } from '../durable-file.ts'
 import type { Log } from '../log.ts'
@@ -81,7 +81,16 @@ export class Registry {
     return entry === undefined || this.#isExpired(entry) ? undefined : entry.registration
   }
 
-  /** Lets go of links that were not heard of for too long. */
+  /** The time of the latest registration of a link and the rest of its lifetime, as the cloud gets them. */
+  validityOf(appInstanceId: string): LinkReport['registration'] {
+    const entry = this.#entries.get(appInstanceId)
+    if (entry === undefined) return undefined
+    const restMs = entry.registeredAtMs + lifeMs - this.#options.now()
+    const expiresInSeconds = Math.min(Math.max(Math.ceil(restMs / 1000), 0), registrationLimits.lifeSeconds)
+    return { timestamp: new Date(entry.registeredAtMs).toISOString(), expiresInSeconds }
+  }
+
+  /** Removes the links whose registration has expired. */
   purge(): void {
     for (const entry of [...this.#entries.values()]) if (this.#isExpired(entry)) this.#remove(entry, 'expired')
   }

@@ -458,8 +458,8 @@ describe('discovery', () => {
     const events = [{ timestamp: new Date().toISOString(), kind: 'alarm' as const, text: 'A1 active Too hot' }]
     const { data: silent } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
     assert.deepEqual(
-      [silent[0]?.reachable, silent[0]?.problem?.slice(0, 30)],
-      [false, 'Its gateway has not told about'],
+      [silent[0]?.reachable, silent[0]?.problem?.slice(0, 34)],
+      [false, 'The gateway has not reported this '],
     )
     await reportLinks([linkReport({ events })])
     const { data: back } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })

@@ -10,12 +10,12 @@ export type LinkRow = {
   state: LinkReport['state']
   report: LinkReport
   digest: string
-  statedAt: string
   lastSeenAt: string
+  registrationExpiresAt: string
 }
 
 const columns = `gateway_id as "gatewayId", app_instance_id as "appInstanceId", asset_id as "assetId", state, report,
-  digest, stated_at as "statedAt", last_seen_at as "lastSeenAt"`
+  digest, last_seen_at as "lastSeenAt", registration_expires_at as "registrationExpiresAt"`
 
 export const listLinksStatement = statement<LinkRow>(
   `select ${columns} from asset_links where tenant_id = $1 and gateway_id = $2 order by app_instance_id`,
@@ -50,22 +50,24 @@ export function findLinksByAsset(handle: Handle, assetIds: readonly string[]): P
 
 const putStatement = statement(
   `insert into asset_links (tenant_id, gateway_id, app_instance_id, asset_id, device_class, interfaces, state, report,
-     digest, stated_at, last_seen_at)
+     digest, last_seen_at, registration_expires_at)
    select $1, $2, "appInstanceId", "assetId", "deviceClass",
-     array(select json_array_elements_text(interfaces)), state, report, digest, "statedAt", now()
+     array(select json_array_elements_text(interfaces)), state, report, digest, "lastSeenAt",
+     "registrationExpiresAt"
    from json_to_recordset($3::json) as r ("appInstanceId" text, "assetId" uuid, "deviceClass" text, interfaces json,
-     state text, report json, digest text, "statedAt" timestamptz)
+     state text, report json, digest text, "lastSeenAt" timestamptz, "registrationExpiresAt" timestamptz)
    on conflict (tenant_id, gateway_id, app_instance_id) do update
    set asset_id = excluded.asset_id, device_class = excluded.device_class, interfaces = excluded.interfaces,
-     state = excluded.state, report = excluded.report, digest = excluded.digest, stated_at = excluded.stated_at,
-     last_seen_at = case when excluded.state = 'gone' then asset_links.last_seen_at else now() end`,
+     state = excluded.state, report = excluded.report, digest = excluded.digest,
+     last_seen_at = greatest(asset_links.last_seen_at, excluded.last_seen_at),
+     registration_expires_at = excluded.registration_expires_at`,
 )
 
-export type PutLink = { assetId: string; report: LinkReport; digest: string; statedAt: string }
+export type PutLink = Pick<LinkRow, 'assetId' | 'report' | 'digest' | 'lastSeenAt' | 'registrationExpiresAt'>
 
 export async function putLinks(tx: Transaction, gatewayId: string, links: readonly PutLink[]): Promise<void> {
   if (links.length === 0) return
-  const rows = links.map(({ assetId, report, digest, statedAt }) => ({
+  const rows = links.map(({ assetId, report, digest, lastSeenAt, registrationExpiresAt }) => ({
     appInstanceId: report.appInstanceId,
     assetId,
     deviceClass: report.deviceClass,
@@ -73,7 +75,8 @@ export async function putLinks(tx: Transaction, gatewayId: string, links: readon
     state: report.state,
     report,
     digest,
-    statedAt,
+    lastSeenAt,
+    registrationExpiresAt,
   }))
   await tx.run(putStatement, gatewayId, jsonText(rows))
 }
@@ -102,4 +105,29 @@ export async function moveEventCursors(
   cursors: readonly EventCursor[],
 ): Promise<void> {
   await tx.run(moveCursorsStatement, gatewayId, jsonText(cursors))
+}
+
+const expired = `tenant_id = $1 and state = 'running' and registration_expires_at <= now()`
+export const anyLinkExpired = statement(`select asset_id from asset_links where ${expired} limit 1`)
+const expiredStatement = statement<LinkRow>(
+  `select ${columns} from asset_links where ${expired} order by gateway_id, app_instance_id limit 500`,
+)
+
+/** Links that count as running although their registration has expired: their gateway stopped reporting. */
+export function listExpiredLinks(handle: Handle): Promise<LinkRow[]> {
+  return handle.rows(expiredStatement)
+}
+
+const stopStatement = statement<{ assetId: string }>(
+  `update asset_links set state = 'unreachable', report = $5::json
+   where tenant_id = $1 and gateway_id = $2 and app_instance_id = $3 and state = 'running' and registration_expires_at = $4
+   returning asset_id as "assetId"`,
+)
+
+/** Marks an expired link as unreachable. False when the gateway reported the link in the meantime. */
+export async function stopExpiredLink(tx: Transaction, link: LinkRow, problem: string): Promise<boolean> {
+  const { gatewayId, appInstanceId, registrationExpiresAt, report } = link
+  const stopped = { ...report, state: 'unreachable', problem }
+  const row = await tx.row(stopStatement, gatewayId, appInstanceId, registrationExpiresAt, jsonText(stopped))
+  return row !== undefined
 }

@@ -102,7 +102,7 @@ export function digestOf(report: LinkReport): string {
 
 type Stored = { assetId: string; report: LinkReport; lastSeenAt: string }
 
-/** A gateway tells about its links every minute; of one that has not for so long nobody knows how its links are. */
+/** A gateway reports its links every minute. Without a report for this time, the state of its links is unknown. */
 const silentMs = 3 * 60_000
 
 export function showLink(
@@ -111,7 +111,7 @@ export function showLink(
 ): AssetLink {
   const { product } = report
   const isSilent = report.state === 'running' && now.getTime() - Date.parse(lastSeenAt) > silentMs
-  const problem = isSilent ? `Its gateway has not told about it since ${lastSeenAt}` : report.problem
+  const problem = isSilent ? silenceProblem(lastSeenAt) : report.problem
   const why = incompatibility(report.interfaces, gatewayVersion)
   return {
     assetLinkId: report.appInstanceId,
@@ -130,6 +130,10 @@ export function showLink(
     lastSeenTimestamp: lastSeenAt,
     events: (report.events ?? []).map(({ sequence: _, ...event }) => event),
   }
+}
+
+export function silenceProblem(lastSeenAt: string): string {
+  return `The gateway has not reported this link since ${lastSeenAt}. Check that the gateway runs and reaches the cloud.`
 }
 
 function productOf({ version: _, ...product }: NonNullable<LinkReport['product']>) {

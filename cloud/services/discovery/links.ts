@@ -1,6 +1,6 @@
 import type { discovery } from '@millwright/api/discovery.ts'
-import type { LinkReport } from '@millwright/api/gatekeeper.ts'
-import { inventory } from '@millwright/api/inventory.ts'
+import { gatekeeperLimits, type LinkReport } from '@millwright/api/gatekeeper.ts'
+import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -16,9 +16,6 @@ import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
 import { publishLinkEvents, withStoredEvents } from './link-events.ts'
 import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
 import { requireReadableGateway } from './visibility.ts'
-
-/** How often what has not changed is told to the inventory again: a relation that somebody deleted comes back. */
-const restateMs = 10 * 60_000
 
 type Names = 'listAssetLinks' | 'resolveLink' | 'readLinkSchemas' | 'recordLinks'
 
@@ -112,38 +109,79 @@ async function withAssets(context: Context, actor: Caller, { gateway, reported, 
   )
   return links.flatMap(({ report, before, digest }) => {
     const assetId = ids.get(report.appInstanceId) ?? before?.assetId
-    return assetId === undefined ? [] : [{ assetId, report, digest, before, statedAt: before?.statedAt ?? '' }]
+    return assetId === undefined ? [] : [{ assetId, report, digest, before, ...timesOf(report, before) }]
   })
 }
 
-/** Tells the inventory which links are installed and which run, where that is new or was said long ago. */
+/** A link was seen when it answered the gateway or registered there, not when the gateway only reports its silence. */
+function timesOf(report: LinkReport, before: LinkRow | undefined) {
+  const now = Date.now()
+  const isSeen = report.state === 'running' || (report.registration !== undefined && hasRegistered(report, before))
+  const { expiresInSeconds = gatekeeperLimits.registrationSeconds } = report.registration ?? {}
+  return {
+    lastSeenAt: isSeen || before === undefined ? new Date(now).toISOString() : before.lastSeenAt,
+    registrationExpiresAt: new Date(now + expiresInSeconds * 1000).toISOString(),
+  }
+}
+
+/** Whether the link registered at its gateway since the last report. Without times of registrations each report counts. */
+function hasRegistered({ state, registration }: LinkReport, before: LinkRow | undefined): boolean {
+  if (state === 'gone') return false
+  return registration === undefined || before?.report.registration?.timestamp !== registration.timestamp
+}
+
+/**
+ * Creates and ends the relations of links that changed or that registered since the last report. A relation that a user
+ * deleted is created again; for relations that exist there is one read for all links and no write.
+ */
 async function stateAll(
   context: Context,
   actor: Caller,
-  { gateway, told }: { gateway: Gateway; told: Told[] },
+  { gateway, told }: { gateway: Gateway; told: readonly Told[] },
 ): Promise<void> {
   const client = context.peers(inventory, actor)
-  const now = new Date()
-  for (const link of told) {
-    const { report, before } = link
-    const isRunning = report.state === 'running'
-    const wasRunning = before?.state === 'running'
-    const isDue = link.statedAt === '' || now.getTime() - Date.parse(link.statedAt) > restateMs
-    const changed = before?.state !== report.state || before.assetId !== link.assetId
-    if (!changed && !isDue) continue
-    const data = { assetLink: link.assetId, gateway: gateway.id }
+  const due = told.filter(({ assetId, report, before }) => {
+    const isChanged = before?.state !== report.state || before.assetId !== assetId
+    return isChanged || hasRegistered(report, before)
+  })
+  const existing = await relationsOf(context, actor, { gateway, links: due })
+  for (const link of due) {
+    const { assetId, report, before } = link
+    const body = { data: { assetLink: assetId, gateway: gateway.id } }
+    const lacks = (predicate: LinkPredicate) => !existing.has(relationKey(assetId, predicate))
     try {
-      if (report.state !== 'gone') await client.recordLinkInstalled({ body: { data } })
-      if (isRunning) await client.recordLinkRunning({ body: { data } })
-      else if (wasRunning) await client.recordLinkStopped({ body: { data } })
-      link.statedAt = now.toISOString()
+      if (report.state !== 'gone' && lacks('is_installed_on')) await client.recordLinkInstalled({ body })
+      if (report.state === 'running') {
+        if (lacks('is_running_on')) await client.recordLinkRunning({ body })
+      } else if (before?.state === 'running') await client.recordLinkStopped({ body })
     } catch (error) {
-      // Somebody deleted its asset: the next report makes it anew.
+      // The asset of the link was deleted: the next report creates another one.
       if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
       link.digest = ''
-      link.statedAt = new Date(0).toISOString()
     }
   }
+}
+
+type LinkPredicate = 'is_installed_on' | 'is_running_on'
+
+function relationKey(assetLink: string, predicate: LinkPredicate): string {
+  return `${assetLink} ${predicate}`
+}
+
+async function relationsOf(
+  context: Context,
+  actor: Caller,
+  { gateway, links }: { gateway: Gateway; links: readonly Told[] },
+): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (let start = 0; start < links.length; start += inventoryLimits.batch) {
+    const assetLinks = links.slice(start, start + inventoryLimits.batch).map(({ assetId }) => assetId)
+    const { data } = await context
+      .peers(inventory, actor)
+      .findLinkRelations({ body: { data: { gateway: gateway.id, assetLinks } } })
+    for (const { assetLink, predicate } of data) found.add(relationKey(assetLink, predicate))
+  }
+  return found
 }
 
 async function keep(

@@ -3,6 +3,7 @@ import { service } from '../../platform/service.ts'
 import { cancelingJobs } from './canceling.ts'
 import { discoveryHandlers } from './discoveries.ts'
 import { ingestingJobs } from './ingesting.ts'
+import { linkExpiryJobs } from './link-expiry.ts'
 import { linkHandlers } from './links.ts'
 import { propertyHandlers } from './properties.ts'
 import { reportHandlers } from './reports.ts'
@@ -25,5 +26,6 @@ export const discoveryService = service({
     ...schedulingJobs(context),
     ...ingestingJobs(context),
     ...cancelingJobs(context),
+    ...linkExpiryJobs(context),
   }),
 })

@@ -15,6 +15,22 @@ export async function findRunning(
   return (await tx.rows(runningStatement, assetLink, gateway)).map(({ id }) => id)
 }
 
+type LinkRelation = { assetLink: string; predicate: 'is_installed_on' | 'is_running_on' }
+
+const linkRelationsStatement = statement<LinkRelation>(
+  `select subject_id as "assetLink", predicate from relations
+   where tenant_id = $1 and subject_id = any($3::uuid[]) and predicate in ('is_installed_on', 'is_running_on')
+     and object_id = $2 and source_type = 'assetlinkdiscovery' and subject_type = 'asset' and object_type = 'asset'`,
+)
+
+/** The relations between asset links and a gateway that system events created; relations that users created do not count. */
+export function findLinkRelations(
+  handle: Handle,
+  { gateway, assetLinks }: { gateway: string; assetLinks: readonly string[] },
+): Promise<LinkRelation[]> {
+  return handle.rows(linkRelationsStatement, gateway, assetLinks)
+}
+
 export const locateStatement = statement<{ address: string; assetId: string }>(
   `select a.address, a.asset_id as "assetId" from asset_addresses a
    where a.tenant_id = $1 and a.address = any($3::text[])

@@ -10,13 +10,14 @@ import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 import { findGroups } from './asset-store.ts'
 import { authorOf, relationEvents, type StatedRelation } from './relation.ts'
 import { endRelations, lockAssets, putRelations } from './relation-store.ts'
-import { findMergedInto, findRunning, locate } from './system-event-store.ts'
+import { findLinkRelations, findMergedInto, findRunning, locate } from './system-event-store.ts'
 
 type Names =
   | 'recordFound'
   | 'recordLinkInstalled'
   | 'recordLinkRunning'
   | 'recordLinkStopped'
+  | 'findLinkRelations'
   | 'locateAssets'
   | 'findGone'
 
@@ -75,6 +76,10 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
         })
         return { data: { deleted: ended.length } }
       })
+    },
+
+    async findLinkRelations({ body: { data } }, caller) {
+      return { data: await database.read(caller, (handle) => findLinkRelations(handle, data)) }
     },
 
     async locateAssets({ body: { data } }, caller) {

@@ -1,0 +1,49 @@
+import { inventory } from '@millwright/api/inventory.ts'
+import { record } from '../../platform/audit/audit.ts'
+import { emitAll } from '../../platform/events/events.ts'
+import type { JobKinds } from '../../platform/jobs/jobs.ts'
+import type { Context } from '../../platform/service.ts'
+import { silenceProblem } from './link.ts'
+import { anyLinkExpired, listExpiredLinks, stopExpiredLink } from './link-store.ts'
+import { systemOf } from './running.ts'
+
+/** How long a link may count as running after its registration expired. */
+const everyMs = 15_000
+
+/**
+ * Ends `is_running_on` of links whose registration expired without a report of their gateway: the gateway is down, cut off,
+ * revoked or deleted. The next report of the gateway sets the state of the links again.
+ */
+export function linkExpiryJobs(context: Context): JobKinds {
+  const { database } = context
+  return {
+    'discovery.link-expiry': {
+      standing: { everyMs, pending: anyLinkExpired },
+      async run({ tenantId, signal }) {
+        const system = await systemOf(context, tenantId)
+        for (const link of await database.read(system, listExpiredLinks)) {
+          if (signal.aborted) return
+          const { gatewayId, appInstanceId, assetId } = link
+          const data = { assetLink: assetId, gateway: gatewayId }
+          await context.peers(inventory, system).recordLinkStopped({ body: { data } })
+          await database.transaction(system, async (tx) => {
+            if (!(await stopExpiredLink(tx, link, silenceProblem(link.lastSeenAt)))) return
+            const state = 'unreachable'
+            await record(tx, system, {
+              action: 'discovery.expireLink',
+              target: `gateway/${gatewayId}`,
+              detail: { links: [{ link: appInstanceId, state }] },
+            })
+            await emitAll(tx, [
+              {
+                type: `discovery.link.${state}`,
+                subject: `asset/${assetId}`,
+                data: { gatewayId, assetLinkId: appInstanceId, state },
+              },
+            ])
+          })
+        }
+      },
+    },
+  }
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import type { LinkReport } from '@millwright/api/gatekeeper.ts'
+import { enrolledGateway, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+describe('relations of links with their gateway', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let gateway: TestGateway
+  let linkAsset: string
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+  })
+  after(() => hub[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    gateway = await enrolledGateway(hub, admin)
+    const { data } = await report({ registration: registeredAt(0) })
+    linkAsset = data[0]?.assetId ?? assert.fail('the link has an asset')
+  })
+
+  const report = (changes: Partial<LinkReport>) =>
+    gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport(changes)] } } })
+  const registeredAt = (minute: number, expiresInSeconds = 900) => ({
+    timestamp: new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString(),
+    expiresInSeconds,
+  })
+  const relations = async () =>
+    (await admin.inventory.listAssetRelations({ params: { id: linkAsset }, query: {} })).data.toSorted((one, other) =>
+      one.predicate < other.predicate ? -1 : 1,
+    )
+  const predicates = async () => (await relations()).map(({ predicate }) => predicate)
+  const shown = async () => {
+    const { data } = await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })
+    return data[0] ?? assert.fail('the link is listed')
+  }
+  const deleteAsset = (id: string) =>
+    admin.inventory.deleteAssets({ body: { data: { ids: [id] } }, headers: { prefer: 'wait=30' } })
+  const deleteRelations = async () => {
+    const ids = (await relations()).map(({ id }) => id)
+    await admin.inventory.deleteRelations({ body: { data: { ids } } })
+    assert.deepEqual(await predicates(), [])
+  }
+  /** Runs the standing jobs of discovery that are due within the next minute. */
+  const runJobs = () =>
+    hub.contextOf('discovery').jobs.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 60_000) })
+  const stops = async () => {
+    const deadline = performance.now() + 120_000
+    while ((await shown()).state === 'running') {
+      assert.ok(performance.now() < deadline, 'the link stops')
+      await runJobs()
+    }
+  }
+  const audited = async () => {
+    const { data } = await admin.audit.listEntries({ query: { target: `asset/${linkAsset}`, limit: 100 } })
+    return data.filter(({ action }) => action.startsWith('inventory.recordLink')).length
+  }
+
+  test('relations that a user deleted come back with the next registration of the link', async () => {
+    await deleteRelations()
+    await report({ registration: registeredAt(0) })
+    assert.deepEqual(await predicates(), [], 'a report without a new registration does not create them')
+    await report({ registration: registeredAt(1) })
+    assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'])
+
+    await deleteRelations()
+    await report({ registration: registeredAt(2), state: 'unreachable' })
+    assert.deepEqual(await predicates(), ['is_installed_on'], 'a link that does not answer is not running')
+    await report({ registration: registeredAt(3) })
+    assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'])
+
+    await deleteRelations()
+    await report({})
+    assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'], 'older gateways report no registrations')
+  })
+
+  test('a relation of the same name that a user created does not replace the one of the system', async () => {
+    await deleteRelations()
+    const body = { subject: { type: 'asset', id: linkAsset }, object: { type: 'asset', id: gateway.id } } as const
+    await admin.inventory.createRelation({ body: { data: { ...body, predicate: 'is_installed_on' } } })
+    await report({ registration: registeredAt(1) })
+    assert.deepEqual(await predicates(), ['is_installed_on', 'is_installed_on', 'is_running_on'])
+  })
+
+  test('a registration writes nothing to the inventory while the relations exist', async () => {
+    const before = await audited()
+    assert.ok(before > 0)
+    await report({ registration: registeredAt(1) })
+    await report({ registration: registeredAt(2) })
+    assert.equal(await audited(), before)
+  })
+
+  test('a deleted asset of a link is created again after the next registration', async () => {
+    await deleteAsset(linkAsset)
+    await report({ registration: registeredAt(1) })
+    const { data } = await report({ registration: registeredAt(1) })
+    assert.notEqual(data[0]?.assetId, linkAsset)
+    linkAsset = data[0]?.assetId ?? ''
+    assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'])
+  })
+
+  test('a link of a dead gateway stops running when its registration expires, and runs again at the next report', async () => {
+    await runJobs()
+    assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'], 'the registration is valid')
+    await report({ registration: registeredAt(1, 0) })
+    const { lastSeenTimestamp } = await shown()
+    await stops()
+    assert.deepEqual(await predicates(), ['is_installed_on'])
+    const stopped = await shown()
+    assert.deepEqual(
+      [stopped.state, stopped.reachable, stopped.lastSeenTimestamp],
+      ['unreachable', false, lastSeenTimestamp],
+    )
+    assert.match(stopped.problem ?? '', /has not reported this link since/)
+    const before = await audited()
+    await runJobs()
+    assert.equal(await audited(), before, 'the job ends the relation once')
+
+    await report({ registration: registeredAt(2) })
+    assert.deepEqual(await predicates(), ['is_installed_on', 'is_running_on'])
+    assert.deepEqual([(await shown()).state, (await shown()).problem], ['running', undefined])
+  })
+
+  test('a registration without a stated lifetime expires 900 seconds after the report', async () => {
+    await report({})
+    const { rows } = await hub.asOwner((owner) =>
+      owner.query<{ seconds: string }>(
+        `update asset_links set registration_expires_at = registration_expires_at - interval '900 seconds'
+         where gateway_id = $1 returning extract(epoch from last_seen_at - registration_expires_at) as seconds`,
+        [gateway.id],
+      ),
+    )
+    assert.deepEqual(
+      rows.map(({ seconds }) => Math.round(Number(seconds))),
+      [0],
+    )
+    await stops()
+    assert.deepEqual(await predicates(), ['is_installed_on'])
+  })
+
+  test('a link of a revoked gateway stops running when its registration expires', async () => {
+    await report({ registration: registeredAt(1, 0) })
+    await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
+    await stops()
+    assert.deepEqual(await predicates(), ['is_installed_on'])
+  })
+
+  test('a link of a gateway whose asset was deleted stops running when its registration expires', async () => {
+    await report({ registration: registeredAt(1, 0) })
+    await deleteAsset(gateway.id)
+    const stored = async () => {
+      const { rows } = await hub.asOwner((owner) =>
+        owner.query<{ state: string }>('select state from asset_links where gateway_id = $1', [gateway.id]),
+      )
+      return rows[0]?.state
+    }
+    const deadline = performance.now() + 120_000
+    while ((await stored()) === 'running') {
+      assert.ok(performance.now() < deadline, 'the link stops')
+      await runJobs()
+    }
+    assert.deepEqual(await predicates(), [])
+  })
+
+  test('last seen moves with answers and registrations of a link, not with reports of its silence', async () => {
+    const seen = async () => Date.parse((await shown()).lastSeenTimestamp)
+    const first = await seen()
+    await report({ registration: registeredAt(0), state: 'unreachable' })
+    await report({ registration: registeredAt(0), state: 'unreachable' })
+    assert.equal(await seen(), first, 'the link neither answered nor registered')
+    await report({ state: 'unreachable' })
+    assert.equal(await seen(), first, 'the same without times of registrations')
+    await report({ registration: registeredAt(0), state: 'gone' })
+    assert.equal(await seen(), first)
+    await report({ registration: registeredAt(1), state: 'unreachable' })
+    const registered = await seen()
+    assert.ok(registered > first, 'the link registered')
+    await report({ registration: registeredAt(1) })
+    assert.ok((await seen()) > registered, 'the link answered')
+  })
+})
