@@ -5,7 +5,7 @@ import { v7 } from 'uuid'
 import { Database, type Transaction } from '../database/database.ts'
 import { type TestHub, testHub } from '../testing/hub.ts'
 import { emit, emitAll, emitLast } from './events.ts'
-import { extent, list } from './store.ts'
+import { extent, insert, list, nextOrdinal } from './store.ts'
 
 function say(tx: Transaction, subject: string): Promise<void> {
   return emit(tx, { type: 'test.thing.changed', subject, data: { subject } })
@@ -66,6 +66,28 @@ test('a reader that goes by positions misses nothing, although a transaction com
       [1, 'began last, committed first'],
       [2, 'began first, committed last'],
     ],
+  )
+})
+
+test('events of two hosts have the order of their transactions, although the clock of one host is an hour fast', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  const fast = (subject: string) =>
+    database.transaction(hub.tenant, async (tx) => {
+      const atMs = Date.now() + 3_600_000
+      const time = new Date(atMs).toISOString()
+      const ordinal = await nextOrdinal(tx)
+      await insert(tx, { id: v7({ msecs: atMs }), time, type: 'test.thing.changed', subject, data: {}, ordinal })
+    })
+  const slow = (subject: string) => database.transaction(hub.tenant, (tx) => say(tx, subject))
+  await fast('created')
+  await slow('deleted')
+  await fast('created again')
+  await slow('deleted again')
+  await hub.settle()
+  assert.deepEqual(
+    (await read(hub)).map(({ subject }) => subject),
+    ['created', 'deleted', 'created again', 'deleted again'],
   )
 })
 

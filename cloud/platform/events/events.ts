@@ -2,7 +2,7 @@ import type { Transaction } from '../database/database.ts'
 import { newId, timeOfId } from '../database/id.ts'
 import type { MigrationSource } from '../database/migrations.ts'
 import { eventsTopic, insertPlaced } from './relay.ts'
-import { insert, insertAll } from './store.ts'
+import { insert, insertAll, nextOrdinal } from './store.ts'
 
 export { eventJobs, placedTopic } from './relay.ts'
 
@@ -21,20 +21,22 @@ export type EventRecord = {
 }
 
 /**
- * Says in the transaction of a change that it happened; told to the world after the commit. Call it after the change:
- * then the events of one thing are in the order of its changes, because the second waits for the first one's lock.
+ * Writes an event in the transaction of a change; it is published after the commit. Call it after the change: then the events
+ * of one resource are in the order of its changes, because the second change waits for the lock of the first one. The order
+ * does not depend on the clocks of the hosts.
  */
 export async function emit(tx: Transaction, event: EventRecord): Promise<void> {
-  await insert(tx, rowOf(event))
+  await insert(tx, { ...rowOf(event), ordinal: await nextOrdinal(tx) })
   tx.signal(eventsTopic)
 }
 
 /** The same for many changes that share a transaction, in one statement and in this order. */
 export async function emitAll(tx: Transaction, events: readonly EventRecord[]): Promise<void> {
   if (events.length === 0) return
+  const ordinal = await nextOrdinal(tx)
   await insertAll(
     tx,
-    events.map((event) => ({ ...rowOf(event), position: null })),
+    events.map((event) => ({ ...rowOf(event), position: null, ordinal })),
   )
   tx.signal(eventsTopic)
 }

@@ -83,13 +83,14 @@ async function placeWaiting(tx: Transaction, { last, waiting }: Held): Promise<n
  */
 export async function insertPlaced(
   tx: Transaction,
-  events: readonly Omit<store.NewEvent, 'position'>[],
+  events: readonly Omit<store.NewEvent, 'position' | 'ordinal'>[],
 ): Promise<void> {
   const held = await holdPositions(tx)
   const before = await placeWaiting(tx, held)
   const mustWait = before === batch
   const next = held.last + before + 1
-  const rows = events.map((event, index) => ({ ...event, position: mustWait ? null : next + index }))
+  const ordinal = mustWait ? await store.nextOrdinal(tx) : 0
+  const rows = events.map((event, index) => ({ ...event, position: mustWait ? null : next + index, ordinal }))
   await Promise.all([store.insertAll(tx, rows), store.movePosition(tx, next - 1 + (mustWait ? 0 : events.length))])
   tx.signal(placedTopic)
   if (mustWait) tx.signal(eventsTopic)

@@ -12,16 +12,30 @@ export type EventRow = {
   data: Record<string, unknown>
 }
 
+/** `ordinal` orders the events that wait for a position. */
+export type NewEvent = Omit<EventRow, 'position'> & { position: number | null; ordinal: number }
+
 const insertStatement = statement(
-  `insert into events (tenant_id, id, time, type, subject, data) values ($1, $2, $3, $4, $5, $6::json)`,
+  `insert into events (tenant_id, id, time, type, subject, data, ordinal) values ($1, $2, $3, $4, $5, $6::json, $7)`,
 )
 
-export async function insert(tx: Transaction, event: Omit<EventRow, 'position'>): Promise<void> {
-  const { id, time, type, subject, data } = event
-  await tx.run(insertStatement, id, time, type, storableText(subject), jsonText(data))
+export async function insert(tx: Transaction, event: Omit<NewEvent, 'position'>): Promise<void> {
+  const { id, time, type, subject, data, ordinal } = event
+  await tx.run(insertStatement, id, time, type, storableText(subject), jsonText(data), ordinal)
 }
 
-export type NewEvent = Omit<EventRow, 'position'> & { position: number | null }
+const lastOrdinalStatement = statement<{ last: number }>(
+  `select coalesce(max(ordinal), 0) as last from events where tenant_id = $1 and position is null`,
+)
+
+/**
+ * The next ordinal of the tenant, a Lamport clock: larger than that of every committed event that waits for a position. Ids
+ * cannot order these events, because they come from the clocks of different hosts. Read it after the change that the event
+ * is about: the events of earlier changes of the same resource are committed then.
+ */
+export async function nextOrdinal(tx: Transaction): Promise<number> {
+  return ((await tx.row(lastOrdinalStatement))?.last ?? 0) + 1
+}
 
 const newEvents = rowset<Omit<NewEvent, 'data'> & { data: string }>({
   id: 'uuid',
@@ -30,10 +44,11 @@ const newEvents = rowset<Omit<NewEvent, 'data'> & { data: string }>({
   type: 'text',
   subject: 'text',
   data: 'json',
+  ordinal: 'bigint',
 })
 const insertAllStatement = statement(
-  `insert into events (tenant_id, id, position, time, type, subject, data)
-   select $1, id, position, time, type, subject, data from ${newEvents.rows}`,
+  `insert into events (tenant_id, id, position, time, type, subject, data, ordinal)
+   select $1, id, position, time, type, subject, data, ordinal from ${newEvents.rows}`,
 )
 
 export async function insertAll(tx: Transaction, events: readonly NewEvent[]): Promise<void> {
@@ -59,7 +74,7 @@ export async function makePosition(tx: Transaction): Promise<void> {
 }
 
 const waitingStatement = statement<{ id: string }>(
-  `select id from events where tenant_id = $1 and position is null order by id limit $2`,
+  `select id from events where tenant_id = $1 and position is null order by ordinal, id limit $2`,
 )
 
 export async function waiting(tx: Transaction, limit: number): Promise<string[]> {
@@ -67,7 +82,7 @@ export async function waiting(tx: Transaction, limit: number): Promise<string[]>
 }
 
 export const anyWaiting = statement(
-  `select id from events where tenant_id = $1 and position is null order by id limit 1`,
+  `select id from events where tenant_id = $1 and position is null order by ordinal, id limit 1`,
 )
 
 const places = rowset<{ id: string; position: number }>({ id: 'uuid', position: 'bigint' })

@@ -264,12 +264,14 @@ export async function endRelationsOf(
   return ended
 }
 
+/** The host that ends a relation may have a slower clock than the host that created it: no relation ends before it began. */
 const keepEndedStatement = statement(
   `insert into ended_relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
                                 source_value, created_at, modified_at, created_by_id, created_by_name, ended_at,
                                 principal_id, principal_name)
    select $1, e.id, e."subjectType", e."subjectId", e.predicate, e."objectType", e."objectId", e."sourceType",
-          e."sourceValue", e."createdAt", e."modifiedAt", e."createdById", e."createdByName", $3::timestamptz, $4::uuid, $5
+          e."sourceValue", e."createdAt", e."modifiedAt", e."createdById", e."createdByName",
+          greatest($3::timestamptz, e."createdAt"), $4::uuid, $5
    from json_to_recordset($2::json) as e (id uuid, "subjectType" text, "subjectId" uuid, predicate text,
      "objectType" text, "objectId" uuid, "sourceType" text, "sourceValue" text, "createdAt" timestamptz,
      "modifiedAt" timestamptz, "createdById" uuid, "createdByName" text)`,
