@@ -224,13 +224,14 @@ function findingsOf(written: readonly Written[], { assets }: Upload): Finding[] 
   })
 }
 
-function deviceError({ problem, code }: Refused, asset: Record<string, unknown> | undefined): DeviceError {
+function deviceError({ problem, code, fields }: Refused, asset: Record<string, unknown> | undefined): DeviceError {
   const { name, asset_identifiers: identifiers } = asset ?? {}
   return {
     code: code === 'identity_taken' ? permissionDenied : invalidArgument,
     description: problem,
     ...(code === undefined ? {} : { reason: code }),
     device: { ...(name === undefined ? {} : { name }), ...(identifiers === undefined ? {} : { identifiers }) },
+    ...(fields === undefined ? {} : { fields }),
   }
 }
 

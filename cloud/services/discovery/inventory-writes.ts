@@ -1,12 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
 import { Problem, type ProblemDocument } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Context } from '../../platform/service.ts'
 import { onBehalfOf } from './gateway-caller.ts'
 
-/** Why the inventory did not write an asset; `code` is the problem code. */
-export type Refused = { problem: string; code?: string }
+/** Why the inventory did not write an asset; `code` is the problem code, `fields` are the invalid fields of the asset. */
+export type Refused = { problem: string; code?: string } & Pick<DeviceError, 'fields'>
 
 /** The outcome of writing one asset. */
 export type Written = { assetId: string; outcome: 'created' | 'updated' | 'unchanged' } | Refused
@@ -46,10 +47,24 @@ export async function writeAssets(context: Context, caller: Caller, writing: Wri
   }
 }
 
-/** Names the fields of the asset that are wrong, without their place in the batch. */
-function reasonOf({ errors = [], detail, title }: Partial<ProblemDocument>): string {
-  const fields = errors.map((error) => `${error.pointer.replace(/^\/data\/assets\/\d+/, '')} ${error.detail}`.trim())
-  return fields.length > 0 ? fields.join('; ') : (detail ?? title ?? 'The asset was not applied')
+/** Limits of `fields` in the report. */
+const limits = { fields: 100, text: 1_000 } as const
+
+/** The pointers of the fields begin at the asset, not at the batch. */
+function refusedOf({ errors = [], code, detail, title }: Partial<ProblemDocument>): Refused {
+  const fields = errors
+    .map((error) => ({ pointer: error.pointer.replace(/^\/data\/assets\/\d+/, ''), detail: error.detail }))
+    .filter(({ pointer }) => pointer !== '')
+  const subject = fields.length === 1 ? 'A field of the device is' : `${fields.length} fields of the device are`
+  return {
+    problem: fields.length > 0 ? `${subject} not valid` : (detail ?? title ?? 'The asset was not applied'),
+    ...(code === undefined ? {} : { code }),
+    ...(fields.length === 0 ? {} : { fields: fields.slice(0, limits.fields).map(shortened) }),
+  }
+}
+
+function shortened({ pointer, detail }: { pointer: string; detail: string }) {
+  return { pointer: pointer.slice(0, limits.text), detail: detail.slice(0, limits.text) }
 }
 
 function resultsOf(result: unknown, count: number): Written[] {
@@ -58,7 +73,6 @@ function resultsOf(result: unknown, count: number): Written[] {
     const { assetId, outcome } = one ?? {}
     if (assetId !== undefined && (outcome === 'created' || outcome === 'updated' || outcome === 'unchanged'))
       return { assetId, outcome }
-    const { code } = one ?? {}
-    return { problem: reasonOf(one ?? {}), ...(code === undefined ? {} : { code }) }
+    return refusedOf(one ?? {})
   })
 }
