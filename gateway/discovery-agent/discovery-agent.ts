@@ -15,6 +15,7 @@ import type { Spool } from '../spool/spool.ts'
 import { Turns } from '../turns.ts'
 import { type Wanted, wantedOf } from './definition.ts'
 import { endParcel, foundParcel } from './delivery.ts'
+import { addressesOf } from './device-address.ts'
 import { Findings } from './findings.ts'
 import { type Locked, lockedOf } from './locked.ts'
 import { SilentLinkError, scan } from './scan.ts'
@@ -146,6 +147,10 @@ export class DiscoveryAgent {
           connections.set(wanted.assetLinkId, one.place.address, one.place.connection)
           return false
         })
+        for (const { mapped, connection } of devices) {
+          if (connection === undefined) continue
+          for (const address of addressesOf(mapped.asset)) connections.set(wanted.assetLinkId, address, connection)
+        }
         await findings.add({ devices: relations.take(devices), errors: told.map(({ error }) => error) })
         held.note(summary(findings.counts), progress)
       }

@@ -1,5 +1,5 @@
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
-import type { Mapped } from '../mapping/asset.ts'
+import { assetOfDocument, type Mapped } from '../mapping/asset.ts'
 import type { Document } from '../mapping/document.ts'
 import type { Finding } from './findings.ts'
 import type { FoundDevice } from './scan.ts'
@@ -31,7 +31,10 @@ export class ScanRelations {
     })
   }
 
-  /** Each subject with its relations; an error where a relationship names a device that the scan did not find. */
+  /**
+   * Each subject with its relations. A relationship of a device that the scan did not find is an error, and so is one
+   * that the schema does not allow; the other relations of its subject remain.
+   */
   finding(): Finding {
     const errors: NonNullable<Finding['errors']> = []
     const bySubject = new Map<string, Document[]>()
@@ -52,7 +55,7 @@ export class ScanRelations {
       })
     }
     const devices = [...bySubject].map(([subject, relations]) => ({
-      mapped: { asset: { ...this.#assets.get(subject), asset_relations: relations }, faults: [] },
+      mapped: assetOfDocument({ ...this.#assets.get(subject), asset_relations: relations }),
       isRepeated: true,
     }))
     return { devices, errors }
