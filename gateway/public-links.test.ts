@@ -2,7 +2,19 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
 import { type RunningGateway, startGateway } from './gateway.ts'
-import { askRegistry, settingsFor, TestCloud, TestLink, temporaryFolder, until } from './testing.ts'
+import {
+  askRegistry,
+  discoveryInterface,
+  field,
+  list,
+  relationship,
+  settingsFor,
+  TestCloud,
+  TestLink,
+  temporaryFolder,
+  until,
+  versionInfo,
+} from './testing.ts'
 
 /**
  * Links that behave like those of the public SDK: they register before they name their interfaces, ignore targets and
@@ -21,15 +33,6 @@ const credential = (number: number, text: string) => ({
 const wrong = credential(1, 'wrong-secret')
 const right = credential(2, password)
 
-const classUri = (name: string) => `https://schema.industrial-assets.io/base/v0.12.0/${name}#`
-const field = (path: string, text: string, type = 'Asset') => ({
-  text,
-  classifiers: [{ type: 'URI', value: classUri(type) + path }],
-})
-const list = (path: string, ...value: object[]) => ({
-  children: { value },
-  classifiers: [{ type: 'URI', value: classUri('Asset') + path }],
-})
 const identifiersOf = (name: string, number: number, id = name) => [
   field('@type', 'EthernetDevice'),
   field('id', id),
@@ -50,21 +53,6 @@ const locked = {
   device: { connection_parameter_set: { parameter_json: lockedAddress } },
 }
 
-const versionInfo = {
-  'connectivitysuite.drvinfo.v1': {
-    GetVersionInfo: (_: Call, answer: Call) => answer(null, { version: { major: 3, minor: 7, patch: 4 } }),
-  },
-}
-const discovery = (discover: (call: Call) => void, filters?: object[]) => ({
-  'industrialassethub.discover.v1': {
-    GetFilterTypes: (_: Call, answer: Call) =>
-      filters === undefined
-        ? answer({ code: status.UNKNOWN, details: 'no supported filters' })
-        : answer(null, { filter_types: filters }),
-    GetFilterOptions: (_: Call, answer: Call) => answer({ code: status.UNKNOWN, details: 'no supported options' }),
-    DiscoverDevices: discover,
-  },
-})
 /** Whatever the request says, the whole network is scanned. */
 const scanEverything = (call: Call) => {
   call.write({ devices: [open] })
@@ -151,7 +139,7 @@ describe('a gateway with links of the public SDK', () => {
     using link = await TestLink.start({
       ...versionInfo,
       ...deviceInfo,
-      ...discovery((call) => {
+      ...discoveryInterface((call) => {
         scans += 1
         scanEverything(call)
       }),
@@ -171,7 +159,7 @@ describe('a gateway with links of the public SDK', () => {
   })
 
   test('reports the answer of the link, not a refusal, when no credentials open a device', async () => {
-    using link = await TestLink.start({ ...versionInfo, ...deviceInfo, ...discovery(scanEverything) })
+    using link = await TestLink.start({ ...versionInfo, ...deviceInfo, ...discoveryInterface(scanEverything) })
     const id = await register(link.port)
     await interfacesOf(id, 'siemens.connectivitysuite.deviceinfo.v1')
     cloud.credentials.set('10.0.0.2', [wrong])
@@ -182,7 +170,7 @@ describe('a gateway with links of the public SDK', () => {
   })
 
   test('says that a link does not support credentials when it scans everything again', async () => {
-    using link = await TestLink.start({ ...versionInfo, ...discovery(scanEverything) })
+    using link = await TestLink.start({ ...versionInfo, ...discoveryInterface(scanEverything) })
     const id = await register(link.port)
     await interfacesOf(id, 'siemens.industrialassethub.discover.v1')
     cloud.credentials.set('10.0.0.2', [wrong, right])
@@ -194,7 +182,7 @@ describe('a gateway with links of the public SDK', () => {
   })
 
   test('reads a protected device and its properties through GetIdentifiers', async () => {
-    using link = await TestLink.start({ ...versionInfo, ...identifiers, ...discovery(scanEverything) })
+    using link = await TestLink.start({ ...versionInfo, ...identifiers, ...discoveryInterface(scanEverything) })
     const id = await register(link.port, { app_types: ['siemens.connectivitysuite.drvinfo.v1'] })
     await interfacesOf(id, 'siemens.common.identifiers.v1')
     cloud.credentials.set('10.0.0.2', [wrong, right])
@@ -220,7 +208,7 @@ describe('a gateway with links of the public SDK', () => {
     const id = await register(started.port)
     await until(() => reportOf(id)?.state === 'unreachable')
     using _ = await TestLink.start(
-      { ...versionInfo, ...deviceInfo, ...identifiers, ...discovery(scanEverything) },
+      { ...versionInfo, ...deviceInfo, ...identifiers, ...discoveryInterface(scanEverything) },
       'siemens',
       started.port,
     )
@@ -247,19 +235,12 @@ describe('a gateway with links of the public SDK', () => {
   })
 
   test('turns a DeviceRelationship into a relation of its subject', async () => {
-    const relationship = (object: string) => ({
-      identifiers: [
-        field('asset_relationship/subject', 'rack', 'DeviceRelationship'),
-        field('asset_relationship/predicate', 'related_to', 'DeviceRelationship'),
-        field('asset_relationship/object', object, 'DeviceRelationship'),
-      ],
-    })
     using link = await TestLink.start({
       ...versionInfo,
-      ...discovery((call) => {
+      ...discoveryInterface((call) => {
         const devices = [identifiersOf('Rack', 3, 'rack'), identifiersOf('Module', 4, 'module')]
         call.write({ devices: devices.map((one) => ({ identifiers: one })) })
-        call.write({ devices: [relationship('module'), relationship('elsewhere')] })
+        call.write({ devices: ['module', 'elsewhere'].map((object) => relationship('rack', 'related_to', object)) })
         call.end()
       }),
     })
@@ -280,7 +261,7 @@ describe('a gateway with links of the public SDK', () => {
     let received: Call
     using link = await TestLink.start({
       ...versionInfo,
-      ...discovery(
+      ...discoveryInterface(
         (call) => {
           received = call.request.filters
           call.end()
@@ -305,7 +286,7 @@ describe('a gateway with links of the public SDK', () => {
     )
     using link = await TestLink.start({
       ...versionInfo,
-      ...discovery((call) => {
+      ...discoveryInterface((call) => {
         call.write({ devices: [{ identifiers: [field('name', 'Linked'), idLink] }] })
         call.end()
       }),

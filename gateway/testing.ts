@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
-import { credentials, type GrpcObject, loadPackageDefinition, Server, ServerCredentials } from '@grpc/grpc-js'
+import { credentials, type GrpcObject, loadPackageDefinition, Server, ServerCredentials, status } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { type AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
@@ -44,12 +44,17 @@ export function settingsFor(home: string, more: Partial<GatewaySettings> = {}): 
   }
 }
 
-/** Waits until something holds; a test that waits in vain is ended by its runner. */
-export async function until<Result>(holds: () => Result | undefined | false): Promise<Result> {
+type Awaitable<Result> = Result | Promise<Result>
+
+/** Polls until the condition returns a result; the test runner ends a test whose condition never does. */
+export async function until<Result>(
+  condition: () => Awaitable<Result | undefined | false>,
+  everyMs = 10,
+): Promise<Result> {
   for (;;) {
-    const result = holds()
+    const result = await condition()
     if (result !== undefined && result !== false) return result
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
 }
 
@@ -331,7 +336,8 @@ export function protocol(vendor: string): any {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
-type Handlers = Record<string, Record<string, (call: any, answer: any) => void>>
+type GrpcCall = any
+type Handlers = Record<string, Record<string, (call: GrpcCall, answer: GrpcCall) => void>>
 
 /** A link that another library serves: services by their path below the vendor, `industrialassethub.discover.v1`. */
 export class TestLink {
@@ -388,3 +394,42 @@ export function askRegistry(port: number, vendor: string) {
     ).finally(() => client.close())
   }
 }
+
+const classUri = (name: string) => `https://schema.industrial-assets.io/base/v0.12.0/${name}#`
+
+/** A device identifier with a text value, as links of the public SDK send it. */
+export const field = (path: string, text: string, className = 'Asset') => ({
+  text,
+  classifiers: [{ type: 'URI', value: classUri(className) + path }],
+})
+
+/** One element of a list of the device. */
+export const list = (path: string, ...value: object[]) => ({
+  children: { value },
+  classifiers: [{ type: 'URI', value: `${classUri('Asset')}${path}` }],
+})
+
+/** A relationship between two devices, which newer links send in the place of a device. */
+export const relationship = (subject: string, predicate: string, object: string) => ({
+  identifiers: Object.entries({ subject, predicate, object }).map(([name, text]) =>
+    field(`asset_relationship/${name}`, text, 'DeviceRelationship'),
+  ),
+})
+
+export const versionInfo: Handlers = {
+  'connectivitysuite.drvinfo.v1': {
+    GetVersionInfo: (_, answer) => answer(null, { version: { major: 3, minor: 7, patch: 4 } }),
+  },
+}
+
+/** The discovery interface of a link of the public SDK: without filters, it answers the question for them with an error. */
+export const discoveryInterface = (discover: (call: GrpcCall) => void, filters?: object[]): Handlers => ({
+  'industrialassethub.discover.v1': {
+    GetFilterTypes: (_, answer) =>
+      filters === undefined
+        ? answer({ code: status.UNKNOWN, details: 'no supported filters' })
+        : answer(null, { filter_types: filters }),
+    GetFilterOptions: (_, answer) => answer({ code: status.UNKNOWN, details: 'no supported options' }),
+    DiscoverDevices: discover,
+  },
+})
