@@ -396,10 +396,14 @@ export const discovery = contract({
     resolveLink: {
       method: 'GET',
       path: '/gateways/{gatewayId}/link-product',
-      summary: 'Which product a link of a gateway is, as the inventory names it',
+      summary: 'The product of a link of a gateway, for a discovery run of the link or an asset that the link found',
       access: 'peer',
       params: gatewayId,
-      query: closed({ assetLinkId: Type.String({ minLength: 1, maxLength: 256 }) }),
+      query: closed({
+        assetLinkId: Type.String({ minLength: 1, maxLength: 256 }),
+        runId: Type.Optional(Uuid),
+        assetId: Type.Optional(Uuid),
+      }),
       answers: { 200: data(Type.Union([Type.Null(), closed({ identifier: Type.String(), version: Type.String() })])) },
     },
     readLinkSchemas: {

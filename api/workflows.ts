@@ -240,7 +240,7 @@ export const workflows = contract({
     putJobDefinition: {
       method: 'PUT',
       path: '/jobs/{id}/definition',
-      summary: 'Change what a job is about',
+      summary: 'Change the definition of a job. Gateways cannot change it for discovery and device-info jobs',
       access: 'known',
       params: jobParams,
       body: free,

@@ -15,6 +15,7 @@ import { writeAssets } from './inventory-writes.ts'
 import { assetOfLink, digestOf, productNumberOf, showLink } from './link.ts'
 import { publishLinkEvents, withStoredEvents } from './link-events.ts'
 import { findLink, findLinksByAsset, type LinkRow, listLinks, type PutLink, putLinks } from './link-store.ts'
+import { findDiscovery, findRun } from './store.ts'
 import { requireReadableGateway } from './visibility.ts'
 
 type Names = 'listAssetLinks' | 'resolveLink' | 'readLinkSchemas' | 'recordLinks'
@@ -40,8 +41,18 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       return { data: links.filter(({ assetId }) => !hidden.has(assetId)).map((link) => showLink(link, seen)) }
     },
 
-    async resolveLink({ params: { gatewayId }, query: { assetLinkId } }, caller) {
-      const link = await database.read(caller, (handle) => findLink(handle, gatewayId, assetLinkId))
+    async resolveLink({ params: { gatewayId }, query: { assetLinkId, runId, assetId } }, caller) {
+      const { link, searched } = await database.read(caller, async (handle) => {
+        const run = runId === undefined ? undefined : await findRun(handle, runId)
+        return {
+          link: await findLink(handle, gatewayId, assetLinkId),
+          searched: run === undefined ? undefined : await findDiscovery(handle, run.discoveryId),
+        }
+      })
+      if (runId !== undefined && (searched?.gatewayId !== gatewayId || searched.assetLinkId !== assetLinkId))
+        throw new Problem('forbidden', 'The discovery run of this job is for another link or gateway')
+      if (assetId !== undefined && link !== undefined && !(await hasFound(context, caller, { link, assetId })))
+        throw new Problem('forbidden', 'The link of this job has not found this asset')
       return { data: link === undefined ? null : (productNumberOf(link.report) ?? null) }
     },
 
@@ -73,6 +84,14 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
       return { data: told.map(({ assetId, report }) => ({ appInstanceId: report.appInstanceId, assetId })) }
     },
   }
+}
+
+type Found = { link: LinkRow; assetId: string }
+
+async function hasFound(context: Context, caller: Caller, { link, assetId }: Found): Promise<boolean> {
+  const filter = `subject.id eq '${assetId}' and predicate eq 'found_by_asset_link' and object.id eq '${link.assetId}'`
+  const { data } = await context.peers(inventory, systemCaller(caller)).listRelations({ query: { filter, limit: 1 } })
+  return data.length > 0
 }
 
 /** A report names all links that there are: one that it does not name is gone. */

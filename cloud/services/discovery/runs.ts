@@ -49,7 +49,7 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
   }
 }
 
-/** The gateway can change the definition of its job, so the run that the definition names is checked. */
+/** Managers of jobs can change the definition of a job, so the run that the definition names is checked. */
 async function isOwn(
   { database }: Context,
   caller: Caller,

@@ -225,4 +225,43 @@ describe('credentials on their way to a gateway', () => {
     })
     assert.deepEqual((await reading).data, results)
   })
+
+  test('do not follow a job definition that the gateway rewrites', async () => {
+    const address = '10.1.0.41'
+    const fake = linkReport({ appInstanceId: 'fake-link' })
+    await gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [linkReport(), fake] } } })
+    const rewrite = async (definition: Record<string, unknown>) => {
+      const params = { id: held.job.id }
+      const body = { ...held.job.definition, ...definition }
+      await assert.rejects(gateway.workflows.putJobDefinition({ params, body }), { code: 'forbidden' })
+      // As if the definition had changed all the same: the stored discovery and relations decide.
+      await admin.workflows.putJobDefinition({ params, body })
+    }
+    await rewrite({ assetLinkId: 'fake-link' })
+    assert.equal((await ask({ address, assetLinkId: 'fake-link' })).status, 403, 'another link')
+    await rewrite({ assetLinkId: 'fake-link', runId: anyId })
+    assert.equal((await ask({ address, assetLinkId: 'fake-link' })).status, 403, 'another run')
+    await rewrite({})
+    const port = { connection_point_type: 'Ipv4Connectivity', ipv4_address: address }
+    const assets = [foundDevice(41, { connection_points: [port] })]
+    const upload = { lease: held.lease.id, sequence: 0, assets, errors: [] }
+    await gateway.gatekeeper.uploadFound({ params: { id: held.job.id }, body: { data: upload } })
+    await end()
+    await hub.settle()
+    const found = await admin.inventory.listAssets({ query: { filter: "name eq 'Device 41'" } })
+    const id = String(found.data[0]?.id)
+    const other = await enrolledGateway(hub, admin, { name: 'line 3' })
+    const reading = admin.discovery.readProperties({ params: { id }, body: { data: { keys: ['name'] } } })
+    held = await lease('device-info')
+    assert.equal((await ask({ address })).status, 200)
+    await rewrite({ assetId: other.id, addresses: [address] })
+    assert.equal((await ask({ address })).status, 403, 'an asset that the link did not find')
+    await rewrite({ assetLinkId: 'fake-link' })
+    assert.equal((await ask({ address, assetLinkId: 'fake-link' })).status, 403, 'a link that did not find the asset')
+    await gateway.gatekeeper.endJob({
+      params: { id: held.lease.id },
+      body: { data: { jobId: held.job.id, state: 'FINISHED', result: { results: [] } } },
+    })
+    await reading
+  })
 })

@@ -5,7 +5,8 @@ import { discovery } from '@millwright/api/discovery.ts'
 import type { AddressCredentials, gatekeeper } from '@millwright/api/gatekeeper.ts'
 import { inventory } from '@millwright/api/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
-import { type WorkflowJob, workflows } from '@millwright/api/workflows.ts'
+import { workflows } from '@millwright/api/workflows.ts'
+import { validate as isUuid } from 'uuid'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { recordOutside } from '../../platform/audit/audit.ts'
@@ -23,11 +24,11 @@ export function credentialHandlers(context: Context): Pick<Handlers<typeof gatek
     async requestCredentials({ params: { id }, body: { data } }, caller) {
       const addresses = addressesOf(data)
       const wanted = { jobId: id, assetLinkId: data.assetLinkId, addresses, lease: data.lease }
-      const job = await allowedJob(context, caller, wanted).catch(async (error: unknown) => {
+      const allowed = await allow(context, caller, wanted).catch(async (error: unknown) => {
         if (error instanceof Problem && error.status < 500) await tellDenied(context, caller, { wanted, error })
         throw error
       })
-      return answer(200, { data: await choose(context, caller, { job, wanted }) }, { 'cache-control': 'no-store' })
+      return answer(200, { data: await choose(context, caller, { allowed, wanted }) }, { 'cache-control': 'no-store' })
     },
   }
 }
@@ -47,11 +48,17 @@ function addressesOf({ address, addresses }: { address?: string; addresses?: str
   throw new Problem('invalid_body', `${errors[0].pointer} ${errors[0].detail}`, { errors })
 }
 
-/** The job that the credentials are for; throws whatever speaks against it. */
-async function allowedJob(context: Context, caller: Caller, wanted: Wanted): Promise<WorkflowJob> {
+type Product = { identifier: string; version: string }
+/** `assetId`: the asset that a device-info job is about. `product` is null when the gateway does not report the link. */
+type Allowed = { assetId?: string; product: Product | null }
+
+/**
+ * Checks the job, its lease and the data that the platform stores itself: the discovery of the run, or that the link found
+ * the asset. Throws when the gateway may not have the credentials.
+ */
+async function allow(context: Context, caller: Caller, wanted: Wanted): Promise<Allowed> {
   requireGateway(caller)
-  const job = await ownJob(context, caller, wanted.jobId)
-  const { workflow, definition, status } = job
+  const { workflow, definition, status } = await ownJob(context, caller, wanted.jobId)
   if (workflow.name !== 'discovery' && workflow.name !== 'device-info')
     throw new Problem('forbidden', 'This job needs no credentials of devices')
   if (definition.assetLinkId !== wanted.assetLinkId)
@@ -66,7 +73,18 @@ async function allowedJob(context: Context, caller: Caller, wanted: Wanted): Pro
   })
   if (lease === null || (wanted.lease !== undefined && wanted.lease !== lease.id))
     throw new Problem('lease_lost', `The job ${wanted.jobId} is not held by this lease any more`)
-  return job
+  const { runId, assetId } = definition
+  const subject = workflow.name === 'discovery' ? { runId: idOf(runId) } : { assetId: idOf(assetId) }
+  const { data: product } = await context.peers(discovery, systemCaller(caller)).resolveLink({
+    params: { gatewayId: caller.principal.id },
+    query: { assetLinkId: wanted.assetLinkId, ...subject },
+  })
+  return { ...subject, product }
+}
+
+function idOf(value: unknown): string {
+  if (typeof value === 'string' && isUuid(value)) return value
+  throw new Problem('forbidden', 'The job names neither a discovery run nor an asset')
 }
 
 async function tellDenied(
@@ -87,16 +105,13 @@ async function tellDenied(
 async function choose(
   context: Context,
   caller: Caller,
-  { job, wanted }: { job: WorkflowJob; wanted: Wanted },
+  { allowed: { assetId, product }, wanted }: { allowed: Allowed; wanted: Wanted },
 ): Promise<AddressCredentials[]> {
   const { id: gatewayId } = caller.principal
-  const { assetLinkId, addresses } = wanted
+  const { addresses } = wanted
   const system = systemCaller(caller)
-  const { data: product } = await context
-    .peers(discovery, system)
-    .resolveLink({ params: { gatewayId }, query: { assetLinkId } })
   if (product === null) return addresses.map((address) => ({ address, known: false, credentials: [] }))
-  const there = await assetsAt(context, caller, { job, addresses })
+  const there = await assetsAt(context, caller, { assetId, addresses })
   const actor: Caller = {
     ...system,
     principal: { id: gatewayId, kind: 'system', name: `gateway ${caller.principal.name}` },
@@ -112,13 +127,15 @@ async function choose(
   })
 }
 
-type Places = { job: WorkflowJob; addresses: string[] }
+type Places = { assetId: string | undefined; addresses: string[] }
 
 /** Which known assets are at which address, in one question: what this gateway found, or the asset that a job is about. */
-async function assetsAt(context: Context, caller: Caller, { job, addresses }: Places): Promise<Map<string, string[]>> {
-  const { assetId } = job.definition
-  if (job.workflow.name === 'device-info' && typeof assetId === 'string')
-    return new Map(addresses.map((address) => [address, [assetId]]))
+async function assetsAt(
+  context: Context,
+  caller: Caller,
+  { assetId, addresses }: Places,
+): Promise<Map<string, string[]>> {
+  if (assetId !== undefined) return new Map(addresses.map((address) => [address, [assetId]]))
   const { data } = await context
     .peers(inventory, systemCaller(caller))
     .locateAssets({ body: { data: { gateway: caller.principal.id, addresses } } })

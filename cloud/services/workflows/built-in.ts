@@ -100,6 +100,16 @@ const all: Readonly<Record<BuiltInWorkflowName, Workflow>> = {
   'remote-access': remoteAccess,
 }
 
+/**
+ * The definitions of these jobs say which link and device a gateway gets credentials for. The platform writes them when it
+ * creates the job, and clients cannot change them.
+ */
+const fixedDefinitions: ReadonlySet<string> = new Set<BuiltInWorkflowName>(['device-info', 'discovery'])
+
+export function hasFixedDefinition(workflow: string): boolean {
+  return fixedDefinitions.has(workflow)
+}
+
 /** By name, in the order of their names. */
 export const builtInWorkflows: ReadonlyMap<string, Workflow> = new Map(
   builtInWorkflowNames.map((name) => [name, completed(all[name])]),

@@ -4,6 +4,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { hasFixedDefinition } from './built-in.ts'
 import { isNews, type JobRow, showHistory, showJob, statusOf } from './job.ts'
 import { changeDefinition, changeStatus, changeTags, createJob, deleteJob } from './job-change.ts'
 import { countJobs, listJobs } from './job-list-store.ts'
@@ -138,7 +139,9 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
     },
 
     async putJobDefinition({ params: { id }, body }, caller) {
-      const { definition } = await change(caller, id, async (tx, row) => {
+      const { definition } = await change(caller, id, async (tx, row, { as }) => {
+        if (as === 'CLIENT' && hasFixedDefinition(row.workflow))
+          throw new Problem('forbidden', `A gateway cannot change the definition of a ${row.workflow} job`)
         const after = await changeDefinition(tx, row, body)
         const detail = { before: row.definitionHash, after: after.definitionHash }
         await record(tx, caller, { action: 'workflows.putJobDefinition', target: `job/${row.id}`, detail })

@@ -324,6 +324,16 @@ describe('the workflow engine', () => {
     assert.deepEqual(await viewer.workflows.getJobDefinition({ params: { id: first.id } }), { a: 2 })
   })
 
+  test('a gateway changes the definitions of its jobs, except of discovery and device-info jobs', async () => {
+    const rewrite = async (workflow: string) => {
+      const { id } = await given(gateway.principalId, { workflow, definition: { a: 1 } })
+      const { status } = await send(gateway, `PUT /api/wfx/v1/jobs/${id}/definition`, { a: 2 })
+      return [status, (await viewer.workflows.getJobDefinition({ params: { id } })).a]
+    }
+    assert.deepEqual(await rewrite(directUpdate.name), [200, 2])
+    for (const workflow of ['discovery', 'device-info']) assert.deepEqual(await rewrite(workflow), [403, 1])
+  })
+
   test('tags are added and removed, and there are not more than allowed', async () => {
     const { id } = await given('somebody', { tags: ['b'] })
     const params = { id }
