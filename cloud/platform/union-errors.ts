@@ -11,16 +11,59 @@ import type { ErrorObject } from 'ajv/dist/2020.js'
  * schema path; they are reported unchanged.
  */
 export function unionErrors(errors: readonly ErrorObject[]): ErrorObject[] {
-  let left = [...errors]
-  // Ajv lists the error of an inner union before the error of the union around it.
-  for (const union of errors.filter(isUnion)) {
-    const belongs = (error: ErrorObject) => isBelow(union, error)
-    const branches = [...Map.groupBy(left.filter(belongs), (error) => branchOf(union, error)).values()]
-    if (branches.length === 0) continue
-    const reported = hasSeveralMatches(union) ? [union] : bestBranch(union, branches)
-    left = left.flatMap((error) => (error === union ? reported : belongs(error) ? [] : error))
+  const left = new Set<ErrorObject>()
+  /** The errors below each union, by the schema path of the union. A union that fails takes its errors from the list. */
+  const below = new Map<string, ErrorObject[]>()
+  const add = (error: ErrorObject) => {
+    left.add(error)
+    for (const path of unionPaths(error)) {
+      const listed = below.get(path)
+      if (listed === undefined) below.set(path, [error])
+      else listed.push(error)
+    }
   }
-  return left.filter((error) => !isUnion(error) || hasSeveralMatches(error) || !hasErrorBelow(left, error))
+  // Ajv lists the errors of the branches before the error of the union, and an inner union before the one around it.
+  for (const error of errors) {
+    const inside = isUnion(error) ? (below.get(error.schemaPath) ?? []).filter((each) => left.has(each)) : []
+    const ofBranches = inside.filter((each) => isAtOrBelow(error.instancePath, each))
+    if (ofBranches.length === 0) {
+      add(error)
+      continue
+    }
+    below.delete(error.schemaPath)
+    const branches = [...Map.groupBy(ofBranches, (each) => branchOf(error, each)).values()]
+    const taken = new Set(ofBranches)
+    for (const each of taken) left.delete(each)
+    for (const each of hasSeveralMatches(error) ? [error] : bestBranch(error, branches)) {
+      // An error of a branch is listed already for the unions around this one.
+      if (taken.has(each)) left.add(each)
+      else add(each)
+    }
+  }
+  return withoutExplainedUnions([...left])
+}
+
+/** The schema paths of the unions that an error may be below. */
+function unionPaths({ schemaPath }: ErrorObject): string[] {
+  return [...schemaPath.matchAll(/\/(?:anyOf|oneOf)(?=\/)/g)].map(({ index }) =>
+    schemaPath.slice(0, index + '/anyOf'.length),
+  )
+}
+
+/** Leaves out a union when errors of its branches are listed although their schema path does not show the branch. */
+function withoutExplainedUnions(errors: ErrorObject[]): ErrorObject[] {
+  if (!errors.some(isUnion)) return errors
+  /** How many errors are at or below each value. */
+  const counts = new Map<string, number>()
+  for (const { instancePath } of errors) {
+    for (let end = instancePath.length; end >= 0; end = end === 0 ? -1 : instancePath.lastIndexOf('/', end - 1)) {
+      const path = instancePath.slice(0, end)
+      counts.set(path, (counts.get(path) ?? 0) + 1)
+    }
+  }
+  return errors.filter(
+    (error) => !isUnion(error) || hasSeveralMatches(error) || (counts.get(error.instancePath) ?? 0) < 2,
+  )
 }
 
 /** True for a value that fits more than one branch of a `oneOf`: then the errors of the other branches do not matter. */
@@ -32,22 +75,12 @@ function isUnion({ keyword }: ErrorObject): boolean {
   return keyword === 'anyOf' || keyword === 'oneOf'
 }
 
-function isBelow(union: ErrorObject, { schemaPath, instancePath }: ErrorObject): boolean {
-  const isSameValue = instancePath === union.instancePath || instancePath.startsWith(`${union.instancePath}/`)
-  return isSameValue && schemaPath.startsWith(`${union.schemaPath}/`)
+function isAtOrBelow(path: string, { instancePath }: ErrorObject): boolean {
+  return instancePath === path || instancePath.startsWith(`${path}/`)
 }
 
 function branchOf(union: ErrorObject, { schemaPath }: ErrorObject): string {
   return schemaPath.slice(union.schemaPath.length + 1).split('/', 1)[0] ?? ''
-}
-
-/** True when the errors of a union's branches are listed although their schema path does not show the branch. */
-function hasErrorBelow(errors: readonly ErrorObject[], union: ErrorObject): boolean {
-  return errors.some(
-    (error) =>
-      error !== union &&
-      (error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`)),
-  )
 }
 
 function bestBranch(union: ErrorObject, branches: ErrorObject[][]): ErrorObject[] {

@@ -4,12 +4,14 @@ import { type FieldError, Problem, type ProblemCode } from '@millwright/api/prob
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { IsOptional, type TSchema } from 'typebox'
-import { mapMembers, type PlainObject } from './plain-object.ts'
+import { isObject, mapMembers, type PlainObject } from './plain-object.ts'
 import type { Answer } from './service.ts'
 import { unionErrors } from './union-errors.ts'
 
 /** The number of errors that the response to one request lists. */
 const reportedErrors = 50
+/** The number of errors of the validator that the reported errors are chosen from. */
+const examinedErrors = 500
 
 /** Bodies are taken as they are; queries and paths are text and become what the contract says. */
 const strict = createAjv({ coerceTypes: false })
@@ -70,6 +72,7 @@ export function inputValidator(operation: Operation): (input: RawInput) => void 
     for (const { part, code, validator } of checks) {
       if (part === 'query') input.query ??= {}
       if (part === 'body' && input.body === undefined && isBodyOptional) continue
+      if (part === 'body') refuseLongLists(operation.body, input.body, { code, batchItems })
       const run = validator()
       const isValid = run(input[part])
       const { ofRequest, ofItems } = splitErrors(
@@ -93,9 +96,46 @@ function splitErrors(errors: readonly ErrorObject[], batchItems: string | undefi
         ? (/^\/(\d+)(?:\/|$)/.exec(error.instancePath.slice(batchItems.length)) ?? [])
         : []
     if (index === undefined) ofRequest.push(error)
-    else ofItems.set(Number(index), [...(ofItems.get(Number(index)) ?? []), error])
+    else {
+      const ofItem = ofItems.get(Number(index))
+      if (ofItem === undefined) ofItems.set(Number(index), [error])
+      else ofItem.push(error)
+    }
   }
   return { ofRequest, ofItems }
+}
+
+type ListSchema = { properties?: Record<string, ListSchema>; items?: ListSchema; maxItems?: number }
+
+/**
+ * Refuses a body with too many entries in a list. The validator checks all entries of such a list before it reports it.
+ * Lists inside the items of a batch are left to the validator, because their errors belong to the item.
+ */
+function refuseLongLists(
+  schema: TSchema | undefined,
+  body: unknown,
+  { code, batchItems }: { code: ProblemCode; batchItems: string | undefined },
+): void {
+  const look = ({ properties, items, maxItems: limit }: ListSchema, value: unknown, path: string): void => {
+    if (Array.isArray(value)) {
+      if (limit !== undefined && value.length > limit) throw invalid(code, [tooManyItems(path, limit)])
+      if (items === undefined || path === batchItems || !hasLists(items)) return
+      for (const [index, entry] of value.entries()) look(items, entry, `${path}/${index}`)
+    } else if (isObject(value)) {
+      for (const [name, member] of Object.entries(properties ?? {}))
+        if (Object.hasOwn(value, name)) look(member, value[name], `${path}/${escaped(name)}`)
+    }
+  }
+  look((schema ?? {}) as ListSchema, body, '')
+}
+
+function hasLists({ properties = {}, items, maxItems }: ListSchema): boolean {
+  return maxItems !== undefined || [items ?? [], Object.values(properties)].flat().some(hasLists)
+}
+
+function tooManyItems(instancePath: string, limit: number): ErrorObject {
+  const message = `must NOT have more than ${limit} items`
+  return { instancePath, schemaPath: '', keyword: 'maxItems', params: { limit }, message }
 }
 
 function check(part: Check['part'], schema: TSchema, code: ProblemCode): Check {
@@ -155,7 +195,7 @@ function invalid(code: ProblemCode, errors: readonly ErrorObject[]): Problem {
 
 /** Validation errors with a JSON pointer each, at most `reportedErrors`. The validator must be verbose. */
 export function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
-  return unionErrors(errors.filter(({ keyword }) => keyword !== 'if'))
+  return unionErrors(errors.slice(0, examinedErrors).filter(({ keyword }) => keyword !== 'if'))
     .slice(0, reportedErrors)
     .map(fieldError)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { inventory } from '@millwright/api/inventory.ts'
+import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
@@ -80,6 +80,17 @@ describe('bulk writes report failures per item', () => {
     }
     const { data: rest } = await admin.inventory.listAssets({ query: { filter: `id in ('${readable}','${hidden}')` } })
     assert.equal(rest.length, 2)
+  })
+
+  test('refuses a list with too many items without a check of each item', async () => {
+    const data = Array(inventoryLimits.bulk + 1).fill({ value: {} })
+    const { status, body } = await caller.exchange(inventory, 'setPropertyValues', { body: { data } })
+    const { code, errors } = body as ProblemDocument
+    assert.deepEqual([status, code], [400, 'invalid_body'])
+    assert.deepEqual(
+      errors?.map(({ pointer, code }) => [pointer, code]),
+      [['/data', 'maxItems']],
+    )
   })
 
   test('returns the status failed when no item was applied', async () => {
