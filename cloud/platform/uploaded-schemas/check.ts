@@ -140,7 +140,8 @@ function keepInside({ schema, pointer }: Place, known: Known): void {
 }
 
 function keptReference(reference: string, pointer: string, { own, base, anchors, pointers }: Known): string {
-  const [address = '', fragment = ''] = reference.split('#', 2)
+  const [address = '', ...parts] = reference.split('#')
+  const fragment = parts.join('#')
   if (address !== '' && base !== undefined && (address === base.id || base.urls.test(address))) {
     if (fragment !== '' && !hasDefinition(base, fragment)) {
       throw refused(pointer, `refers to ${fragment}, which the base schema does not have`)
@@ -151,20 +152,32 @@ function keptReference(reference: string, pointer: string, { own, base, anchors,
     const or = base === undefined ? '' : ' or refer to the base schema'
     throw refused(pointer, `must stay inside the schema (#…)${or}: nothing is ever fetched`)
   }
-  const inside = fragment === '' || anchors.has(fragment) || pointers.has(decoded(fragment))
-  if (!inside) throw refused(pointer, `refers to #${fragment}, where there is no schema`)
-  return `#${fragment}`
+  if (fragment === '' || anchors.has(fragment)) return `#${fragment}`
+  const target = pointerOf(fragment)
+  if (!pointers.has(target)) throw refused(pointer, `refers to #${fragment}, where there is no schema`)
+  return `#${target.split('/').map(encodeURIComponent).join('/')}`
 }
 
 function hasDefinition({ schema }: BaseSchema, pointer: string): boolean {
   return pointer.startsWith('/$defs/') && Object.hasOwn(schema.$defs as object, pointer.slice('/$defs/'.length))
 }
 
-export function decoded(fragment: string): string {
+/**
+ * The JSON pointer that a fragment of a reference means, in the one form that `placesIn` writes. Like the compiler, this
+ * divides the fragment first and decodes each part once: `a%2541` is the name `a%41`, and `a%2Fb` is the name `a/b`.
+ */
+export function pointerOf(fragment: string): string {
+  return fragment
+    .split('/')
+    .map((part) => escapedPointer(decoded(part).replaceAll('~1', '/').replaceAll('~0', '~')))
+    .join('/')
+}
+
+function decoded(part: string): string {
   try {
-    return decodeURIComponent(fragment)
+    return decodeURIComponent(part)
   } catch {
-    return fragment
+    return part
   }
 }
 

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import { isObject } from '../plain-object.ts'
-import { type BaseSchema, decoded, placesIn } from './check.ts'
+import { type BaseSchema, placesIn, pointerOf } from './check.ts'
 
 /**
  * Counts how often a schema is evaluated along one path through a document, with every reference expanded. Validation
@@ -127,9 +127,11 @@ class Expansion {
 
   #ofReference(reference: unknown, levels: number): number {
     if (typeof reference !== 'string') return 0
-    const [id = '', fragment = ''] = reference.split('#', 2)
+    const [id = '', ...parts] = reference.split('#')
+    const fragment = parts.join('#')
     if (id !== '') return id === this.#base?.id ? this.#base.size : 0
-    return this.#sum([this.#targets.get(fragment) ?? this.#targets.get(decoded(fragment))], levels)
+    const isPointer = fragment === '' || fragment.startsWith('/')
+    return this.#sum([this.#targets.get(isPointer ? pointerOf(fragment) : fragment)], levels)
   }
 
   #sum(nodes: readonly unknown[], levels: number): number {

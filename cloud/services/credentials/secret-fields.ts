@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import { secretPlaceholder } from '@millwright/api/credentials-shapes.ts'
 import { type Document, isObject, mapMembers, type PlainObject } from '../../platform/plain-object.ts'
-import { checkSchema, placesIn } from '../../platform/uploaded-schemas/check.ts'
+import { checkSchema, placesIn, pointerOf } from '../../platform/uploaded-schemas/check.ts'
 import { LinearPattern } from '../../platform/uploaded-schemas/pattern.ts'
 
 type Node = Readonly<Record<string, unknown>>
@@ -60,7 +60,7 @@ export class SecretFields {
       const reference = node[keyword]
       if (typeof reference !== 'string') return []
       const fragment = reference.slice(reference.indexOf('#') + 1)
-      const target = this.#byAnchor.get(fragment) ?? this.#byPointer.get(decoded(fragment))
+      const target = this.#byAnchor.get(fragment) ?? this.#byPointer.get(pointerOf(fragment))
       return target === undefined ? [] : [target]
     })
   }
@@ -125,12 +125,4 @@ function isSecret({ writeOnly, format }: Node): boolean {
 
 function objectsIn(list: unknown): Node[] {
   return Array.isArray(list) ? list.filter(isObject) : []
-}
-
-function decoded(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment)
-  } catch {
-    return fragment
-  }
 }
