@@ -42,6 +42,11 @@ export type Operation = {
    * connections of its own, and holds no database connection while it waits, also with an Idempotency-Key.
    */
   waits?: true
+  /**
+   * The handler may validate with an uploaded schema, which can wait for the validation worker. With an Idempotency-Key it
+   * holds no database connection meanwhile.
+   */
+  validatesInWorker?: true
   /** Writes nothing although its method might (a token request, a check). */
   readOnly?: true
   /** Shows credentials, accounts or sessions: a refused read is put on the audit trail, as refused writes are. */

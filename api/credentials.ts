@@ -45,6 +45,7 @@ export const credentials = contract({
       path: '/schemas',
       summary: 'Upload the credential schema of an asset link; the same product and version again changes nothing',
       access: 'write_template',
+      validatesInWorker: true,
       query: closed({ resourceIdentifier: ResourceIdentifier, resourceVersion: ResourceVersion }),
       body: data(NewCredentialSchema),
       answers: { 201: data(CredentialSchema), 200: data(CredentialSchema) },
@@ -56,6 +57,7 @@ export const credentials = contract({
       summary: 'Take over the credential schema that a running asset link brings itself',
       description: 'A link that brings several is asked for one by its `uri`; the first one otherwise.',
       access: 'write_template',
+      validatesInWorker: true,
       body: data(
         closed({
           assetId: Type.Unsafe<string>({ ...Uuid, description: 'The asset of the link' }),
@@ -117,6 +119,7 @@ export const credentials = contract({
       path: '/instances',
       summary: 'Create an instance of a schema, for some addresses',
       access: 'glb_credential_write',
+      validatesInWorker: true,
       body: data(NewCredentialInstance),
       answers: { 201: data(CredentialInstance) },
       errors: ['schema_not_found', 'invalid_values', 'invalid_range'],

@@ -31,6 +31,7 @@ export const schemaOperations = {
     path: '/schemas',
     summary: 'Add an asset schema (JSON Schema 2019-09 or 2020-12); nothing is ever fetched from its URL',
     access: 'glb_schema_write',
+    validatesInWorker: true,
     body: data(closed({ url: schemaUrl, schema: Document })),
     answers: { 201: data(closed(schemaFields)) },
     errors: ['already_exists', 'invalid_schema', 'built_in'],

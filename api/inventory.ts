@@ -147,6 +147,7 @@ export const inventory = contract({
       method: 'POST',
       path: '/assets',
       summary: 'Create an asset, or update the one that has its identifiers',
+      validatesInWorker: true,
       query: closed({
         strict: Type.Optional(
           Type.Boolean({ default: false, description: 'Fail when identifiers point at two assets' }),
@@ -159,6 +160,7 @@ export const inventory = contract({
       method: 'POST',
       path: '/assets/batch',
       summary: 'Create or update many assets with one status and one result each',
+      validatesInWorker: true,
       description:
         'An asset that cannot be written (schema, unknown schema URL, access group, permission) fails alone: its entry in `detail.result` is the problem document, and the other assets are written.',
       batchItems: '/data/assets',

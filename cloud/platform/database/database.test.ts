@@ -349,3 +349,14 @@ test('a statement is answered the same each time, whether or not the server was 
   }
   await database.close()
 })
+
+test('enclosing transactions of one tenant leave a turn for other tenants', async () => {
+  await using hub = await testHub()
+  const other = await hub.anotherTenant()
+  await using database = new Database({ address: hub.database.app, server: hub.database.server, connections: 8 })
+  const ended = Promise.withResolvers<void>()
+  const flood = Array.from({ length: 20 }, () => database.enclosing(hub.tenant, () => ended.promise))
+  assert.equal(await database.enclosing(other, async () => 'served'), 'served')
+  ended.resolve()
+  await Promise.all(flood)
+})

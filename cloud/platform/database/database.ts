@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Problem } from '@millwright/api/problem.ts'
-import { createTurns, type Turns } from '../turns.ts'
+import { FairSemaphore } from '../fair-semaphore.ts'
 import type { Server } from './binding.ts'
 import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
 import { DatabaseHealth } from './health.ts'
@@ -56,13 +56,16 @@ type Options = {
 }
 
 const attempts = 4
+/** Requests of one tenant with an Idempotency-Key that wait for a connection. */
 const enclosingWaiting = 1_000
+/** The part of the enclosing transactions that one tenant may hold. */
+const enclosingShare = 0.75
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 export class Database {
   readonly server: Server
   readonly #pool: Pool
-  readonly #enclosingInTurn: Turns
+  readonly #enclosing: FairSemaphore
   readonly #listeners: CommitListener[] = []
   readonly #health: DatabaseHealth
   #onStatement: StatementListener | undefined
@@ -70,10 +73,12 @@ export class Database {
   constructor({ address, server, connections, waitMs = timeouts.lockMs, answerMs, onStatement }: Options) {
     this.server = server
     this.#onStatement = onStatement
-    this.#enclosingInTurn = createTurns({
-      atOnce: Math.max(1, Math.floor(connections / 2)),
-      waiting: enclosingWaiting,
-      refusal: `${enclosingWaiting} requests with an Idempotency-Key wait: send more later`,
+    const capacity = Math.max(1, Math.floor(connections / 2))
+    this.#enclosing = new FairSemaphore({
+      capacity,
+      perTenant: Math.ceil(capacity * enclosingShare),
+      waitingPerTenant: enclosingWaiting,
+      refusal: `${enclosingWaiting} requests of this tenant with an Idempotency-Key wait. Send fewer at once`,
     })
     this.#pool = new Pool({
       open: () =>
@@ -137,11 +142,12 @@ export class Database {
   }
 
   /**
-   * A transaction in which others may be asked who need connections of their own. Half of the connections are for such
-   * ones at most: if all were, everybody would hold one and wait for another. Not to be used within one another.
+   * A transaction in which peers may be called that need connections of their own. At most half of the connections are
+   * for enclosing transactions, so that they cannot block each other. Tenants take turns. Enclosing transactions are not
+   * nested.
    */
   enclosing<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    return this.#enclosingInTurn(() => this.transaction(scope, work))
+    return this.#enclosing.run(scope.tenantId, () => this.transaction(scope, work))
   }
 
   /** Reads without a transaction where the server allows it: one statement, one round trip. */

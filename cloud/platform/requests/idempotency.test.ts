@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { authorization } from '@millwright/api/authorization.ts'
+import type { Contract } from '@millwright/api/contract.ts'
+import { credentials } from '@millwright/api/credentials.ts'
 import { identity } from '@millwright/api/identity.ts'
+import { inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../testing/hub.ts'
 
@@ -94,6 +97,41 @@ describe('a POST with an Idempotency-Key', () => {
     assert.equal((await admin.authorization.listAccessGroups({ query: { name: 'race' } })).data.length, 1)
     const after = await create('race', 'g')
     assert.equal(after.status, 201)
+  })
+
+  test('holds no transaction while it may wait for the validation worker', async () => {
+    const manager = await hub.as('credential_manager')
+    const schema = { type: 'object', properties: { list: { type: 'array', uniqueItems: true } } }
+    const url = 'https://example.com/schemas/keyed'
+    const asset = { functional_object_type: 'Device', functional_object_schema_url: url, name: 'keyed' }
+    const identified = {
+      ...asset,
+      asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'n', value: 'keyed' }],
+    }
+    const product = { resourceIdentifier: 'keyed', resourceVersion: '1' }
+    const leases = async (caller: TestCaller, contract: Contract, operation: string, input: object) => {
+      const seen: { connection: object; lease: number }[] = []
+      const stop = hub.contextOf(contract.name as 'inventory').database.observe(({ text, by }) => {
+        const isKnown = seen.some(({ connection, lease }) => connection === by.connection && lease === by.lease)
+        if (!isKnown && /^(insert into|update) idempotent_requests/.test(text)) seen.push(by)
+      })
+      const headers = { 'idempotency-key': `${contract.name} ${operation}` }
+      const answer = await caller.exchange(contract, operation, { ...input, headers })
+      stop()
+      assert.ok(answer.status < 300, JSON.stringify(answer.body))
+      assert.equal(seen.length, 2, `${operation} claims its key and stores its answer in two transactions`)
+      return answer.body
+    }
+    await leases(admin, inventory, 'createSchema', { body: { data: { url, schema } } })
+    await leases(admin, inventory, 'createAsset', { body: { data: { asset: identified } } })
+    await leases(admin, inventory, 'createAssets', { body: { data: { assets: [identified] } } })
+    const uploaded = await leases(manager, credentials, 'createSchema', {
+      query: product,
+      body: { data: { uri: 'urn:keyed', schema } },
+    })
+    const schemaId = (uploaded as { data: { id: string } }).data.id
+    const instance = { schemaId, name: 'keyed', values: {}, metadata: { ipRanges: ['10.0.0.0/24'] } }
+    await leases(manager, credentials, 'createInstance', { body: { data: instance } })
   })
 
   test('is forgotten after a day', async () => {

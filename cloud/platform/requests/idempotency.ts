@@ -32,13 +32,15 @@ type Parts = Pick<Context, 'database' | 'secrets' | 'log'>
  *
  * - An operation that does not wait runs in one transaction with its remembered answer. After a crash a repeated request is
  *   either answered as before or done for the first time, never done twice.
- * - An operation that waits (`waits` in its contract) holds neither a transaction nor a connection meanwhile. A short
- *   transaction claims the key, another one stores the answer. A claim expires, so that a crash does not block the key.
+ * - An operation that waits (`waits` in its contract) or may wait for the validation worker (`validatesInWorker`) holds
+ *   neither a transaction nor a connection meanwhile. A short transaction claims the key, another one stores the answer. A
+ *   claim expires, so that a crash does not block the key. Peers that write assets keep the first form: their work resumes
+ *   after a crash without waiting for a claim, and the pool limits the connections of their tenant.
  */
 export function idempotent(local: LocalOperation, parts: Parts): LocalOperation {
   if (local.operation.method !== 'POST' || local.operation.access === 'public') return local
   const { database, secrets } = parts
-  const run = local.operation.waits === true ? runClaimed : runInTransaction
+  const { waits, validatesInWorker } = local.operation
   return {
     ...local,
     async invoke(input, caller) {
@@ -55,7 +57,11 @@ export function idempotent(local: LocalOperation, parts: Parts): LocalOperation 
       const answered = await previous()
       if (answered !== undefined) return answered
       const fingerprint = secrets.mac(purpose, content)
-      return run(parts, { local, input, caller, place, fingerprint, previous })
+      const request = { local, input, caller, place, fingerprint, previous }
+      if (waits === true) return runClaimed(parts, request)
+      if (validatesInWorker === true && caller.byPeer !== true)
+        return runClaimed(parts, { ...request, input: withoutPreference(input) })
+      return runInTransaction(parts, request)
     },
   }
 }
@@ -102,6 +108,11 @@ async function runClaimed({ database, log }: Parts, request: KeyedRequest): Prom
     await note((tx) => releaseRequest(tx, place, claim))
     throw error
   }
+}
+
+/** An accepted write with a key is answered at once, so that a repeated request gets the same answer. */
+function withoutPreference({ headers: { prefer: _, ...headers } = {}, ...input }: RawInput): RawInput {
+  return { ...input, headers }
 }
 
 function inProgress(): Problem {

@@ -5,6 +5,7 @@ import {
   credentialLimits,
 } from '@millwright/api/credentials-shapes.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
@@ -36,10 +37,15 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
     async createInstance({ body: { data } }, caller) {
       const ranges = parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
       const id = newId()
+      // Validation may wait for the worker, so no transaction is open meanwhile.
+      const found = await database.read(caller, (handle) => findSchema(handle, data.schemaId))
+      if (found === undefined) throw schemaMissing(data.schemaId)
+      const { values, shown } = await checks.accept(caller.tenantId, found, data.values)
       return database.transaction(caller, async (tx) => {
         const schema = await holdSchema(tx, data.schemaId)
         if (schema === undefined) throw schemaMissing(data.schemaId)
-        const { values, shown } = await checks.accept(tx.tenantId, schema, data.values)
+        if (schema.version !== found.version)
+          throw new Problem('conflict', 'The schema was changed at the same time. Send the request again')
         const belonging = { instanceId: id, schemaId: schema.id }
         const row = await addInstance(tx, caller, {
           id,
@@ -75,10 +81,8 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
         data.metadata?.ipRanges === undefined
           ? undefined
           : parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
-      return database.transaction(caller, async (tx) => {
-        const before = await lock(tx, instanceId)
-        requireMatch(headers['if-match'], before.version)
-        const changed = await withValues(tx, before, data.values)
+      const wanted = { instanceId, ifMatch: headers['if-match'], change: data.values }
+      return withCheckedValues(caller, wanted, async (tx, before, changed) => {
         const ipRanges = ranges?.map(showRange) ?? before.ipRanges
         const purpose = data.metadata?.purpose === undefined ? before.purpose : data.metadata.purpose
         const after = { ...changed.row, name: data.name ?? before.name, ipRanges, purpose }
@@ -124,23 +128,57 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
     },
   }
 
-  /** The values after a change, sealed anew, and the names of those that it touches. */
-  async function withValues(
-    tx: Transaction,
-    before: store.SealedRow,
-    change: CredentialInstanceChange['values'],
-  ): Promise<{ row: store.SealedRow; fields: string[] }> {
-    if (change === undefined) return { row: before, fields: [] }
+  /**
+   * Runs `work` with the locked instance and its changed values. Validation may wait for the worker, so it runs before the
+   * transaction, and again when the instance was changed in between.
+   */
+  async function withCheckedValues<Result>(
+    caller: Caller,
+    { instanceId, ifMatch, change }: Wanted,
+    work: (tx: Transaction, before: store.SealedRow, changed: Changed) => Promise<Result>,
+  ): Promise<Result> {
+    const locked = async (tx: Transaction) => {
+      const row = await lock(tx, instanceId)
+      requireMatch(ifMatch, row.version)
+      return row
+    }
+    if (change === undefined)
+      return database.transaction(caller, async (tx) => {
+        const row = await locked(tx)
+        return work(tx, row, { row, fields: [] })
+      })
     requireBounded(change)
-    const belonging = { instanceId: before.id, schemaId: before.schemaId }
-    const schema = await findSchema(tx, before.schemaId)
-    if (schema === undefined) throw missingInstance(before.id)
-    const values = JSON.parse(await openValues({ safe, tx }, belonging, before.sealed)) as Known['values']
-    const known = { values, shown: before.shown }
-    const after = await checks.accept(tx.tenantId, schema, mergedValues(known, change))
-    const sealed = await sealValues({ safe, tx }, belonging, after.values)
-    return { row: { ...before, shown: after.shown, sealed }, fields: changedFields(change, known, after) }
+    for (let attempt = 1; attempt <= updateAttempts; attempt++) {
+      const { schema, known, version } = await database.transaction(caller, async (tx) => opened(tx, await locked(tx)))
+      const after = await checks.accept(caller.tenantId, schema, mergedValues(known, change))
+      const result = await database.transaction(caller, async (tx) => {
+        const before = await locked(tx)
+        if (before.version !== version) return undefined
+        const sealed = await sealValues({ safe, tx }, belongingOf(before), after.values)
+        const fields = changedFields(change, known, after)
+        return { done: await work(tx, before, { row: { ...before, shown: after.shown, sealed }, fields }) }
+      })
+      if (result !== undefined) return result.done
+    }
+    throw new Problem('conflict', 'The instance is changed by other requests at the same time. Send the request again')
   }
+
+  /** The values of an instance in plain text, and its schema. */
+  async function opened(tx: Transaction, row: store.SealedRow) {
+    const schema = await findSchema(tx, row.schemaId)
+    if (schema === undefined) throw missingInstance(row.id)
+    const values = JSON.parse(await openValues({ safe, tx }, belongingOf(row), row.sealed)) as Known['values']
+    return { schema, known: { values, shown: row.shown }, version: row.version }
+  }
+}
+
+const updateAttempts = 4
+
+type Wanted = { instanceId: string; ifMatch: string | undefined; change: CredentialInstanceChange['values'] }
+type Changed = { row: store.SealedRow; fields: string[] }
+
+function belongingOf({ id, schemaId }: store.SealedRow) {
+  return { instanceId: id, schemaId }
 }
 
 async function get(handle: Handle, id: string): Promise<store.InstanceRow> {

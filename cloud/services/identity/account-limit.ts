@@ -1,6 +1,6 @@
+import { type Attempt, networkOf, type Rule, waitAfter } from '../../platform/attempts.ts'
 import type { Context } from '../../platform/service.ts'
 import * as store from './account-limit-store.ts'
-import { type Attempt, networkOf, type Rule, waitAfter } from './attempts.ts'
 
 /**
  * `AccountLimit` limits wrong passwords per account over all addresses and processes, with exponential back-off. The wait is

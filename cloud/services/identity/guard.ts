@@ -1,7 +1,7 @@
+import { type Attempt, Attempts, type Failure } from '../../platform/attempts.ts'
 import { type Actor, recordOutside } from '../../platform/audit/audit.ts'
 import type { Context } from '../../platform/service.ts'
 import { AccountLimit } from './account-limit.ts'
-import { type Attempt, Attempts, type Failure } from './attempts.ts'
 
 export type Try = {
   attempt: Attempt

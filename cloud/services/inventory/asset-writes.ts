@@ -273,8 +273,8 @@ export async function putPayload(
   return { items, source, strict, mayRelate, defaultGroupId, ...run }
 }
 
-/** Statements that each borrow a connection for themselves: most writes need none. */
-function eachByItself(database: Database, caller: Caller): Handle {
+/** Runs each statement on a connection of its own, so that none is held between the statements. */
+export function eachByItself(database: Database, caller: Caller): Handle {
   return {
     tenantId: caller.tenantId,
     rows: (statement, ...values) => database.read(caller, (handle) => handle.rows(statement, ...values)),

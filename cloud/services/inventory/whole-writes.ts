@@ -1,7 +1,7 @@
 import type { inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Handlers } from '../../platform/service.ts'
-import { matching, putPayload, requireWritable } from './asset-writes.ts'
+import { eachByItself, matching, putPayload, requireWritable } from './asset-writes.ts'
 import type { PutRest } from './payload.ts'
 import { propertyText } from './property.ts'
 import { findProperties } from './property-store.ts'
@@ -16,25 +16,25 @@ export function wholeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
   return {
     async putWholeAsset({ body: { data }, headers }, caller) {
       const { asset, assetId, states = {}, responsible, properties, partOf } = data
-      const payload = await database.read(caller, async (handle) => {
-        if (assetId !== undefined) await requireWritable(handle, caller, assetId)
-        const values = await propertyValues(handle, properties)
-        const put = await putPayload(desk, handle, {
-          caller,
-          assets: [asset],
-          meta: undefined,
-          strict: assetId !== undefined,
-          single: true,
-        })
-        const rest: PutRest = {
-          states: Object.entries(states).map(([state, value]) => ({ state, value })) as PutRest['states'],
-          ...(responsible === undefined ? {} : { responsible }),
-          ...(values === undefined ? {} : { properties: values }),
-          ...(partOf === undefined ? {} : { partOf: { assetId: partOf.asset, predicates: partOf.predicates } }),
-        }
-        const items = put.items.map((item) => ({ ...item, rest, ...(assetId === undefined ? {} : { assetId }) }))
-        return { ...put, ...matching(headers), items }
+      // Validation may wait for the worker, so no connection is held between the statements.
+      const handle = eachByItself(database, caller)
+      if (assetId !== undefined) await requireWritable(handle, caller, assetId)
+      const values = await propertyValues(handle, properties)
+      const put = await putPayload(desk, handle, {
+        caller,
+        assets: [asset],
+        meta: undefined,
+        strict: assetId !== undefined,
+        single: true,
       })
+      const rest: PutRest = {
+        states: Object.entries(states).map(([state, value]) => ({ state, value })) as PutRest['states'],
+        ...(responsible === undefined ? {} : { responsible }),
+        ...(values === undefined ? {} : { properties: values }),
+        ...(partOf === undefined ? {} : { partOf: { assetId: partOf.asset, predicates: partOf.predicates } }),
+      }
+      const items = put.items.map((item) => ({ ...item, rest, ...(assetId === undefined ? {} : { assetId }) }))
+      const payload = { ...put, ...matching(headers), items }
       const target = assetId === undefined ? {} : { target: `asset/${assetId}` }
       const id = await acceptance.accept(caller, {
         kind: 'put-whole',
