@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inventory } from '@millwright/api/inventory.ts'
+import { inventoryLimits } from '@millwright/api/inventory-shapes.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { AccessCache } from '../../platform/access/cache.ts'
 import { Database, type Scope, type Transaction } from '../../platform/database/database.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { operationsTopic } from './acceptance.ts'
 import { applyQueued } from './apply.ts'
 import type { ApplierParts } from './applying.ts'
 import { assetTag } from './asset-tag.ts'
@@ -253,6 +255,29 @@ describe('deleting an asset with more relations than may end in one transaction'
       })
     assert.deepEqual([await taken(500), await taken(1_300), await taken(5_000)], [[0], [0, 1], [0, 1, 2, 3]])
     await apply()
+  })
+
+  test('the applier of a tenant stops after its time with writes left in the queue, and wakes the next run', async () => {
+    const administrator = await hub.as('administrator')
+    const moves = () =>
+      Array.from({ length: inventoryLimits.bulk }, () => ({ asset_id: crypto.randomUUID(), access_group: 'default' }))
+    const statuses: string[] = []
+    // One write more than a batch takes. Assets that do not exist cost little.
+    for (let items = 0; items <= 1_000; items += inventoryLimits.bulk)
+      statuses.push(await accepted('setAccessGroups', { body: { data: moves() } }, administrator))
+    const queued = async () => {
+      const states = await Promise.all(statuses.map((id) => stateOf(id, administrator)))
+      return states.flatMap(({ state }, index) => (state === 'queued' ? [index] : []))
+    }
+    let wakeUps = 0
+    hub.contextOf('inventory').database.onCommit(({ topics }) => {
+      if (topics.has(operationsTopic)) wakeUps++
+    })
+    await apply({ sliceMs: 0 })
+    assert.deepEqual(await queued(), [statuses.length - 1])
+    assert.equal(wakeUps, 1)
+    await apply({ sliceMs: 0 })
+    assert.deepEqual(await queued(), [])
   })
 
   test('what is to go into an access group that is deleted meanwhile fails alone, and is told why', async () => {

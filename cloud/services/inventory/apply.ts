@@ -69,7 +69,8 @@ export async function applyQueued(parts: ApplierParts, tenantId: string, signal:
   let how = first
   const start = performance.now()
   while (!signal.aborted) {
-    if (performance.now() - start > (parts.sliceMs ?? Infinity) && how === first) {
+    // At least one batch is applied, however short the time is.
+    if (applied > 0 && performance.now() - start > (parts.sliceMs ?? Infinity) && how === first) {
       // Other tenants get their turn; the signal wakes the applier of this tenant again.
       await parts.database.transaction({ tenantId }, async (tx) => tx.signal(operationsTopic))
       return applied
