@@ -7,7 +7,7 @@ import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { validate as isUuid } from 'uuid'
 import type { Caller } from '../../platform/access/caller.ts'
-import { mayIn } from '../../platform/access/rights.ts'
+import { may, mayIn } from '../../platform/access/rights.ts'
 import { findAccessGroup, findAccessGroupByName } from '../../platform/access/store.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { isReadableGateway, readableGateways } from '../../platform/asset-visibility.ts'
@@ -60,6 +60,7 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
 
     async createGatewayConfig({ params: { id } }, caller) {
       await findReadable(context, caller, id)
+      await requireWritable(context, caller, id)
       const enrolmentToken = createEnrolmentToken()
       const row = await database.transaction(caller, async (tx) => {
         const before = await store.lockGateway(tx, id)
@@ -141,6 +142,25 @@ async function findReadable(context: Context, caller: Caller, id: string): Promi
   throw missing(id)
 }
 
+/** A gateway writes assets of its access group, so whoever enrols one needs that permission in the group. */
+const writeAssets = 'inventory_write_asset_data'
+
+function forbidden(): Problem {
+  return new Problem('forbidden', `This needs the permission ${writeAssets} in the access group of the gateway`)
+}
+
+/** The asset says in which access group the gateway is now. */
+async function requireWritable(context: Context, caller: Caller, id: string): Promise<void> {
+  if (may(caller, writeAssets)) return
+  const { data: asset } = await context
+    .peers(inventory, systemCaller(caller))
+    .readAsset({ params: { id }, query: { fields: 'id,access_group' } })
+  const group = await context.database.read(caller, (handle) =>
+    findAccessGroupByName(handle, String(asset.access_group)),
+  )
+  if (group === undefined || !mayIn(caller, writeAssets, group.id)) throw forbidden()
+}
+
 /** The gateway as an asset: its id is the gateway's. */
 async function createAsset(
   context: Context,
@@ -171,7 +191,8 @@ async function groupOf({ database }: Context, caller: Caller, nameOrId: string):
   const group = await database.read(caller, (handle) =>
     isUuid(nameOrId) ? findAccessGroup(handle, nameOrId) : findAccessGroupByName(handle, nameOrId),
   )
-  if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group.id)) return group.id
+  if (group !== undefined && mayIn(caller, writeAssets, group.id)) return group.id
+  if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group.id)) throw forbidden()
   const detail = `There is no access group ${nameOrId}`
   throw new Problem('access_group_not_found', detail, {
     errors: [{ pointer: '/data/access_group', code: 'access_group_not_found', detail }],

@@ -84,6 +84,41 @@ describe('onboarding a gateway', () => {
     assert.equal((await enrol(await enrolment(last, key))).status, 200)
   })
 
+  test('a gateway is created and enrolled only by callers who can write assets of its access group', async () => {
+    const names = ['onboarding-read', 'onboarding-write']
+    const [readOnly = '', writable = ''] = await Promise.all(
+      names.map(async (name) => (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id),
+    )
+    await admin.authorization.createRole({
+      body: { data: { name: 'onboarder', permissions: ['glb_gateway_manage', 'glb_jobs_read'] } },
+    })
+    const { principalId: principal } = await hub.as('onboarder')
+    const caller = hub.withToken(await hub.tokenFor(principal, { roles: ['onboarder', 'viewer', 'operator'] }))
+    const grant = (granted: string, accessGroup: string) =>
+      admin.authorization.createGrant({ body: { data: { principal, role: granted, accessGroup } } })
+    await grant('viewer', readOnly)
+    await grant('operator', writable)
+    const create = async (access_group: string) => {
+      const answer = await caller.exchange(onboarding, 'createGateway', {
+        body: { data: { name: 'own', access_group } },
+      })
+      const { code, data } = answer.body as { code?: string; data?: { id: string } }
+      return { status: answer.status, code, id: data?.id ?? '' }
+    }
+    const config = async (id: string) =>
+      (await caller.exchange(onboarding, 'createGatewayConfig', { params: { id } })).status
+    assert.equal((await create('default')).code, 'access_group_not_found')
+    assert.equal((await create(readOnly)).code, 'forbidden')
+    const own = await create('onboarding-write')
+    assert.deepEqual([own.status, await config(own.id)], [201, 201])
+    await admin.inventory.setAccessGroup({
+      params: { id: own.id },
+      body: { data: { access_group: 'onboarding-read' } },
+      headers: { prefer: 'wait=30' },
+    })
+    assert.equal(await config(own.id), 403, 'the gateway moved to a group that the caller cannot write')
+  })
+
   test('its token is worth nothing without a fresh proof of its key for that very request', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const { token, key } = gateway
