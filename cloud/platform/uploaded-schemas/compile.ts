@@ -6,10 +6,18 @@ import addFormats from 'ajv-formats'
 import { type BaseSchema, checkSchema, draftOf, refused, schemaLimits } from './check.ts'
 import { expandedSize } from './expansion.ts'
 import { LinearPattern } from './pattern.ts'
-import { TookTooLong, within } from './time-limit.ts'
+import { type TimeLimit, TookTooLong, within } from './time-limit.ts'
 
-/** Processor time to compile a schema of a tenant, and to validate one value with it. */
-const limits = { compileMs: 5_000, checkMs: 250 } as const
+/** How long a schema of a tenant may take. */
+export type SchemaTime = { compile: TimeLimit; check: TimeLimit }
+
+const workerTime: SchemaTime = {
+  compile: { milliseconds: 5_000, patience: 16 },
+  check: { milliseconds: 250, patience: 16 },
+}
+
+/** How many errors of one value are returned. */
+const returnedErrors = 200
 
 /** What is wrong with a value, as errors of the validator. */
 export type Check = (value: unknown) => readonly ErrorObject[]
@@ -18,16 +26,16 @@ export type Check = (value: unknown) => readonly ErrorObject[]
 export const tooLong = 'too_long'
 
 /**
- * A schema of a tenant, ready to be used, never for longer than it may take. Throws `invalid_schema`, which says why,
- * when it cannot be.
+ * Compiles a schema of a tenant. Throws `invalid_schema`, with the reason, when that is not possible. The returned check
+ * reports the one error `too_long` for a value that takes too much time.
  */
-export function compileSchema(schema: JsonSchema, base?: BaseSchema): Check {
+export function compileSchema(schema: JsonSchema, base?: BaseSchema, time: SchemaTime = workerTime): Check {
   const checked = checkSchema(schema, base)
   const meta = metaSchemas[draftOf(checked)]()
-  const validate = compiledWithin(limits.compileMs, () => compileOwn(checked, { meta, base }))
+  const validate = compiledWithin(time.compile, () => compileOwn(checked, { meta, base }))
   return (value) => {
     try {
-      return within(limits.checkMs, () => errorsIn(validate, value))
+      return within(time.check, () => errorsIn(validate, value)).slice(0, returnedErrors)
     } catch (error) {
       if (!(error instanceof TookTooLong)) throw error
       return [tooLongError]
@@ -81,9 +89,9 @@ export function once<Made>(make: () => Made): () => Made {
   }
 }
 
-function compiledWithin(milliseconds: number, compile: () => ValidateFunction): ValidateFunction {
+function compiledWithin(time: TimeLimit, compile: () => ValidateFunction): ValidateFunction {
   try {
-    return within(milliseconds, compile)
+    return within(time, compile)
   } catch (error) {
     if (error instanceof Problem) throw error
     const why = error instanceof Error ? error.message : String(error)

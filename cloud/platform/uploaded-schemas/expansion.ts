@@ -12,9 +12,10 @@ import { type BaseSchema, placesIn, pointerOf } from './check.ts'
  * to different values. Each step into a member uses one level of the document, so recursion ends with its depth. A
  * reference to the base schema counts as the number of its subschemas: that schema is ours.
  */
-export function expandedSize(schema: JsonSchema, { base, depth, limit }: ExpansionOptions): number {
+export function expandedSize(schema: JsonSchema, { depth, ...options }: ExpansionOptions): number {
+  const { limit } = options
   try {
-    return new Expansion(schema, { base, limit }).size(depth)
+    return new Expansion(schema, options).size(depth)
   } catch (error) {
     if (error instanceof EndlessReference) return Number.POSITIVE_INFINITY
     if (error instanceof LimitExceeded) return limit + 1
@@ -28,6 +29,8 @@ type ExpansionOptions = {
   depth: number
   /** The count stops here: a larger size is returned as `limit + 1`, an endless one as `Infinity`. */
   limit: number
+  /** What each evaluation of a subschema counts, without the subschemas inside it. 1 by default. */
+  weigh?: (node: Node) => number
 }
 
 class LimitExceeded extends Error {}
@@ -59,6 +62,7 @@ type Node = Record<string, unknown>
 
 class Expansion {
   readonly #limit: number
+  readonly #weigh: (node: Node) => number
   readonly #root: Node
   readonly #targets = new Map<string, Node>()
   readonly #base: { id: string; size: number } | undefined
@@ -66,8 +70,9 @@ class Expansion {
   readonly #sizes = new Map<Node, (number | undefined)[]>()
   #chain = 0
 
-  constructor(schema: JsonSchema, { base, limit }: Pick<ExpansionOptions, 'base' | 'limit'>) {
+  constructor(schema: JsonSchema, { base, limit, weigh = () => 1 }: Omit<ExpansionOptions, 'depth'>) {
     this.#limit = limit
+    this.#weigh = weigh
     this.#root = schema as Node
     if (base !== undefined) this.#base = { id: base.id, size: placesIn(base.schema as Node).length }
     for (const { schema: node, pointer } of placesIn(this.#root)) {
@@ -91,7 +96,8 @@ class Expansion {
     }
     known[levels] = undefined
     if (++this.#chain > longestChain) throw new LimitExceeded()
-    const size = 1 + this.#ofSameValue(node, levels) + (levels === 0 ? 0 : this.#ofMembers(node, levels - 1))
+    const ofMembers = levels === 0 ? 0 : this.#ofMembers(node, levels - 1)
+    const size = this.#weigh(node) + this.#ofSameValue(node, levels) + ofMembers
     this.#chain--
     if (size > this.#limit) throw new LimitExceeded()
     known[levels] = size

@@ -229,6 +229,11 @@ function characterTest(term: string): CharacterTest {
   const single = term.codePointAt(0)
   if (!'.[\\'.includes(term.charAt(0))) return (codePoint) => codePoint === single
   const expression = new RegExp(`^${term}$`, 'u')
-  const ascii = Array.from({ length: asciiCharacters }, (_, code) => expression.test(String.fromCodePoint(code)))
-  return (codePoint) => ascii[codePoint] ?? expression.test(String.fromCodePoint(codePoint))
+  // Filled when a character is first tested: a pattern may have hundreds of classes.
+  const ascii: boolean[] = []
+  return (codePoint) => {
+    if (codePoint >= asciiCharacters) return expression.test(String.fromCodePoint(codePoint))
+    ascii[codePoint] ??= expression.test(String.fromCodePoint(codePoint))
+    return ascii[codePoint]
+  }
 }

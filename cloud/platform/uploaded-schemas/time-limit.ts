@@ -10,14 +10,17 @@ const script = new Script('work()')
 
 export class TookTooLong extends Error {}
 
-/** On a busy machine the work is begun again, with as many times the time at most. */
-const patience = 16
+export type TimeLimit = {
+  milliseconds: number
+  /** On a busy machine the work is repeated with a longer limit, up to this many times the time. 1 means no repetition. */
+  patience: number
+}
 
 /**
- * The result of the work, or `TookTooLong` when it takes more time of the processor than this, or more stack than there
- * is. It may be done more than once: time that others took is not held against it.
+ * Returns the result of the work. Throws `TookTooLong` when the work takes more time than the limit or more stack than
+ * available. With patience, only processor time of this thread counts, and the work may run more than once.
  */
-export function within<Result>(milliseconds: number, work: () => Result): Result {
+export function within<Result>({ milliseconds, patience }: TimeLimit, work: () => Result): Result {
   call.work = work
   try {
     for (let limit = milliseconds; ; limit *= 2) {

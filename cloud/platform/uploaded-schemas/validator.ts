@@ -6,7 +6,7 @@ import type { ErrorObject } from 'ajv/dist/2020.js'
 import { createYield } from '../event-loop.ts'
 import { FairSemaphore } from '../fair-semaphore.ts'
 import { type BaseSchema, checkSchema, type Place, placesIn, refused, schemaLimits } from './check.ts'
-import { type Check, compileSchema, tooLongError } from './compile.ts'
+import { type Check, compileSchema, type SchemaTime, tooLongError } from './compile.ts'
 import { expandedSize } from './expansion.ts'
 import { LinearPattern } from './pattern.ts'
 import type { WorkerRequest, WorkerResponse } from './worker.ts'
@@ -19,8 +19,10 @@ import type { WorkerRequest, WorkerResponse } from './worker.ts'
 const limits = {
   /** The largest schema that is analysed and compiled on the event loop, in characters. */
   inlineSchema: 32 * 1024,
-  /** The largest work on the event loop: expanded size of the schema times characters of the values. */
-  inlineWork: 1_000_000,
+  /** The most text of patterns in a schema that is analysed on the event loop: parsing them takes a while. */
+  inlinePatterns: 2 * 1024,
+  /** The largest work on the event loop: weight of the schema times characters of the values. */
+  inlineWork: 250_000,
   /** Processor time of one request in the worker. */
   requestMs: 2_000,
   /** How long an answer of the worker may take on a busy machine before the worker is ended. */
@@ -28,6 +30,12 @@ const limits = {
   waitingPerTenant: 32,
   workerMegabytes: 128,
 } as const
+
+/** Time on the event loop. A schema that takes longer goes to the worker from then on. */
+const inlineTime: SchemaTime = {
+  compile: { milliseconds: 250, patience: 1 },
+  check: { milliseconds: 50, patience: 1 },
+}
 
 const turns = new FairSemaphore({
   capacity: 1,
@@ -91,8 +99,8 @@ export class UploadedSchema {
   readonly #source: SchemaSource
   /** The name of the schema in the worker. */
   readonly #key: string
-  /** Expanded size and size of the patterns; infinite when the schema is not for the event loop. */
-  readonly #weight: number
+  /** Expanded size with the lists of all keywords, plus the size of the patterns; infinite for the worker only. */
+  #weight: number
   #check: Check | undefined
 
   constructor(source: SchemaSource) {
@@ -110,14 +118,29 @@ export class UploadedSchema {
   }
 
   async #inline(values: readonly unknown[]): Promise<readonly (readonly ErrorObject[])[]> {
-    const { schema, base } = this.#source
-    this.#check ??= compileSchema(schema, base)
     const errors: (readonly ErrorObject[])[] = []
     for (const value of values) {
       await yieldTurn()
-      errors.push(this.#check(value))
+      const found = this.#checkInline(value)
+      if (found.includes(tooLongError)) {
+        this.#weight = Number.POSITIVE_INFINITY
+        return this.#inWorker(values)
+      }
+      errors.push(found)
     }
     return errors
+  }
+
+  #checkInline(value: unknown): readonly ErrorObject[] {
+    const { schema, base } = this.#source
+    try {
+      this.#check ??= compileSchema(schema, base, inlineTime)
+    } catch (error) {
+      // The worker has more time, and reports why a schema cannot be used.
+      if (error instanceof Problem) return [tooLongError]
+      throw error
+    }
+    return this.#check(value)
   }
 
   async #inWorker(values: readonly unknown[]): Promise<readonly (readonly ErrorObject[])[]> {
@@ -137,20 +160,36 @@ const yieldTurn = createYield()
 
 function weightOf({ schema, base }: SchemaSource): number {
   if (JSON.stringify(schema).length > limits.inlineSchema) return Number.POSITIVE_INFINITY
+  const patterns = placesIn(schema as Record<string, unknown>).flatMap(patternsOf)
+  const patternText = patterns.reduce((sum, { length }) => sum + length, 0)
+  if (patternText > limits.inlinePatterns) return Number.POSITIVE_INFINITY
   try {
     const checked = checkSchema(schema, base)
     const places = placesIn(checked as Record<string, unknown>)
     // Comparing all entries of an array with each other is not linear in their number.
     if (places.some(({ schema: { uniqueItems } }) => uniqueItems === true)) return Number.POSITIVE_INFINITY
-    const patterns = places.flatMap(patternsOf)
     const { documentDepth: depth } = schemaLimits
-    const size = expandedSize(checked, { base, depth, limit: limits.inlineWork })
+    const size = expandedSize(checked, { base, depth, limit: limits.inlineWork, weigh: keywordWeight })
     return patterns.reduce((sum, pattern) => sum + new LinearPattern(pattern).size, size)
   } catch (error) {
     // The worker reports why a stored schema cannot be used.
     if (error instanceof Problem) return Number.POSITIVE_INFINITY
     throw error
   }
+}
+
+/** The work of one subschema for one value: each entry of these keywords is compared with it and may be an error. */
+function keywordWeight(node: Readonly<Record<string, unknown>>): number {
+  const { properties, patternProperties, dependencies, dependentSchemas } = node
+  const lists = [node.required, node.enum, node.const, node.dependentRequired, dependencies].map(countValues)
+  const names = [properties, patternProperties, dependentSchemas].map((named) => Object.keys(named ?? {}).length)
+  return [...lists, ...names].reduce((sum, count) => sum + count, 1)
+}
+
+/** The number of values inside a JSON value, itself not counted. */
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce<number>((sum, member) => sum + 1 + countValues(member), 0)
 }
 
 function patternsOf({ schema: { pattern, patternProperties } }: Place): string[] {

@@ -24,8 +24,8 @@ export type WorkerResponse =
   /** The worker does not have the schema of this key: send it. */
   | { isUnknown: true }
 
-/** How many compiled schemas are stored, least recently used first, and how many errors of one value are returned. */
-const limits = { compiled: 64, errors: 200 } as const
+/** How many compiled schemas are stored, least recently used first. */
+const limits = { compiled: 64 } as const
 const compiled = new Map<string, Check>()
 
 function respond({ key, schema, base, values, budgetMs }: WorkerRequest): WorkerResponse {
@@ -41,7 +41,7 @@ function respond({ key, schema, base, values, budgetMs }: WorkerRequest): Worker
   const start = process.threadCpuUsage()
   const errors = values.map((value) => {
     const { user, system } = process.threadCpuUsage(start)
-    return (user + system) / 1000 > budgetMs ? [tooLongError] : check(value).slice(0, limits.errors).map(portable)
+    return (user + system) / 1000 > budgetMs ? [tooLongError] : check(value).map(portable)
   })
   return { errors }
 }

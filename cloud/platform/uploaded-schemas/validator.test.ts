@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { tooLong } from './compile.ts'
+import { requireUsableSchema, UploadedSchema } from './validator.ts'
+
+const tenantId = 'tenant'
+
+/** Processor time of this thread, in milliseconds. The worker does not count. */
+async function cpuOf<Result>(work: () => Result | Promise<Result>): Promise<{ result: Result; milliseconds: number }> {
+  const before = process.threadCpuUsage()
+  const result = await work()
+  const { user, system } = process.threadCpuUsage(before)
+  return { result, milliseconds: (user + system) / 1000 }
+}
+
+test('validates in the worker when keywords with long lists make a short value expensive', async () => {
+  // The first use starts the worker.
+  await requireUsableSchema(tenantId, {}, { trial: {} })
+  const names = Array.from({ length: 4_000 }, (_, index) => `n${index}`)
+  const cases: [object, unknown][] = [
+    [{ items: { required: names } }, Array(400).fill({})],
+    [
+      { items: { allOf: Array(20).fill({ $ref: '#/$defs/names' }) }, $defs: { names: { required: names } } },
+      [{}, {}, {}],
+    ],
+    [{ items: { dependentRequired: { a: names } } }, Array(400).fill({ a: 1 })],
+  ]
+  for (const [schema, value] of cases) {
+    const uploaded = new UploadedSchema({ tenantId, schema: schema as Record<string, unknown> })
+    const { result, milliseconds } = await cpuOf(() => uploaded.errorsOf([value]))
+    assert.ok((result[0]?.length ?? 0) > 0)
+    assert.ok(milliseconds < 125, `${milliseconds} ms on the event loop: ${JSON.stringify(schema).slice(0, 40)}`)
+  }
+})
+
+test('does not parse large patterns on the event loop', async () => {
+  const pattern = (index: number) => `[^${String.fromCharCode(97 + index)}]`.repeat(510)
+  const properties = Object.fromEntries(
+    Array.from({ length: 15 }, (_, index) => [`p${index}`, { pattern: pattern(index) }]),
+  )
+  const { result, milliseconds } = await cpuOf(() => new UploadedSchema({ tenantId, schema: { properties } }))
+  assert.ok(milliseconds < 100, `${milliseconds} ms`)
+  const [errors = []] = await result.errorsOf([{ p0: 'a' }])
+  assert.deepEqual(
+    errors.map(({ keyword, instancePath }) => [keyword, instancePath]),
+    [['pattern', '/p0']],
+  )
+  assert.ok(!errors.some(({ keyword }) => keyword === tooLong))
+})
