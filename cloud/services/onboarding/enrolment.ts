@@ -6,12 +6,17 @@ import { Problem } from '@millwright/api/problem.ts'
 import { calculateJwkThumbprint, compactVerify, importJWK, type JWK } from 'jose'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
+import { type Attempt, Attempts } from '../../platform/attempts.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emit } from '../../platform/events/events.ts'
 import { sameBytes } from '../../platform/secrets/secrets.ts'
 import type { Context, Handlers, Visitor } from '../../platform/service.ts'
+import { WindowLimit } from '../../platform/window-limit.ts'
 import { attendanceTopic } from './reachability.ts'
 import * as store from './store.ts'
+
+/** The audit trail gets at most one refused enrolment of a gateway per interval. */
+const auditedEveryMs = 10_000
 
 type Enrolment = { gatewayId: string; enrolmentToken: string; publicKey: GatewayKey; proof: string; version: string }
 
@@ -25,26 +30,48 @@ export function hashOf(token: string): Buffer {
 }
 
 export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboarding>, 'enrol'> {
+  const attempts = new Attempts()
+  const audited = new WindowLimit({ most: 1, windowMs: auditedEveryMs })
+
+  /** Limits refused enrolments per address and gateway. An attempt counts as refused until it has succeeded. */
+  const limited = async <Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> => {
+    const retryAfter = attempts.waitFor(attempt)
+    if (retryAfter > 0)
+      throw new Problem('too_many_requests', 'Too many refused enrolments. Retry later', { retryAfter })
+    attempts.failed(attempt)
+    try {
+      const result = await work()
+      attempts.succeeded(attempt, { counted: true })
+      return result
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'enrolment_refused') attempts.takeBack(attempt)
+      throw error
+    }
+  }
+
   return {
-    async enrol({ body: { data } }, visitor) {
-      const place = await context.tenants.lookUp('gateway', data.gatewayId)
-      const tenant = place === undefined ? undefined : await context.tenants.byId(place.tenantId)
-      // The same words for a gateway that is not there and for a wrong file: nothing to learn here.
-      if (tenant === undefined) throw refused('It names no gateway that waits for it')
-      if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
-      const system = systemCaller({ tenantId: tenant.id, tenantName: tenant.name })
-      const thumbprint = await requireProof(data)
-      await requireWaiting(context, { system, visitor }, { data, thumbprint })
-      // Of two at once one gets in, and only its key becomes the gateway's.
-      const { name } = await enter(context, { system, visitor }, { data, thumbprint })
-      const { data: made } = await context.peers(identity, system).putGateway({
-        params: { id: data.gatewayId },
-        body: { data: { name, publicKey: data.publicKey } },
-      })
-      await trust(context, system, { id: data.gatewayId, state: 'trusted' })
-      await noteVersion(context, system, { id: data.gatewayId, version: data.version })
-      return { data: { gatewayId: data.gatewayId, tenantName: tenant.name, clientId: made.clientId } }
-    },
+    enrol: ({ body: { data } }, visitor) =>
+      limited({ subject: data.gatewayId, address: visitor.request.address }, () => enrolled(data, visitor)),
+  }
+
+  async function enrolled(data: Enrolment, visitor: Visitor) {
+    const place = await context.tenants.lookUp('gateway', data.gatewayId)
+    const tenant = place === undefined ? undefined : await context.tenants.byId(place.tenantId)
+    // A missing gateway and a wrong token get the same error, so that it does not show which gateways exist.
+    if (tenant === undefined) throw refused('It names no gateway that waits for it')
+    if (tenant.state !== 'active') throw new Problem('tenant_suspended', `The tenant ${tenant.name} is suspended`)
+    const system = systemCaller({ tenantId: tenant.id, tenantName: tenant.name })
+    const thumbprint = await requireProof(data)
+    await requireWaiting(context, { system, visitor, audited }, { data, thumbprint })
+    // Of two at once one gets in, and only its key becomes the gateway's.
+    const { name } = await enter(context, { system, visitor }, { data, thumbprint })
+    const { data: made } = await context.peers(identity, system).putGateway({
+      params: { id: data.gatewayId },
+      body: { data: { name, publicKey: data.publicKey } },
+    })
+    await trust(context, system, { id: data.gatewayId, state: 'trusted' })
+    await noteVersion(context, system, { id: data.gatewayId, version: data.version })
+    return { data: { gatewayId: data.gatewayId, tenantName: tenant.name, clientId: made.clientId } }
   }
 }
 
@@ -65,10 +92,16 @@ async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enr
 type Who = { system: Caller; visitor: Visitor }
 type Given = { data: Enrolment; thumbprint: string }
 
-async function requireWaiting({ database }: Context, { system, visitor }: Who, { data, thumbprint }: Given) {
+/** Refuses a wrong file. The audit trail gets one entry per gateway and interval, however many files are tried. */
+async function requireWaiting(
+  { database }: Context,
+  { system, visitor, audited }: Who & { audited: WindowLimit },
+  { data, thumbprint }: Given,
+) {
   const row = await database.read(system, (handle) => store.findGateway(handle, data.gatewayId))
   const why = whyNot(row, { data, thumbprint })
   if (why === undefined) return
+  if (!audited.take(data.gatewayId)) throw refused(why)
   await database.transaction(system, (tx) =>
     record(tx, actorOf(data.gatewayId, visitor), {
       action: 'onboarding.enrol',
@@ -82,8 +115,7 @@ async function requireWaiting({ database }: Context, { system, visitor }: Who, {
 
 function whyNot(row: store.GatewayRow | undefined, { data, thumbprint }: Given): string | undefined {
   const isRight = row?.enrolmentHash != null && sameBytes(row.enrolmentHash, hashOf(data.enrolmentToken))
-  if (row === undefined || !isRight)
-    return row?.revokedAt == null ? 'It names no gateway that waits for it' : 'The gateway was revoked'
+  if (row === undefined || !isRight) return 'It names no gateway that waits for it'
   // The answer to the first time was lost on its way.
   if (row.configExpiresAt === null) return row.keyThumbprint === thumbprint ? undefined : 'The file was used before'
   if (Date.parse(row.configExpiresAt) <= Date.now()) return 'The file has expired: make a new one'

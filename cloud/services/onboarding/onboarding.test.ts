@@ -119,6 +119,27 @@ describe('onboarding a gateway', () => {
     assert.equal(await config(own.id), 403, 'the gateway moved to a group that the caller cannot write')
   })
 
+  test('refused enrolments are limited per gateway and address, audited sparingly, and do not show a revocation', async () => {
+    const { gateway, config } = await created()
+    const key = await newKey()
+    const wrong = () => enrolment({ ...config, enrolmentToken: 'mwe_other' }, key).then(enrol)
+    const first = await wrong()
+    await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
+    const answers = [await wrong(), await wrong(), await wrong(), await wrong(), await wrong(), await wrong()]
+    assert.deepEqual([first.status, answers.at(-1)?.status], [403, 429])
+    assert.ok(Number(answers.at(-1)?.headers.get('retry-after')) >= 1)
+    const detailOf = ({ body }: { body: unknown }) => (body as { detail: string }).detail
+    assert.equal(detailOf(answers[0] ?? first), detailOf(first), 'a revoked gateway gets the same error')
+    const { data } = await admin.audit.listEntries({ query: { action: 'onboarding.enrol', outcome: 'denied' } })
+    const recorded = data.filter(({ target }) => target === `gateway/${gateway.id}`)
+    assert.ok(recorded.length < 6, `${recorded.length} entries`)
+  })
+
+  test('a request without a token has a small body', async () => {
+    const large = await enrol({ padding: 'x'.repeat(64 * 1024) })
+    assert.deepEqual([large.status, (large.body as { code: string }).code], [413, 'body_too_large'])
+  })
+
   test('its token is worth nothing without a fresh proof of its key for that very request', async () => {
     const gateway = await enrolledGateway(hub, admin)
     const { token, key } = gateway
