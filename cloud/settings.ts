@@ -12,6 +12,7 @@ import {
   text,
   url,
 } from './platform/configuration.ts'
+import { limits } from './platform/limits.ts'
 import { logLevels } from './platform/log.ts'
 
 /** An address or a network, by its own numbers. */
@@ -99,7 +100,7 @@ export const cloudSettings = {
   tokenLifetimeSeconds: integer('MILLWRIGHT_TOKEN_LIFETIME', {
     default: 3600,
     minimum: 60,
-    maximum: 86_400,
+    maximum: limits.tokenLifetimeSeconds,
     help: 'Seconds that an access token is valid',
   }),
   externalIssuers: json('MILLWRIGHT_EXTERNAL_ISSUERS', {

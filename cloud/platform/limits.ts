@@ -2,8 +2,11 @@
 export const limits = {
   /** Bytes of a request body, unless its operation says otherwise. */
   bodyBytes: 1024 * 1024,
-  /** Bodies from this size on count towards `bodiesInFlight`. */
+  /** Bodies above this size count towards `bodiesInFlight`. Also the largest body of a public operation. */
   largeBodyBytes: 64 * 1024,
+  /** How long the client of a large body may take to send it: this time, and the time of its bytes at this rate. */
+  bodyMs: 10_000,
+  bodyBytesPerSecond: 256 * 1024,
   /** Bytes of all large bodies that are handled at once in a process, and those of one tenant: more wait unread. */
   bodiesInFlight: 24 * 1024 * 1024,
   bodiesInFlightPerTenant: 12 * 1024 * 1024,
@@ -22,6 +25,8 @@ export const limits = {
   idempotencyHours: 24,
   /** How long the key of a request that waits stays claimed when its process dies. Longer than any operation waits. */
   idempotencyClaimSeconds: 120,
+  /** The longest lifetime of an access token that can be set. */
+  tokenLifetimeSeconds: 86_400,
   /** How long a client may take to send its request. */
   requestMs: 60_000,
   /** Event streams that one principal, and all of them together, may have open in a process. */

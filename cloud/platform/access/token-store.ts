@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Database, Transaction } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
+import { limits } from '../limits.ts'
 
 /** Longer than clocks of processes and verifiers differ. */
 const clockToleranceMs = 60_000
@@ -8,22 +9,25 @@ const clockToleranceMs = 60_000
 const newRevocation = statement(
   `insert into revoked_tokens (tenant_id, principal_id, token_id, expires_at)
    select $1, $2, t.id, $4::timestamptz from unnest($3::uuid[]) as t (id)
-   on conflict (tenant_id, principal_id, token_id) do update set expires_at = excluded.expires_at`,
+   on conflict (tenant_id, principal_id, token_id) do nothing`,
 )
 
 export type Revocation = {
   principalId: string
   /** Ids of tokens, of token families or of sign-in sessions. */
   ids: readonly string[]
-  /** The longest lifetime of an access token. */
-  lifetimeSeconds: number
+  /** When the last of the tokens expires, in milliseconds since 1970; the longest lifetime from now unless given. */
+  expiresAtMs?: number
 }
 
-/** Ends access tokens before they expire. The transaction begins with `changeAccess`, so that every process learns of it. */
-export async function revokeTokens(tx: Transaction, { principalId, ids, lifetimeSeconds }: Revocation): Promise<void> {
-  if (ids.length === 0) return
-  const expiresAt = new Date(Date.now() + lifetimeSeconds * 1000 + clockToleranceMs)
-  await tx.run(newRevocation, principalId, [...new Set(ids)], expiresAt.toISOString())
+/**
+ * Ends access tokens before they expire, and returns how many of the ids were not revoked before. The transaction also
+ * calls `changeAccess`, so that every process learns of it.
+ */
+export async function revokeTokens(tx: Transaction, { principalId, ids, expiresAtMs }: Revocation): Promise<number> {
+  if (ids.length === 0) return 0
+  const expiresAt = new Date((expiresAtMs ?? Date.now() + limits.tokenLifetimeSeconds * 1000) + clockToleranceMs)
+  return tx.run(newRevocation, principalId, [...new Set(ids)], expiresAt.toISOString())
 }
 
 const firstUse = statement<{ used: number }>(

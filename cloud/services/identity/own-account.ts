@@ -14,7 +14,7 @@ import * as store from './store.ts'
 
 /** What people do with their own account. */
 export function ownAccountHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'userInfo' | 'changePassword'> {
-  const { database, access, settings } = desk.context
+  const { database, access } = desk.context
   return {
     async userInfo(_request, { tenantId, tenantName, principal, roles }) {
       const found = await access.of(tenantId, principal.id)
@@ -55,7 +55,7 @@ export function ownAccountHandlers(desk: Desk): Pick<Handlers<typeof identity>, 
         await changeAccess(tx)
         await store.putPassword(tx, principal.id, hash)
         const ids = await store.endSessionsOf(tx, principal.id, { but: sessionOf(headers.authorization) })
-        await revokeTokens(tx, { principalId: principal.id, ids, lifetimeSeconds: settings.tokenLifetimeSeconds })
+        await revokeTokens(tx, { principalId: principal.id, ids })
         await record(tx, caller, { action: 'identity.changePassword', target })
         const data = { name: principal.name, changed: ['password'] }
         await emit(tx, { type: 'identity.user.updated', subject: target, data })

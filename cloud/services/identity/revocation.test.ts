@@ -89,6 +89,34 @@ describe('tokens that end before they expire', () => {
     assert.deepEqual(reasons.toSorted(), ['used_twice', 'wrong_verifier'])
   })
 
+  test('a repeated revocation or replay of a code changes and records nothing', async () => {
+    const { client, token, id } = await serverUser()
+    const { exchange } = await signIn()
+    const state = () =>
+      hub.asOwner(async (owner) => {
+        const { rows } = await owner.query(
+          `select (select version from access_versions where tenant_id = $1) as version,
+                  (select count(*) from audit_entries where tenant_id = $1)::int as entries`,
+          [hub.tenant.tenantId],
+        )
+        return rows[0]
+      })
+    await revoke({ ...client, token })
+    await askForToken(hub, exchange)
+    const before = await state()
+    await revoke({ ...client, token })
+    assert.equal((await askForToken(hub, exchange)).body.error, 'invalid_grant')
+    assert.deepEqual(await state(), before)
+    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { exp: number }
+    const { rows } = await hub.asOwner((owner) =>
+      owner.query('select expires_at from revoked_tokens where tenant_id = $1 and principal_id = $2', [
+        hub.tenant.tenantId,
+        id,
+      ]),
+    )
+    assert.equal(new Date(rows[0].expires_at).getTime(), (exp + 60) * 1000)
+  })
+
   test('signing out ends the access tokens of the session', async () => {
     const { accessToken, refreshToken } = await signIn()
     await assertValid(accessToken)

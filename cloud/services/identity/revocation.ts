@@ -98,18 +98,19 @@ async function readAccessToken({ context, keys }: Desk, token: string): Promise<
 type Revoked = { clientId: string; visitor: Visitor }
 
 async function revokeAccessToken(
-  { context: { database, settings } }: Desk,
+  { context: { database } }: Desk,
   { claims, clientId, visitor }: Revoked & { claims: TokenClaims },
 ): Promise<void> {
   requireOwnToken(claims.client_id, clientId)
   const tenant = await database.reference((handle) => findTenantById(handle, claims.tenant))
   if (tenant === undefined || !isUuid(claims.jti)) return
   await database.transaction({ tenantId: tenant.id }, async (tx) => {
-    await changeAccess(tx)
     const principal = await findPrincipal(tx, claims.sub)
     if (principal === undefined) return
-    const { tokenLifetimeSeconds: lifetimeSeconds } = settings
-    await revokeTokens(tx, { principalId: principal.id, ids: [claims.jti], lifetimeSeconds })
+    const revocation = { principalId: principal.id, ids: [claims.jti], expiresAtMs: claims.exp * 1000 }
+    // A repeated revocation changes nothing: it is not recorded again, and no process reloads the access of the tenant.
+    if ((await revokeTokens(tx, revocation)) === 0) return
+    await changeAccess(tx)
     const detail = { clientId, token: 'access_token' }
     const target = `${principal.kind.replace('_', '-')}/${principal.id}`
     await record(tx, { principal, request: visitor.request }, { action: 'identity.revokeToken', target, detail })
@@ -117,7 +118,7 @@ async function revokeAccessToken(
 }
 
 async function revokeRefreshToken(
-  { context: { database, settings } }: Desk,
+  { context: { database } }: Desk,
   { token, clientId, visitor }: Revoked & { token: string },
 ): Promise<void> {
   const opaque = readOpaqueToken(token)
@@ -130,8 +131,7 @@ async function revokeRefreshToken(
     await changeAccess(tx)
     await store.endFamily(tx, found.familyId)
     const { principalId } = found
-    const { tokenLifetimeSeconds: lifetimeSeconds } = settings
-    await revokeTokens(tx, { principalId, ids: [found.familyId], lifetimeSeconds })
+    await revokeTokens(tx, { principalId, ids: [found.familyId] })
     const name = (await findPrincipal(tx, principalId))?.name ?? ''
     const who = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
     const detail = { clientId, token: 'refresh_token' }

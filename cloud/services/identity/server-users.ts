@@ -83,7 +83,7 @@ export function serverUserHandlers({ context }: Desk): Pick<Handlers<typeof iden
         await store.replaceSecret(tx, id, hashOf(secret))
         if (revoke) {
           const ids = await store.beginTokenFamily(tx, id, v7())
-          await revokeTokens(tx, { principalId: id, ids, lifetimeSeconds: settings.tokenLifetimeSeconds })
+          await revokeTokens(tx, { principalId: id, ids })
         }
         // Moves its version: the time of the secret is part of what is read.
         await updatePrincipal(tx, id, {})

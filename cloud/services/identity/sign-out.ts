@@ -3,7 +3,7 @@ import { changeAccess, findPrincipal } from '../../platform/access/store.ts'
 import { revokeTokens } from '../../platform/access/token-store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { answer, type Handlers, type Settings, type Visitor } from '../../platform/service.ts'
+import { answer, type Handlers, type Visitor } from '../../platform/service.ts'
 import { readOpaqueToken } from './opaque-token.ts'
 import type { Desk } from './service.ts'
 import { forgetSession, sessionTokenOf } from './sessions.ts'
@@ -21,14 +21,13 @@ export function signOutHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'si
       if (session !== undefined) {
         await database.transaction({ tenantId: session.tenantId }, async (tx) => {
           const found = await store.findSession(tx, session.hash)
-          if (found !== undefined)
-            await end(tx, { visitor, sessionId: found.id, principalId: found.principalId, settings })
+          if (found !== undefined) await end(tx, { visitor, sessionId: found.id, principalId: found.principalId })
         })
       }
       if (refresh !== undefined) {
         await database.transaction({ tenantId: refresh.tenantId }, async (tx) => {
           const found = await store.lockRefreshToken(tx, refresh.hash)
-          if (found !== undefined) await end(tx, { ...found, visitor, settings })
+          if (found !== undefined) await end(tx, { ...found, visitor })
         })
       }
       const forget = foreign ? {} : { 'set-cookie': forgetSession(baseUrl) }
@@ -39,12 +38,12 @@ export function signOutHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'si
   }
 }
 
-type EndedSession = { sessionId: string; principalId: string; visitor: Visitor; settings: Settings }
+type EndedSession = { sessionId: string; principalId: string; visitor: Visitor }
 
-async function end(tx: Transaction, { sessionId, principalId, visitor, settings }: EndedSession): Promise<void> {
+async function end(tx: Transaction, { sessionId, principalId, visitor }: EndedSession): Promise<void> {
   await changeAccess(tx)
   await store.endSession(tx, sessionId)
-  await revokeTokens(tx, { principalId, ids: [sessionId], lifetimeSeconds: settings.tokenLifetimeSeconds })
+  await revokeTokens(tx, { principalId, ids: [sessionId] })
   const principal = await findPrincipal(tx, principalId)
   await record(
     tx,

@@ -231,6 +231,7 @@ const lockedCode = statement<CodeRow>(
   `select ${granted}, redirect_uri as "redirectUri", code_challenge as challenge from authorization_codes
    where tenant_id = $1 and hash = $2 and expires_at > now() for update`,
 )
+const lessCode = statement('delete from authorization_codes where tenant_id = $1 and hash = $2')
 const usedCode = statement('update authorization_codes set used_at = now() where tenant_id = $1 and hash = $2')
 
 type NewCode = GrantedAccess & { token: OpaqueToken; redirectUri: string; challenge: string; seconds: number }
@@ -248,6 +249,10 @@ export function lockCode(tx: Transaction, hash: Buffer): Promise<CodeRow | undef
 
 export async function useCode(tx: Transaction, hash: Buffer): Promise<void> {
   await tx.run(usedCode, hash)
+}
+
+export async function deleteCode(tx: Transaction, hash: Buffer): Promise<void> {
+  await tx.run(lessCode, hash)
 }
 
 export type RefreshTokenRow = GrantedAccess & { used: boolean; familyExpiresAt: string }

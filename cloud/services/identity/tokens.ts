@@ -218,12 +218,16 @@ async function authorizationCode(desk: Desk, { form, client, visitor }: TokenReq
   const redeemed = await desk.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const found = await store.lockCode(tx, code.hash)
     if (found === undefined) return undefined
-    if (found.used) return endStolen(desk, tx, { found, visitor, grant: 'authorization_code', reason: 'used_twice' })
+    if (found.used) {
+      // Everything that came from the code ends below, so a further replay has nothing left to end.
+      await store.deleteCode(tx, code.hash)
+      return endStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'used_twice' })
+    }
     if (found.clientId !== clientId || found.redirectUri !== redirectUri) return undefined
     await store.useCode(tx, code.hash)
     // The code is used up by a wrong verifier too: a thief must not guess again.
     if (challengeOf(verifier) !== found.challenge)
-      return endStolen(desk, tx, { found, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
+      return endStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
     const familyExpiresAt = new Date(Date.now() + familySeconds * 1000).toISOString()
     const next = await renew(tx, { ...found, familyExpiresAt })
     if (next === undefined) return undefined
@@ -251,7 +255,7 @@ async function refreshToken(desk: Desk, { form, client, visitor }: TokenRequest)
   const redeemed = await desk.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const found = await store.lockRefreshToken(tx, token.hash)
     if (found === undefined || found.clientId !== clientId) return undefined
-    if (found.used) return endStolen(desk, tx, { found, visitor, grant: 'refresh_token', reason: 'used_twice' })
+    if (found.used) return endStolen(tx, { found, visitor, grant: 'refresh_token', reason: 'used_twice' })
     await store.useRefreshToken(tx, token.hash)
     const next = await renew(tx, found)
     if (next === undefined) return undefined
@@ -279,12 +283,11 @@ type Theft = {
 }
 
 /** A code or refresh token that is used twice, or with a wrong verifier, was stolen: every token that came from it ends. */
-async function endStolen({ context }: Desk, tx: Transaction, theft: Theft): Promise<undefined> {
+async function endStolen(tx: Transaction, theft: Theft): Promise<undefined> {
   const { principalId, familyId, clientId } = theft.found
   await changeAccess(tx)
   await store.endFamily(tx, familyId)
-  const lifetimeSeconds = context.settings.tokenLifetimeSeconds
-  await revokeTokens(tx, { principalId, ids: [familyId], lifetimeSeconds })
+  await revokeTokens(tx, { principalId, ids: [familyId] })
   const access = await findAccess(tx, principalId)
   const principal = { id: principalId, kind: 'user' as const, name: access?.principal.name ?? '' }
   await record(

@@ -17,7 +17,7 @@ import { userOf } from './user.ts'
 
 type Operations = 'listUsers' | 'createUser' | 'readUser' | 'updateUser' | 'deleteUser'
 
-export function userHandlers({ context: { database, settings } }: Desk): Pick<Handlers<typeof identity>, Operations> {
+export function userHandlers({ context: { database } }: Desk): Pick<Handlers<typeof identity>, Operations> {
   return {
     async listUsers({ query }, caller) {
       const { name, limit = 50, offset = 0 } = query
@@ -64,7 +64,7 @@ export function userHandlers({ context: { database, settings } }: Desk): Pick<Ha
         if (hash !== undefined) await store.putPassword(tx, id, hash)
         if (hash !== undefined || disabled === true) {
           const ids = await store.endSessionsOf(tx, id)
-          await revokeTokens(tx, { principalId: id, ids, lifetimeSeconds: settings.tokenLifetimeSeconds })
+          await revokeTokens(tx, { principalId: id, ids })
         }
         if (disabled === true) await requireAdministrator(tx)
         const changed = Object.keys(body.data)
