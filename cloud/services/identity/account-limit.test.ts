@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Problem } from '@millwright/api/problem.ts'
 import { type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { Guard } from './guard.ts'
 import { authorizePath, Browser, person, rightPassword, standStill, wrongPassword } from './testing.ts'
 
 test('wrong passwords of one account are limited over all addresses and processes, but never for good', async (t) => {
@@ -46,3 +48,23 @@ async function assertAllRecorded(hub: TestHub, id: string): Promise<void> {
     11,
   )
 }
+
+test('a password that was not checked does not count as wrong, and accounts share a limited number of counters', async () => {
+  await using hub = await testHub()
+  const guard = new Guard(hub.contextOf('identity'))
+  const { tenantId } = hub.tenant
+  const attempt = { subject: 'user jane.doe', address: '10.40.0.1' }
+  const what = { attempt, action: 'identity.signIn', requestId: 'request', tenantId }
+  const overloaded = new Problem('overloaded', 'Too many people sign in right now')
+  for (let count = 0; count < 12; count++)
+    await assert.rejects(
+      guard.checkPassword(what, () => Promise.reject(overloaded)),
+      { code: 'overloaded' },
+    )
+  const outcome = { right: false, tenantId, principal: undefined }
+  assert.deepEqual(await guard.checkPassword(what, async () => outcome), outcome)
+  const { rows } = await hub.asOwner((owner) =>
+    owner.query('select failures, length(account) as bytes from sign_in_failures where tenant_id = $1', [tenantId]),
+  )
+  assert.deepEqual(rows, [{ failures: 1, bytes: 2 }])
+})
