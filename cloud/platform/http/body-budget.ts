@@ -19,16 +19,34 @@ export class BodyBudget {
   /** Waits until there is room for the body, and frees it when the request has been answered or its connection ends. */
   async admit(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void> {
     const bytes = bytesOf(request, operation)
-    if (bytes < limits.largeBodyBytes) return
+    if (bytes <= limits.largeBodyBytes) return
     const tenantId = (request.caller as Caller | undefined)?.tenantId ?? ''
     const leave = await this.#semaphore.enter(tenantId, bytes)
-    if (reply.raw.destroyed) leave()
-    else reply.raw.once('close', leave)
+    if (reply.raw.destroyed) return leave()
+    // Without a deadline, a client could hold the budget with bytes that it never sends.
+    const { raw } = request
+    const deadline = setTimeout(
+      () => {
+        if (!raw.complete) raw.destroy()
+      },
+      limits.bodyMs + (bytes / limits.bodyBytesPerSecond) * 1_000,
+    )
+    raw.once('end', () => clearTimeout(deadline))
+    reply.raw.once('close', () => {
+      clearTimeout(deadline)
+      leave()
+    })
   }
 }
 
+/** The largest body of an operation. That of a public one is small, so that clients without a token use no budget. */
+export function bodyBytesOf({ bodyBytes, access }: Operation): number {
+  return bodyBytes ?? (access === 'public' ? limits.largeBodyBytes : limits.bodyBytes)
+}
+
 /** A body without a length may have as many bytes as its operation allows. */
-function bytesOf({ headers }: FastifyRequest, { bodyBytes = limits.bodyBytes }: Operation): number {
+function bytesOf({ headers }: FastifyRequest, operation: Operation): number {
+  const bodyBytes = bodyBytesOf(operation)
   const length = headers['content-length']
   // A body that is too large is refused without being read.
   if (length !== undefined) return Number(length) > bodyBytes ? 0 : Number(length)

@@ -11,7 +11,7 @@ import {
 } from '@millwright/api/contract.ts'
 import { Problem, type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
 import { IsOptional, type TSchema } from 'typebox'
-import { limits } from '../limits.ts'
+import { bodyBytesOf } from './body-budget.ts'
 
 type Info = { title: string; version: string; description: string }
 
@@ -126,7 +126,7 @@ function describe(contract: Contract, name: string, operation: Operation) {
       : {
           requestBody: {
             required: !IsOptional(operation.body),
-            description: `At most ${operation.bodyBytes ?? limits.bodyBytes} bytes`,
+            description: `At most ${bodyBytesOf(operation)} bytes`,
             content: Object.fromEntries(bodyTypesOf(operation).map((type) => [type, { schema: operation.body }])),
           },
         }),

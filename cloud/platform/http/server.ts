@@ -11,7 +11,7 @@ import type { LocalOperation } from '../operation.ts'
 import { type Answer, JsonText, type Visitor } from '../service.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
 import { type Admit, type Arrival, arrivalOf, toRoute } from './arrival.ts'
-import { BodyBudget } from './body-budget.ts'
+import { BodyBudget, bodyBytesOf } from './body-budget.ts'
 import { formerPrefixes } from './deprecation.ts'
 import { isUnchanged, readTag } from './etag.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
@@ -221,7 +221,7 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
   const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
   const route = {
     method: operation.method,
-    bodyLimit: operation.bodyBytes ?? limits.bodyBytes,
+    bodyLimit: bodyBytesOf(operation),
     config: { errorWords: contract.errorWords },
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const admission = await admit(arrivalOf(request), operation, contract)
