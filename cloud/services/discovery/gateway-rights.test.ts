@@ -317,6 +317,37 @@ describe('what a discovery may write for its gateway', () => {
     assert.deepEqual([await read(hall1.id), await read(link)], [gatewayBefore, linkBefore])
   })
 
+  test('only the platform and link reports give an asset the identifiers of gateways and links', async () => {
+    const gateway = await enrolledGateway(hub, admin, { name: 'reserved', access_group: 'hall-1' })
+    const custom = (name: string, value: string) => ({ asset_identifier_type: 'CustomIdentifier', name, value })
+    const write = async (
+      asset: Record<string, unknown>,
+      meta: { source?: { type: 'assetlinkdiscovery'; value: string } } = {},
+    ) => {
+      const { data } = await admin.inventory.createAsset({ body: { data: { asset, meta } } })
+      const { data: status } = await admin.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 30 } })
+      const { code, assetId, outcome } = status.detail.result as Record<string, string>
+      return { code, assetId, outcome }
+    }
+    const planted = (name: string) => ({
+      ...foundDevice(90, { asset_identifiers: [custom(name, `${gateway.id}/${assetLinkId}`)] }),
+      access_group: 'hall-2',
+    })
+    for (const name of ['asset_link_instance', 'gateway'])
+      assert.equal((await write(planted(name))).code, 'invalid_asset')
+    const source = { type: 'assetlinkdiscovery', value: gateway.id } as const
+    assert.equal((await write(planted('asset_link_instance'), { source })).code, 'invalid_asset')
+
+    const reported = await gateway.gatekeeper.reportLinks({
+      body: { data: { gatewayVersion: '1.0.0', links: [linkReport()] } },
+    })
+    const link = reported.data[0]?.assetId ?? ''
+    const own = (await read(link)).access_group
+    assert.equal(own, 'hall-1')
+    const renamed = await write({ ...planted('asset_link_instance'), access_group: 'hall-1' })
+    assert.deepEqual([renamed.assetId, renamed.outcome], [link, 'updated'], 'a person updates the asset of a link')
+  })
+
   test("a job that names another gateway's run changes nothing there", async () => {
     const start = (gateway: TestGateway) =>
       admin.discovery.createDiscovery({

@@ -1,6 +1,5 @@
 import type { ItemErrors } from '@millwright/api/contract.ts'
 import type { AssetDocument, inventory, Source } from '@millwright/api/inventory.ts'
-import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -11,7 +10,7 @@ import type { Handlers } from '../../platform/service.ts'
 import { normaliseAsset } from './asset.ts'
 import { areGateways, findGroups } from './asset-store.ts'
 import { objectsOf } from './document.ts'
-import { keyOf, storedIdentifier, uncertaintyOf } from './identifier.ts'
+import { isReservedIdentifier, keyOf, storedIdentifier, uncertaintyOf } from './identifier.ts'
 import type { PatchChange, PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
 import { propertyText } from './property.ts'
 import { findProperties } from './property-store.ts'
@@ -340,16 +339,15 @@ async function putItem(
   }
 }
 
-/** The platform gives these identifiers: a device that carried one would take the place of a gateway or an asset link. */
+/** A discovered device with a reserved identifier would take the place of a gateway or an asset link. */
 function reservedIdentifiers({ asset_identifiers: identifiers }: Record<string, unknown>): FieldError[] {
-  const reserved: readonly unknown[] = Object.values(platformIdentifiers)
-  return objectsOf(identifiers).flatMap(({ asset_identifier_type: type, name }, index) =>
-    type === 'CustomIdentifier' && reserved.includes(name)
+  return objectsOf(identifiers).flatMap((identifier, index) =>
+    isReservedIdentifier(identifier)
       ? [
           {
             pointer: `/asset_identifiers/${index}/name`,
             code: 'reserved',
-            detail: `${name} is reserved for the platform`,
+            detail: `${identifier.name} is reserved for the platform`,
           },
         ]
       : [],

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 import { storableText } from '../../platform/database/json.ts'
 import { cutToBytes, isObject, mapMembers } from './document.ts'
 import type { StoredIdentifier } from './payload.ts'
@@ -151,6 +152,13 @@ export function storedIdentifier(normal: Identifier): StoredIdentifier {
     value: valueTextOf(normal),
     identifier: normal,
   }
+}
+
+const reservedNames: ReadonlySet<unknown> = new Set(Object.values(platformIdentifiers))
+
+/** Whether only the platform gives this identifier: it belongs to the asset of a gateway or an asset link. */
+export function isReservedIdentifier({ asset_identifier_type: type, name }: Identifier): boolean {
+  return type === 'CustomIdentifier' && reservedNames.has(name)
 }
 
 /** An identifier of an incoming asset that an existing one has. */

@@ -1,3 +1,4 @@
+import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { may } from '../../platform/access/rights.ts'
 import { newId } from '../../platform/database/id.ts'
@@ -14,8 +15,8 @@ import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './a
 import { Precondition } from './asset-tag.ts'
 import { suspicionsOf } from './duplicate.ts'
 import { isOfGateway } from './gateway-scope.ts'
-import { choose, type Identity } from './identifier.ts'
-import type { DeletePayload, PutItem, PutPayload, WantedRelation } from './payload.ts'
+import { choose, type Identity, isReservedIdentifier } from './identifier.ts'
+import type { DeletePayload, PutItem, PutPayload, StoredIdentifier, WantedRelation } from './payload.ts'
 import { isRefused, refusalOf, refusedResult } from './refused-item.ts'
 import { isReserved } from './relation.ts'
 import { setPartOf, withRest } from './whole.ts'
@@ -85,9 +86,11 @@ async function putOne(parts: ApplierParts, applying: Applying, one: One): Promis
   const known = meant === undefined ? undefined : workspace.asset(meant)
   if (known === undefined && item.assetId !== undefined)
     throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
-  if (known !== undefined && !mayOverwrite(applying, known, payload))
+  if (known !== undefined && !mayOverwrite(applying, known, { item, payload }))
     throw new IdentityTaken(known.id, described(item, decision.matchedBy))
   requireSeen(precondition, known)
+  const fresh = item.identifiers.filter(({ key }) => workspace.ownerOf(key) === undefined)
+  requireUnreserved(applying, { fresh, item, payload })
   if (item.accessGroupId !== undefined) requireGroup(applying, item.accessGroupId)
   const now = new Date().toISOString()
   const accessGroupId = groupAfter(applying, { item, known, payload })
@@ -112,7 +115,6 @@ async function putOne(parts: ApplierParts, applying: Applying, one: One): Promis
   }
   for (const suspicion of suspicionsOf(decision, { ...item, source: payload.source, time: now }))
     workspace.suspect(suspicion)
-  const fresh = item.identifiers.filter(({ key }) => workspace.ownerOf(key) === undefined)
   const recognised = decision.matchedBy.length === 0 ? {} : { matchedBy: described(item, decision.matchedBy) }
   const change = { actor: operation, source: payload.source, time: now, ...recognised }
   if (known !== undefined && workspace.gatewayScope.isInConflict(known.id, operation.principalId))
@@ -164,15 +166,48 @@ class IdentityTaken extends Problem {
   }
 }
 
+type Sent = { item: PutItem; payload: PutPayload }
+
+/**
+ * Whether a gateway reports one of its own links: all identifiers are link identifiers, and these begin with the id of the
+ * gateway.
+ */
+function isOwnLink({ operation }: Applying, { item, payload }: Sent): boolean {
+  if (!isOfGateway(operation) || payload.source.type !== 'assetlinkdiscovery') return false
+  return item.identifiers.every(
+    ({ type, name, value }) =>
+      type === 'CustomIdentifier' &&
+      name === platformIdentifiers.assetLink &&
+      value.startsWith(`${operation.principalId}/`),
+  )
+}
+
+/**
+ * Only the platform and link reports give an asset an identifier that is reserved for the platform. Otherwise an asset could
+ * take the place of a gateway or link that does not exist yet. An asset keeps the reserved identifiers that it has.
+ */
+function requireUnreserved(
+  applying: Applying,
+  { fresh, ...sent }: Sent & { fresh: readonly StoredIdentifier[] },
+): void {
+  if (applying.operation.principalKind === 'system' || isOwnLink(applying, sent)) return
+  const reserved = fresh.find(({ identifier }) => isReservedIdentifier(identifier))
+  if (reserved === undefined) return
+  const detail = `${reserved.name} is reserved for the platform`
+  throw new Problem('invalid_asset', `/asset_identifiers: the identifier name ${detail}`, {
+    errors: [{ pointer: '/asset_identifiers', code: 'reserved', detail }],
+  })
+}
+
 /**
  * Whether the sender may write an asset that its identifiers match. The only identifier of an asset link contains the id
  * of its gateway, so the gateway that reports the link owns the asset. A discovered device never changes an asset that the
  * platform manages.
  */
-function mayOverwrite(applying: Applying, asset: WorkingAsset, { source }: PutPayload): boolean {
+function mayOverwrite(applying: Applying, asset: WorkingAsset, sent: Sent): boolean {
   const isInWritableGroup = mayWrite(applying.rights, asset.accessGroupId)
   if (!isOfGateway(applying.operation)) return isInWritableGroup
-  if (source.type === 'assetlinkdiscovery') return true
+  if (isOwnLink(applying, sent)) return true
   const isManaged = applying.workspace.gatewayScope.isManaged(asset.id)
   return !isManaged && (isInWritableGroup || isFoundBySender(applying, asset))
 }
