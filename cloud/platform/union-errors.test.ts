@@ -91,3 +91,22 @@ test('reports the errors of a long list of unions in linear time', () => {
   assert.equal((reported.result as unknown[]).length, 50)
   assert.ok(reported.milliseconds < 100, `${reported.milliseconds} ms for the reported errors`)
 })
+
+test('cuts the details and the total length of the errors', () => {
+  const values = Array.from({ length: 4_000 }, (_, index) => `value ${index}`)
+  const long = 'x'.repeat(5_000)
+  const [ofEnum = '', ofConst = '', ofObject = '', ofName = ''] = [
+    errorsOf({ enum: values }, 1),
+    errorsOf({ const: long }, 1),
+    errorsOf({ const: { long } }, 1),
+    errorsOf(
+      { properties: Object.fromEntries(values.map((name) => [name, {}])), additionalProperties: false },
+      { [long]: 1 },
+    ),
+  ].flat()
+  assert.match(ofEnum, /^ enum: must be one of value 0, .*value 19, …$/)
+  for (const error of [ofConst, ofObject]) assert.match(error, /^ const: must be .{280,300}…$/)
+  assert.match(ofName, /^\/x{999}… unknown: is not known here; known: value 0, .*…$/)
+  const many = errorsOf({ items: { enum: values } }, Array(50).fill(1))
+  assert.ok(many.length >= 20 && many.join('').length <= 8_192 + many.length * 3, `${many.join('').length} characters`)
+})

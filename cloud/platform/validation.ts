@@ -4,6 +4,7 @@ import { type FieldError, Problem, type ProblemCode } from '@millwright/api/prob
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { IsOptional, type TSchema } from 'typebox'
+import { limitedErrors, listedValues, schemaValueText } from './error-limits.ts'
 import { isObject, mapMembers, type PlainObject } from './plain-object.ts'
 import type { Answer } from './service.ts'
 import { unionErrors } from './union-errors.ts'
@@ -195,9 +196,8 @@ function invalid(code: ProblemCode, errors: readonly ErrorObject[]): Problem {
 
 /** Validation errors with a JSON pointer each, at most `reportedErrors`. The validator must be verbose. */
 export function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
-  return unionErrors(errors.slice(0, examinedErrors).filter(({ keyword }) => keyword !== 'if'))
-    .slice(0, reportedErrors)
-    .map(fieldError)
+  const examined = errors.slice(0, examinedErrors).filter(({ keyword }) => keyword !== 'if')
+  return limitedErrors(unionErrors(examined).slice(0, reportedErrors).values().map(fieldError))
 }
 
 function fieldError(error: ErrorObject): FieldError {
@@ -224,10 +224,10 @@ function fieldError(error: ErrorObject): FieldError {
       return {
         pointer: at,
         code: 'enum',
-        detail: `must be one of ${(parameters.allowedValues as unknown[]).join(', ')}`,
+        detail: `must be one of ${listedValues(parameters.allowedValues as unknown[])}`,
       }
     case 'const':
-      return { pointer: at, code: 'const', detail: `must be ${JSON.stringify(parameters.allowedValue)}` }
+      return { pointer: at, code: 'const', detail: `must be ${constantText(parameters.allowedValue)}` }
     case 'pattern':
       return { pointer: at, code: 'pattern', detail: patternDetail(error) }
     case 'uniqueItems':
@@ -242,12 +242,17 @@ function fieldError(error: ErrorObject): FieldError {
 }
 
 function missingDetail({ params: { alternatives = [] } }: ErrorObject): string {
-  return alternatives.length === 0 ? 'is missing' : `is missing; send it or ${alternatives.join(' or ')}`
+  return alternatives.length === 0 ? 'is missing' : `is missing; send it or ${listedValues(alternatives, ' or ')}`
+}
+
+function constantText(value: unknown): string {
+  const text = schemaValueText(value)
+  return typeof value === 'string' ? JSON.stringify(text) : text
 }
 
 function knownInstead(error: ErrorObject): string {
   const known = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {})
-  return `is not known here; known: ${known.join(', ')}`
+  return `is not known here; known: ${listedValues(known)}`
 }
 
 function patternDetail(error: ErrorObject): string {

@@ -2,6 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import type { ErrorObject } from 'ajv/dist/2020.js'
+import { cutText, errorLimits } from '../error-limits.ts'
 import type { BaseSchema } from './check.ts'
 import { type Check, compileSchema, requireUsable, tooLongError } from './compile.ts'
 
@@ -46,23 +47,35 @@ function respond({ key, schema, base, values, budgetMs }: WorkerRequest): Worker
   return { errors }
 }
 
-/** The parts of an error that messages are written from. The schema and the value are not copied between threads. */
+/**
+ * The parts of an error that messages are written from, with one value more than a message shows. The schema and the
+ * value are not copied between threads.
+ */
 function portable({ instancePath, keyword, params, message, schema, parentSchema }: ErrorObject): ErrorObject {
   const { description, properties } = (parentSchema ?? {}) as { description?: unknown; properties?: object }
   return {
-    instancePath,
+    instancePath: cutText(instancePath, errorLimits.pointer),
     schemaPath: '',
     keyword,
-    params,
-    ...(message === undefined ? {} : { message }),
-    ...(typeof schema === 'string' ? { schema } : {}),
+    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, portableParameter(value)])),
+    ...(message === undefined ? {} : { message: cutText(message, errorLimits.detail) }),
+    ...(typeof schema === 'string' ? { schema: cutText(schema, errorLimits.detail) } : {}),
     parentSchema: {
-      ...(typeof description === 'string' ? { description } : {}),
+      ...(typeof description === 'string' ? { description: cutText(description, errorLimits.detail) } : {}),
       ...(properties === undefined
         ? {}
-        : { properties: Object.fromEntries(Object.keys(properties).map((name) => [name, true])) }),
+        : { properties: Object.fromEntries(firstValues(Object.keys(properties)).map((name) => [name, true])) }),
     },
   }
+}
+
+function portableParameter(value: unknown): unknown {
+  if (Array.isArray(value)) return firstValues(value).map(portableParameter)
+  return typeof value === 'string' ? cutText(value, errorLimits.pointer) : value
+}
+
+function firstValues<Value>(values: readonly Value[]): Value[] {
+  return values.slice(0, errorLimits.values + 1)
 }
 
 parentPort?.on('message', (request: WorkerRequest) => {

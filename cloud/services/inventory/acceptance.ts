@@ -63,6 +63,7 @@ export class Acceptance {
     const id = newId()
     const printed = jsonText(wanted.payload)
     const size = { items: itemsIn(wanted.payload), bytes: Buffer.byteLength(printed) }
+    if (size.bytes > this.#limit.bytes) throw this.#tooLarge(size.bytes)
     const stored = { ...wanted, ...size, id, caller, printed }
     if (caller.transaction === undefined) {
       await this.#sharing.share(caller.tenantId, stored)
@@ -110,7 +111,7 @@ export class Acceptance {
     return count
   }
 
-  /** An empty queue takes any write. */
+  /** An empty queue takes a write with any number of items. */
   #fit(queued: QueueSize, writes: readonly QueueSize[]): { count: number; size: QueueSize } {
     let size = queued
     for (const [count, { items, bytes }] of writes.entries()) {
@@ -120,6 +121,11 @@ export class Acceptance {
       size = next
     }
     return { count: writes.length, size }
+  }
+
+  #tooLarge(bytes: number): Problem {
+    const allowed = `the write queue of a tenant takes ${this.#limit.bytes} bytes (limit queuedBytes)`
+    return new Problem('body_too_large', `This write has ${bytes} bytes, but ${allowed}. Send fewer items at once`)
   }
 
   #queueFull(): Problem {

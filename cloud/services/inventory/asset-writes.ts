@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { may, mayIn } from '../../platform/access/rights.ts'
 import { type AccessGroupRow, findAccessGroup, findAccessGroupByName } from '../../platform/access/store.ts'
 import type { Database, Handle } from '../../platform/database/database.ts'
+import { limitedErrors } from '../../platform/error-limits.ts'
 import type { Handlers } from '../../platform/service.ts'
 import { normaliseAsset } from './asset.ts'
 import { areGateways, findGroups } from './asset-store.ts'
@@ -421,8 +422,8 @@ function at(code: 'access_group_not_found' | 'property_not_found', pointer: stri
 }
 
 function invalid(faults: readonly FieldError[], below: string): Problem {
-  const errors = faults.map((fault) => ({ ...fault, pointer: below + fault.pointer }))
-  const unknownSchema = errors.find(({ code }) => code === 'schema_not_found')
+  const errors = limitedErrors(faults.values().map((fault) => ({ ...fault, pointer: below + fault.pointer })))
+  const unknownSchema = faults.find(({ code }) => code === 'schema_not_found')
   const told = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)
   return new Problem(unknownSchema === undefined ? 'invalid_asset' : 'schema_not_found', told.join('; '), { errors })
 }

@@ -843,10 +843,15 @@ describe('assets', () => {
   test('refuses writes with 503 when the queue of the tenant has too many assets or bytes, also with an Idempotency-Key', async () => {
     const { database } = hub.context
     const { result } = await put(device('held'))
-    const [queue, small] = [
+    const [queue, small, tiny] = [
       { items: 3, bytes: 1024 * 1024 },
+      { items: 3, bytes: 160 },
       { items: 3, bytes: 64 },
-    ].map((limit) => new Acceptance({ database, handover: new Handover(), queue: limit })) as [Acceptance, Acceptance]
+    ].map((limit) => new Acceptance({ database, handover: new Handover(), queue: limit })) as [
+      Acceptance,
+      Acceptance,
+      Acceptance,
+    ]
     const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
     const change = { assetId: v7(), change: 'responsible', responsible: 'jane' }
     const wanted = (items: number) => ({
@@ -877,6 +882,7 @@ describe('assets', () => {
         ['fulfilled', 'rejected'],
       )
       await assert.rejects(small.accept(caller, wanted(1)), refused)
+      await assert.rejects(tiny.accept(caller, wanted(1)), { code: 'body_too_large', status: 413 })
       await owner.query('rollback')
       return data.statusId
     })

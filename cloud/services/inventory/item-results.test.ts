@@ -161,6 +161,23 @@ describe('bulk writes report failures per item', () => {
     assert.equal(status, 400)
   })
 
+  test('stores short errors for assets that a schema with a long enumeration refuses', async () => {
+    const url = `https://plant.example/${v7()}`
+    const allowed = Array.from({ length: 4_000 }, (_, index) => `value ${index}`)
+    const schema = { properties: { modes: { items: { enum: allowed } } } }
+    await admin.inventory.createSchema({ body: { data: { url, schema } } })
+    const refused = {
+      functional_object_type: 'Device',
+      functional_object_schema_url: url,
+      asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: v7() }],
+      modes: Array(60).fill(0),
+    }
+    const { results } = await send('createAssets', { assets: Array(5).fill(refused) })
+    assert.deepEqual(summary(results), Array(5).fill('invalid_asset'))
+    assert.match(results[0]?.errors?.[0]?.detail ?? '', /^must be one of value 0, .*, …$/)
+    for (const result of results) assert.ok(JSON.stringify(result).length < 16_384)
+  })
+
   test('POST /relations/batch writes the valid relations and reports the others', async () => {
     const [one = ''] = await givenAssets(hub, [{ name: 'related' }])
     const relation = { subject: asset(one), predicate: 'x', object: node() }

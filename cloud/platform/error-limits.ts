@@ -1,0 +1,51 @@
+import type { FieldError } from '@millwright/api/problem.ts'
+
+/**
+ * How long reported errors may be. Schemas and documents of tenants end up in them, and the errors of the items of a batch
+ * are stored.
+ */
+export const errorLimits = {
+  /** Characters of one detail. */
+  detail: 300,
+  /** Characters of one pointer. */
+  pointer: 1_000,
+  /** Allowed values or known names in one detail. */
+  values: 20,
+  /** Characters of all errors of one request or item. */
+  total: 8_192,
+} as const
+
+/** The text, or its beginning and an ellipsis. */
+export function cutText(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`
+}
+
+/** The errors in their order, each cut to its limits, until their total length is reached. Keeps at least one. */
+export function limitedErrors(errors: Iterable<FieldError>): FieldError[] {
+  const limited: FieldError[] = []
+  let total = 0
+  for (const error of errors) {
+    const pointer = cutText(error.pointer, errorLimits.pointer)
+    const detail = cutText(error.detail, errorLimits.detail)
+    total += pointer.length + error.code.length + detail.length
+    if (total > errorLimits.total && limited.length > 0) break
+    limited.push({ ...error, pointer, detail })
+  }
+  return limited
+}
+
+const texts = new WeakMap<object, string>()
+
+/** A value of a schema as text. The text of an object is cached, because many errors may name the same object. */
+export function schemaValueText(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return cutText(String(value), errorLimits.detail)
+  const text = texts.get(value) ?? cutText(JSON.stringify(value), errorLimits.detail)
+  texts.set(value, text)
+  return text
+}
+
+/** The first values of a list as text. */
+export function listedValues(values: readonly unknown[], separator = ', '): string {
+  const shown = values.slice(0, errorLimits.values).map(schemaValueText)
+  return [...shown, ...(values.length > shown.length ? ['…'] : [])].join(separator)
+}
