@@ -304,9 +304,14 @@ const surfaces: Record<string, Question> = {
         await asking.askFor('discovery', operation, { input: { params: { jobId: one.id } }, isThere })
       return
     }
-    const { findings, totalFindings } = report.data as { findings: object[]; totalFindings: number }
+    const { run, findings, totalFindings } = report.data as {
+      run: { found: number; gone: number }
+      findings: object[]
+      totalFindings: number
+    }
     assert.deepEqual(idsOf(findings, 'assetId'), asking.readable(one.found))
     assert.equal(totalFindings, asking.readable(one.found).length)
+    assert.equal(run.found + run.gone, totalFindings, 'hidden assets are not counted')
   },
   async 'discovery links'(asking) {
     const { id: gatewayId } = asking.pick(asking.of('Gateway'))

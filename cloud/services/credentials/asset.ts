@@ -2,7 +2,7 @@ import { inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import { readableAssets } from '../../platform/asset-visibility.ts'
+import { hiddenAssets, readableAssets } from '../../platform/asset-visibility.ts'
 import type { Context } from '../../platform/service.ts'
 
 /**
@@ -40,4 +40,15 @@ export async function readableUses(
   const ids = uses.flatMap(({ gatewayId, assetId }) => [gatewayId, ...(assetId === undefined ? [] : [assetId])])
   const readable = await readableAssets(context, caller, ids)
   return ({ gatewayId, assetId }) => readable.has(gatewayId) && (assetId === undefined || readable.has(assetId))
+}
+
+/** The rows of instances without the ids of assets that the caller cannot read. */
+export async function withoutHiddenAssets<Row extends { assetId: string | null }>(
+  context: Context,
+  caller: Caller,
+  rows: readonly Row[],
+): Promise<Row[]> {
+  const ids = rows.flatMap(({ assetId }) => (assetId === null ? [] : [assetId]))
+  const hidden = await hiddenAssets(context, caller, ids)
+  return rows.map((row) => (row.assetId !== null && hidden.has(row.assetId) ? { ...row, assetId: null } : row))
 }

@@ -389,7 +389,7 @@ describe('credentials', () => {
       const [first, again] = [await assign(assetId, id), await assign(assetId, id)]
       assert.deepEqual([first.status, again.status], [201, 200])
       assert.equal(first.headers.get('location'), again.headers.get('location'))
-      const usage = await manager.credentials.readInstanceUsage({ params: { instanceId: id } })
+      const usage = await admin.credentials.readInstanceUsage({ params: { instanceId: id } })
       assert.deepEqual(
         usage.data.copies.map((copy) => copy.assetId),
         [assetId],
@@ -432,6 +432,30 @@ describe('credentials', () => {
         assert.deepEqual(codeOf(await call(operation, input(operation, nowhere), blind)), [404, 'not_found'])
       }
     })
+  })
+
+  test('the ids of assets that the caller cannot read are left out of instances, templates and copies', async () => {
+    const assetId = await givenAsset(admin, 'unread')
+    const { id: instanceId } = await givenInstance(manager, schemaId)
+    const { body } = await call('assignInstance', { params: { assetId, instanceId } })
+    const copy = (body as { data: { id: string } }).data.id
+    const { data: template } = await manager.credentials.createInstancesTemplate({ body: { data: { name: 'copies' } } })
+    const mapping = { instancesTemplateId: template.id, instanceId: copy }
+    await manager.credentials.mapInstance({ params: mapping })
+    const reads = [
+      ['mapInstance', { params: mapping }],
+      ['getInstance', { params: { instanceId: copy } }],
+      ['listInstances', { query: { limit: 100 } }],
+      ['listTemplateInstances', { params: { instancesTemplateId: template.id } }],
+      ['readInstanceUsage', { params: { instanceId } }],
+      ['updateInstance', { params: { instanceId: copy }, body: { data: { name: 'renamed' } } }],
+    ] as const
+    for (const [operation, input] of reads) {
+      const hidden = await call(operation, input)
+      assert.equal(hidden.status, 200, operation)
+      assert.ok(!JSON.stringify(hidden.body).includes(assetId), operation)
+      assert.ok(JSON.stringify((await call(operation, input, admin)).body).includes(assetId), operation)
+    }
   })
 
   test('the role credential_manager reads gateways and links of every group, and no other asset', async () => {

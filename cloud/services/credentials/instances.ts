@@ -10,7 +10,7 @@ import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { readableUses } from './asset.ts'
+import { readableUses, withoutHiddenAssets } from './asset.ts'
 import { locationOf, missingInstance, showInstance, showVersion } from './instance.ts'
 import * as store from './instance-store.ts'
 import { addInstance, changeInstance, tellInstance } from './instance-writes.ts'
@@ -68,12 +68,12 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
       const { rows, total } = await database.read(caller, (handle) =>
         store.listInstances(handle, { ...wanted, ...blocks }, { limit, offset }),
       )
-      return { data: rows.map(showInstance), meta: { totalElements: total, elements: rows.length, offset } }
+      const data = (await withoutHiddenAssets(context, caller, rows)).map(showInstance)
+      return { data, meta: { totalElements: total, elements: rows.length, offset } }
     },
 
     async getInstance({ params: { instanceId } }, caller) {
-      const row = await database.read(caller, (handle) => get(handle, instanceId))
-      return answer(200, { data: showInstance(row) }, { etag: etagOf(row.version) })
+      return answered(caller, await database.read(caller, (handle) => get(handle, instanceId)))
     },
 
     async updateInstance({ params: { instanceId }, headers, body: { data } }, caller) {
@@ -82,16 +82,17 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
           ? undefined
           : parseRanges(data.metadata.ipRanges, '/data/metadata/ipRanges')
       const wanted = { instanceId, ifMatch: headers['if-match'], change: data.values }
-      return withCheckedValues(caller, wanted, async (tx, before, changed) => {
+      const updated = await withCheckedValues(caller, wanted, async (tx, before, changed) => {
         const ipRanges = ranges?.map(showRange) ?? before.ipRanges
         const purpose = data.metadata?.purpose === undefined ? before.purpose : data.metadata.purpose
         const after = { ...changed.row, name: data.name ?? before.name, ipRanges, purpose }
         const fields = [...fieldsOf(before, after), ...changed.fields]
-        if (fields.length === 0) return answered(before)
+        if (fields.length === 0) return before
         const row = await changeInstance(tx, caller, { after, fields, change: 'updated' })
         await tellInstance(tx, caller, { action: 'updateInstance', what: 'updated', row, detail: { fields } })
-        return answered(row)
+        return row
       })
+      return answered(caller, updated)
     },
 
     async deleteInstance({ params: { instanceId }, headers }, caller) {
@@ -117,15 +118,22 @@ export function instanceHandlers(context: Context, checks: SchemaChecks): Pick<H
         await get(handle, instanceId)
         return usageOf(handle, instanceId)
       })
+      const copies = await withoutHiddenAssets(context, caller, usage.copies)
       const isReadable = await readableUses(context, caller, [...usage.associations, ...usage.deliveries])
       return {
         data: {
           ...usage,
+          copies: copies.filter(({ assetId }) => assetId !== null),
           associations: usage.associations.filter(isReadable),
           deliveries: usage.deliveries.filter(isReadable),
         },
       }
     },
+  }
+
+  async function answered(caller: Caller, row: store.InstanceRow) {
+    const [shown = row] = await withoutHiddenAssets(context, caller, [row])
+    return answer(200, { data: showInstance(shown) }, { etag: etagOf(row.version) })
   }
 
   /**
@@ -191,10 +199,6 @@ export async function lock(tx: Transaction, id: string): Promise<store.SealedRow
   const row = await store.lockInstance(tx, id)
   if (row === undefined) throw missingInstance(id)
   return row
-}
-
-function answered(row: store.InstanceRow) {
-  return answer(200, { data: showInstance(row) }, { etag: etagOf(row.version) })
 }
 
 function fieldsOf(before: store.InstanceRow, after: store.InstanceRow): string[] {

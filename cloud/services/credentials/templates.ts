@@ -8,6 +8,7 @@ import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
+import { withoutHiddenAssets } from './asset.ts'
 import { locationOf, showInstance } from './instance.ts'
 import { changeInstance, tellInstance } from './instance-writes.ts'
 import { lock } from './instances.ts'
@@ -23,7 +24,8 @@ type Names =
   | 'mapInstance'
   | 'unmapInstance'
 
-export function templateHandlers({ database }: Context): Pick<Handlers<typeof credentials>, Names> {
+export function templateHandlers(context: Context): Pick<Handlers<typeof credentials>, Names> {
+  const { database } = context
   return {
     async createInstancesTemplate({ body: { data } }, caller) {
       const id = newId()
@@ -72,23 +74,23 @@ export function templateHandlers({ database }: Context): Pick<Handlers<typeof cr
     },
 
     async listTemplateInstances({ params: { instancesTemplateId: id }, query: { limit = 50, offset = 0 } }, caller) {
-      return database.read(caller, async (handle) => {
-        const { instances } = await get(handle, id)
-        const data = (await store.listTemplateInstances(handle, id, { limit, offset })).map(showInstance)
-        return { data, meta: { totalElements: instances, elements: data.length, offset } }
-      })
+      const { instances, rows } = await database.read(caller, async (handle) => ({
+        ...(await get(handle, id)),
+        rows: await store.listTemplateInstances(handle, id, { limit, offset }),
+      }))
+      const data = (await withoutHiddenAssets(context, caller, rows)).map(showInstance)
+      return { data, meta: { totalElements: instances, elements: data.length, offset } }
     },
 
     /** What was for discovery alone is for both from then on: mapping takes nothing away. */
     async mapInstance({ params: { instancesTemplateId, instanceId } }, caller) {
-      return database.transaction(caller, async (tx) => {
+      const { status, row } = await database.transaction(caller, async (tx) => {
         if ((await store.holdTemplate(tx, instancesTemplateId)) === undefined) throw missing(instancesTemplateId)
         const before = await lock(tx, instanceId)
         const isNew = await store.mapInstance(tx, instancesTemplateId, instanceId)
-        const headers = { location: locationOf(instanceId), etag: etagOf(before.version) }
-        if (!isNew) return answer(200, { data: showInstance(before) }, headers)
+        if (!isNew) return { status: 200, row: before }
         const widened = before.purpose === 'discovery'
-        const row = widened
+        const mapped = widened
           ? await changeInstance(tx, caller, {
               after: { ...before, purpose: null },
               fields: ['metadata/purpose'],
@@ -96,9 +98,12 @@ export function templateHandlers({ database }: Context): Pick<Handlers<typeof cr
             })
           : before
         const detail = { instancesTemplateId }
-        await tellInstance(tx, caller, { action: 'mapInstance', what: 'mapped', row, detail })
-        return answer(201, { data: showInstance(row) }, { ...headers, etag: etagOf(row.version) })
+        await tellInstance(tx, caller, { action: 'mapInstance', what: 'mapped', row: mapped, detail })
+        return { status: 201, row: mapped }
       })
+      const [shown = row] = await withoutHiddenAssets(context, caller, [row])
+      const headers = { location: locationOf(instanceId), etag: etagOf(row.version) }
+      return answer(status, { data: showInstance(shown) }, headers)
     },
 
     async unmapInstance({ params: { instancesTemplateId, instanceId } }, caller) {

@@ -8,6 +8,7 @@ import { type Finding, findFindings, listAllFindings, listErrors, listFindings, 
 import { findDiscovery, findRun, type RunRow } from './store.ts'
 import { isReadable } from './visibility.ts'
 
+type Counts = Partial<Pick<RunRow, 'found' | 'created' | 'updated' | 'unchanged' | 'gone'>>
 type Wanted = { run: RunRow; outcome: Outcome | undefined; limit: number; offset: number }
 
 export function reportHandlers(context: Context): Pick<Handlers<typeof discovery>, 'getReport'> {
@@ -29,10 +30,10 @@ export function reportHandlers(context: Context): Pick<Handlers<typeof discovery
       })
       if (row === undefined || run?.discoveryId !== jobId || !(await isReadable(context, caller, row)))
         throw new Problem('not_found', `There is no such run of the discovery ${jobId}`)
-      const { findings, total } = await readableFindings(context, caller, { run, outcome, limit, offset })
+      const { findings, total, counts } = await readableFindings(context, caller, { run, outcome, limit, offset })
       return {
         data: {
-          run: showRun(run),
+          run: showRun({ ...run, ...counts }),
           findings: findings.map(({ name, ...finding }) => ({ ...finding, ...(name === null ? {} : { name }) })),
           errors,
           totalFindings: total,
@@ -51,22 +52,31 @@ async function readableFindings(
   context: Context,
   caller: Caller,
   { run, outcome, limit, offset }: Wanted,
-): Promise<{ findings: Finding[]; total: number }> {
+): Promise<{ findings: Finding[]; total: number; counts: Counts }> {
   const { database } = context
   if (readsAllAssets(caller)) {
     const page = { runId: run.id, outcome }
     const findings = await database.read(caller, (handle) => listFindings(handle, page, { limit, offset }))
-    return { findings, total: totalOf(run, outcome) }
+    return { findings, total: totalOf(run, outcome), counts: {} }
   }
   const all = await database.read(caller, (handle) => listAllFindings(handle, run.id))
-  const ids = all.filter((one) => outcome === undefined || one.outcome === outcome).map(({ assetId }) => assetId)
+  const ids = all.map(({ assetId }) => assetId)
   const readable = await readableAssets(context, caller, ids)
-  const shown = ids.filter((id) => readable.has(id))
+  const visible = all.filter(({ assetId }) => readable.has(assetId))
+  const shown = visible.filter((one) => outcome === undefined || one.outcome === outcome).map(({ assetId }) => assetId)
   const page = shown.slice(offset, offset + limit)
   return {
     findings: await database.read(caller, (handle) => findFindings(handle, run.id, page)),
     total: shown.length,
+    counts: countsOf(visible),
   }
+}
+
+/** The counts of a run as they are for a caller who does not read all assets: hidden assets are not counted. */
+function countsOf(visible: readonly { outcome: Outcome }[]): Counts {
+  const of = (outcome: Outcome) => visible.filter((one) => one.outcome === outcome).length
+  const [created, updated, unchanged, gone] = [of('new'), of('changed'), of('unchanged'), of('gone')]
+  return { found: created + updated + unchanged, created, updated, unchanged, gone }
 }
 
 function totalOf({ found, gone, created, updated, unchanged }: RunRow, outcome: Outcome | undefined): number {
