@@ -350,7 +350,7 @@ export const discovery = contract({
         }),
       ),
       answers: { 202: data(closed({ accepted: count })) },
-      errors: ['not_found'],
+      errors: ['not_found', 'lease_lost'],
     },
     endGatewayRuns: {
       method: 'POST',
@@ -370,6 +370,7 @@ export const discovery = contract({
         closed({
           gatewayId: Uuid,
           jobId: Uuid,
+          lease: Type.Optional(Uuid),
           progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
           message: Type.Optional(Type.String()),
         }),

@@ -210,7 +210,8 @@ export const gatekeeper = contract({
       method: 'POST',
       path: '/jobs/{id}/found',
       summary: 'Hand in devices that a discovery found, and what went wrong; the same again changes nothing',
-      description: 'Also after the lease ran out: what was found while the line was down is not lost.',
+      description:
+        'The lease is one that the job was held with. It may have run out: what was found while the line was down is not lost.',
       access: 'glb_gateway_work',
       params: closed({ id: Uuid }),
       body: data(
@@ -223,7 +224,7 @@ export const gatekeeper = contract({
         }),
       ),
       answers: { 202: data(closed({ accepted: Type.Integer({ minimum: 0 }) })) },
-      errors: ['not_found'],
+      errors: ['not_found', 'lease_lost'],
     },
     requestCredentials: {
       method: 'POST',

@@ -25,6 +25,9 @@ type Options = {
   onDenied: (caller: Caller, action: string) => void
 }
 
+/** `useProof` records the use of the proof that came with a bound token, and throws when it was used before. */
+type Authenticated = { caller: Caller; useProof?: () => Promise<void> }
+
 const missing = new Problem(
   'unauthenticated',
   'Send an access token: Authorization: Bearer <token>, from /oauth/token',
@@ -49,11 +52,13 @@ export class Front {
     if (operation.access === 'public') {
       return { caller: { request }, headers: this.#options.rateLimit.take(`address ${request.address}`) }
     }
-    const caller = await this.#authenticate(arrival, request).catch((error: unknown) => {
+    const { caller, useProof } = await this.#authenticate(arrival, request).catch((error: unknown) => {
       this.limitAddress(arrival)
       throw error
     })
     const headers = caller.principal.kind === 'system' ? undefined : this.#options.rateLimit.take(caller.principal.id)
+    // After the rate limit: a request that it refuses stores nothing.
+    await useProof?.()
     try {
       authorize(operation, caller)
     } catch (error) {
@@ -69,18 +74,19 @@ export class Front {
     return this.#options.rateLimit.take(`address ${this.#options.voucher.addressOf(arrival)}`)
   }
 
-  async #authenticate(arrival: Arrival, request: Visitor['request']): Promise<Caller> {
+  async #authenticate(arrival: Arrival, request: Visitor['request']): Promise<Authenticated> {
     const header = arrival.headers.authorization
     if (typeof header !== 'string') throw missing
     const space = header.indexOf(' ')
     const scheme = header.slice(0, space).toLowerCase()
     const token = header.slice(space + 1).trim()
     if (scheme === 'bearer') return this.#bearer(token, request, arrival)
-    if (scheme === peerScheme.toLowerCase()) return this.#options.peerTokens.verify(token).catch(notPeer)
+    if (scheme === peerScheme.toLowerCase())
+      return { caller: await this.#options.peerTokens.verify(token).catch(notPeer) }
     throw missing
   }
 
-  async #bearer(token: string, request: Visitor['request'], arrival: Arrival): Promise<Caller> {
+  async #bearer(token: string, request: Visitor['request'], arrival: Arrival): Promise<Authenticated> {
     const verified = await this.#options.tokens.verify(token)
     const tenant = await this.#options.tenants.byId(verified.tenantId)
     if (tenant === undefined) throw refused('its tenant does not exist')
@@ -91,11 +97,12 @@ export class Front {
     if (access.revoked.size > 0 && verified.ids?.some((id) => access.revoked.has(id)) === true)
       throw refused('it was revoked')
     const { tenantId, keyThumbprint: thumbprint } = verified
-    if (thumbprint !== undefined) {
-      const isForwarded = this.#options.voucher.isForwarded(arrival)
-      await this.#options.proofs.require(arrival, { token, thumbprint, tenantId, isForwarded })
-    }
-    return {
+    const isForwarded = this.#options.voucher.isForwarded(arrival)
+    const useProof =
+      thumbprint === undefined
+        ? undefined
+        : await this.#options.proofs.verify(arrival, { token, thumbprint, tenantId, isForwarded })
+    const caller: Caller = {
       tenantId: verified.tenantId,
       tenantName: tenant.name,
       principal: access.principal,
@@ -108,6 +115,7 @@ export class Front {
       },
       request,
     }
+    return useProof === undefined ? { caller } : { caller, useProof }
   }
 }
 

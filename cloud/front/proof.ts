@@ -33,7 +33,11 @@ export class ProofVerifier {
     this.#database = database
   }
 
-  async require(arrival: Arrival, { token, thumbprint, tenantId, isForwarded }: BoundToken): Promise<void> {
+  /** Checks the proof without storing anything. The returned function records its use and throws when it was used before. */
+  async verify(
+    arrival: Arrival,
+    { token, thumbprint, tenantId, isForwarded }: BoundToken,
+  ): Promise<() => Promise<void>> {
     const proof = arrival.headers[proofHeader]
     if (typeof proof !== 'string') throw refused('it is bound to a key: send a proof of it in the header DPoP')
     if (proof.length > longestProof) throw refused(`a proof has at most ${longestProof} bytes`)
@@ -56,9 +60,11 @@ export class ProofVerifier {
       throw refused(`its proof was made at another time: this clock says ${new Date(now * 1000).toISOString()}`)
     const id = String(payload.jti)
     if (id.length > longestId) throw refused(`the jti of its proof has at most ${longestId} characters`)
-    if (isForwarded) return
-    const use = { tenantId, signer: thumbprint, id, expiresAt: (iat + windowSeconds) * 1000 }
-    if (!(await useOnce(this.#database, use))) throw refused('its proof was used before')
+    return async () => {
+      if (isForwarded) return
+      const use = { tenantId, signer: thumbprint, id, expiresAt: (iat + windowSeconds) * 1000 }
+      if (!(await useOnce(this.#database, use))) throw refused('its proof was used before')
+    }
   }
 
   #addressOf({ url }: Arrival): string {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
+import { enrolledGateway, proofFor } from '../platform/testing/gateway.ts'
 import { testHub } from '../platform/testing/hub.ts'
 import { RateLimit } from './rate-limit.ts'
 
@@ -62,5 +63,22 @@ describe('the rate limit', () => {
     assert.match(refused.headers.get('ratelimit-policy') ?? '', /q=3;w=1/)
     assert.match(refused.headers.get('ratelimit') ?? '', /r=0/)
     assert.ok(answers.some(({ status }) => status === 200))
+  })
+
+  test('stores no proof of a gateway for a request that it refuses', async () => {
+    await using hub = await testHub({ rateLimit: 3 })
+    const { token, key } = await enrolledGateway(hub, await hub.as('administrator'))
+    const request = { method: 'GET', path: '/gatekeeper/v1/jobs' }
+    const proofs = await Promise.all(Array.from({ length: 12 }, () => proofFor(hub, { ...request, token, key })))
+    const stored = () =>
+      hub.asOwner(async (owner) => (await owner.query('select count(*)::integer as n from used_proofs')).rows[0].n)
+    const before = await stored()
+    const answers = await Promise.all(
+      proofs.map((dpop) => hub.request({ ...request, headers: { authorization: `Bearer ${token}`, dpop } })),
+    )
+    const served = answers.filter(({ status }) => status === 200).length
+    assert.equal(answers.filter(({ status }) => status === 429).length, proofs.length - served)
+    assert.ok(served < proofs.length)
+    assert.equal((await stored()) - before, served)
   })
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { authorization } from '@millwright/api/authorization.ts'
@@ -133,6 +134,24 @@ describe('discovery', () => {
     await upload(again, 0, { assets: [foundDevice(21), foundDevice(22)] })
     await end(again, 'FINISHED')
     assert.equal((await ended(jobId)).found, 2)
+  })
+
+  test('an upload names a lease that its job was held with', async () => {
+    const { jobId } = await create()
+    await hub.settle()
+    const { content } = await admin.workflows.listJobs({ query: { clientId: gateway.id, sort: 'desc', limit: 1 } })
+    const id = content[0]?.id ?? ''
+    const data = { lease: randomUUID(), sequence: 0, assets: [foundDevice(23)], errors: [] }
+    const send = () => gateway.gatekeeper.uploadFound({ params: { id }, body: { data } })
+    await assert.rejects(send(), { code: 'lease_lost' }, 'the job is not leased yet')
+    const held = await lease()
+    assert.equal(held.job.id, id)
+    await assert.rejects(send(), { code: 'lease_lost' }, 'another lease')
+    await end(held, 'FINISHED')
+    assert.equal((await ended(jobId)).found, 0)
+    await upload(held, 0, { assets: [foundDevice(23)] })
+    await hub.settle()
+    assert.equal((await read(jobId)).found, 1, 'a late upload of the lease holder counts')
   })
 
   test('an asset that does not fit is an error of its device, and the others are there', async () => {

@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/access/caller.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { endRun, keepUpload } from './ingesting.ts'
 import { tellRun } from './running.ts'
-import { findDiscovery, findRun, listActiveRuns, noteRun } from './store.ts'
+import { findDiscovery, findRun, listActiveRuns, noteRun, wasLeased } from './store.ts'
 import { stopJob } from './workflow-job.ts'
 
 type Names = 'recordUpload' | 'noteRun' | 'endRun' | 'endGatewayRuns'
@@ -18,6 +18,8 @@ export function runHandlers(context: Context): Pick<Handlers<typeof discovery>, 
       const tried = uses.length === 0 ? {} : { tried: { jobId, uses } }
       if (!(await isOwn(context, caller, { runId: id, gatewayId })))
         throw new Problem('not_found', `There is no run ${id} of this gateway`)
+      if (!(await database.read(caller, (handle) => wasLeased(handle, id, { jobId, lease }))))
+        throw new Problem('lease_lost', `The job ${jobId} was never held with the lease ${lease}: lease the job first`)
       await keepUpload(context, caller, { place: { runId: id, lease, sequence }, upload: { assets, errors, ...tried } })
       return answer(202, { data: { accepted: assets.length } })
     },

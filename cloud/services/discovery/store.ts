@@ -241,10 +241,29 @@ export async function setWorkflowJob(tx: Transaction, id: string, jobId: string)
   await tx.run(jobStatement, id, jobId)
 }
 
+/** A job gets a new lease only after the one before ran out, so this is more than a day of interruptions. */
+const leasesPerRun = 1_000
+
+const leasedStatement = statement<{ isLeased: boolean }>(
+  `select leases is null or $3::uuid = any(leases) as "isLeased" from discovery_runs
+   where tenant_id = $1 and id = $2 and workflow_job_id = $4`,
+)
+
+/** Whether the job of the run was held with this lease, also when the lease ran out or the run has ended since. */
+export async function wasLeased(
+  handle: Handle,
+  id: string,
+  { jobId, lease }: { jobId: string; lease: string },
+): Promise<boolean> {
+  return (await handle.row(leasedStatement, id, lease, jobId))?.isLeased === true
+}
+
 const noteStatement = statement<RunRow>(
   `update discovery_runs r set state = 'running', started_at = coalesce(r.started_at, now()),
      workflow_job_id = coalesce(r.workflow_job_id, $3), progress = coalesce($4, r.progress),
-     message = coalesce($5, r.message)
+     message = coalesce($5, r.message),
+     leases = case when r.leases is null or $6::uuid is null or $6::uuid = any(r.leases) then r.leases
+       else (r.leases || $6::uuid)[greatest(cardinality(r.leases) - $7::integer + 2, 1):] end
    where r.tenant_id = $1 and r.id = $2 and r.state in ('created', 'running') returning ${runColumns}`,
 )
 
@@ -252,9 +271,9 @@ const noteStatement = statement<RunRow>(
 export function noteRun(
   tx: Transaction,
   id: string,
-  { jobId, progress, message }: { jobId: string; progress?: number; message?: string },
+  { jobId, lease, progress, message }: { jobId: string; lease?: string; progress?: number; message?: string },
 ): Promise<RunRow | undefined> {
-  return tx.row(noteStatement, id, jobId, progress ?? null, message ?? null)
+  return tx.row(noteStatement, id, jobId, progress ?? null, message ?? null, lease ?? null, leasesPerRun)
 }
 
 const endingStatement = statement(

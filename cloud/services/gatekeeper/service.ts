@@ -47,12 +47,12 @@ function gatekeeperHandlers(context: Context): Handlers<typeof gatekeeper> {
         },
       })
       if (taken.data === null) return answer(204, undefined)
-      const { job } = taken.data
+      const { job, lease } = taken.data
       const runId = runOf(job)
       if (runId !== undefined)
         await discoveries(caller).noteRun({
           params: { id: runId },
-          body: { data: { gatewayId: caller.principal.id, jobId: job.id } },
+          body: { data: { gatewayId: caller.principal.id, jobId: job.id, lease: lease.id } },
         })
       return { data: taken.data }
     },
