@@ -125,14 +125,16 @@ describe('onboarding a gateway', () => {
     const wrong = () => enrolment({ ...config, enrolmentToken: 'mwe_other' }, key).then(enrol)
     const first = await wrong()
     await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
-    const answers = [await wrong(), await wrong(), await wrong(), await wrong(), await wrong(), await wrong()]
+    const answers = [await wrong()]
+    // The wait doubles with every failure, so a slow machine meets it a few requests later.
+    while (answers.at(-1)?.status !== 429 && answers.length < 20) answers.push(await wrong())
     assert.deepEqual([first.status, answers.at(-1)?.status], [403, 429])
     assert.ok(Number(answers.at(-1)?.headers.get('retry-after')) >= 1)
     const detailOf = ({ body }: { body: unknown }) => (body as { detail: string }).detail
     assert.equal(detailOf(answers[0] ?? first), detailOf(first), 'a revoked gateway gets the same error')
     const { data } = await admin.audit.listEntries({ query: { action: 'onboarding.enrol', outcome: 'denied' } })
     const recorded = data.filter(({ target }) => target === `gateway/${gateway.id}`)
-    assert.ok(recorded.length < 6, `${recorded.length} entries`)
+    assert.ok(recorded.length < answers.length, `${recorded.length} entries`)
   })
 
   test('a request without a token has a small body', async () => {
