@@ -93,7 +93,8 @@ test('events of two hosts have the order of their transactions, although the clo
 
 test('in whatever order transactions begin and commit, each event is read once and positions have no gaps', async () => {
   await using hub = await testHub()
-  const most = 6
+  // One tenant gets three quarters of the eight connections, and reading needs some of them.
+  const most = 4
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.nat({ max: most - 1 }), fc.boolean()), { minLength: 1, maxLength: 12 }),

@@ -5,7 +5,7 @@ import { requireUsableSchema, UploadedSchema } from './validator.ts'
 
 const tenantId = 'tenant'
 
-/** Processor time of this thread, in milliseconds. The worker does not count. */
+/** Processor time of this thread, in milliseconds. The worker process does not count. */
 async function cpuOf<Result>(work: () => Result | Promise<Result>): Promise<{ result: Result; milliseconds: number }> {
   const before = process.threadCpuUsage()
   const result = await work()
@@ -46,4 +46,13 @@ test('does not parse large patterns on the event loop', async () => {
     [['pattern', '/p0']],
   )
   assert.ok(!errors.some(({ keyword }) => keyword === tooLong))
+})
+
+test('answers the next request after a validation that runs out of memory', async () => {
+  const names = Array.from({ length: 4_000 }, (_, index) => `n${index}`)
+  const schema = { $defs: { names: { required: names } }, items: { allOf: Array(50).fill({ $ref: '#/$defs/names' }) } }
+  const greedy = new UploadedSchema({ tenantId, schema })
+  for (let attempt = 0; attempt < 3; attempt++)
+    assert.ok(((await greedy.errorsOf([Array(2_000).fill({})]))[0]?.length ?? 0) > 0)
+  await requireUsableSchema(tenantId, {}, { trial: {} })
 })

@@ -1,5 +1,5 @@
+import { type ChildProcess, fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { Worker } from 'node:worker_threads'
 import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { ErrorObject } from 'ajv/dist/2020.js'
@@ -13,7 +13,7 @@ import type { WorkerRequest, WorkerResponse } from './worker.ts'
 
 /**
  * Validates with uploaded schemas without blocking the event loop. A schema and values that are certainly cheap are
- * validated here; everything else goes to one worker thread per process, where tenants take turns. A request has a
+ * validated here; everything else goes to one worker process, where tenants take turns. A request has a
  * budget of processor time, and a worker that does not answer is ended and replaced.
  */
 const limits = {
@@ -43,7 +43,7 @@ const turns = new FairSemaphore({
   refusal: `${limits.waitingPerTenant} requests of this tenant wait for validation with an uploaded schema. Send fewer at once`,
 })
 
-let worker: Worker | undefined
+let worker: ChildProcess | undefined
 
 /** Sends one request to the worker, which is started when it is first needed. */
 function ask(request: WorkerRequest): Promise<WorkerResponse> {
@@ -54,29 +54,38 @@ function ask(request: WorkerRequest): Promise<WorkerResponse> {
     request.key === undefined
       ? { refused: { code: 'invalid_schema', detail: 'The schema takes too long to check: make it simpler' } }
       : { errors: request.values.map(() => [tooLongError]) }
-  const timer = setTimeout(() => void asked.terminate(), limits.answerMs)
+  const timer = setTimeout(() => asked.kill('SIGKILL'), limits.answerMs)
   const ended = () => resolve(failed)
-  asked.once('message', resolve)
+  asked.once('message', resolve as (response: unknown) => void)
   asked.once('exit', ended)
-  asked.ref()
-  asked.postMessage(request)
+  asked.channel?.ref()
+  asked.send(request, (error) => {
+    if (error !== null) ended()
+  })
   return promise.finally(() => {
     clearTimeout(timer)
-    asked.off('message', resolve)
+    asked.off('message', resolve as (response: unknown) => void)
     asked.off('exit', ended)
-    asked.unref()
+    asked.channel?.unref()
   })
 }
 
-function startWorker(): Worker {
-  const started = new Worker(new URL('./worker.ts', import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: limits.workerMegabytes },
+/** The worker gets no environment, because that may contain secrets. It exits with the platform. */
+function startWorker(): ChildProcess {
+  const started = fork(new URL('./worker.ts', import.meta.url), {
+    execArgv: [`--max-old-space-size=${limits.workerMegabytes}`],
+    env: {},
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
   // A worker that fails (out of memory, for example) exits; its request gets the answer of `failed`.
-  started.on('error', () => {})
-  started.on('exit', () => {
+  const forget = () => {
     if (worker === started) worker = undefined
-  })
+  }
+  started.on('error', forget)
+  started.on('exit', forget)
+  started.unref()
+  started.channel?.unref()
   return started
 }
 

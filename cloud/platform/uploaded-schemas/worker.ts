@@ -1,4 +1,3 @@
-import { parentPort } from 'node:worker_threads'
 import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import type { ErrorObject } from 'ajv/dist/2020.js'
@@ -6,7 +5,10 @@ import { cutText, errorLimits } from '../error-limits.ts'
 import type { BaseSchema } from './check.ts'
 import { type Check, compileSchema, requireUsable, tooLongError } from './compile.ts'
 
-/** The worker thread that validates with uploaded schemas (see `validator.ts`, which sends one request at a time). */
+/**
+ * The worker process that validates with uploaded schemas (see `validator.ts`, which sends one request at a time). It is a
+ * process and not a thread, because a thread that runs out of memory can end the whole process.
+ */
 
 export type WorkerRequest = {
   /** The name of the compiled schema. Absent for a schema that is uploaded: it is checked and not stored. */
@@ -78,13 +80,16 @@ function firstValues<Value>(values: readonly Value[]): Value[] {
   return values.slice(0, errorLimits.values + 1)
 }
 
-parentPort?.on('message', (request: WorkerRequest) => {
+process.on('message', (request: WorkerRequest) => {
   try {
-    parentPort?.postMessage(respond(request))
+    process.send?.(respond(request))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     const { code, message: detail, errors } = error
     const response: WorkerResponse = { refused: { code, detail, ...(errors === undefined ? {} : { errors }) } }
-    parentPort?.postMessage(response)
+    process.send?.(response)
   }
 })
+// The platform ends the worker. A signal to the whole process group must not end it in the middle of a request.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+process.on('disconnect', () => process.exit())
