@@ -501,7 +501,7 @@ describe('assets', () => {
     assert.equal(then.data.name, 'past')
   })
 
-  test('an asset as it was is there for who may read the group that it is in now', async () => {
+  test('an asset at a time is shown to callers who can read its group of now and of that time', async () => {
     const { data: vault } = await admin.authorization.createAccessGroup({ body: { data: { name: 'vault' } } })
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
     const before = await hub.as('viewer', { accessGroupId: groups[0]?.id ?? '' })
@@ -513,6 +513,9 @@ describe('assets', () => {
     const seenBy = async (caller: TestCaller) => (await caller.exchange(inventory, 'readAsset', then)).status
     assert.deepEqual([await seenBy(before), await seenBy(since)], [200, 404])
     await finish(admin, 'setAccessGroup', { params, body: { data: { access_group: 'vault' } } })
+    assert.deepEqual([await seenBy(before), await seenBy(since)], [404, 404])
+    const { data: moved } = await admin.inventory.readAsset({ params })
+    then.query.at = String(moved.last_modified_timestamp)
     assert.deepEqual([await seenBy(before), await seenBy(since)], [404, 200])
   })
 

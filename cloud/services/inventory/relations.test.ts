@@ -784,7 +784,7 @@ describe('relations', () => {
       ])
     })
 
-    test('what is at the other end counts as the caller may see it now: else it is neither shown nor counted', async () => {
+    test('relations to an asset of a hidden group are neither shown nor counted, also not after it moved to a readable group', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
       const near = await two({ subject: lineGroup })
       await state(operator, { subject, predicate: 'x', object: near.subject })
@@ -804,7 +804,9 @@ describe('relations', () => {
         params: { id: object.id },
         body: { data: { access_group: lineGroup } },
       })
-      assert.equal((await historyOf(subject.id, { caller })).meta.totalElements, 4)
+      assert.equal((await historyOf(subject.id, { caller })).meta.totalElements, 1)
+      await state(operator, { subject, predicate: 'z', object })
+      assert.equal((await historyOf(subject.id, { caller })).meta.totalElements, 2)
     })
 
     test('an asset that is hidden, missing or of another tenant is not there', async () => {

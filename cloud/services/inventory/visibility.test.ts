@@ -302,7 +302,7 @@ describe('what a caller sees, for any groups and rights', () => {
             ['listMerges', {}],
           ] as const) {
             const { status } = await caller.exchange(inventory, operation, { params: { id }, ...input })
-            assert.equal(status, readable.has(id) ? 200 : 404, operation)
+            assert.equal(status, readable.has(id) ? 200 : 404, `${operation} ${JSON.stringify(input)} ${given.reader}`)
           }
         }
         for (const pair of pairs) {

@@ -4,7 +4,8 @@ import { groupsWith, may } from '../../platform/access/rights.ts'
 /**
  * Which assets a caller can read, as SQL conditions. An asset is readable when its access group is, or when it is a gateway
  * or an asset link and the caller can read those in every group. The past of an asset is readable for the times at which it
- * was in a readable group, as long as the asset is readable now (or was when it was deleted).
+ * was in a readable group, as long as the asset is readable now (or was when it was deleted). The aliases `v`, `l` and `past`
+ * belong to these conditions: a query that uses them must not pass an id with one of these aliases.
  */
 
 /** The access groups whose assets the caller can read; null is all of them. It may contain `gatewayMark`. */
@@ -66,16 +67,16 @@ function isGatewayOrLink(asset: string): string {
 /** The group of an asset; of a deleted one the group that it was in last. */
 export function lastGroupOf(id: string): string {
   return `coalesce((select v.access_group_id from assets v where v.tenant_id = $1 and v.id = ${id}),
-    (select h.access_group_id from asset_history h where h.tenant_id = $1 and h.asset_id = ${id}
-     order by h.version desc limit 1))`
+    (select past.access_group_id from asset_history past where past.tenant_id = $1 and past.asset_id = ${id}
+     order by past.version desc limit 1))`
 }
 
 /** The group of an asset at a time; before its first known change the group of that one. */
 function groupAt(id: string, time: string): string {
-  const first = (condition: string) => `(select h.access_group_id from asset_history h
-    where h.tenant_id = $1 and h.asset_id = ${id} and ${condition} limit 1)`
-  return `coalesce(${first(`h.time <= ${time} order by h.time desc, h.version desc`)},
-    ${first(`h.time > ${time} order by h.time, h.version`)},
+  const first = (condition: string) => `(select past.access_group_id from asset_history past
+    where past.tenant_id = $1 and past.asset_id = ${id} and ${condition} limit 1)`
+  return `coalesce(${first(`past.time <= ${time} order by past.time desc, past.version desc`)},
+    ${first(`past.time > ${time} order by past.time, past.version`)},
     (select v.access_group_id from assets v where v.tenant_id = $1 and v.id = ${id}))`
 }
 
