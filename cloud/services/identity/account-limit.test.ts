@@ -34,7 +34,12 @@ test('wrong passwords of one account are limited over all addresses and processe
   }
   // A network where the person has signed in before is exempt.
   assert.equal((await guess(jane.signInName, rightPassword, '10.30.0.1')).status, 303)
-  t.mock.timers.tick(61_000)
+  // The wait is over. The clock of this process stays: ids of later tests would be ahead of their time.
+  await hub.asOwner((owner) =>
+    owner.query(`update sign_in_failures set last_at = last_at - interval '61 seconds' where tenant_id = $1`, [
+      hub.tenant.tenantId,
+    ]),
+  )
   assert.equal((await guess(jane.signInName, rightPassword)).status, 303)
   await assertAllRecorded(hub, jane.id)
 })
