@@ -451,14 +451,14 @@ describe('a gateway', () => {
     const first = await TestLink.start(alarming('A1'))
     await registerAlarming(first)
     await until(() => isTold('A1 priority 12 active Too hot') && isTold('driver is bad'))
-    const told = await until(() => lastReport().find((one: Call) => one.events?.length === 3)?.events as Call[])
-    assert.deepEqual(told.map(({ kind, text }) => `${kind}: ${text}`).toSorted(), [
+    const events = await until(() => lastReport().find((one: Call) => one.events?.length === 3)?.events as Call[])
+    assert.deepEqual(events.map(({ kind, text }) => `${kind}: ${text}`).toSorted(), [
       'alarm: A1 priority 12 active Too hot',
       'driver: a state of the driver that cannot be read',
       'driver: driver is bad',
     ])
     assert.deepEqual(
-      told.map(({ sequence }) => sequence),
+      events.map(({ sequence }) => sequence),
       [1, 2, 3],
     )
     const streamOf = () => lastReport().find((one: Call) => one.events !== undefined)?.eventStream

@@ -140,7 +140,7 @@ export class DiscoveryAgent {
         signal,
         onWaiting,
       })) {
-        const told = errors.filter((error) => {
+        const newErrors = errors.filter((error) => {
           const one = locked.size < mostLocked ? lockedOf(error) : undefined
           if (one === undefined) return true
           locked.set(one.place.key, one)
@@ -151,7 +151,7 @@ export class DiscoveryAgent {
           if (connection === undefined) continue
           for (const address of addressesOf(mapped.asset)) connections.set(wanted.assetLinkId, address, connection)
         }
-        await findings.add({ devices: relations.take(devices), errors: told.map(({ error }) => error) })
+        await findings.add({ devices: relations.take(devices), errors: newErrors.map(({ error }) => error) })
         held.note(summary(findings.counts), progress)
       }
       await findings.add(relations.finding())

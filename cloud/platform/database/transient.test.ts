@@ -59,7 +59,7 @@ describe('an error of the database', () => {
     }
   })
 
-  test('is transient when the operating system says so in the message', async () => {
+  test('is transient when the message contains an outage of the operating system', async () => {
     await using database = open()
     for (const message of ['could not extend file: No space left on device', 'write failed: Disk quota exceeded'])
       assert.equal(outageOf(await raise(database, 'XX000', message)), 'out of disk space')

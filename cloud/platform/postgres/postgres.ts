@@ -28,7 +28,7 @@ export type PostgresOptions = {
   /** Replace the defaults one by one. */
   settings?: Settings
   log?: (sentence: string) => void
-  /** Told when the server ended unexpectedly and is restarted. */
+  /** Called when the server ended unexpectedly and is restarted. */
   warn?: (sentence: string) => void
 }
 

@@ -643,7 +643,7 @@ describe('discovery', () => {
     const blocked = await admin.exchange(onboarding, 'createGateway', keyed)
     assert.equal((blocked.body as ProblemDocument).code, 'request_in_progress')
     await claimUntil(`now() - interval '1 second'`)
-    const other = { ...keyed, body: { data: { name: 'claimed anew' } } }
+    const other = { ...keyed, body: { data: { name: 'claimed again' } } }
     assert.equal((await admin.exchange(onboarding, 'createGateway', other)).status, 201)
   })
 

@@ -110,8 +110,8 @@ describe('what a discovery may write for its gateway', () => {
     ])
 
     assert.deepEqual(reasons(errors), ['identity_taken'])
-    const told = JSON.stringify(errors)
-    assert.ok(!told.includes(victim) && !told.includes('Boiler'), 'the error does not reveal the asset')
+    const text = JSON.stringify(errors)
+    assert.ok(!text.includes(victim) && !text.includes('Boiler'), 'the error does not reveal the asset')
     assert.deepEqual(await read(victim), before, 'the asset is unchanged')
     assert.deepEqual(await relationsOf(victim), [], 'no relation is written')
     const [other] = findings
@@ -292,7 +292,7 @@ describe('what a discovery may write for its gateway', () => {
     const { data: links } = await admin.discovery.listAssetLinks({ params: { gatewayId: hall1.id } })
     const link = links[0]?.assetId ?? ''
     const gatewayMac = { asset_identifier_type: 'MacIdentifier', mac_address: '02:00:00:00:0f:01' }
-    // Somebody adds the network address of the machine to the gateway's asset.
+    // An administrator adds the network address of the machine to the gateway's asset.
     await create('hall-1', {
       functional_object_type: 'Gateway',
       asset_identifiers: [...identifiers.map(({ identifier_uncertainty: _, ...rest }) => rest), gatewayMac],
@@ -471,8 +471,8 @@ describe('what a discovery may write for its gateway', () => {
       events.map(({ type, data }) => [type, data.gatewayId, data.text, data.dropped ?? 0])
     const alarm = 'io.millwright.discovery.link.alarm'
     const ofHall2 = [alarm, hall2.id, 'event 1', 0]
-    const told = await all.take(5)
-    assert.deepEqual(shown(told), [
+    const events = await all.take(5)
+    assert.deepEqual(shown(events), [
       [alarm, hall1.id, 'event 1', 0],
       ['io.millwright.discovery.link.event', hall1.id, 'event 2', 0],
       [alarm, hall1.id, 'event 5', 2],
@@ -480,7 +480,7 @@ describe('what a discovery may write for its gateway', () => {
       ofHall2,
     ])
     const { data: links } = await admin.discovery.listAssetLinks({ params: { gatewayId: hall1.id } })
-    assert.equal(told[0]?.subject, `asset/${links[0]?.assetId}`)
+    assert.equal(events[0]?.subject, `asset/${links[0]?.assetId}`)
     assert.deepEqual(shown(await some.take(1)), [ofHall2])
   })
 

@@ -21,7 +21,7 @@ import { requireReadableGateway } from './visibility.ts'
 type Names = 'listAssetLinks' | 'resolveLink' | 'readLinkSchemas' | 'recordLinks'
 
 type Gateway = { id: string; name: string; access_group: string }
-type Told = PutLink & { before: LinkRow | undefined }
+type ReportedLink = PutLink & { before: LinkRow | undefined }
 
 export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>, Names> {
   const { database } = context
@@ -78,10 +78,10 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
         (await database.read(caller, (handle) => listLinks(handle, gatewayId))).map((row) => [row.appInstanceId, row]),
       )
       const reported = withMissing(data.links, known)
-      const told = await withAssets(context, actor, { gateway, reported, known })
-      await stateAll(context, actor, { gateway, told })
-      await keep(context, actor, { gateway, told })
-      return { data: told.map(({ assetId, report }) => ({ appInstanceId: report.appInstanceId, assetId })) }
+      const links = await withAssets(context, actor, { gateway, reported, known })
+      await stateAll(context, actor, { gateway, links })
+      await keep(context, actor, { gateway, links })
+      return { data: links.map(({ assetId, report }) => ({ appInstanceId: report.appInstanceId, assetId })) }
     },
   }
 }
@@ -104,7 +104,11 @@ function withMissing(reported: readonly LinkReport[], known: ReadonlyMap<string,
 type Links = { gateway: Gateway; reported: readonly LinkReport[]; known: ReadonlyMap<string, LinkRow> }
 
 /** Every link with its asset, written when the link is new or says something else about itself. */
-async function withAssets(context: Context, actor: Caller, { gateway, reported, known }: Links): Promise<Told[]> {
+async function withAssets(
+  context: Context,
+  actor: Caller,
+  { gateway, reported, known }: Links,
+): Promise<ReportedLink[]> {
   const links = reported.map((report) => ({
     report,
     before: known.get(report.appInstanceId),
@@ -156,10 +160,10 @@ function hasRegistered({ state, registration }: LinkReport, before: LinkRow | un
 async function stateAll(
   context: Context,
   actor: Caller,
-  { gateway, told }: { gateway: Gateway; told: readonly Told[] },
+  { gateway, links }: { gateway: Gateway; links: readonly ReportedLink[] },
 ): Promise<void> {
   const client = context.peers(inventory, actor)
-  const due = told.filter(({ assetId, report, before }) => {
+  const due = links.filter(({ assetId, report, before }) => {
     const isChanged = before?.state !== report.state || before.assetId !== assetId
     return isChanged || hasRegistered(report, before)
   })
@@ -190,7 +194,7 @@ function relationKey(assetLink: string, predicate: LinkPredicate): string {
 async function relationsOf(
   context: Context,
   actor: Caller,
-  { gateway, links }: { gateway: Gateway; links: readonly Told[] },
+  { gateway, links }: { gateway: Gateway; links: readonly ReportedLink[] },
 ): Promise<Set<string>> {
   const found = new Set<string>()
   for (let start = 0; start < links.length; start += inventoryLimits.batch) {
@@ -206,12 +210,12 @@ async function relationsOf(
 async function keep(
   { database }: Context,
   actor: Caller,
-  { gateway, told }: { gateway: Gateway; told: readonly Told[] },
+  { gateway, links }: { gateway: Gateway; links: readonly ReportedLink[] },
 ): Promise<void> {
-  const changed = told.filter(({ before, report }) => before?.state !== report.state)
+  const changed = links.filter(({ before, report }) => before?.state !== report.state)
   await database.transaction(actor, async (tx) => {
-    await putLinks(tx, gateway.id, told.map(withStoredEvents))
-    await publishLinkEvents(tx, gateway.id, told)
+    await putLinks(tx, gateway.id, links.map(withStoredEvents))
+    await publishLinkEvents(tx, gateway.id, links)
     if (changed.length === 0) return
     await record(tx, actor, {
       action: 'discovery.recordLinks',

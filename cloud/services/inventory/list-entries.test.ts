@@ -23,7 +23,7 @@ const on = (id: string) => ({
   related_connection_points: [{ connection_point_id: id, custom_relationship: 'Relies on' }],
 })
 
-/** Points that a device may have, also several with one natural key, told apart by their names. */
+/** Points that a device may have, also several with one natural key and different names. */
 const storedPoints = fc
   .uniqueArray(
     fc.record({

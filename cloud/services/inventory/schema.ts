@@ -83,7 +83,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
       const own = await this.#own(handle, asset)
       if (own === 'base') faults[index] = faultsIn(closedBase(), asset)
       else if (own === undefined) faults[index] = [schemaNotFound]
-      else bySchema.set(own, [...(bySchema.get(own) ?? []), index])
+      else if (!bySchema.get(own)?.push(index)) bySchema.set(own, [index])
     }
     for (const [own, places] of bySchema) {
       const errors = await own.errorsOf(places.map((index) => assets[index]))

@@ -142,7 +142,7 @@ async function findReadable(context: Context, caller: Caller, id: string): Promi
   throw missing(id)
 }
 
-/** A gateway writes assets of its access group, so whoever enrols one needs that permission in the group. */
+/** A gateway writes assets of its access group, so a caller who enrols a gateway needs that permission in the group. */
 const writeAssets = 'inventory_write_asset_data'
 
 function forbidden(): Problem {

@@ -39,10 +39,10 @@ export function jobEventHandlers(context: Context): Pick<Handlers<typeof workflo
   }
 }
 
-type Told = { events: readonly JobEvent[]; tags: readonly string[] }
+type PendingEvents = { events: readonly JobEvent[]; tags: readonly string[] }
 
 /** One look at the jobs for all events that need it. Events of jobs that name a hidden asset are not sent. */
-async function written(context: Context, reader: Caller, { events, tags }: Told): Promise<string> {
+async function written(context: Context, reader: Caller, { events, tags }: PendingEvents): Promise<string> {
   const { tenantId } = reader
   const isWhole = isGateway(reader) || readsAllAssets(reader)
   const ids = [...new Set(events.filter(({ data }) => !isWhole || needsJob(data)).map(({ data }) => data.job.id))]
