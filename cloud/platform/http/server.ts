@@ -111,8 +111,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error, request.routeOptions)
-    if (problem.status >= 500)
-      options.log.error({ requestId: request.id, route: request.routeOptions.url, error }, 'failed')
+    const place = { requestId: request.id, route: request.routeOptions.url }
+    // A refusal by a limit is no fault, and there are many of them under load: one line without a stack.
+    if (problem.code === 'overloaded') options.log.warn({ ...place, reason: problem.message }, 'refused: overloaded')
+    else if (problem.status >= 500) options.log.error({ ...place, error }, 'failed')
     send(reply, problem, request)
   })
   const lasting = new LastingAnswers(app)
