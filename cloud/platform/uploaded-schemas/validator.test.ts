@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { tooLong } from './compile.ts'
 import { requireUsableSchema, UploadedSchema } from './validator.ts'
@@ -56,3 +57,21 @@ test('answers the next request after a validation that runs out of memory', asyn
     assert.ok(((await greedy.errorsOf([Array(2_000).fill({})]))[0]?.length ?? 0) > 0)
   await requireUsableSchema(tenantId, {}, { trial: {} })
 })
+
+test('repeats a validation whose worker was killed, instead of refusing the value', async (t) => {
+  const children = `/proc/${process.pid}/task/${process.pid}/children`
+  if (!existsSync(children)) return t.skip('this system does not list child processes')
+  const schema = { items: { type: 'string' }, uniqueItems: true }
+  const uploaded = new UploadedSchema({ tenantId, schema })
+  assert.deepEqual(await uploaded.errorsOf([['a', 'b']]), [[]])
+  const before = new Set(workersIn(children))
+  assert.equal(before.size, 1)
+  for (const pid of before) process.kill(pid, 'SIGKILL')
+  assert.deepEqual(await uploaded.errorsOf([['a', 'b']]), [[]])
+  assert.ok(workersIn(children).every((pid) => !before.has(pid)))
+})
+
+function workersIn(children: string): number[] {
+  const pids = readFileSync(children, 'utf8').split(' ').map(Number).filter(Boolean)
+  return pids.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('uploaded-schemas/worker.ts'))
+}

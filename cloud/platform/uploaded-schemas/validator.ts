@@ -45,26 +45,42 @@ const turns = new FairSemaphore({
 
 let worker: ChildProcess | undefined
 
-/** Sends one request to the worker, which is started when it is first needed. */
-function ask(request: WorkerRequest): Promise<WorkerResponse> {
+/**
+ * Sends one request to the worker. A worker that is killed or does not answer says nothing about the values, so the request
+ * is repeated once with another worker. A worker that runs out of memory does so because of the values.
+ */
+async function ask(request: WorkerRequest): Promise<WorkerResponse> {
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    const response = await askOnce(request)
+    if (response === 'out of memory') break
+    if (response !== 'lost') return response
+  }
+  return request.key === undefined
+    ? { refused: { code: 'invalid_schema', detail: 'The schema takes too long to check: make it simpler' } }
+    : { errors: request.values.map(() => [tooLongError]) }
+}
+
+/** The worker is started when it is first needed. */
+function askOnce(request: WorkerRequest): Promise<WorkerResponse | 'lost' | 'out of memory'> {
   worker ??= startWorker()
   const asked = worker
-  const { promise, resolve } = Promise.withResolvers<WorkerResponse>()
-  const failed: WorkerResponse =
-    request.key === undefined
-      ? { refused: { code: 'invalid_schema', detail: 'The schema takes too long to check: make it simpler' } }
-      : { errors: request.values.map(() => [tooLongError]) }
+  const { promise, resolve } = Promise.withResolvers<WorkerResponse | 'lost' | 'out of memory'>()
   const timer = setTimeout(() => asked.kill('SIGKILL'), limits.answerMs)
-  const ended = () => resolve(failed)
-  asked.once('message', resolve as (response: unknown) => void)
+  const answered = (response: unknown) => resolve(response as WorkerResponse)
+  // The engine aborts a process that runs out of memory.
+  const ended = (_: number | null, signal: NodeJS.Signals | null) =>
+    resolve(signal === 'SIGABRT' ? 'out of memory' : 'lost')
+  asked.once('message', answered)
   asked.once('exit', ended)
   asked.channel?.ref()
   asked.send(request, (error) => {
-    if (error !== null) ended()
+    if (error === null) return
+    if (worker === asked) worker = undefined
+    resolve('lost')
   })
   return promise.finally(() => {
     clearTimeout(timer)
-    asked.off('message', resolve as (response: unknown) => void)
+    asked.off('message', answered)
     asked.off('exit', ended)
     asked.channel?.unref()
   })
@@ -78,7 +94,6 @@ function startWorker(): ChildProcess {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
-  // A worker that fails (out of memory, for example) exits; its request gets the answer of `failed`.
   const forget = () => {
     if (worker === started) worker = undefined
   }
