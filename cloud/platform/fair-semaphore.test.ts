@@ -37,3 +37,29 @@ test('runs work that is heavier than the capacity alone', async () => {
   await heavy
   assert.deepEqual(order, ['light', 'heavy'])
 })
+
+test('runs as much work at once as the capacity allows, and refuses work beyond the waiting line', async () => {
+  const semaphore = new FairSemaphore({ capacity: 2, waitingPerTenant: 3, refusal })
+  const gate = Promise.withResolvers<void>()
+  let running = 0
+  let most = 0
+  const work = async () => {
+    most = Math.max(most, ++running)
+    await gate.promise
+    running--
+  }
+  const five = Array.from({ length: 5 }, () => semaphore.run('a', work))
+  await assert.rejects(semaphore.run('a', work), { code: 'overloaded' })
+  gate.resolve()
+  await Promise.all(five)
+  assert.equal(most, 2)
+})
+
+test('gives the turn of failed work to the next', async () => {
+  const semaphore = new FairSemaphore({ capacity: 1, waitingPerTenant: 1, refusal })
+  const failing = semaphore.run('a', () => Promise.reject(new Error('broken')))
+  const next = semaphore.run('a', async () => 'done')
+  await assert.rejects(failing, /broken/)
+  assert.equal(await next, 'done')
+  assert.equal(await semaphore.run('a', async () => 'again'), 'again')
+})

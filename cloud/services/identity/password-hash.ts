@@ -1,7 +1,7 @@
 import { type Argon2Parameters, argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
+import { FairSemaphore } from '../../platform/fair-semaphore.ts'
 import { sameBytes } from '../../platform/secrets/secrets.ts'
-import { createTurns } from '../../platform/turns.ts'
 
 type Cost = { memory: number; passes: number; parallelism: number }
 
@@ -12,8 +12,12 @@ const hashBytes = 32
 
 const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>
 
-/** One for the whole process: hashing is made to be expensive, and everything else shares its processors and memory. */
-const inTurn = createTurns({ atOnce: 2, waiting: 64, refusal: 'Too many people sign in right now' })
+/**
+ * One limit for the whole process and all tenants, because hashing uses much memory and processor time. The tenant of a
+ * name that does not exist is unknown, so tenants have no share of their own.
+ */
+const hashing = new FairSemaphore({ capacity: 2, waitingPerTenant: 64, refusal: 'Too many people sign in right now' })
+const everyTenant = ''
 
 /** What a user who does not exist is compared with, so that the time of the answer does not tell who exists. */
 const nobodysHash = phc(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes))
@@ -36,7 +40,7 @@ type Run = { cost: Cost; salt: Buffer; bytes: number }
 function run(password: string, { cost, salt, bytes }: Run): Promise<Buffer> {
   // The same characters typed on another keyboard may be composed differently.
   const message = Buffer.from(password.normalize('NFC'))
-  return inTurn(() => derive('argon2id', { message, nonce: salt, tagLength: bytes, ...cost }))
+  return hashing.run(everyTenant, () => derive('argon2id', { message, nonce: salt, tagLength: bytes, ...cost }))
 }
 
 function phc({ memory, passes, parallelism }: Cost, salt: Buffer, hash: Buffer): string {
