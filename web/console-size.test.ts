@@ -12,7 +12,7 @@ const firstLoadLimit = 500 * 1000
 test('the first load stays below 500 kB of compressed JavaScript', async () => {
   const folder = await buildConsole()
   const manifest: Record<string, Chunk> = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
-  const entries = ['index.html', 'source/app/router.tsx', 'source/pages/start/start-page.tsx']
+  const entries = ['index.html', 'source/app/navigation/router.tsx', 'source/pages/start/start-page.tsx']
   for (const entry of entries) assert.ok(manifest[entry] !== undefined, `the build has no ${entry}`)
   const files = new Set(entries.flatMap((entry) => withImports(manifest, entry)))
   const sizes = [...files].map((file) => sizeOf(join(folder, file)))

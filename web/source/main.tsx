@@ -9,7 +9,7 @@ import './styles/graph.css'
 import './styles/work.css'
 import { createRoot } from 'react-dom/client'
 import { App } from './app/app.tsx'
-import { applyTheme } from './app/theme.ts'
+import { applyTheme } from './app/shell/theme.ts'
 import { installTrustedTypes } from './app/trusted-types.ts'
 
 installTrustedTypes()

@@ -1,16 +1,16 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
-import { Waiting } from '../components/waiting.tsx'
-import { type Arrival, arrive, type Opening, open } from './arrival.ts'
-import { type Language, languageOfBrowser, languages } from './language.ts'
-import { LanguageContext } from './language-context.tsx'
-import { renewQueries } from './live.ts'
-import { CannotSignIn, Outside, StartFault } from './outside.tsx'
-import { newQueryClient } from './queries.ts'
-import type { Metadata } from './session.ts'
-import { applyTheme, type Theme, themes } from './theme.ts'
-import { type Visit, VisitContext } from './visit.tsx'
+import { Waiting } from '../components/feedback/loading.tsx'
+import { newQueryClient } from './api/queries.ts'
+import { type Language, languageOfBrowser, languages } from './language/language.ts'
+import { LanguageContext } from './language/language-context.tsx'
+import { renewQueries } from './live/live-queries.ts'
+import type { Metadata } from './session/session.ts'
+import { CannotSignIn, Outside, StartFault } from './session/signed-out-pages.tsx'
+import { type Arrival, arrive, type Opening, open } from './session/startup.ts'
+import { type Visit, VisitContext } from './session/user-context.tsx'
+import { applyTheme, type Theme, themes } from './shell/theme.ts'
 
 type Stage =
   | { at: 'opening' }
@@ -65,7 +65,7 @@ function Inside({ stage }: { stage: Stage }) {
 
 /** What is behind the door is loaded when somebody comes in. */
 const Rooms = lazy(async () => {
-  const { router } = await import('./router.tsx')
+  const { router } = await import('./navigation/router.tsx')
   return { default: () => <RouterProvider router={router} /> }
 })
 

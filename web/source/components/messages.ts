@@ -1,4 +1,4 @@
-import { messages } from '../app/language.ts'
+import { messages } from '../app/language/language.ts'
 
 /** Texts of the parts that pages are made of. */
 export const componentMessages = messages({

@@ -1,7 +1,7 @@
 import { iconMaximize, iconMinus, iconPlus } from '@siemens/ix-icons/icons'
 import { IxIconButton } from '@siemens/ix-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
-import { useFormats, useText } from '../../app/language-context.tsx'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
 import type { GraphData } from './graph-data.ts'
 import { GraphPainter, type Look } from './graph-painter.ts'
 import { graphMessages } from './messages.ts'

@@ -1,16 +1,16 @@
 import type { GraphNode } from '@millwright/api/inventory.ts'
 import { lazy, type ReactNode, Suspense, useDeferredValue, useMemo, useState } from 'react'
-import { useText } from '../../app/language-context.tsx'
-import { usePreference } from '../../app/preferences.ts'
-import { DataTable } from '../data-table.tsx'
-import { SelectField, TextField } from '../fields.tsx'
-import { Waiting } from '../waiting.tsx'
+import { useText } from '../../app/language/language-context.tsx'
+import { usePreference } from '../../app/preferences/preference.ts'
+import { Waiting } from '../feedback/loading.tsx'
+import { SelectField, TextField } from '../forms/fields.tsx'
+import { DataTable } from '../tables/data-table.tsx'
 import { type Colouring, colourings, entryOf, legendOf, type Painting } from './graph-colours.ts'
 import { type Fate, type GraphData, keyOf, labelOf, thingsNamed } from './graph-data.ts'
 import { GraphLegend } from './graph-legend.tsx'
 import { graphMessages } from './messages.ts'
-import { ThingPanel } from './thing-panel.tsx'
-import { useTypeName } from './type-name.ts'
+import { ThingPanel } from './node-panel.tsx'
+import { useTypeName } from './node-type-name.ts'
 
 const GraphCanvas = lazy(async () => ({ default: (await import('./graph-canvas.tsx')).GraphCanvas }))
 

@@ -1,5 +1,5 @@
-import { useFormats, useLanguage, useText } from '../../app/language-context.tsx'
-import { assetTypeName } from '../type-names.ts'
+import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
+import { assetTypeName } from '../values/asset-type-names.ts'
 import type { Colouring, LegendEntry } from './graph-colours.ts'
 import { graphMessages } from './messages.ts'
 

@@ -1,12 +1,12 @@
-import { useText } from '../../app/language-context.tsx'
-import { TabbedPage } from '../../components/tabbed-page.tsx'
-import { Grants } from './grants.tsx'
-import { Groups } from './groups.tsx'
+import { useText } from '../../app/language/language-context.tsx'
+import { TabbedPage } from '../../components/page/tabbed-page.tsx'
+import { Groups } from './access-groups.tsx'
+import { Why } from './grants/access-check.tsx'
+import { Grants } from './grants/grants.tsx'
 import { accessMessages } from './messages.ts'
-import { People } from './people.tsx'
-import { Programs } from './programs.tsx'
-import { Roles } from './roles.tsx'
-import { Why } from './why.tsx'
+import { Roles } from './roles/roles.tsx'
+import { Programs } from './service-accounts/service-accounts.tsx'
+import { People } from './users/users.tsx'
 
 /** Who may do what. */
 export function AccessPage() {

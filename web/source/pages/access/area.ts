@@ -1,5 +1,5 @@
 import { iconUserManagement } from '@siemens/ix-icons/icons'
-import type { Area } from '../../app/area.ts'
+import type { Area } from '../../app/navigation/area.ts'
 
 export const area: Area = {
   id: 'access',
@@ -14,8 +14,11 @@ export const area: Area = {
   permissions: ['glb_access_manage'],
   routes: [
     { path: '', load: async () => (await import('./access-page.tsx')).AccessPage },
-    { path: 'people/$id', load: async () => (await import('./person-page.tsx')).PersonPage },
-    { path: 'programs/$id', load: async () => (await import('./program-page.tsx')).ProgramPage },
+    { path: 'people/$id', load: async () => (await import('./users/user-page.tsx')).PersonPage },
+    {
+      path: 'programs/$id',
+      load: async () => (await import('./service-accounts/service-account-page.tsx')).ProgramPage,
+    },
   ],
   commands: [
     { title: { en: 'People', de: 'Personen' }, search: { view: 'people' } },

@@ -1,12 +1,12 @@
 import type { Role } from '@millwright/api/authorization.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import { useQuery } from '@tanstack/react-query'
-import { useLanguage, useText } from '../../app/language-context.tsx'
-import { useOperationQuery } from '../../app/queries.ts'
-import { useMay } from '../../app/visit.tsx'
-import type { Choice } from '../../components/fields.tsx'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useLanguage, useText } from '../../app/language/language-context.tsx'
+import { useMay } from '../../app/session/user-context.tsx'
+import type { Choice } from '../../components/forms/fields.tsx'
 import { accessMessages } from './messages.ts'
-import { permissionTitle, roleTitle } from './titles.ts'
+import { permissionTitle, roleTitle } from './roles/role-titles.ts'
 
 const asked = { query: { limit: 100 } }
 

@@ -1,5 +1,5 @@
 import { iconUser } from '@siemens/ix-icons/icons'
-import type { Area } from '../../app/area.ts'
+import type { Area } from '../../app/navigation/area.ts'
 
 export const area: Area = {
   id: 'account',

@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { isFailure } from '../../app/failure.ts'
-import { useText } from '../../app/language-context.tsx'
-import { useVisit } from '../../app/visit.tsx'
-import { CheckField, TextField } from '../../components/fields.tsx'
-import { Form } from '../../components/form.tsx'
-import { toldDone } from '../../components/toast.ts'
+import { isFailure } from '../../app/api/failure.ts'
+import { useText } from '../../app/language/language-context.tsx'
+import { useVisit } from '../../app/session/user-context.tsx'
+import { toldDone } from '../../components/feedback/toast.ts'
+import { CheckField, TextField } from '../../components/forms/fields.tsx'
+import { Form } from '../../components/forms/form.tsx'
 import { accountMessages } from './messages.ts'
 
 type Complaints = { current?: string; next?: string }

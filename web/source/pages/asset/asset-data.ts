@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { useAccessGroups } from '../../app/access-groups.ts'
-import { useOperationQuery } from '../../app/queries.ts'
-import { useRights } from '../../app/visit.tsx'
-import { type Asset, textAt } from '../assets/asset.ts'
+import { useAccessGroups } from '../../app/api/access-groups.ts'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useRights } from '../../app/session/user-context.tsx'
+import { type Asset, textAt } from '../assets/model/asset.ts'
 
 /** Events that make what is shown of an asset old. */
 export const assetEvents = ['inventory.asset']

@@ -2,31 +2,31 @@ import { iconProductManagement } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link, useParams } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
-import { isFailure } from '../../app/failure.ts'
-import { useLanguage, useText } from '../../app/language-context.tsx'
-import { useSearchState } from '../../app/search.ts'
-import { useRights } from '../../app/visit.tsx'
-import { EmptyState } from '../../components/empty-state.tsx'
-import { PageHeader } from '../../components/page-header.tsx'
-import { usePageTitle } from '../../components/page-title.ts'
-import { QueryState } from '../../components/query-state.tsx'
-import { Tabs } from '../../components/tabs.tsx'
-import { Time } from '../../components/time.tsx'
-import { Waiting } from '../../components/waiting.tsx'
-import { type Asset, nameOf, textAt } from '../assets/asset.ts'
-import { StateChip } from '../assets/asset-cells.tsx'
+import { isFailure } from '../../app/api/failure.ts'
+import { useLanguage, useText } from '../../app/language/language-context.tsx'
+import { useSearchState } from '../../app/navigation/search-state.ts'
+import { useRights } from '../../app/session/user-context.tsx'
+import { Waiting } from '../../components/feedback/loading.tsx'
+import { QueryState } from '../../components/feedback/query-state.tsx'
+import { EmptyState } from '../../components/page/empty-state.tsx'
+import { PageHeader } from '../../components/page/page-header.tsx'
+import { usePageTitle } from '../../components/page/page-title.ts'
+import { Tabs } from '../../components/page/tabs.tsx'
+import { Time } from '../../components/values/time.tsx'
+import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
+import { StateChip } from '../assets/table/asset-cells.tsx'
 import { AssetActions } from './asset-actions.tsx'
 import { useAsset, useLatestHistory, useMayWrite } from './asset-data.ts'
+import { TimeBar } from './history/time-bar.tsx'
 import { assetMessages } from './messages.ts'
-import { Overview } from './overview.tsx'
-import { TimeBar } from './time-bar.tsx'
+import { Overview } from './overview/overview.tsx'
 import './asset.css'
 
-const Relations = lazy(async () => ({ default: (await import('./relations.tsx')).Relations }))
-const Identity = lazy(async () => ({ default: (await import('./identity.tsx')).Identity }))
+const Relations = lazy(async () => ({ default: (await import('./relations/relations.tsx')).Relations }))
+const Identity = lazy(async () => ({ default: (await import('./identity/identity.tsx')).Identity }))
 const Device = lazy(async () => ({ default: (await import('./device.tsx')).Device }))
 const Credentials = lazy(async () => ({ default: (await import('./credentials.tsx')).Credentials }))
-const History = lazy(async () => ({ default: (await import('./history.tsx')).History }))
+const History = lazy(async () => ({ default: (await import('./history/history.tsx')).History }))
 const Jobs = lazy(async () => ({ default: (await import('./jobs.tsx')).Jobs }))
 
 const tabs = ['overview', 'relations', 'identity', 'device', 'credentials', 'history', 'jobs'] as const

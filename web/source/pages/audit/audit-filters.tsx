@@ -1,11 +1,11 @@
 import { operations } from 'virtual:operations'
 import type { AuditEntry } from '@millwright/api/audit.ts'
 import { useQuery } from '@tanstack/react-query'
-import { useText } from '../../app/language-context.tsx'
-import { useOperationQuery } from '../../app/queries.ts'
-import { useMay } from '../../app/visit.tsx'
-import { type Choice, SelectField, TextField } from '../../components/fields.tsx'
-import { MomentField } from '../../components/moment-field.tsx'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useText } from '../../app/language/language-context.tsx'
+import { useMay } from '../../app/session/user-context.tsx'
+import { type Choice, SelectField, TextField } from '../../components/forms/fields.tsx'
+import { MomentField } from '../../components/forms/timestamp-field.tsx'
 import { auditMessages } from './messages.ts'
 
 export const filterNames = ['outcome', 'principal', 'action', 'target', 'from', 'to', 'requestId'] as const

@@ -1,4 +1,4 @@
-import { messages } from '../../app/language.ts'
+import { messages } from '../../app/language/language.ts'
 
 export const auditMessages = messages({
   en: {

@@ -1,5 +1,5 @@
 import { iconKey } from '@siemens/ix-icons/icons'
-import type { Area } from '../../app/area.ts'
+import type { Area } from '../../app/navigation/area.ts'
 
 export const area: Area = {
   id: 'credentials',
@@ -14,7 +14,7 @@ export const area: Area = {
   permissions: ['glb_credential_read'],
   routes: [
     { path: '', load: async () => (await import('./credentials-page.tsx')).CredentialsPage },
-    { path: '$id', load: async () => (await import('./instance-page.tsx')).InstancePage },
+    { path: '$id', load: async () => (await import('./instances/credential-page.tsx')).InstancePage },
   ],
   commands: [
     { title: { en: 'Templates of links', de: 'Vorlagen der Links' }, search: { view: 'schemas' } },

@@ -1,9 +1,9 @@
-import { useText } from '../../app/language-context.tsx'
-import { TabbedPage } from '../../components/tabbed-page.tsx'
-import { Instances } from './instances.tsx'
+import { useText } from '../../app/language/language-context.tsx'
+import { TabbedPage } from '../../components/page/tabbed-page.tsx'
+import { Schemas } from './credential-types/credential-types.tsx'
+import { Instances } from './instances/credential-list.tsx'
 import { credentialMessages } from './messages.ts'
-import { Schemas } from './schemas.tsx'
-import { Templates } from './templates.tsx'
+import { Templates } from './monitoring-sets/monitoring-sets.tsx'
 
 export function CredentialsPage() {
   const text = useText(credentialMessages)

@@ -1,5 +1,5 @@
 import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
-import type { Area } from '../../app/area.ts'
+import type { Area } from '../../app/navigation/area.ts'
 
 export const area: Area = {
   id: 'discovery',
@@ -14,8 +14,8 @@ export const area: Area = {
   permissions: ['glb_jobs_read'],
   routes: [
     { path: '', load: async () => (await import('./discovery-page.tsx')).DiscoveryPage },
-    { path: 'gateways/$id', load: async () => (await import('./gateway-page.tsx')).GatewayPage },
-    { path: 'scans/$id', load: async () => (await import('./scan-page.tsx')).ScanPage },
+    { path: 'gateways/$id', load: async () => (await import('./gateways/gateway-page.tsx')).GatewayPage },
+    { path: 'scans/$id', load: async () => (await import('./scans/scan-page.tsx')).ScanPage },
   ],
   commands: [
     {

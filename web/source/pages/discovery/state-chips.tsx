@@ -1,7 +1,7 @@
 import type { AssetLink, Discovery } from '@millwright/api/discovery.ts'
 import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
-import { useText } from '../../app/language-context.tsx'
-import { StatusChip, type Tone } from '../../components/status-chip.tsx'
+import { useText } from '../../app/language/language-context.tsx'
+import { StatusChip, type Tone } from '../../components/values/status-chip.tsx'
 import { discoveryMessages } from './messages.ts'
 
 const gatewayTones: Record<OnboardedGateway['state'], Tone> = {

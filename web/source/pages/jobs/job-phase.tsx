@@ -1,6 +1,6 @@
 import type { JobPhase } from '@millwright/api/jobs.ts'
-import { useText } from '../../app/language-context.tsx'
-import { StatusChip, type Tone } from '../../components/status-chip.tsx'
+import { useText } from '../../app/language/language-context.tsx'
+import { StatusChip, type Tone } from '../../components/values/status-chip.tsx'
 import { jobMessages } from './messages.ts'
 
 const tones: Record<JobPhase, Tone> = {

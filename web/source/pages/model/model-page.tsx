@@ -1,5 +1,5 @@
-import { useText } from '../../app/language-context.tsx'
-import { TabbedPage } from '../../components/tabbed-page.tsx'
+import { useText } from '../../app/language/language-context.tsx'
+import { TabbedPage } from '../../components/page/tabbed-page.tsx'
 import { modelMessages } from './messages.ts'
 import { Properties } from './properties.tsx'
 import { Schemas } from './schemas.tsx'

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useFormats, useText } from '../../app/language-context.tsx'
-import { useMay } from '../../app/visit.tsx'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
+import { useMay } from '../../app/session/user-context.tsx'
 import { startMessages } from './messages.ts'
 import { useGatewayHealth, useJobs, useTotalQuery } from './plant.ts'
 

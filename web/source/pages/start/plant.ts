@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { useGateways } from '../../app/gateways.ts'
-import { useOperationQuery } from '../../app/queries.ts'
+import { useGateways } from '../../app/api/gateways.ts'
+import { useOperationQuery } from '../../app/api/queries.ts'
 
 /** Questions about the plant that several cards ask: each is asked once. */
 

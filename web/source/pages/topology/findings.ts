@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { Failure } from '../../app/failure.ts'
-import { useOperationQuery } from '../../app/queries.ts'
+import type { Failure } from '../../app/api/failure.ts'
+import { useOperationQuery } from '../../app/api/queries.ts'
 import { type GraphData, graphOf } from '../../components/graph/graph-data.ts'
 
 /** What the platform found in the graph: the way between two things, or what hangs on one. */

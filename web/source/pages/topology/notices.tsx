@@ -1,8 +1,8 @@
 import { IxButton } from '@siemens/ix-react'
-import { useText } from '../../app/language-context.tsx'
+import { useText } from '../../app/language/language-context.tsx'
+import { Waiting } from '../../components/feedback/loading.tsx'
+import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { type GraphData, keyOf, labelOf } from '../../components/graph/graph-data.ts'
-import { ProblemMessage } from '../../components/problem-message.tsx'
-import { Waiting } from '../../components/waiting.tsx'
 import type { Impact, Path } from './findings.ts'
 import { topologyMessages } from './messages.ts'
 

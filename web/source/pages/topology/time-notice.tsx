@@ -1,5 +1,5 @@
 import { IxButton } from '@siemens/ix-react'
-import { useFormats, useText } from '../../app/language-context.tsx'
+import { useFormats, useText } from '../../app/language/language-context.tsx'
 import type { Fate } from '../../components/graph/graph-data.ts'
 import { topologyMessages } from './messages.ts'
 import type { Asked } from './topology-data.ts'

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import type { Failure } from '../../app/failure.ts'
-import { useLive } from '../../app/live.ts'
-import { useOperationQuery } from '../../app/queries.ts'
+import type { Failure } from '../../app/api/failure.ts'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useLive } from '../../app/live/live-queries.ts'
 import { compared, emptyGraph, type Fate, type GraphData, graphOf } from '../../components/graph/graph-data.ts'
 
 export type Asked = {

@@ -1,5 +1,5 @@
 import { type BuiltInWorkflowName, isBuiltInWorkflow } from '@millwright/api/built-in-workflows.ts'
-import { type Messages, messages } from '../../app/language.ts'
+import { type Messages, messages } from '../../app/language/language.ts'
 
 /** What the workflows that come with the product are called; those of a tenant have the name it gave them. */
 export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = messages({

@@ -1,0 +1,65 @@
+import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
+import { useApi } from '../session/user-context.tsx'
+import type { Api, ContractName, Input, OperationName, Output } from './client.ts'
+import { Failure } from './failure.ts'
+
+declare module '@tanstack/react-query' {
+  interface Register {
+    defaultError: Failure
+    queryMeta: { live?: readonly string[] }
+  }
+}
+
+/** Refusals stay refusals; what may be different the next time is tried again. */
+const attempts = 2
+
+export function newQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 10_000,
+        refetchOnWindowFocus: true,
+        retry: (failures, error) => failures < attempts && isPassing(error),
+      },
+    },
+  })
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof Failure && (error.status === 0 || error.status >= 500)
+}
+
+type Options = {
+  /**
+   * Beginnings of event types (without `io.millwright.`) that make the answer old: `inventory.asset`. The query is
+   * asked again when one of them happens.
+   */
+  live?: readonly string[]
+}
+
+export function keyOf(contract: ContractName, operation?: string, input?: unknown): QueryKey {
+  return [contract, operation, input].filter((part) => part !== undefined)
+}
+
+/** The query that calls an operation; for `useQuery`, `useSuspenseQuery`, `queryClient.fetchQuery`. */
+export function operationQuery<Name extends ContractName, Operation extends OperationName<Name>>(
+  api: Api,
+  [contract, operation]: readonly [Name, Operation],
+  input: Input<Name, Operation>,
+) {
+  const call = api[contract][operation] as unknown as (given: object) => Promise<Output<Name, Operation>>
+  return queryOptions<Output<Name, Operation>, Failure>({
+    queryKey: keyOf(contract, operation, input),
+    queryFn: ({ signal }) => call({ ...(input as object), signal }),
+  })
+}
+
+/** A maker of queries for the signed-in person: `useQuery(query(['jobs', 'listJobs'], { query: { limit: 5 } }))`. */
+export function useOperationQuery() {
+  const api = useApi()
+  return <Name extends ContractName, Operation extends OperationName<Name>>(
+    operation: readonly [Name, Operation],
+    input: Input<Name, Operation>,
+    { live }: Options = {},
+  ) => ({ ...operationQuery(api, operation, input), ...(live && { meta: { live } }) })
+}

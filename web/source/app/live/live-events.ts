@@ -1,0 +1,111 @@
+import type { CloudEvent } from '@millwright/api/events.ts'
+import type { Raw } from '../api/client.ts'
+import { Failure } from '../api/failure.ts'
+import { messagesOf } from './server-sent-events.ts'
+
+export const eventTypePrefix = 'io.millwright.'
+
+export type LiveState = 'connecting' | 'live' | 'interrupted'
+type Handler = (event: CloudEvent) => void
+type Subscription = { types: readonly string[]; handler: Handler }
+
+const pauseMs = { first: 500, most: 30_000 }
+
+/**
+ * Everything that happens, as it happens: one stream for the whole console, however many listen. After an interruption
+ * it goes on where it was; where that is not possible any more, `onGap` tells that everything may have changed.
+ */
+export class LiveEvents {
+  readonly #raw: Raw
+  readonly #subscriptions = new Set<Subscription>()
+  readonly #watchers = new Set<() => void>()
+  readonly #ended = new AbortController()
+  #position: string | undefined
+  #state: LiveState = 'connecting'
+  onGap: () => void = () => {}
+
+  constructor(raw: Raw) {
+    this.#raw = raw
+  }
+
+  get state(): LiveState {
+    return this.#state
+  }
+
+  /** Begins to listen; ends with `stop`. */
+  async start(): Promise<void> {
+    let pause = pauseMs.first
+    while (!this.#ended.signal.aborted) {
+      const startedAt = performance.now()
+      await this.#read().catch((error) => this.#interrupted(error))
+      if (this.#ended.signal.aborted) return
+      this.#become('interrupted')
+      pause = performance.now() - startedAt > pauseMs.most ? pauseMs.first : Math.min(pause * 2, pauseMs.most)
+      await this.#wait(pause * (0.5 + Math.random() / 2))
+    }
+  }
+
+  stop(): void {
+    this.#ended.abort()
+  }
+
+  /** Hears events whose type begins with one of the types in whole words, without `io.millwright.`. */
+  subscribe(types: readonly string[], handler: Handler): () => void {
+    const subscription = { types, handler }
+    this.#subscriptions.add(subscription)
+    return () => this.#subscriptions.delete(subscription)
+  }
+
+  /** Told when the state changes. */
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  async #read(): Promise<void> {
+    const headers = this.#position === undefined ? {} : { 'last-event-id': this.#position }
+    const response = await this.#raw('events', 'streamEvents', { headers, signal: this.#ended.signal })
+    if (response.body === null) return
+    this.#become('live')
+    for await (const { id, event, data } of messagesOf(response.body)) {
+      if (id !== undefined) this.#position = id
+      if (event?.startsWith(eventTypePrefix) && data !== undefined) this.#tell(event, data)
+    }
+  }
+
+  /** The text is read once, and only when somebody listens. */
+  #tell(type: string, data: string): void {
+    const short = type.slice(eventTypePrefix.length)
+    const listening = [...this.#subscriptions].filter(({ types }) => types.some((each) => isWithin(short, each)))
+    if (listening.length === 0) return
+    const event: CloudEvent = JSON.parse(data)
+    for (const { handler } of listening) handler(event)
+  }
+
+  #interrupted(error: unknown): void {
+    if (!(error instanceof Failure && error.status === 410)) return
+    this.#position = undefined
+    this.onGap()
+  }
+
+  #become(state: LiveState): void {
+    if (this.#state === state) return
+    this.#state = state
+    for (const watcher of this.#watchers) watcher()
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.#ended.signal.addEventListener('abort', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+}
+
+/** `inventory.asset.created` is within `inventory.asset` and within `*`, not within `inventory.ass`. */
+export function isWithin(type: string, beginning: string): boolean {
+  return beginning === '*' || type === beginning || type.startsWith(`${beginning}.`)
+}

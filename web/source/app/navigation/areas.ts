@@ -1,0 +1,31 @@
+import { area as access } from '../../pages/access/area.ts'
+import { area as account } from '../../pages/account/area.ts'
+import { area as assets } from '../../pages/assets/area.ts'
+import { area as audit } from '../../pages/audit/area.ts'
+import { area as credentials } from '../../pages/credentials/area.ts'
+import { area as discovery } from '../../pages/discovery/area.ts'
+import { area as events } from '../../pages/events/area.ts'
+import { area as inbox } from '../../pages/inbox/area.ts'
+import { area as jobs } from '../../pages/jobs/area.ts'
+import { area as model } from '../../pages/model/area.ts'
+import { area as start } from '../../pages/start/area.ts'
+import { area as topology } from '../../pages/topology/area.ts'
+import { area as workflows } from '../../pages/workflows/area.ts'
+import type { Area } from './area.ts'
+
+/** Every area of the console, in the order of the navigation. */
+export const areas: readonly Area[] = [
+  start,
+  inbox,
+  assets,
+  topology,
+  discovery,
+  credentials,
+  jobs,
+  workflows,
+  model,
+  access,
+  events,
+  audit,
+  account,
+]

@@ -1,0 +1,39 @@
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import { lazy } from 'react'
+import { Waiting } from '../../components/feedback/loading.tsx'
+import { Shell } from '../shell/shell.tsx'
+import type { Area, AreaRoute } from './area.ts'
+import { areas } from './areas.ts'
+import { basePath } from './base-path.ts'
+import { NotFound } from './not-found-page.tsx'
+import { PageFault } from './page-error.tsx'
+import { Guard } from './permission-guard.tsx'
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound })
+
+function pageOf(area: Area, { path, load }: AreaRoute) {
+  const Page = lazy(async () => ({ default: await load() }))
+  const guarded = () => (
+    <Guard area={area}>
+      <Page />
+    </Guard>
+  )
+  return createRoute({
+    getParentRoute: () => root,
+    path: [area.path, path].filter((part) => part !== '' && part !== '/').join('/') || '/',
+    component: guarded,
+    loader: async () => {
+      await load()
+    },
+  })
+}
+
+export const router = createRouter({
+  routeTree: root.addChildren(areas.flatMap((area) => area.routes.map((route) => pageOf(area, route)))),
+  basepath: basePath,
+  defaultPendingComponent: Waiting,
+  defaultErrorComponent: PageFault,
+  // The page is on its way after a glance at a link; data is asked for when it is there.
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+})

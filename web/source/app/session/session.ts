@@ -1,0 +1,189 @@
+import { Failure } from '../api/failure.ts'
+import { request, send } from '../api/http.ts'
+
+/**
+ * Signing in by authorization code with PKCE. Tokens live in the memory of this page and nowhere else: after a reload
+ * the browser asks again with the cookie of its session, which no script can read. What is kept in the browser's storage
+ * is worth nothing to a thief: that somebody is signed in, and for one sign-in what its answer is checked with.
+ */
+
+const clientId = 'console'
+const attemptKey = 'millwright.sign-in'
+const signedInKey = 'millwright.signed-in'
+/** A token is renewed when it has less than this to live: a request on its way must still arrive with it. */
+const renewBeforeMs = 30_000
+
+export type Metadata = {
+  issuer: string
+  authorization_endpoint: string
+  token_endpoint: string
+  end_session_endpoint: string
+}
+
+/** What the answer to one sign-in is checked with, and where it then goes on. */
+type Attempt = { state: string; verifier: string; address: string }
+
+type Tokens = { access_token: string; expires_in: number; refresh_token: string }
+
+export function readMetadata(): Promise<Metadata> {
+  return send('/.well-known/oauth-authorization-server')
+}
+
+/** Whether this browser was signed in when it was here last. */
+export function wasSignedIn(): boolean {
+  return localStorage.getItem(signedInKey) !== null
+}
+
+/** Told when the person signs out in another window. */
+export function onSignedOutElsewhere(listener: () => void): () => void {
+  const heard = ({ key, newValue }: StorageEvent) => {
+    if (key === signedInKey && newValue === null) listener()
+  }
+  addEventListener('storage', heard)
+  return () => removeEventListener('storage', heard)
+}
+
+/** Leaves this page for the sign-in page. `silent` comes straight back when somebody would have to type something. */
+export async function beginSignIn(metadata: Metadata, { silent = false } = {}): Promise<void> {
+  const address = `${location.pathname}${location.search}${location.hash}`
+  const attempt: Attempt = { state: randomText(), verifier: randomText(), address }
+  sessionStorage.setItem(attemptKey, JSON.stringify(attempt))
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri(),
+    state: attempt.state,
+    code_challenge: await challengeOf(attempt.verifier),
+    code_challenge_method: 'S256',
+    ...(silent ? { prompt: 'none' } : {}),
+  })
+  location.assign(`${metadata.authorization_endpoint}?${query}`)
+}
+
+/** Back from the sign-in page: a session, or undefined when somebody has to sign in first. */
+export async function finishSignIn(metadata: Metadata): Promise<Session | undefined> {
+  const answer = new URLSearchParams(location.search)
+  const attempt = takeAttempt()
+  history.replaceState(null, '', ownAddress(attempt?.address))
+  if (attempt === undefined || answer.get('state') !== attempt.state) {
+    throw refusal('This sign-in was not started here, or is over already')
+  }
+  if (answer.get('iss') !== metadata.issuer) throw refusal('The answer came from somebody else')
+  const code = answer.get('code')
+  if (code === null) {
+    localStorage.removeItem(signedInKey)
+    if (answer.get('error') === 'login_required') return undefined
+    throw refusal(answer.get('error_description') ?? 'The sign-in was refused', answer.get('error') ?? undefined)
+  }
+  const tokens = await askForTokens(metadata, {
+    grant_type: 'authorization_code',
+    code,
+    code_verifier: attempt.verifier,
+    redirect_uri: redirectUri(),
+  })
+  localStorage.setItem(signedInKey, 'yes')
+  return new Session(metadata, tokens)
+}
+
+/** One answer ends it, whatever it is: it cannot be used a second time. */
+function takeAttempt(): Attempt | undefined {
+  const text = sessionStorage.getItem(attemptKey)
+  sessionStorage.removeItem(attemptKey)
+  return text === null ? undefined : JSON.parse(text)
+}
+
+/** Only a place of the console, whatever was kept. */
+function ownAddress(address: string | undefined): string {
+  return address?.startsWith('/console/') ? address : '/console/'
+}
+
+function refusal(detail: string, code = 'unauthenticated'): Failure {
+  return new Failure({ title: 'You are not signed in', detail, code })
+}
+
+function redirectUri(): string {
+  return `${location.origin}/auth/callback`
+}
+
+function randomText(): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(32)))
+}
+
+async function challengeOf(verifier: string): Promise<string> {
+  return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
+}
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}
+
+function askForTokens(metadata: Metadata, grant: Record<string, string>): Promise<Tokens> {
+  const body = new URLSearchParams({ client_id: clientId, ...grant })
+  return send(new URL(metadata.token_endpoint).pathname, { method: 'POST', body })
+}
+
+/** Somebody signed in, until they sign out or their session ends. */
+export class Session {
+  readonly #metadata: Metadata
+  #tokens: Tokens
+  #renewAt = 0
+  #renewing: Promise<void> | undefined
+  /** Told when nothing can be done any more without signing in again. */
+  onEnded: () => void = () => {}
+
+  constructor(metadata: Metadata, tokens: Tokens) {
+    this.#metadata = metadata
+    this.#tokens = tokens
+    this.#keep(tokens)
+  }
+
+  /** Sends a request with the token; one that has expired meanwhile is renewed first. */
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    if (performance.now() > this.#renewAt) await this.#renew()
+    try {
+      return await request(path, this.#signed(init))
+    } catch (error) {
+      if (!(error instanceof Failure && error.status === 401)) throw error
+      await this.#renew()
+      return request(path, this.#signed(init))
+    }
+  }
+
+  /** Ends the session here and on the platform. */
+  async signOut(): Promise<void> {
+    const body = new URLSearchParams({ refresh_token: this.#tokens.refresh_token })
+    await send(new URL(this.#metadata.end_session_endpoint).pathname, { method: 'POST', body })
+    localStorage.removeItem(signedInKey)
+  }
+
+  #signed(init: RequestInit): RequestInit {
+    const headers = new Headers(init.headers)
+    headers.set('authorization', `Bearer ${this.#tokens.access_token}`)
+    return { ...init, headers }
+  }
+
+  /** A refresh token is good once, so requests that need it at the same time share one renewal. */
+  #renew(): Promise<void> {
+    const grant = { grant_type: 'refresh_token', refresh_token: this.#tokens.refresh_token }
+    this.#renewing ??= askForTokens(this.#metadata, grant)
+      .then((tokens) => this.#keep(tokens))
+      .catch((error) => {
+        if (!(error instanceof Failure && error.status === 400)) throw error
+        localStorage.removeItem(signedInKey)
+        this.onEnded()
+        throw new Failure({ title: 'Your session has ended', detail: 'Sign in again', code: 'unauthenticated' })
+      })
+      .finally(() => {
+        this.#renewing = undefined
+      })
+    return this.#renewing
+  }
+
+  #keep(tokens: Tokens): void {
+    this.#tokens = tokens
+    this.#renewAt = performance.now() + tokens.expires_in * 1000 - renewBeforeMs
+  }
+}

@@ -1,0 +1,51 @@
+import { messages } from '../language/language.ts'
+
+export const outsideMessages = messages({
+  en: {
+    reference: 'API reference',
+    problems: 'Problem codes',
+    referenceNavigation: 'Reference',
+    signedOut: 'You are signed out.',
+    ended: 'Your session has ended.',
+    signedOutElsewhere: 'You have signed out in another window.',
+    headline: 'Every device of your plant, found and kept.',
+    lead: 'Millwright is open industrial asset management: it finds the devices of a plant, keeps what is known about them, and works on them from afar.',
+    signInToOpen: 'Sign in to open',
+    signIn: 'Sign in',
+    firstTime: 'First time here?',
+    firstUser: 'The first user is admin. Its password was made at the first start and is in a file:',
+    firstFile: 'in the data folder on the machine that runs Millwright, which is',
+    firstFolder: 'where it was started, unless',
+    firstElse: 'says otherwise. Change the password after signing in, then delete the file.',
+    notOpened: 'The console could not be opened',
+    wrongAddress: 'You cannot sign in at this address',
+    needsHttps:
+      'Browsers offer what signing in needs over HTTPS only. Put a proxy with TLS in front, and set MILLWRIGHT_BASE_URL.',
+    callsItself: 'Signing in works at the address that this platform calls its own:',
+    setBaseUrl: 'If that is wrong, set MILLWRIGHT_BASE_URL where it is started.',
+  },
+  de: {
+    reference: 'API-Referenz',
+    problems: 'Fehlercodes',
+    referenceNavigation: 'Nachschlagen',
+    signedOut: 'Sie sind abgemeldet.',
+    ended: 'Ihre Sitzung ist beendet.',
+    signedOutElsewhere: 'Sie haben sich in einem anderen Fenster abgemeldet.',
+    headline: 'Jedes Gerät Ihrer Anlage, gefunden und bewahrt.',
+    lead: 'Millwright ist offene Verwaltung industrieller Assets: Es findet die Geräte einer Anlage, bewahrt, was über sie bekannt ist, und arbeitet aus der Ferne mit ihnen.',
+    signInToOpen: 'Melden Sie sich an, um zu öffnen:',
+    signIn: 'Anmelden',
+    firstTime: 'Zum ersten Mal hier?',
+    firstUser:
+      'Der erste Benutzer heißt admin. Sein Passwort wurde beim ersten Start erzeugt und steht in einer Datei:',
+    firstFile: 'im Datenordner der Maschine, auf der Millwright läuft, das ist',
+    firstFolder: 'dort, wo es gestartet wurde, sofern',
+    firstElse: 'nichts anderes sagt. Ändern Sie das Passwort nach der Anmeldung und löschen Sie dann die Datei.',
+    notOpened: 'Die Konsole ließ sich nicht öffnen',
+    wrongAddress: 'An dieser Adresse können Sie sich nicht anmelden',
+    needsHttps:
+      'Was die Anmeldung braucht, bieten Browser nur über HTTPS. Stellen Sie einen Proxy mit TLS davor und setzen Sie MILLWRIGHT_BASE_URL.',
+    callsItself: 'Die Anmeldung funktioniert nur unter der Adresse, die diese Plattform die ihre nennt:',
+    setBaseUrl: 'Ist sie falsch, setzen Sie MILLWRIGHT_BASE_URL beim Start.',
+  },
+})

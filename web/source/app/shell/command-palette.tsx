@@ -1,0 +1,100 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useState } from 'react'
+import { Dialog } from '../../components/dialogs/dialog.tsx'
+import { Icon } from '../../components/values/icon.tsx'
+import { useOperationQuery } from '../api/queries.ts'
+import { useText } from '../language/language-context.tsx'
+import { useRights } from '../session/user-context.tsx'
+import { type Command, fitting } from './command.ts'
+import { useCommands } from './commands.ts'
+import { appMessages } from './messages.ts'
+
+const shownAssets = 6
+const fewestLetters = 2
+
+/** Jump anywhere by typing: pages, their views and actions, and assets by name. */
+export function CommandPalette({ onClose }: { onClose: () => void }) {
+  const text = useText(appMessages)
+  const listId = useId()
+  const [typed, setTyped] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const commands = [...fitting(useCommands(), typed), ...useAssetsNamed(typed)]
+  const active = commands[Math.min(chosen, commands.length - 1)]
+  const activeId = active && `${listId}-${active.id}`
+  useEffect(() => {
+    if (activeId !== undefined) document.getElementById(activeId)?.scrollIntoView({ block: 'nearest' })
+  }, [activeId])
+  const run = (command: Command) => {
+    onClose()
+    command.run()
+  }
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) setChosen((chosen + step + commands.length) % Math.max(1, commands.length))
+    else if (event.key === 'Enter' && active !== undefined) run(active)
+    else return
+    event.preventDefault()
+  }
+  return (
+    <Dialog title={text.commands} onClose={onClose} isPalette>
+      <input
+        className="palette-input"
+        type="text"
+        role="combobox"
+        aria-label={text.commandHint}
+        aria-expanded="true"
+        aria-controls={listId}
+        aria-activedescendant={activeId}
+        placeholder={text.commandHint}
+        value={typed}
+        onChange={({ target }) => {
+          setTyped(target.value)
+          setChosen(0)
+        }}
+        onKeyDown={onKey}
+        autoFocus
+      />
+      <div className="palette-list" id={listId} role="listbox" aria-label={text.commands}>
+        {commands.map((command) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field that controls the list
+          <div
+            key={command.id}
+            id={`${listId}-${command.id}`}
+            className="palette-item"
+            role="option"
+            aria-selected={command === active}
+            onClick={() => run(command)}
+          >
+            {command.icon !== undefined && <Icon name={command.icon} size={16} />}
+            <span className="palette-label">{command.label}</span>
+            <span className="palette-hint">{command.hint}</span>
+          </div>
+        ))}
+      </div>
+      {commands.length === 0 && <p className="palette-none">{text.noCommand}</p>}
+    </Dialog>
+  )
+}
+
+/** Assets that have the words, for who may read some. */
+function useAssetsNamed(typed: string): Command[] {
+  const text = useText(appMessages)
+  const query = useOperationQuery()
+  const navigate = useNavigate()
+  const mayRead = useRights().may('inventory_read_asset_data')
+  const words = useDeferredValue(typed.trim())
+  const { data } = useQuery({
+    ...query(['inventory', 'listAssets'], {
+      query: { q: words || 'x', limit: shownAssets, count: false, fields: 'id,name' },
+    }),
+    enabled: mayRead && words.length >= fewestLetters,
+  })
+  if (words.length < fewestLetters) return []
+  return ((data?.data ?? []) as { id: string; name?: string }[]).map(({ id, name }) => ({
+    id: `asset-${id}`,
+    label: name ?? id,
+    hint: text.assetsFound,
+    run: () => navigate({ to: `/assets/${id}` }),
+  }))
+}

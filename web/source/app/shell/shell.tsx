@@ -1,0 +1,155 @@
+import { iconSearch, iconUserProfile } from '@siemens/ix-icons/icons'
+import { IxApplication, IxApplicationHeader, IxContent, IxMenu, IxMenuItem } from '@siemens/ix-react'
+import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useShortcut } from '../../components/actions/keyboard-shortcut.ts'
+import { MenuButton, type MenuEntry } from '../../components/actions/menu-button.tsx'
+import { Icon } from '../../components/values/icon.tsx'
+import { languageNames, languages } from '../language/language.ts'
+import { useLanguage, useText } from '../language/language-context.tsx'
+import { LiveMark } from '../live/live-indicator.tsx'
+import { type Area, navigationGroups } from '../navigation/area.ts'
+import { areas } from '../navigation/areas.ts'
+import { basePath } from '../navigation/base-path.ts'
+import { usePreference } from '../preferences/preference.ts'
+import { useVisit } from '../session/user-context.tsx'
+import { CommandPalette } from './command-palette.tsx'
+import { appMessages } from './messages.ts'
+import { type Theme, themes } from './theme.ts'
+
+/** The frame around every page: header, navigation, command palette. */
+export function Shell() {
+  const text = useText(appMessages)
+  const [isPaletteOpen, setPaletteOpen] = useState(false)
+  useShortcut('Mod+k', () => setPaletteOpen(true))
+  return (
+    <>
+      <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
+        {text.skip}
+      </button>
+      <IxApplication>
+        <IxApplicationHeader name="Millwright" ariaLabelMoreMenuIconButton={text.more}>
+          <img slot="logo" className="header-mark" src="/console/mark.svg" alt="" width="24" height="24" />
+          <div className="header-tools" slot="ix-application-header-avatar">
+            <LiveMark />
+            <button
+              type="button"
+              className="search-button"
+              aria-keyshortcuts="Control+K"
+              onClick={() => setPaletteOpen(true)}
+            >
+              <Icon name={iconSearch} size={16} />
+              <span className="search-label">{text.search}</span>
+              <kbd>Ctrl K</kbd>
+            </button>
+            <AccountMenu />
+          </div>
+        </IxApplicationHeader>
+        <Navigation />
+        <IxContent>
+          <div id="main" className="page" tabIndex={-1}>
+            <Outlet />
+          </div>
+        </IxContent>
+      </IxApplication>
+      {isPaletteOpen && <CommandPalette onClose={() => setPaletteOpen(false)} />}
+    </>
+  )
+}
+
+function Navigation() {
+  const text = useText(appMessages)
+  const { rights } = useVisit()
+  const offered = areas.filter(({ permissions }) => permissions.length === 0 || rights.mayAny(permissions))
+  return (
+    <IxMenu
+      startExpanded
+      i18nAriaLabelMenu={text.navigation}
+      i18nNavigationHint={text.navigationHint}
+      i18nExpand={text.expand}
+      i18nCollapse={text.collapse}
+    >
+      {navigationGroups.flatMap((group) =>
+        offered
+          .filter((area) => area.group === group && group !== 'own')
+          .map((area) => <NavigationItem key={area.id} area={area} />),
+      )}
+    </IxMenu>
+  )
+}
+
+function NavigationItem({ area }: { area: Area }) {
+  const language = useLanguage()
+  const navigate = useNavigate()
+  const here = useRouterState({ select: ({ location }) => location.pathname })
+  const isActive = area.path === '/' ? here === '/' : here === area.path || here.startsWith(`${area.path}/`)
+  return (
+    <IxMenuItem
+      icon={area.icon}
+      label={area.title[language]}
+      active={isActive}
+      href={`${basePath}${area.path}`}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
+        event.preventDefault()
+        navigate({ to: area.path })
+      }}
+    />
+  )
+}
+
+function AccountMenu() {
+  const text = useText(appMessages)
+  const { person, signOut } = useVisit()
+  const navigate = useNavigate()
+  const language = useLanguage()
+  const [theme, setTheme] = usePreference<Theme>('theme', 'system')
+  const [, setLanguage] = usePreference<string>('language', language)
+  const themeNames = { system: text.themeSystem, light: text.themeLight, dark: text.themeDark }
+  const entries: MenuEntry[] = [
+    { kind: 'item', label: text.own, onSelect: () => navigate({ to: '/account' }) },
+    { kind: 'line' },
+    { kind: 'heading', label: text.theme },
+    ...themes.map(
+      (each): MenuEntry => ({
+        kind: 'choice',
+        label: themeNames[each],
+        isChosen: theme === each,
+        onSelect: () => setTheme(each),
+      }),
+    ),
+    { kind: 'heading', label: text.language },
+    ...languages.map(
+      (each): MenuEntry => ({
+        kind: 'choice',
+        label: languageNames[each],
+        isChosen: language === each,
+        onSelect: () => setLanguage(each),
+      }),
+    ),
+    { kind: 'line' },
+    { kind: 'item', label: text.reference, onSelect: () => open('/docs') },
+    { kind: 'item', label: text.problems, onSelect: () => open('/docs/problems') },
+    { kind: 'line' },
+    { kind: 'item', label: text.signOut, onSelect: () => signOut() },
+  ]
+  return (
+    <MenuButton
+      label={text.account}
+      className="account-button"
+      entries={entries}
+      isAtEnd
+      head={
+        <>
+          <strong>{person.name}</strong>
+          <span className="quiet">
+            {text.tenant} {person.tenant_name}
+          </span>
+        </>
+      }
+    >
+      <Icon name={iconUserProfile} />
+      <span className="account-name">{person.preferred_username}</span>
+    </MenuButton>
+  )
+}

@@ -1,0 +1,29 @@
+import { iconCheck, iconCopy } from '@siemens/ix-icons/icons'
+import { IxIconButton } from '@siemens/ix-react'
+import { useState } from 'react'
+import { useText } from '../../app/language/language-context.tsx'
+import { announce } from '../feedback/announcement.ts'
+import { componentMessages } from '../messages.ts'
+
+const thanksMs = 2_000
+
+/** Copies a text; says that it did. */
+export function CopyButton({ value, what }: { value: string; what: string }) {
+  const text = useText(componentMessages)
+  const [isDone, setDone] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(value)
+    announce(text.copied)
+    setDone(true)
+    setTimeout(() => setDone(false), thanksMs)
+  }
+  return (
+    <IxIconButton
+      icon={isDone ? iconCheck : iconCopy}
+      size="16"
+      variant="subtle-tertiary"
+      aria-label={`${text.copy}: ${what}`}
+      onClick={copy}
+    />
+  )
+}

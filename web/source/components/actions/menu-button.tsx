@@ -1,0 +1,169 @@
+import { iconChevronDownSmall } from '@siemens/ix-icons/icons'
+import { type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
+import { Icon } from '../values/icon.tsx'
+
+export type MenuEntry =
+  | { kind: 'item'; label: string; icon?: ReactNode; isDisabled?: boolean; onSelect: () => void }
+  | { kind: 'choice'; label: string; isChosen: boolean; onSelect: () => void }
+  | { kind: 'heading'; label: string }
+  | { kind: 'line' }
+
+type MenuButtonProps = {
+  /** The accessible name of the button, and its visible text unless `children` is given. */
+  label: string
+  /** The visible content of the button. */
+  children?: ReactNode
+  entries: readonly MenuEntry[]
+  /** Shown above the entries. */
+  head?: ReactNode
+  /** Aligns the menu with the right edge of the button. */
+  isAtEnd?: boolean
+  className?: string
+}
+
+/**
+ * A button that opens a menu. Arrow keys move, letters jump, Escape closes and returns to the button. The menu is a popover:
+ * the browser draws it in the top layer, so that no ancestor with hidden overflow can clip it.
+ */
+export function MenuButton({ label, children, entries, head, isAtEnd, className = 'menu-button' }: MenuButtonProps) {
+  const [isOpen, setOpen] = useState(false)
+  const place = useRef<HTMLDivElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  const menu = useRef<HTMLDivElement>(null)
+  const id = useId()
+  useLayoutEffect(() => {
+    const [anchor, popover] = [button.current, menu.current]
+    if (!isOpen || anchor === null || popover === null) return
+    const move = () => placeMenu(popover, anchor, isAtEnd === true)
+    const closeOutside = (event: PointerEvent) => {
+      if (!place.current?.contains(event.target as Node)) setOpen(false)
+    }
+    popover.showPopover()
+    move()
+    itemsIn(popover)[0]?.focus({ preventScroll: true })
+    addEventListener('pointerdown', closeOutside, true)
+    addEventListener('resize', move)
+    addEventListener('scroll', move, true)
+    return () => {
+      removeEventListener('pointerdown', closeOutside, true)
+      removeEventListener('resize', move)
+      removeEventListener('scroll', move, true)
+    }
+  }, [isOpen, isAtEnd])
+  const close = () => {
+    setOpen(false)
+    button.current?.focus()
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (!isOpen) return
+    if (event.key === 'Escape' || event.key === 'Tab') close()
+    else if (!moveFocus(place.current, event.key)) return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: keys of the menu that it holds
+    <div className="menu-place" ref={place} onKeyDown={onKey}>
+      <button
+        type="button"
+        ref={button}
+        className={className}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-controls={isOpen ? id : undefined}
+        title={children === undefined ? undefined : label}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {children ?? (
+          <>
+            {label}
+            <Icon name={iconChevronDownSmall} size={16} />
+          </>
+        )}
+      </button>
+      {isOpen && (
+        <div className="menu" ref={menu} popover="manual">
+          {head !== undefined && <div className="menu-head">{head}</div>}
+          <div id={id} role="menu" aria-label={label}>
+            {entries.map((entry, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: entries do not move while the menu is open
+              <Entry key={index} entry={entry} onDone={close} />
+            ))}
+          </div>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Entry({ entry, onDone }: { entry: MenuEntry; onDone: () => void }) {
+  if (entry.kind === 'line') return <hr className="menu-line" />
+  if (entry.kind === 'heading') {
+    return (
+      <div className="menu-heading" role="presentation">
+        {entry.label}
+      </div>
+    )
+  }
+  const role =
+    entry.kind === 'choice'
+      ? ({ role: 'menuitemradio', 'aria-checked': entry.isChosen } as const)
+      : ({ role: 'menuitem' } as const)
+  return (
+    <button
+      {...role}
+      type="button"
+      className="menu-item"
+      disabled={entry.kind === 'item' && entry.isDisabled}
+      tabIndex={-1}
+      onClick={() => {
+        onDone()
+        entry.onSelect()
+      }}
+    >
+      {entry.kind === 'item' && entry.icon}
+      <span>{entry.label}</span>
+    </button>
+  )
+}
+
+const menuMargin = { button: 4, viewport: 8 } as const
+
+/** Puts the menu below the button, or above it where more room is left, inside the viewport. */
+function placeMenu(menu: HTMLElement, button: HTMLElement, isAtEnd: boolean): void {
+  const anchor = button.getBoundingClientRect()
+  const room = (edge: number) => Math.max(0, edge - menuMargin.button - menuMargin.viewport)
+  const [above, below] = [room(anchor.top), room(innerHeight - anchor.bottom)]
+  const height = menu.scrollHeight + menu.offsetHeight - menu.clientHeight
+  const isAbove = height > below && above > below
+  menu.style.maxHeight = `${isAbove ? above : below}px`
+  const top = isAbove ? anchor.top - menuMargin.button - menu.offsetHeight : anchor.bottom + menuMargin.button
+  const left = isAtEnd ? anchor.right - menu.offsetWidth : anchor.left
+  const rightmost = document.documentElement.clientWidth - menuMargin.viewport - menu.offsetWidth
+  menu.style.top = `${top}px`
+  menu.style.left = `${Math.max(menuMargin.viewport, Math.min(left, rightmost))}px`
+}
+
+function itemsIn(place: HTMLElement | null): HTMLElement[] {
+  return [...(place?.querySelectorAll<HTMLElement>('.menu-item:not(:disabled)') ?? [])]
+}
+
+/** Returns true when the key moved the focus. */
+function moveFocus(place: HTMLElement | null, key: string): boolean {
+  const items = itemsIn(place)
+  const here = items.indexOf(document.activeElement as HTMLElement)
+  const found = {
+    ArrowDown: items[(here + 1) % items.length],
+    ArrowUp: items.at(here - 1),
+    Home: items[0],
+    End: items.at(-1),
+  }[key]
+  const next = found ?? (key.length === 1 && key !== ' ' ? startingWith(items, here, key) : undefined)
+  next?.focus()
+  return next !== undefined
+}
+
+function startingWith(items: HTMLElement[], here: number, letter: string): HTMLElement | undefined {
+  const rotated = [...items.slice(here + 1), ...items.slice(0, here + 1)]
+  return rotated.find((item) => item.textContent?.trim().toLowerCase().startsWith(letter.toLowerCase()))
+}

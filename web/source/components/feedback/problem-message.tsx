@@ -1,0 +1,77 @@
+import { iconError } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { type Failure, failureOf, ownCodes } from '../../app/api/failure.ts'
+import type { Language } from '../../app/language/language.ts'
+import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
+import { componentMessages } from '../messages.ts'
+import { Icon } from '../values/icon.tsx'
+import { problemTitle } from './problem-titles.ts'
+
+type Given = { failure: unknown; onRetry?: (() => void) | undefined }
+
+/** What went wrong in plain words, its code, and a way on. */
+export function ProblemMessage({ failure, onRetry }: Given) {
+  const text = useText(componentMessages)
+  const formats = useFormats()
+  const language = useLanguage()
+  const told = failureOf(failure)
+  const { code, errors, traceId, retryAfterSeconds } = told
+  const { title, detail, detailLanguage } = inWords(told, text, language)
+  return (
+    <div className="problem" role="alert">
+      <Icon name={iconError} />
+      <div className="problem-body">
+        <p className="problem-title">{title}</p>
+        {detail !== undefined && <p lang={detailLanguage}>{sentence(detail)}</p>}
+        {errors.length > 0 && (
+          <ul>
+            {errors.map((error) => (
+              <li key={`${error.pointer}${error.detail}`} lang="en">
+                {sentence(error.detail)}
+              </li>
+            ))}
+          </ul>
+        )}
+        {retryAfterSeconds !== undefined && <p>{text.retryIn(formats.duration(retryAfterSeconds * 1000))}</p>}
+        <p className="problem-code">
+          {text.code} <ProblemCode code={code} />
+          {traceId !== undefined && (
+            <>
+              , {text.trace} <code>{traceId}</code>
+            </>
+          )}
+        </p>
+        {onRetry !== undefined && (
+          <IxButton variant="secondary" onClick={onRetry}>
+            {text.retry}
+          </IxButton>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function ProblemCode({ code }: { code: string }) {
+  const isOwn = Object.values<string>(ownCodes).includes(code)
+  return isOwn ? (
+    <code>{code}</code>
+  ) : (
+    <a href={`/docs/problems#${code}`}>
+      <code>{code}</code>
+    </a>
+  )
+}
+
+type Text = (typeof componentMessages)['en']
+
+/** Faults of the console have words in every language; what the platform says beyond a problem's name is English. */
+function inWords({ title, message, code }: Failure, text: Text, language: Language) {
+  if (code === ownCodes.noAnswer)
+    return { title: text.noAnswerTitle, detail: text.noAnswerDetail, detailLanguage: language }
+  const name = code === ownCodes.fault ? text.faultTitle : problemTitle(code, title, language)
+  return { title: name, detail: message === title ? undefined : message, detailLanguage: 'en' as const }
+}
+
+function sentence(words: string): string {
+  return /[.!?…]$/.test(words) ? words : `${words}.`
+}

@@ -1,0 +1,106 @@
+import { useQuery } from '@tanstack/react-query'
+import { type KeyboardEvent, useDeferredValue, useId, useState } from 'react'
+import { useOperationQuery } from '../../app/api/queries.ts'
+import { useText } from '../../app/language/language-context.tsx'
+import { componentMessages } from '../messages.ts'
+import { Field } from './fields.tsx'
+
+export type PickedAsset = { id: string; name: string }
+
+type Given = {
+  label: string
+  picked: PickedAsset | undefined
+  onPick: (asset: PickedAsset | undefined) => void
+  /** An asset that is not offered: an asset is not related to itself. */
+  except?: string
+  error?: string | undefined
+}
+
+const shownAssets = 8
+const fewestLetters = 2
+
+type Listed = { id: string; name?: string | null; description?: string | null }
+
+/** Finds one asset by words of its text: name, serial number, address. */
+export function AssetPicker({ label, picked, onPick, except, error }: Given) {
+  const text = useText(componentMessages)
+  const listId = useId()
+  const [typed, setTyped] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const found = useFound(typed, except)
+  const isOpen = picked === undefined && typed.trim().length >= fewestLetters
+  const pick = ({ id, name }: Listed) => {
+    onPick({ id, name: name ?? id })
+    setTyped('')
+  }
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const active = found[chosen]
+    if (step !== undefined && isOpen) setChosen((chosen + step + found.length) % Math.max(1, found.length))
+    else if (event.key === 'Enter' && isOpen && active !== undefined) pick(active)
+    else if (event.key === 'Escape' && isOpen) setTyped('')
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  return (
+    <Field label={label} error={error}>
+      {({ id, describedBy, isInvalid }) => (
+        <div className="picker">
+          <input
+            id={id}
+            className="input"
+            type="text"
+            role="combobox"
+            autoComplete="off"
+            spellCheck={false}
+            placeholder={text.pickHint}
+            aria-expanded={isOpen}
+            aria-controls={listId}
+            aria-activedescendant={isOpen && found[chosen] !== undefined ? `${listId}-${chosen}` : undefined}
+            aria-invalid={isInvalid}
+            aria-describedby={describedBy}
+            value={picked?.name ?? typed}
+            onChange={({ target }) => {
+              onPick(undefined)
+              setTyped(target.value)
+              setChosen(0)
+            }}
+            onKeyDown={onKey}
+          />
+          <div id={listId} role="listbox" aria-label={label} className="picker-list" hidden={!isOpen}>
+            {found.map((asset, index) => (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field that controls the list
+              <div
+                key={asset.id}
+                id={`${listId}-${index}`}
+                className="palette-item"
+                role="option"
+                tabIndex={-1}
+                aria-selected={index === chosen}
+                onClick={() => pick(asset)}
+              >
+                <span className="palette-label">{asset.name ?? asset.id}</span>
+                <span className="palette-hint">{asset.description}</span>
+              </div>
+            ))}
+            {isOpen && found.length === 0 && <p className="picker-none">{text.pickNone}</p>}
+          </div>
+        </div>
+      )}
+    </Field>
+  )
+}
+
+function useFound(typed: string, except: string | undefined): Listed[] {
+  const query = useOperationQuery()
+  const words = useDeferredValue(typed.trim())
+  const { data } = useQuery({
+    ...query(['inventory', 'listAssets'], {
+      query: { q: words || 'x', limit: shownAssets, count: false, fields: 'id,name,description' },
+    }),
+    enabled: words.length >= fewestLetters,
+    placeholderData: (before) => before,
+  })
+  return ((data?.data ?? []) as Listed[]).filter(({ id }) => id !== except)
+}

@@ -1,0 +1,12 @@
+import type { GraphNode } from '@millwright/api/inventory.ts'
+import { useLanguage, useText } from '../../app/language/language-context.tsx'
+import { assetTypeName } from '../values/asset-type-names.ts'
+import { graphMessages } from './messages.ts'
+
+/** Types in the language of the person; types of their own as they are. */
+export function useTypeName(): (thing: Pick<GraphNode, 'type' | 'functional_object_type'>) => string {
+  const text = useText(graphMessages)
+  const language = useLanguage()
+  return ({ type, functional_object_type: own }) =>
+    type === 'node' ? text.node : own === undefined ? text.unset : assetTypeName(own, language)
+}

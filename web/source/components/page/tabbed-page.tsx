@@ -1,0 +1,36 @@
+import type { ComponentType } from 'react'
+import { useSearchState } from '../../app/navigation/search-state.ts'
+import { PageHeader } from './page-header.tsx'
+import { usePageTitle } from './page-title.ts'
+import { Tabs } from './tabs.tsx'
+
+type Given<View extends string> = {
+  title: string
+  subtitle: string
+  /** What the views are views of. */
+  label: string
+  views: Readonly<Record<View, { title: string; View: ComponentType }>>
+}
+
+/** A page of several views; which one is in its address. The first one unless said otherwise. */
+export function TabbedPage<View extends string>({ title, subtitle, label, views }: Given<View>) {
+  const [search, setSearch] = useSearchState<'view'>()
+  usePageTitle(title)
+  const names = Object.keys(views) as View[]
+  const chosen = names.find((name) => name === search.view) ?? names[0]
+  if (chosen === undefined) return null
+  const { View: Shown } = views[chosen]
+  return (
+    <>
+      <PageHeader title={title} subtitle={subtitle} />
+      <Tabs
+        label={label}
+        tabs={names.map((id) => ({ id, label: views[id].title }))}
+        chosen={chosen}
+        onChoose={(view) => setSearch({ view })}
+      >
+        <Shown />
+      </Tabs>
+    </>
+  )
+}

@@ -1,0 +1,122 @@
+import { iconSortAscending, iconSortDescending } from '@siemens/ix-icons/icons'
+import { type KeyboardEvent, memo, type PointerEvent } from 'react'
+import { useText } from '../../app/language/language-context.tsx'
+import { componentMessages } from '../messages.ts'
+import { Icon } from '../values/icon.tsx'
+import { useColumnMoves } from './column-drag.ts'
+import { cellClass, type GridColumn, type GridGiven, holdAt, leftOf, type Sorting } from './grid-column.ts'
+
+const narrowest = 60
+const widest = 900
+const keyStep = 16
+
+/** The names of the columns: click to sort, drag to put one elsewhere, drag the edge to make one wider. */
+function Head<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridGiven<Row>) {
+  const text = useText(componentMessages)
+  const moves = useColumnMoves({ ids: columns.map(({ id }) => id), onMove, onPin })
+  return (
+    <div role="rowgroup" className="grid-head">
+      <div role="row" className="grid-row" aria-rowindex={1}>
+        {selection !== undefined && (
+          <div role="columnheader" className="grid-cell grid-check grid-pinned" style={holdAt(0)}>
+            <input
+              type="checkbox"
+              aria-label={text.selectAll}
+              checked={selection.isAll}
+              onChange={() => selection.onAll()}
+            />
+          </div>
+        )}
+        {columns.map((column, place) => (
+          <div
+            key={column.id}
+            role="columnheader"
+            className={cellClass(columns, place)}
+            data-number={column.isNumber}
+            // The edge has a name too, which is not part of the column's.
+            aria-label={onResize === undefined ? undefined : column.header}
+            data-column={column.id}
+            data-drop={moves.drop?.id === column.id ? moves.drop.side : undefined}
+            data-movable={onMove !== undefined}
+            aria-sort={sortState(column, sorting)}
+            {...(onMove !== undefined && {
+              title: text.moveHint,
+              'aria-keyshortcuts': 'Shift+ArrowLeft Shift+ArrowRight P',
+              ...(!(column.isSortable && onSort) && { tabIndex: 0 }),
+            })}
+            onPointerDown={(event) => moves.onPointerDown(column.id, event)}
+            onClickCapture={moves.onClickCapture}
+            onKeyDown={(event) => moves.onKeyDown(column.id, event)}
+            style={column.isPinned ? holdAt(leftOf(columns, place, selection !== undefined)) : undefined}
+          >
+            <HeadLabel column={column} sorting={sorting} onSort={onSort} />
+            {onResize !== undefined && <Edge column={column} onResize={onResize} />}
+          </div>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+/** Scrolling leaves it as it is. */
+export const GridHead = memo(Head) as typeof Head
+
+function sortState({ id, isSortable }: { id: string; isSortable?: boolean }, sorting: Sorting | undefined) {
+  if (sorting?.id === id) return sorting.isDescending ? 'descending' : 'ascending'
+  return isSortable ? 'none' : undefined
+}
+
+type LabelGiven = {
+  column: Pick<GridColumn<never>, 'id' | 'header' | 'isSortable'>
+  sorting: Sorting | undefined
+  onSort: ((id: string) => void) | undefined
+}
+
+function HeadLabel({ column: { id, header, isSortable }, sorting, onSort }: LabelGiven) {
+  if (!isSortable || onSort === undefined) return <span className="grid-label">{header}</span>
+  return (
+    <button type="button" className="grid-sort" onClick={() => onSort(id)}>
+      <span className="grid-label">{header}</span>
+      {sorting?.id === id && <Icon name={sorting.isDescending ? iconSortDescending : iconSortAscending} size={16} />}
+    </button>
+  )
+}
+
+type EdgeGiven = {
+  column: { id: string; header: string; width: number }
+  onResize: (id: string, width: number) => void
+}
+
+function Edge({ column: { id, header, width }, onResize }: EdgeGiven) {
+  const text = useText(componentMessages)
+  const resize = (wanted: number) => onResize(id, Math.round(Math.min(widest, Math.max(narrowest, wanted))))
+  const onPointerDown = (event: PointerEvent<HTMLElement>) => {
+    const edge = event.currentTarget
+    const from = event.clientX
+    edge.setPointerCapture(event.pointerId)
+    const move = ({ clientX }: { clientX: number }) => resize(width + clientX - from)
+    edge.addEventListener('pointermove', move)
+    edge.addEventListener('lostpointercapture', () => edge.removeEventListener('pointermove', move), { once: true })
+    event.preventDefault()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -keyStep, ArrowRight: keyStep }[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    resize(width + step)
+  }
+  return (
+    <span
+      className="grid-edge"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={text.resize(header)}
+      aria-valuenow={width}
+      aria-valuemin={narrowest}
+      aria-valuemax={widest}
+      tabIndex={0}
+      onPointerDown={onPointerDown}
+      onKeyDown={onKeyDown}
+    />
+  )
+}

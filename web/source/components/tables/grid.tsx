@@ -1,0 +1,218 @@
+import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useText } from '../../app/language/language-context.tsx'
+import { componentMessages } from '../messages.ts'
+import {
+  cellClass,
+  checkWidth,
+  type GridColumn,
+  type GridGiven,
+  type GridSelection,
+  holdAt,
+  leftOf,
+} from './grid-column.ts'
+import { GridHead } from './grid-header.tsx'
+import { positionFor, rowsAt, scrolled, scrolledHeight, top, topOf } from './scroll-window.ts'
+
+const rowHeight = 36
+const headHeight = 37
+/** Rows beyond the edges, so that a quick scroll finds something. */
+const around = 4
+
+/**
+ * A table for lists of any length: only the rows in sight are there. Arrow keys move between rows, Enter opens, the
+ * space bar selects. What is wider than the page scrolls within the table.
+ */
+export function Grid<Row>(given: GridGiven<Row>) {
+  const { label, columns, count, rowAt, idOf, onRange, onOpen, selection, isTall } = given
+  const scroller = useRef<HTMLDivElement>(null)
+  const body = useRef<HTMLDivElement>(null)
+  const [viewportHeight, setViewportHeight] = useState(600)
+  const [position, setPosition] = useState(top)
+  const [current, setCurrent] = useState(0)
+  const extent = { count, rowHeight, viewportHeight }
+  const { first, last } = rowsAt(extent, position, around)
+
+  useLayoutEffect(() => {
+    const watched = scroller.current
+    if (watched === null) return
+    const observer = new ResizeObserver(() => {
+      setViewportHeight(Math.max(rowHeight, watched.clientHeight - headHeight))
+      watched.style.setProperty('--grid-bar', `${watched.offsetHeight - watched.clientHeight}px`)
+    })
+    observer.observe(watched)
+    return () => observer.disconnect()
+  }, [])
+  // Where the bar is, without asking: a question would make the browser lay everything out at once.
+  const seenTop = useRef(0)
+  useLayoutEffect(() => {
+    if (scroller.current === null || seenTop.current === position.scrollTop) return
+    seenTop.current = position.scrollTop
+    scroller.current.scrollTop = position.scrollTop
+  }, [position])
+  useEffect(() => {
+    if (count > 0) onRange?.(first, last)
+  }, [first, last, count, onRange])
+
+  const latest = useRef(given)
+  latest.current = given
+  // The same functions as long as the table is there: rows that did not change are not drawn again.
+  const [{ toggleRow, openRow }] = useState(() => ({
+    toggleRow: (index: number, isRange: boolean) => latest.current.selection?.onToggle(index, isRange),
+    openRow: (row: unknown) => latest.current.onOpen?.(row as Row),
+  }))
+  const focusOn = (index: number) => {
+    setCurrent(index)
+    setPosition(positionFor(extent, position, index))
+    requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus())
+  }
+  const onKey = (event: KeyboardEvent) => {
+    const moved = movedTo(event.key, current, extent)
+    const row = rowAt(current)
+    const isOnRow = (event.target as HTMLElement).role === 'row'
+    if (moved !== undefined) focusOn(moved)
+    else if (event.key === 'Enter' && isOnRow && row !== undefined) onOpen?.(row)
+    else if (event.key === ' ' && isOnRow && selection !== undefined) selection.onToggle(current, event.shiftKey)
+    else return
+    event.preventDefault()
+  }
+  const indexes = Array.from({ length: count === 0 ? 0 : last - first + 1 }, (_, index) => first + index)
+  const template = [...(selection ? [`${checkWidth}px`] : []), ...columns.map(({ width }) => `${width}px`), '1fr']
+  return (
+    <div
+      className={isTall ? 'grid grid-tall' : 'grid'}
+      ref={scroller}
+      style={{ '--grid-rows': `${headHeight + scrolledHeight(extent)}px` } as React.CSSProperties}
+      onScroll={({ currentTarget }) => {
+        const { scrollTop, scrollLeft } = currentTarget
+        const isAside = String(scrollLeft > 0)
+        if (currentTarget.dataset.aside !== isAside) currentTarget.dataset.aside = isAside
+        seenTop.current = scrollTop
+        if (scrollTop !== position.scrollTop) setPosition(scrolled(extent, position, scrollTop))
+      }}
+    >
+      <div
+        className="grid-content"
+        role="grid"
+        aria-label={label}
+        aria-rowcount={count + 1}
+        aria-colcount={columns.length + (selection ? 1 : 0)}
+        aria-multiselectable={selection !== undefined}
+        style={{ '--grid-columns': template.join(' ') } as React.CSSProperties}
+      >
+        <GridHead {...given} />
+        <div
+          role="rowgroup"
+          className="grid-body"
+          ref={body}
+          style={{ height: scrolledHeight(extent) }}
+          onKeyDown={onKey}
+        >
+          {indexes.map((index) => {
+            const row = rowAt(index)
+            return (
+              <GridRow
+                key={index}
+                index={index}
+                top={topOf(extent, position, index)}
+                row={row}
+                columns={columns as readonly GridColumn<unknown>[]}
+                isCurrent={index === Math.min(current, count - 1)}
+                isSelected={row !== undefined && selection?.isSelected(idOf(row))}
+                onToggle={selection && toggleRow}
+                onOpen={onOpen && openRow}
+                onFocus={setCurrent}
+              />
+            )
+          })}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+type RowGiven = {
+  index: number
+  top: number
+  row: unknown
+  columns: readonly GridColumn<unknown>[]
+  isCurrent: boolean
+  isSelected: boolean | undefined
+  onToggle: GridSelection['onToggle'] | undefined
+  onOpen: ((row: unknown) => void) | undefined
+  onFocus: (index: number) => void
+}
+
+/** Drawn again only when something about it changed: while scrolling, most rows stay as they are. */
+const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }: RowGiven) {
+  const { isCurrent, isSelected, onToggle, onOpen, onFocus } = given
+  const text = useText(componentMessages)
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the group of rows
+    <div
+      role="row"
+      className="grid-row"
+      aria-rowindex={index + 2}
+      aria-selected={onToggle === undefined ? undefined : isSelected === true}
+      data-index={index}
+      data-openable={onOpen !== undefined}
+      tabIndex={isCurrent ? 0 : -1}
+      style={{ transform: `translateY(${y}px)` }}
+      onFocus={() => onFocus(index)}
+      onClick={(event) => {
+        if (row === undefined || onOpen === undefined || !meansRow(event)) return
+        event.preventDefault()
+        onOpen(row)
+      }}
+    >
+      {onToggle !== undefined && (
+        <div role="gridcell" className="grid-cell grid-check grid-pinned" style={holdAt(0)}>
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={`${text.selectRow} ${index + 1}`}
+            checked={isSelected === true}
+            disabled={row === undefined}
+            onChange={({ nativeEvent }) => onToggle(index, (nativeEvent as MouseEvent).shiftKey)}
+          />
+        </div>
+      )}
+      {columns.map((column, place) => {
+        const shown = row === undefined ? <span className="grid-coming" aria-hidden="true" /> : column.cell(row)
+        return (
+          <div
+            key={column.id}
+            role="gridcell"
+            className={cellClass(columns, place)}
+            data-number={column.isNumber}
+            title={typeof shown === 'string' && shown !== '' ? shown : undefined}
+            style={column.isPinned ? holdAt(leftOf(columns, place, onToggle !== undefined)) : undefined}
+          >
+            {shown}
+          </div>
+        )
+      })}
+    </div>
+  )
+})
+
+/** A click on the row itself or on its link; not one that wants a window of its own, or is for a control. */
+function meansRow({ target, ctrlKey, metaKey, shiftKey, button }: React.MouseEvent): boolean {
+  const control = (target as HTMLElement).closest<HTMLElement>('a, button, input, select, label')
+  if (control === null) return true
+  return control.dataset.opensRow !== undefined && button === 0 && !ctrlKey && !metaKey && !shiftKey
+}
+
+function movedTo(key: string, from: number, extent: { count: number; viewportHeight: number }): number | undefined {
+  const end = extent.count - 1
+  const page = Math.max(1, Math.floor(extent.viewportHeight / rowHeight) - 1)
+  const moves: Record<string, number> = {
+    ArrowDown: from + 1,
+    ArrowUp: from - 1,
+    PageDown: from + page,
+    PageUp: from - page,
+    Home: 0,
+    End: end,
+  }
+  const moved = moves[key]
+  return moved === undefined ? undefined : Math.min(Math.max(moved, 0), Math.max(0, end))
+}

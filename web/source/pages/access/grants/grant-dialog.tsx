@@ -1,0 +1,60 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useGroupNames } from '../../../app/api/access-groups.ts'
+import { keyOf } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { SelectField } from '../../../components/forms/fields.tsx'
+import { Form } from '../../../components/forms/form.tsx'
+import { usePrincipalChoices, useRoleChoices } from '../choices.ts'
+import { accessMessages } from '../messages.ts'
+
+/** Gives a role to somebody. */
+export function GrantDialog({ principal, onClose }: { principal?: string; onClose: () => void }) {
+  const text = useText(accessMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const principals = usePrincipalChoices()
+  const roles = useRoleChoices()
+  const groups = useGroupNames()
+  const [who, setWho] = useState(principal ?? '')
+  const [role, setRole] = useState('viewer')
+  const [group, setGroup] = useState('')
+  const [isTold, setTold] = useState(false)
+  const give = async () => {
+    const data = { principal: who, role, ...(group !== '' && { accessGroup: group }) }
+    await api.authorization.createGrant({ body: { data } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
+    toldDone(text.granted)
+    onClose()
+  }
+  const submit = () => {
+    setTold(true)
+    return who === '' ? false : give()
+  }
+  return (
+    <Dialog title={text.addGrant} onClose={onClose}>
+      <Form action={text.give} onSubmit={submit}>
+        {principal === undefined && (
+          <SelectField
+            label={text.who}
+            error={isTold && who === '' ? text.chooseWho : undefined}
+            isRequired
+            value={who}
+            onChange={setWho}
+            choices={[{ value: '', label: '' }, ...principals]}
+          />
+        )}
+        <SelectField label={text.role} value={role} onChange={setRole} choices={roles} />
+        <SelectField
+          label={text.where}
+          value={group}
+          onChange={setGroup}
+          choices={[{ value: '', label: text.everywhere }, ...[...groups].map(([value, label]) => ({ value, label }))]}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,67 @@
+import { IxButton } from '@siemens/ix-react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useGroupNames } from '../../../app/api/access-groups.ts'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { Card } from '../../../components/page/card.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { accessMessages } from '../messages.ts'
+import { GrantDialog } from './grant-dialog.tsx'
+import { RevokeButton } from './revoke-button.tsx'
+
+type GrantsOfProps = { principal: { id: string; name: string }; detail?: string }
+
+/** The roles of a principal. */
+export function GrantsOf({ principal, detail }: GrantsOfProps) {
+  const text = useText(accessMessages)
+  const query = useOperationQuery()
+  const groups = useGroupNames()
+  const [isGiving, setGiving] = useState(false)
+  const asked = { query: { principal: principal.id, limit: 100 } }
+  const grants = useQuery(query(['authorization', 'listGrants'], asked, { live: ['authorization.grant'] }))
+  return (
+    <Card title={text.roles} actions={<IxButton onClick={() => setGiving(true)}>{text.addGrant}</IxButton>}>
+      {detail !== undefined && <p className="quiet card-lead">{detail}</p>}
+      <QueryState query={grants}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p className="quiet">{text.noGrants}</p>
+          ) : (
+            <table className="plain-table">
+              <thead>
+                <tr>
+                  <th scope="col">{text.role}</th>
+                  <th scope="col">{text.where}</th>
+                  <th scope="col">{text.since}</th>
+                  <th>
+                    <span className="unseen">{text.revoke}</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {data.map((grant) => (
+                  <tr key={grant.id}>
+                    <td>{grant.role}</td>
+                    <td>
+                      {grant.accessGroup === null
+                        ? text.everywhere
+                        : (groups.get(grant.accessGroup) ?? grant.accessGroup)}
+                    </td>
+                    <td>
+                      <Time at={grant.createdTimestamp} isDate />
+                    </td>
+                    {/* The role of a gateway ends when the gateway is revoked. */}
+                    <td>{grant.role !== 'gateway' && <RevokeButton grant={grant} />}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </QueryState>
+      {isGiving && <GrantDialog principal={principal.id} onClose={() => setGiving(false)} />}
+    </Card>
+  )
+}

@@ -1,0 +1,24 @@
+import type { Grant } from '@millwright/api/authorization.ts'
+import { useQueryClient } from '@tanstack/react-query'
+import { keyOf } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { accessMessages } from '../messages.ts'
+
+export function RevokeButton({ grant }: { grant: Grant }) {
+  const text = useText(accessMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const revoke = async () => {
+    await api.authorization.deleteGrant({ params: { id: grant.id } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
+    toldDone(text.revoked)
+  }
+  return (
+    <ConfirmButton action={text.revoke} title={text.revokeTitle} onConfirm={revoke} isLink>
+      {text.revokeDetail(grant.role, grant.principalName)}
+    </ConfirmButton>
+  )
+}

@@ -1,0 +1,112 @@
+import type { ServerUser } from '@millwright/api/identity.ts'
+import { iconUserManagement } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { usePaged } from '../../../app/api/paged-list.ts'
+import { keyOf } from '../../../app/api/queries.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { TextField } from '../../../components/forms/fields.tsx'
+import { Form } from '../../../components/forms/form.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import type { Column } from '../../../components/tables/data-table.tsx'
+import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { Toolbar } from '../../../components/tables/toolbar.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { accessMessages } from '../messages.ts'
+import { ActiveState } from '../principal-actions.tsx'
+import { type Made, SecretDialog } from './secret-dialog.tsx'
+
+/** Server users: programs that use the API in their own name. */
+export function Programs() {
+  const text = useText(accessMessages)
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const [isAdding, setAdding] = useAdding()
+  const [made, setMade] = useState<Made>()
+  const paged = usePaged(['identity', 'listServerUsers'], {}, { live: ['identity.server-user'] })
+  const seen = () => {
+    setMade(undefined)
+    if (made !== undefined) navigate({ to: `/access/programs/${made.id}` })
+  }
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        <IxButton onClick={() => setAdding(true)}>{text.addProgram}</IxButton>
+      </Toolbar>
+      <PagedTable
+        label={text.programs}
+        paged={paged}
+        columns={columnsOf(text)}
+        idOf={({ id }) => id}
+        onOpen={({ id }) => navigate({ to: `/access/programs/${id}` })}
+        empty={
+          <EmptyState icon={iconUserManagement} title={text.noPrograms}>
+            <p>{text.noProgramsHint}</p>
+          </EmptyState>
+        }
+      />
+      {isAdding && (
+        <NewProgram
+          onClose={() => setAdding(false)}
+          onMade={(program) => {
+            setAdding(false)
+            setMade(program)
+          }}
+        />
+      )}
+      {made !== undefined && <SecretDialog made={made} onClose={seen} />}
+    </>
+  )
+}
+
+type Text = (typeof accessMessages)['en']
+
+function columnsOf(text: Text): Column<ServerUser>[] {
+  return [
+    { id: 'name', header: text.name, width: 260, cell: ({ name }) => name },
+    { id: 'clientId', header: text.clientId, width: 320, cell: ({ clientId }) => <code>{clientId}</code> },
+    { id: 'state', header: text.state, width: 140, cell: ({ disabled }) => <ActiveState isDisabled={disabled} /> },
+    {
+      id: 'secret',
+      header: text.secretMade,
+      width: 180,
+      cell: ({ secretCreatedTimestamp }) => <Time at={secretCreatedTimestamp} isRelative />,
+    },
+  ]
+}
+
+function NewProgram({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
+  const text = useText(accessMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [name, setName] = useState('')
+  const [isTold, setTold] = useState(false)
+  const add = async () => {
+    const { data } = await api.identity.createServerUser({ body: { data: { name: name.trim() } } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listServerUsers') })
+    onMade(data)
+  }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : add()
+  }
+  return (
+    <Dialog title={text.addProgram} onClose={onClose}>
+      <Form action={text.add} onSubmit={submit}>
+        <TextField
+          label={text.name}
+          hint={text.programHint}
+          error={isTold && name.trim() === '' ? text.needed : undefined}
+          isRequired
+          value={name}
+          onChange={setName}
+        />
+      </Form>
+    </Dialog>
+  )
+}

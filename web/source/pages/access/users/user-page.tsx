@@ -1,0 +1,126 @@
+import type { User } from '@millwright/api/identity.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { TextField } from '../../../components/forms/fields.tsx'
+import { Form } from '../../../components/forms/form.tsx'
+import { Card } from '../../../components/page/card.tsx'
+import { PageHeader } from '../../../components/page/page-header.tsx'
+import { usePageTitle } from '../../../components/page/page-title.ts'
+import { Facts } from '../../../components/values/property-list.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { GrantsOf } from '../grants/principal-grants.tsx'
+import { accessMessages } from '../messages.ts'
+import { ActiveState, PrincipalActions } from '../principal-actions.tsx'
+
+/** One person: who it is, what they hold. */
+export function PersonPage() {
+  const text = useText(accessMessages)
+  const { id = '' } = useParams({ strict: false })
+  const query = useOperationQuery()
+  const person = useQuery(query(['identity', 'readUser'], { params: { id } }, { live: ['identity.user'] }))
+  const name = person.data?.data.displayName || person.data?.data.name || text.person
+  usePageTitle(name)
+  return (
+    <>
+      <PageHeader
+        title={name}
+        above={<Link to="/access">{text.all}</Link>}
+        actions={person.data !== undefined && <Actions person={person.data.data} />}
+      />
+      <QueryState query={person}>
+        {({ data }) => (
+          <div className="cards cards-two">
+            <Card title={text.person}>
+              <Facts
+                facts={[
+                  { name: text.signInName, value: data.name },
+                  { name: text.displayName, value: data.displayName },
+                  { name: text.state, value: <ActiveState isDisabled={data.disabled} /> },
+                  { name: text.lastSignIn, value: <Time at={data.lastSignInTimestamp} /> },
+                  { name: text.created, value: <Time at={data.createdTimestamp} /> },
+                ]}
+              />
+            </Card>
+            <GrantsOf principal={{ id: data.id, name: data.name }} />
+          </div>
+        )}
+      </QueryState>
+    </>
+  )
+}
+
+function Actions({ person: { id, name, displayName, disabled } }: { person: User }) {
+  const text = useText(accessMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const [isSetting, setSetting] = useState(false)
+  const change = async (data: { disabled: boolean } | { password: string } | { displayName: string }) => {
+    await api.identity.updateUser({ params: { id }, body: { data } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('identity') })
+  }
+  const remove = async () => {
+    await api.identity.deleteUser({ params: { id } })
+    toldDone(text.removed)
+    await navigate({ to: '/access' })
+    await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listUsers') })
+  }
+  return (
+    <>
+      <PrincipalActions
+        name={name}
+        renamed={{ label: text.displayName, value: displayName }}
+        onRename={(value) => change({ displayName: value })}
+        isDisabled={disabled}
+        onDisable={(isDisabled) => change({ disabled: isDisabled })}
+        onRemove={remove}
+      />
+      <IxButton variant="secondary" onClick={() => setSetting(true)}>
+        {text.setPassword}
+      </IxButton>
+      {isSetting && <PasswordDialog onSet={(password) => change({ password })} onClose={() => setSetting(false)} />}
+    </>
+  )
+}
+
+type PasswordGiven = { onSet: (password: string) => Promise<unknown>; onClose: () => void }
+
+function PasswordDialog({ onSet, onClose }: PasswordGiven) {
+  const text = useText(accessMessages)
+  const [password, setPassword] = useState('')
+  const [isTold, setTold] = useState(false)
+  const set = async () => {
+    await onSet(password)
+    toldDone(text.passwordSet)
+    onClose()
+  }
+  const submit = () => {
+    setTold(true)
+    return password === '' ? false : set()
+  }
+  return (
+    <Dialog title={text.setPassword} onClose={onClose}>
+      <Form action={text.save} onSubmit={submit}>
+        <TextField
+          label={text.newPassword}
+          hint={text.passwordHint}
+          error={isTold && password === '' ? text.needed : undefined}
+          type="password"
+          autoComplete="new-password"
+          maxLength={256}
+          isRequired
+          value={password}
+          onChange={setPassword}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,112 @@
+import type { User } from '@millwright/api/identity.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { usePaged } from '../../../app/api/paged-list.ts'
+import { keyOf } from '../../../app/api/queries.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { TextField } from '../../../components/forms/fields.tsx'
+import { Form } from '../../../components/forms/form.tsx'
+import type { Column } from '../../../components/tables/data-table.tsx'
+import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { Toolbar } from '../../../components/tables/toolbar.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { accessMessages } from '../messages.ts'
+import { ActiveState } from '../principal-actions.tsx'
+
+/** People who sign in. */
+export function People() {
+  const text = useText(accessMessages)
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const [isAdding, setAdding] = useAdding()
+  const paged = usePaged(['identity', 'listUsers'], {}, { live: ['identity.user'] })
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        <IxButton onClick={() => setAdding(true)}>{text.addPerson}</IxButton>
+      </Toolbar>
+      <PagedTable
+        label={text.people}
+        paged={paged}
+        columns={columnsOf(text)}
+        idOf={({ id }) => id}
+        onOpen={({ id }) => navigate({ to: `/access/people/${id}` })}
+        empty={null}
+      />
+      {isAdding && <NewPerson onClose={() => setAdding(false)} />}
+    </>
+  )
+}
+
+type Text = (typeof accessMessages)['en']
+
+function columnsOf(text: Text): Column<User>[] {
+  return [
+    { id: 'name', header: text.signInName, width: 220, cell: ({ name }) => name },
+    { id: 'displayName', header: text.displayName, width: 260, cell: ({ displayName }) => displayName },
+    { id: 'state', header: text.state, width: 140, cell: ({ disabled }) => <ActiveState isDisabled={disabled} /> },
+    {
+      id: 'lastSignIn',
+      header: text.lastSignIn,
+      width: 180,
+      cell: ({ lastSignInTimestamp }) => <Time at={lastSignInTimestamp} isRelative />,
+    },
+    { id: 'created', header: text.created, width: 180, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
+  ]
+}
+
+function NewPerson({ onClose }: { onClose: () => Promise<void> }) {
+  const text = useText(accessMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const [name, setName] = useState('')
+  const [displayName, setDisplayName] = useState('')
+  const [password, setPassword] = useState('')
+  const [isTold, setTold] = useState(false)
+  const add = async () => {
+    const body = {
+      data: { name: name.trim(), password, ...(displayName.trim() && { displayName: displayName.trim() }) },
+    }
+    const { data } = await api.identity.createUser({ body })
+    await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listUsers') })
+    await onClose()
+    navigate({ to: `/access/people/${data.id}` })
+  }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' || password === '' ? false : add()
+  }
+  const missing = (value: string) => (isTold && value.trim() === '' ? text.needed : undefined)
+  return (
+    <Dialog title={text.addPerson} onClose={onClose}>
+      <Form action={text.add} onSubmit={submit}>
+        <TextField
+          label={text.signInName}
+          hint={text.signInNameHint}
+          error={missing(name)}
+          isRequired
+          value={name}
+          onChange={setName}
+        />
+        <TextField label={text.displayName} value={displayName} onChange={setDisplayName} />
+        <TextField
+          label={text.password}
+          hint={text.passwordHint}
+          error={missing(password)}
+          type="password"
+          autoComplete="new-password"
+          maxLength={256}
+          isRequired
+          value={password}
+          onChange={setPassword}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,125 @@
+import { IxButton } from '@siemens/ix-react'
+import { useMemo } from 'react'
+import type { Output } from '../../../app/api/client.ts'
+import { usePaged } from '../../../app/api/paged-list.ts'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { Waiting } from '../../../components/feedback/loading.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { Switch } from '../../../components/forms/view-switch.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { useAssetProperties } from '../../assets/model/properties.ts'
+import { valueName } from '../../assets/model/value-names.ts'
+import { assetEvents } from '../asset-data.ts'
+import { assetMessages } from '../messages.ts'
+import { differencesOf, spelled, told } from './differences.ts'
+import { RelationHistory } from './relation-history.tsx'
+import { Source } from './source.tsx'
+
+type Entry = Output<'inventory', 'readHistory'>['data'][number]
+
+const views = ['changes', 'relations'] as const
+
+/** What happened to an asset itself, and to what it is related to. */
+export function History({ id }: { id: string }) {
+  const text = useText(assetMessages)
+  const [search, show] = useSearchState<'view'>()
+  const chosen = views.find((view) => view === search.view) ?? 'changes'
+  return (
+    <>
+      <Switch
+        label={text.historyOf}
+        choices={[
+          { value: 'changes', label: text.asset },
+          { value: 'relations', label: text.relations },
+        ]}
+        chosen={chosen}
+        onChoose={(view) => show({ view: view === 'changes' ? undefined : view })}
+      />
+      {chosen === 'changes' ? <Changes id={id} /> : <RelationHistory id={id} />}
+    </>
+  )
+}
+
+/** Who changed what and when, field by field; the latest first. */
+function Changes({ id }: { id: string }) {
+  const text = useText(assetMessages)
+  const paged = usePaged(['inventory', 'readHistory'], { params: { id } }, { live: assetEvents })
+  if (paged.error !== null) return <ProblemMessage failure={paged.error} onRetry={paged.retry} />
+  if (paged.isWaiting) return <Waiting />
+  if (paged.rows.length === 0) return <p className="quiet">{text.noHistory}</p>
+  return (
+    <>
+      <ol className="history">
+        {paged.rows.map((entry, index) => (
+          <HistoryEntry key={entry.version} entry={entry} isOpen={index === 0} />
+        ))}
+      </ol>
+      {paged.rows.length < paged.total && (
+        <IxButton variant="secondary" onClick={paged.next}>
+          {text.moreHistory}
+        </IxButton>
+      )}
+    </>
+  )
+}
+
+function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
+  const text = useText(assetMessages)
+  const [, change] = useSearchState<'at'>()
+  const differences = useMemo(() => differencesOf(entry.before, entry.after), [entry])
+  const word = { created: text.createdWord, updated: text.updated, deleted: text.deletedWord }[entry.change]
+  const { fieldName, valueTold } = useWords()
+  return (
+    <li>
+      <details open={isOpen}>
+        <summary>
+          <strong>{word}</strong> <Time at={entry.time} /> {text.by(entry.principalName)}
+          <span className="quiet">
+            {' '}
+            · <Source source={entry.source} /> · {text.fields(differences.length)}
+          </span>
+        </summary>
+        <div className="history-body">
+          {differences.length === 0 ? (
+            <p className="quiet">{text.noDifference}</p>
+          ) : (
+            <table className="differences">
+              <thead>
+                <tr>
+                  <th scope="col">{text.field}</th>
+                  <th scope="col">{text.before}</th>
+                  <th scope="col">{text.after}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {differences.map(({ field, before, after }) => (
+                  <tr key={field}>
+                    <th scope="row">{fieldName(field)}</th>
+                    <td className="was">{valueTold(field, before)}</td>
+                    <td className="is">{valueTold(field, after)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+          {entry.change !== 'deleted' && (
+            <IxButton variant="secondary" onClick={() => change({ at: entry.time })}>
+              {text.showThen}
+            </IxButton>
+          )}
+        </div>
+      </details>
+    </li>
+  )
+}
+
+/** Fields and values as people say them, where they have a word for them; others as they stand in the document. */
+function useWords() {
+  const language = useLanguage()
+  const properties = useAssetProperties()
+  const fieldName = (field: string) => properties.find(({ path }) => path === field)?.title[language] ?? spelled(field)
+  const valueTold = (field: string, value: unknown) =>
+    typeof value === 'string' ? valueName(field, value, language) : told(value)
+  return { fieldName, valueTold }
+}

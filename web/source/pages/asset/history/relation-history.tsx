@@ -1,0 +1,98 @@
+import { iconHistory } from '@siemens/ix-icons/icons'
+import { Link } from '@tanstack/react-router'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import type { Column } from '../../../components/tables/data-table.tsx'
+import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { useKeptFrom } from '../asset-data.ts'
+import { assetMessages } from '../messages.ts'
+import { type ChangeRow, useRelationChanges } from './relation-changes.ts'
+import { Source } from './source.tsx'
+
+/** What an asset was related to, from when and until when, and by whom; the latest first. */
+export function RelationHistory({ id }: { id: string }) {
+  const text = useText(assetMessages)
+  const paged = useRelationChanges(id)
+  const columns = useColumns()
+  return (
+    <PagedTable
+      label={text.relationHistory}
+      paged={paged}
+      idOf={({ relation, change }) => `${relation.id}/${change}`}
+      columns={columns}
+      empty={
+        <EmptyState icon={iconHistory} title={text.neverRelated}>
+          <p>{text.neverRelatedHint}</p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+function useColumns(): Column<ChangeRow>[] {
+  const text = useText(assetMessages)
+  return [
+    { id: 'time', header: text.when, width: 190, cell: ({ time }) => <Time at={time} isExact /> },
+    {
+      id: 'change',
+      header: text.change,
+      width: 128,
+      cell: ({ change }) =>
+        change === 'created' ? (
+          <StatusChip tone="good">{text.began}</StatusChip>
+        ) : (
+          <StatusChip tone="warning">{text.ended}</StatusChip>
+        ),
+    },
+    { id: 'way', header: text.direction, width: 100, cell: ({ way }) => (way === 'out' ? text.out : text.in) },
+    {
+      id: 'predicate',
+      header: text.predicate,
+      width: 165,
+      cell: ({ relation }) => <code>{relation.predicate}</code>,
+    },
+    { id: 'other', header: text.other, width: 202, cell: (row) => <Other row={row} /> },
+    {
+      id: 'by',
+      header: text.who,
+      width: 130,
+      cell: ({ principalName }) => principalName ?? <span className="quiet">{text.notKept}</span>,
+    },
+    { id: 'then', header: text.picture, width: 208, cell: (row) => <ShowThen row={row} /> },
+    { id: 'source', header: text.source, width: 240, cell: ({ source }) => <Source source={source} /> },
+  ]
+}
+
+/** The whole name and id on hovering: names may be cut off, and beginnings of ids alike. */
+function Other({ row: { other, label } }: { row: ChangeRow }) {
+  const title = `${label} · ${other.id}`
+  if (other.type !== 'asset') return <span title={title}>{label}</span>
+  return (
+    <Link to="/assets/$id" params={{ id: other.id }} title={title}>
+      {label}
+    </Link>
+  )
+}
+
+/** To the picture of what was around it: with the relation that began, or while the one that ended was still there. */
+function ShowThen({ row: { time, change, label } }: { row: ChangeRow }) {
+  const text = useText(assetMessages)
+  const [, show] = useSearchState<'at' | 'tab' | 'view'>()
+  const keptFrom = useKeptFrom()
+  const word = change === 'created' ? text.showThen : text.showBefore
+  const at = Date.parse(time) - (change === 'created' ? 0 : 1)
+  if (at < keptFrom) return null
+  return (
+    <button
+      type="button"
+      className="link-button"
+      aria-label={`${word}: ${label}`}
+      onClick={() => show({ at: new Date(at).toISOString(), tab: 'relations', view: undefined })}
+    >
+      {word}
+    </button>
+  )
+}

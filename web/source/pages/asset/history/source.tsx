@@ -1,0 +1,29 @@
+import { Link } from '@tanstack/react-router'
+import { useText } from '../../../app/language/language-context.tsx'
+import { identityMessages } from '../identity/identity-messages.ts'
+
+type Given = { source: { type: string; value?: string } }
+
+/** Where a write came from, in words; who two assets were made one with is a link. */
+export function Source({ source: { type, value } }: Given) {
+  const text = useText(identityMessages)
+  const names: Readonly<Record<string, string>> = {
+    discovery: text.discovery,
+    assetlinkdiscovery: text.assetlinkdiscovery,
+    manual: text.manual,
+    merge: text.merge,
+    merge_undone: text.merge_undone,
+    split: text.splitSource,
+  }
+  const name = names[type] ?? type
+  if (value === undefined) return name
+  if (!/^(merge|merge_undone|split)$/.test(type)) return `${name}: ${value}`
+  return (
+    <>
+      {name}:{' '}
+      <Link to="/assets/$id" params={{ id: value }}>
+        {text.otherAsset}
+      </Link>
+    </>
+  )
+}

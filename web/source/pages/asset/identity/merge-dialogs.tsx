@@ -1,0 +1,69 @@
+import { useState } from 'react'
+import { useInventoryWrite, waitHeaders } from '../../../app/api/inventory-write.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
+import { AssetPicker, type PickedAsset } from '../../../components/forms/asset-picker.tsx'
+import { SelectField } from '../../../components/forms/fields.tsx'
+import { assetMessages } from '../messages.ts'
+
+export type Twin = PickedAsset
+
+/** Makes another asset part of this one; which one is chosen here unless it is known. */
+export function MergeDialog({ id, twin, onClose }: { id: string; twin: Twin | undefined; onClose: () => void }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const [picked, setPicked] = useState(twin)
+  const [prefer, setPrefer] = useState<'this' | 'other'>('this')
+  const [isMissing, setMissing] = useState(false)
+  const merge = async () => {
+    setMissing(picked === undefined)
+    if (picked === undefined) return false
+    const body = { data: { other: picked.id, prefer } }
+    return write(api.inventory.mergeAsset({ params: { id }, headers: waitHeaders, body }), text.merged)
+  }
+  return (
+    <ConfirmDialog title={text.mergeTitle} action={text.mergeVerb} onClose={onClose} onConfirm={merge}>
+      <div className="form">
+        {twin === undefined && (
+          <AssetPicker
+            label={text.otherAsset}
+            picked={picked}
+            onPick={setPicked}
+            except={id}
+            error={isMissing ? text.chooseAsset : undefined}
+          />
+        )}
+        {picked !== undefined && <p>{text.mergeText(picked.name)}</p>}
+        <SelectField
+          label={text.prefer}
+          value={prefer}
+          onChange={setPrefer}
+          choices={[
+            { value: 'this', label: text.preferThis },
+            { value: 'other', label: text.preferOther },
+          ]}
+        />
+      </div>
+    </ConfirmDialog>
+  )
+}
+
+type UndoGiven = { id: string; mergeId: string; name: string; onClose: () => void }
+
+export function UndoDialog({ id, mergeId, name, onClose }: UndoGiven) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  return (
+    <ConfirmDialog
+      title={text.undoTitle}
+      action={text.undo}
+      onClose={onClose}
+      onConfirm={() => write(api.inventory.undoMerge({ params: { id, mergeId }, headers: waitHeaders }), text.undone)}
+    >
+      <p>{text.undoText(name)}</p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,257 @@
+import { useInventoryWrite, waitHeaders } from '../../../app/api/inventory-write.ts'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { CopyButton } from '../../../components/actions/copy-button.tsx'
+import { EditableValue } from '../../../components/forms/editable-value.tsx'
+import { useTypeName } from '../../../components/graph/node-type-name.ts'
+import { Card } from '../../../components/page/card.tsx'
+import { type Fact, Facts } from '../../../components/values/property-list.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { type Asset, textAt, textsIn, valueAt } from '../../assets/model/asset.ts'
+import { className } from '../../assets/model/class-names.ts'
+import { StateChip } from '../../assets/table/asset-cells.tsx'
+import type { ViewGiven } from '../asset-page.tsx'
+import { assetMessages } from '../messages.ts'
+import { elementsOf, fieldsOf } from './asset-elements.ts'
+import { CustomProperties } from './custom-properties.tsx'
+
+/** What an asset is, how it is, where it is and what runs on it. */
+export function Overview({ asset, mayWrite }: ViewGiven) {
+  const text = useText(assetMessages)
+  return (
+    <div className="cards">
+      <Card title={text.nameplate}>
+        <Nameplate asset={asset} mayWrite={mayWrite} />
+      </Card>
+      <Card title={text.states}>
+        <States asset={asset} mayWrite={mayWrite} />
+      </Card>
+      <Card title={text.connectivity}>
+        <Connectivity asset={asset} />
+      </Card>
+      <Card title={text.software}>
+        <Software asset={asset} />
+      </Card>
+      <Card title={text.location}>
+        <Elements elements={elementsOf(asset, 'location')} kind="location_type" />
+      </Card>
+      <Card title={text.custom}>
+        <CustomProperties asset={asset} mayWrite={mayWrite} />
+      </Card>
+      {elementsOf(asset, 'instance_annotations').length > 0 && (
+        <Card title={text.annotations}>
+          <Facts
+            facts={elementsOf(asset, 'instance_annotations').map((each) => ({
+              name: textAt(each, 'key'),
+              value: textAt(each, 'value'),
+            }))}
+          />
+        </Card>
+      )}
+    </div>
+  )
+}
+
+function Nameplate({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
+  const text = useText(assetMessages)
+  const typeName = useTypeName()
+  const product = (path: string) => textAt(asset, `product_instance_information/manufacturer_product/${path}`)
+  const type = textAt(asset, 'functional_object_type')
+  return (
+    <Facts
+      facts={[
+        { name: text.name, value: mayWrite ? <AssetName asset={asset} /> : textAt(asset, 'name') },
+        { name: text.description, value: mayWrite ? <Description asset={asset} /> : textAt(asset, 'description') },
+        { name: text.type, value: typeName({ type: 'asset', functional_object_type: type }) },
+        { name: text.manufacturer, value: product('manufacturer/name') },
+        { name: text.product, value: product('product_name') },
+        { name: text.family, value: product('product_family') },
+        { name: text.articleNumber, value: product('product_id') },
+        { name: text.productVersion, value: product('product_version') },
+        { name: text.serialNumber, value: textAt(asset, 'product_instance_information/serial_number') },
+        {
+          name: text.id,
+          value: (
+            <span className="with-copy">
+              <code title={asset.id}>{asset.id}</code>
+              <CopyButton value={asset.id} what={text.id} />
+            </span>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+function AssetName({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const save = (name: string) => {
+    const body = { data: { name } }
+    return write(api.inventory.setName({ params: { id: asset.id }, headers: waitHeaders, body }), text.saved)
+  }
+  return <EditableValue name={text.name} value={textAt(asset, 'name')} onSave={save} maxLength={256} isRequired />
+}
+
+function Description({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const save = (description: string | null) => {
+    const body = { data: { description } }
+    return write(api.inventory.setDescription({ params: { id: asset.id }, headers: waitHeaders, body }), text.saved)
+  }
+  return (
+    <EditableValue
+      name={text.description}
+      value={textAt(asset, 'description')}
+      onSave={save}
+      onClear={() => save(null)}
+      maxLength={4096}
+      isRequired
+      isLong
+    />
+  )
+}
+
+function States({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  const mode = textAt(asset, 'operating_mode/mode_name')
+  const responsible = textAt(asset, 'responsible')
+  const save = (value: string) =>
+    write(
+      api.inventory.setResponsible({
+        params: { id: asset.id },
+        headers: waitHeaders,
+        body: { data: { responsible: value } },
+      }),
+      text.saved,
+    )
+  return (
+    <Facts
+      facts={[
+        stateFact(text.management, asset, 'management_state'),
+        stateFact(text.reachability, asset, 'reachability_state'),
+        stateFact(text.trust, asset, 'trust_state'),
+        { name: text.mode, value: mode },
+        { name: text.accessGroup, value: textAt(asset, 'access_group') },
+        {
+          name: text.responsible,
+          value: mayWrite ? (
+            <EditableValue name={text.responsible} value={responsible} onSave={save} isRequired />
+          ) : (
+            responsible
+          ),
+        },
+        { name: text.created, value: <Time at={textAt(asset, 'created_timestamp')} /> },
+        { name: text.modified, value: <Time at={textAt(asset, 'last_modified_timestamp')} /> },
+      ]}
+    />
+  )
+}
+
+function stateFact(name: string, asset: Asset, field: string): Fact | false {
+  const value = textAt(asset, `${field}/state_value`)
+  if (value === '') return false
+  return { name, value: <State asset={asset} field={field} /> }
+}
+
+function State({ asset, field }: { asset: Asset; field: string }) {
+  const language = useLanguage()
+  const path = `${field}/state_value`
+  const since = textAt(asset, `${field}/state_timestamp`)
+  return (
+    <span className="state-line">
+      <StateChip path={path} value={textAt(asset, path)} language={language} />
+      {since !== '' && (
+        <span className="quiet">
+          <Time at={since} isRelative />
+        </span>
+      )}
+    </span>
+  )
+}
+
+function Connectivity({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const language = useLanguage()
+  const points = elementsOf(asset, 'connection_points')
+  if (points.length === 0) return <p className="quiet">{text.none}</p>
+  return (
+    <ul className="plain-list parts">
+      {points.map((point, index) => {
+        const address = textAt(point, 'ipv4_address') || textAt(point, 'ipv6_address') || textAt(point, 'mac_address')
+        const more = [
+          [text.mask, textAt(point, 'network_mask') || textAt(point, 'ipv6_network_prefix')],
+          [text.router, textAt(point, 'router_ipv4_address') || textAt(point, 'router_ipv6_address')],
+        ].filter(([, value]) => value !== '')
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: points have no identity of their own
+          <li key={index}>
+            <span className="with-copy">
+              <code>{address}</code>
+              {address !== '' && <CopyButton value={address} what={address} />}
+            </span>
+            <span className="quiet">
+              {[
+                className(textAt(point, 'connection_point_type'), language),
+                textAt(point, 'name') || textAt(point, 'id'),
+              ]
+                .filter(Boolean)
+                .join(' · ')}
+              {more.map(([name, value]) => ` · ${name} ${value}`)}
+            </span>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function Software({ asset }: { asset: Asset }) {
+  const text = useText(assetMessages)
+  const components = elementsOf(asset, 'software_components')
+  if (components.length === 0) return <p className="quiet">{text.none}</p>
+  return (
+    <ul className="plain-list parts">
+      {components.map((component, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: components have no identity of their own
+        <li key={index}>
+          <span>
+            {textAt(component, 'artifact/name') || textsIn(component, 'artifact/asset_identifiers', 'name')[0]}{' '}
+            <strong>{textsIn(component, 'artifact/asset_identifiers', 'version')[0]}</strong>
+          </span>
+          <span className="quiet">
+            {[
+              valueAt(component, 'artifact/is_firmware') === true && text.firmware,
+              textAt(component, 'software_component_type') === 'RunningSoftwareComponent' && text.running,
+            ]
+              .filter(Boolean)
+              .join(' · ')}
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Elements of any class: what they are, and their fields. */
+function Elements({ elements, kind }: { elements: readonly unknown[]; kind: string }) {
+  const text = useText(assetMessages)
+  const formats = useFormats()
+  const language = useLanguage()
+  if (elements.length === 0) return <p className="quiet">{text.none}</p>
+  const facts = elements.flatMap((element) => {
+    const name = className(textAt(element, kind), language)
+    const fields = fieldsOf(element, kind)
+    if (fields.length === 1) return [{ name, value: fields[0]?.value }]
+    return fields.map(({ field, value }) => ({
+      name: `${name} ${field}`,
+      value: typeof value === 'number' ? formats.number(value) : String(value),
+    }))
+  })
+  return <Facts facts={facts.map(({ name, value }) => ({ name, value: String(value) }))} />
+}

@@ -1,0 +1,156 @@
+import { iconAdd, iconHistory, iconTrashcan } from '@siemens/ix-icons/icons'
+import { IxButton, IxIconButton } from '@siemens/ix-react'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useInventoryWrite } from '../../../app/api/inventory-write.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
+import { Waiting } from '../../../components/feedback/loading.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { assetKey, labelOf } from '../../../components/graph/graph-data.ts'
+import { GraphExplorer } from '../../../components/graph/graph-explorer.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import { DataTable } from '../../../components/tables/data-table.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { nameOf } from '../../assets/model/asset.ts'
+import type { ViewGiven } from '../asset-page.tsx'
+import { assetMessages } from '../messages.ts'
+import { type RelationRow, useAround } from './neighbourhood.ts'
+import { AddRelation } from './relation-dialog.tsx'
+
+/** What an asset is related to: as a picture that grows with a click, and as a list. */
+export function Relations({ asset, at, mayWrite }: ViewGiven) {
+  const text = useText(assetMessages)
+  const mayRelate = useMay('glb_inventory_write_relation_data') && mayWrite
+  const [isAdding, setAdding] = useState(false)
+  const [deleting, setDeleting] = useState<RelationRow>()
+  const [selected, setSelected] = useState<string>()
+  const [, show] = useSearchState<'tab' | 'view'>()
+  const around = useAround(asset.id, at)
+  const select = (key: string | undefined) => {
+    setSelected(key)
+    if (key !== undefined) around.expand(key)
+  }
+  if (around.error !== null) return <ProblemMessage failure={around.error} onRetry={around.retry} />
+  if (around.isWaiting) return <Waiting />
+  return (
+    <div className="asset-relations">
+      <div className="view-head">
+        <p className="quiet">{text.relationsHint}</p>
+        <div className="view-actions">
+          <IxButton variant="secondary" icon={iconHistory} onClick={() => show({ tab: 'history', view: 'relations' })}>
+            {text.relationHistory}
+          </IxButton>
+          {mayRelate && (
+            <IxButton icon={iconAdd} onClick={() => setAdding(true)}>
+              {text.addRelation}
+            </IxButton>
+          )}
+        </div>
+      </div>
+      {around.rows.length === 0 ? (
+        <EmptyState title={text.noRelations}>
+          <p>{text.noRelationsHint}</p>
+        </EmptyState>
+      ) : (
+        <>
+          <GraphExplorer data={around.data} selected={selected} onSelect={select} root={assetKey(asset.id)} />
+          {around.isTruncated && <p className="quiet">{text.truncatedGraph}</p>}
+          <h2>{text.list}</h2>
+          <RelationTable rows={around.rows} onDelete={mayRelate ? setDeleting : undefined} />
+        </>
+      )}
+      {isAdding && <AddRelation id={asset.id} name={nameOf(asset)} onClose={() => setAdding(false)} />}
+      {deleting !== undefined && <DeleteRelation row={deleting} onClose={() => setDeleting(undefined)} />}
+    </div>
+  )
+}
+
+type TableGiven = { rows: readonly RelationRow[]; onDelete: ((row: RelationRow) => void) | undefined }
+
+function RelationTable({ rows, onDelete }: TableGiven) {
+  const text = useText(assetMessages)
+  return (
+    <DataTable
+      label={text.list}
+      rows={rows}
+      idOf={({ relation }) => relation.id}
+      columns={[
+        { id: 'way', header: text.direction, width: 110, cell: ({ way }) => (way === 'out' ? text.out : text.in) },
+        {
+          id: 'predicate',
+          header: text.predicate,
+          width: 200,
+          cell: ({ relation }) => <code>{relation.predicate}</code>,
+        },
+        {
+          id: 'other',
+          header: text.other,
+          width: 280,
+          cell: ({ other, thing }) =>
+            other.type === 'asset' ? (
+              <Link to="/assets/$id" params={{ id: other.id }}>
+                {labelOf(thing)}
+              </Link>
+            ) : (
+              labelOf(thing)
+            ),
+        },
+        {
+          id: 'source',
+          header: text.source,
+          width: 160,
+          cell: ({ relation }) => relation.source.value ?? relation.source.type,
+        },
+        {
+          id: 'since',
+          header: text.sinceWhen,
+          width: 180,
+          cell: ({ relation }) => <Time at={relation.createdTimestamp} />,
+        },
+        {
+          id: 'delete',
+          header: text.actions,
+          width: 110,
+          cell: (row) =>
+            onDelete !== undefined && (
+              <IxIconButton
+                icon={iconTrashcan}
+                size="16"
+                variant="subtle-tertiary"
+                aria-label={`${text.deleteRelation}: ${row.relation.predicate} ${labelOf(row.thing)}`}
+                onClick={() => onDelete(row)}
+              />
+            ),
+        },
+      ]}
+    />
+  )
+}
+
+function DeleteRelation({ row, onClose }: { row: RelationRow; onClose: () => void }) {
+  const text = useText(assetMessages)
+  const api = useApi()
+  const write = useInventoryWrite()
+  return (
+    <ConfirmDialog
+      title={text.deleteRelationTitle}
+      action={text.deleteVerb}
+      isDangerous
+      onClose={onClose}
+      onConfirm={() =>
+        write(
+          api.inventory.deleteRelations({ body: { data: { ids: [row.relation.id] } } }).then(() => ({})),
+          text.relationDeleted,
+        )
+      }
+    >
+      <p>
+        <code>{row.relation.predicate}</code> {labelOf(row.thing)}
+      </p>
+      <p className="quiet">{text.deleteRelationText}</p>
+    </ConfirmDialog>
+  )
+}

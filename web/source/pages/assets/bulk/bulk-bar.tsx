@@ -1,0 +1,46 @@
+import { IxButton } from '@siemens/ix-react'
+import { useState } from 'react'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useMay } from '../../../app/session/user-context.tsx'
+import { assetsMessages } from '../messages.ts'
+import { mostSelected } from '../model/limits.ts'
+import type { AssetSelection } from '../table/selection.ts'
+import { BulkDeleteDialog, BulkEditDialog } from './bulk-dialogs.tsx'
+
+/** What can be done with the chosen assets. */
+export function BulkBar({ selection, total }: { selection: AssetSelection; total: number }) {
+  const text = useText(assetsMessages)
+  const formats = useFormats()
+  const mayWrite = useMay('inventory_write_asset_data')
+  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const [isGathering, setGathering] = useState(false)
+  const { ids, clear, selectMatching } = selection
+  const gather = async () => {
+    setGathering(true)
+    await selectMatching().finally(() => setGathering(false))
+  }
+  const reach = Math.min(total, mostSelected)
+  return (
+    <div className="bulk-bar" role="toolbar" aria-label={text.selected(formats.number(ids.size))}>
+      <strong>{text.selected(formats.number(ids.size))}</strong>
+      {mayWrite && (
+        <>
+          <IxButton onClick={() => setOpen('edit')}>{text.edit}</IxButton>
+          <IxButton variant="danger-secondary" onClick={() => setOpen('delete')}>
+            {text.delete}
+          </IxButton>
+        </>
+      )}
+      {ids.size < reach && (
+        <IxButton variant="subtle-primary" loading={isGathering} onClick={gather}>
+          {text.selectMatching(formats.number(reach))}
+        </IxButton>
+      )}
+      <IxButton variant="subtle-primary" onClick={clear}>
+        {text.unselect}
+      </IxButton>
+      {open === 'edit' && <BulkEditDialog ids={[...ids]} onClose={() => setOpen(undefined)} />}
+      {open === 'delete' && <BulkDeleteDialog ids={[...ids]} onClose={() => setOpen(undefined)} onDone={clear} />}
+    </div>
+  )
+}

@@ -1,0 +1,39 @@
+import { Link } from '@tanstack/react-router'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { Progress } from '../../../components/feedback/progress.tsx'
+import { assetsMessages } from '../messages.ts'
+import type { Outcome } from './bulk-result.ts'
+
+/** How far many writes are; with an outcome they are over. */
+export type Advance = { done: number; outcome?: Outcome }
+
+/** Of more nobody reads why. */
+const mostFailures = 50
+
+/** How far many writes are, and what of them failed. */
+export function BulkProgress({ progress, all }: { progress: Advance; all: number }) {
+  const text = useText(assetsMessages)
+  const formats = useFormats()
+  const failures = progress.outcome?.failures ?? []
+  return (
+    <div className="bulk-progress" role="status">
+      <Progress value={(100 * progress.done) / Math.max(1, all)} label={text.change} />
+      <p>{text.progress(formats.number(progress.done), formats.number(all))}</p>
+      {failures.length > 0 && (
+        <>
+          <p className="field-error">{text.someFailed(formats.number(failures.length))}</p>
+          <ul className="bulk-failures">
+            {failures.slice(0, mostFailures).map(({ id, detail }) => (
+              <li key={id}>
+                <Link to="/assets/$id" params={{ id }}>
+                  <code>{id}</code>
+                </Link>{' '}
+                <span lang="en">{detail}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,187 @@
+import { iconPlus, iconTrashcan } from '@siemens/ix-icons/icons'
+import { IxButton, IxIconButton } from '@siemens/ix-react'
+import { useState } from 'react'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { SelectField, TextAreaField, TextField } from '../../../components/forms/fields.tsx'
+import { assetsMessages } from '../messages.ts'
+import type { AssetProperty } from '../model/asset-property.ts'
+import { stateName, valueName } from '../model/value-names.ts'
+import { type Condition, type ConditionList, conditionsOf, filterOf, type Operator } from './filter-conditions.ts'
+
+type Given = { filter: string; properties: readonly AssetProperty[]; onApply: (filter: string) => void }
+
+/** Conditions to choose, and the same as text: each follows the other. */
+export function FilterPanel({ filter, properties, onApply }: Given) {
+  const text = useText(assetsMessages)
+  const [draft, setDraft] = useState(filter)
+  const list = conditionsOf(draft)
+  return (
+    <form
+      className="filter-panel"
+      aria-label={text.filter}
+      onSubmit={(event) => {
+        event.preventDefault()
+        onApply(draft.trim())
+      }}
+    >
+      {list === undefined ? (
+        <p className="quiet">{text.tooRich}</p>
+      ) : (
+        <Conditions list={list} properties={properties} onChange={(next) => setDraft(filterOf(next))} />
+      )}
+      <TextAreaField label={text.asText} value={draft} onChange={setDraft} rows={2} isCode />
+      <div className="form-actions">
+        <IxButton type="submit">{text.apply}</IxButton>
+        <IxButton variant="secondary" type="button" onClick={() => onApply('')}>
+          {text.clearFilter}
+        </IxButton>
+      </div>
+    </form>
+  )
+}
+
+type ConditionsGiven = {
+  list: ConditionList
+  properties: readonly AssetProperty[]
+  onChange: (list: ConditionList) => void
+}
+
+function Conditions({ list, properties, onChange }: ConditionsGiven) {
+  const text = useText(assetsMessages)
+  const { conditions, join } = list
+  const replace = (index: number, condition: Condition) =>
+    onChange({ join, conditions: conditions.with(index, condition) })
+  return (
+    <>
+      {conditions.map((condition, index) => (
+        <ConditionRow
+          // biome-ignore lint/suspicious/noArrayIndexKey: a condition is its place in the list
+          key={index}
+          condition={condition}
+          properties={properties}
+          onChange={(next) => replace(index, next)}
+          onRemove={() => onChange({ join, conditions: conditions.toSpliced(index, 1) })}
+        />
+      ))}
+      <div className="filter-row-end">
+        <IxButton
+          variant="subtle-primary"
+          type="button"
+          icon={iconPlus}
+          onClick={() =>
+            onChange({ join, conditions: [...conditions, { path: 'name', operator: 'contains', value: '' }] })
+          }
+        >
+          {text.addCondition}
+        </IxButton>
+        {conditions.length > 1 && (
+          <SelectField
+            label={text.conditions}
+            isLabelUnseen
+            value={join}
+            onChange={(next) => onChange({ join: next, conditions })}
+            choices={[
+              { value: 'and', label: text.matchAll },
+              { value: 'or', label: text.matchAny },
+            ]}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+type RowGiven = {
+  condition: Condition
+  properties: readonly AssetProperty[]
+  onChange: (condition: Condition) => void
+  onRemove: () => void
+}
+
+function ConditionRow({ condition, properties, onChange, onRemove }: RowGiven) {
+  const text = useText(assetsMessages)
+  const language = useLanguage()
+  const property = properties.find(({ path }) => path === condition.path)
+  const choices = properties.map(({ path, title }) => ({ value: path, label: title[language] }))
+  const hasValue = condition.operator !== 'is-empty' && condition.operator !== 'is-set'
+  return (
+    <div className="filter-row">
+      <SelectField
+        label={text.property}
+        isLabelUnseen
+        value={condition.path}
+        onChange={(path) => onChange({ path, operator: operatorsFor(properties, path)[0] ?? 'eq', value: '' })}
+        choices={property === undefined ? [...choices, { value: condition.path, label: condition.path }] : choices}
+      />
+      <SelectField
+        label={text.comparison}
+        isLabelUnseen
+        value={condition.operator}
+        onChange={(operator) => onChange({ ...condition, operator })}
+        choices={operatorsFor(properties, condition.path, condition.operator).map((value) => ({
+          value,
+          label: operatorName(value, text),
+        }))}
+      />
+      {hasValue && <ValueField condition={condition} property={property} onChange={onChange} />}
+      <IxIconButton
+        icon={iconTrashcan}
+        variant="subtle-tertiary"
+        type="button"
+        aria-label={text.removeCondition}
+        onClick={onRemove}
+      />
+    </div>
+  )
+}
+
+type ValueGiven = {
+  condition: Condition
+  property: AssetProperty | undefined
+  onChange: (condition: Condition) => void
+}
+
+function ValueField({ condition, property, onChange }: ValueGiven) {
+  const text = useText(assetsMessages)
+  const language = useLanguage()
+  const set = (value: string) => onChange({ ...condition, value })
+  if (property?.values !== undefined) {
+    const choices = ['', ...property.values].map((value) => ({
+      value,
+      label: stateName(condition.path, value, language),
+    }))
+    return <SelectField label={text.value} isLabelUnseen value={condition.value} onChange={set} choices={choices} />
+  }
+  const type = property?.kind === 'time' ? 'date' : 'text'
+  const suggestions = property?.suggestions?.map((value) => ({
+    value,
+    label: valueName(condition.path, value, language),
+  }))
+  return (
+    <TextField
+      label={text.value}
+      isLabelUnseen
+      type={type}
+      value={condition.value}
+      onChange={set}
+      {...(suggestions !== undefined && { suggestions })}
+    />
+  )
+}
+
+function operatorsFor(properties: readonly AssetProperty[], path: string, current?: Operator): Operator[] {
+  const kind = properties.find((each) => each.path === path)?.kind ?? 'text'
+  const fitting: Operator[] =
+    kind === 'time'
+      ? ['gt', 'lt', 'is-set', 'is-empty']
+      : kind === 'state'
+        ? ['eq', 'ne', 'is-set', 'is-empty']
+        : ['contains', 'eq', 'ne', 'startswith', 'endswith', 'is-set', 'is-empty']
+  return current === undefined || fitting.includes(current) ? fitting : [...fitting, current]
+}
+
+function operatorName(operator: Operator, text: (typeof assetsMessages)['en']): string {
+  if (operator === 'is-empty') return text.isEmpty
+  if (operator === 'is-set') return text.isSet
+  return text[operator]
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { Waiting } from '../../../components/feedback/loading.tsx'
+import { assetsMessages } from '../messages.ts'
+import type { AssetProperty } from '../model/asset-property.ts'
+import { valueName } from '../model/value-names.ts'
+
+type Given = {
+  property: AssetProperty
+  filter: string
+  chosen: string | undefined
+  onChoose: (group: string | undefined) => void
+}
+
+/** How many assets have which value; one value can be opened. */
+export function GroupPanel({ property, filter, chosen, onChoose }: Given) {
+  const text = useText(assetsMessages)
+  const language = useLanguage()
+  const formats = useFormats()
+  const query = useOperationQuery()
+  const facets = useQuery(
+    query(
+      ['inventory', 'readFacets'],
+      { query: { by: property.path, limit: 100, ...(filter !== '' && { filter }) } },
+      { live: ['inventory.asset'] },
+    ),
+  )
+  const label = (value: string | null) =>
+    value === null ? text.withoutValue : valueName(property.path, value, language)
+  return (
+    <nav className="group-panel" aria-label={text.group(property.title[language])}>
+      {/* What goes wrong goes wrong for the table too, which tells it. */}
+      {facets.isPending && <Waiting />}
+      {facets.data !== undefined && (
+        <ul>
+          <GroupItem isChosen={chosen === undefined} onChoose={() => onChoose(undefined)}>
+            {text.allOfThem}
+          </GroupItem>
+          {facets.data.data.map(({ value, count }) => (
+            <GroupItem
+              key={String(value)}
+              isChosen={chosen === String(value)}
+              count={formats.number(count)}
+              onChoose={() => onChoose(String(value))}
+            >
+              {label(value)}
+            </GroupItem>
+          ))}
+        </ul>
+      )}
+    </nav>
+  )
+}
+
+type ItemGiven = { isChosen: boolean; count?: string; onChoose: () => void; children: string }
+
+function GroupItem({ isChosen, count, onChoose, children }: ItemGiven) {
+  return (
+    <li>
+      <button
+        type="button"
+        className="group-item"
+        aria-current={isChosen || undefined}
+        title={children}
+        onClick={onChoose}
+      >
+        <span className="group-name">{children}</span>
+        {count !== undefined && <span className="group-count">{count}</span>}
+      </button>
+    </li>
+  )
+}

@@ -1,0 +1,39 @@
+import { iconSearch } from '@siemens/ix-icons/icons'
+import { useEffect, useEffectEvent, useState } from 'react'
+import { useText } from '../../../app/language/language-context.tsx'
+import { Icon } from '../../../components/values/icon.tsx'
+import { assetsMessages } from '../messages.ts'
+
+const settleMs = 250
+
+/** Free text; asked for when somebody pauses typing. */
+export function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const text = useText(assetsMessages)
+  const [typed, setTyped] = useState(value)
+  const [known, setKnown] = useState(value)
+  if (known !== value) {
+    setKnown(value)
+    setTyped(value)
+  }
+  const tell = useEffectEvent(() => {
+    if (typed.trim() !== value) onChange(typed.trim())
+  })
+  useEffect(() => {
+    const timer = setTimeout(() => tell(), typed === '' ? 0 : settleMs)
+    return () => clearTimeout(timer)
+  }, [typed])
+  return (
+    <div className="search-field">
+      <Icon name={iconSearch} size={16} />
+      <input
+        className="input"
+        type="search"
+        aria-label={text.search}
+        placeholder={text.searchHint}
+        maxLength={256}
+        value={typed}
+        onChange={({ target }) => setTyped(target.value)}
+      />
+    </div>
+  )
+}

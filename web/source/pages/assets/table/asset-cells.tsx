@@ -1,0 +1,68 @@
+import type { Language } from '../../../app/language/language.ts'
+import { basePath } from '../../../app/navigation/base-path.ts'
+import type { GridColumn } from '../../../components/tables/grid-column.ts'
+import { StatusChip, type Tone } from '../../../components/values/status-chip.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { type Asset, customValue, firmwareOf, nameOf, textAt, textsIn, valueAt } from '../model/asset.ts'
+import type { AssetProperty } from '../model/asset-property.ts'
+import { stateName, valueName } from '../model/value-names.ts'
+import type { TableColumn } from './table-columns.ts'
+
+const tones: Readonly<Record<string, Tone>> = {
+  regarded: 'good',
+  reached: 'good',
+  trusted: 'good',
+  pending: 'warning',
+  failed: 'bad',
+  ignored: 'neutral',
+  unknown: 'info',
+}
+
+type ChipGiven = { path: string; value: string; language: Language }
+
+export function StateChip({ path, value, language }: ChipGiven) {
+  return <StatusChip tone={tones[value] ?? 'neutral'}>{stateName(path, value, language)}</StatusChip>
+}
+
+/** The columns of a table of assets, as the grid draws them. */
+export function gridColumns(
+  columns: readonly TableColumn[],
+  known: readonly AssetProperty[],
+  language: Language,
+): GridColumn<Asset>[] {
+  return columns.flatMap(({ path, width, isPinned }) => {
+    const property = known.find((each) => each.path === path)
+    if (property === undefined) return []
+    const { title, isSortable } = property
+    return [{ id: path, header: title[language], width, isPinned, isSortable, cell: cellOf(property, language) }]
+  })
+}
+
+function cellOf({ path, kind }: AssetProperty, language: Language): (asset: Asset) => React.ReactNode {
+  const [array, field] = path.split('/any/')
+  if (path === 'name') {
+    // A plain link, which the row opens: one of the router in every row would cost more than all the rest of it.
+    return (asset) => (
+      <a href={`${basePath}/assets/${asset.id}`} data-opens-row="" tabIndex={-1} title={nameOf(asset)}>
+        {nameOf(asset)}
+      </a>
+    )
+  }
+  if (path === 'firmware_version') return firmwareOf
+  if (path === 'functional_object_type') return (asset) => valueName(path, textAt(asset, path), language)
+  if (array !== undefined && field !== undefined) return (asset) => textsIn(asset, array, field).join(', ')
+  if (path.startsWith('custom_properties/')) return (asset) => customValue(asset, path.split('/')[1] ?? '')
+  if (kind === 'time') {
+    return (asset) => {
+      const at = valueAt(asset, path)
+      return typeof at === 'string' ? <Time at={at} /> : null
+    }
+  }
+  if (kind === 'state') {
+    return (asset) => {
+      const value = textAt(asset, path)
+      return value === '' ? null : <StateChip path={path} value={value} language={language} />
+    }
+  }
+  return (asset) => textAt(asset, path)
+}

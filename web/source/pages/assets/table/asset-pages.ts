@@ -1,0 +1,128 @@
+import type { Asset } from '../model/asset.ts'
+
+export const pageSize = 100
+/** Pages that are kept; what was scrolled past long ago is asked for again. */
+const mostKept = 60
+/** Somebody who drags the scroll bar does not want everything on the way. */
+const settleMs = 90
+
+export type Answer = { rows: Asset[]; total: number | undefined; nextCursor: string | undefined }
+
+/** One question to the platform: after a cursor, or from an offset. */
+export type Question = { cursor: string | undefined; offset: number; count: boolean; signal: AbortSignal }
+export type Ask = (question: Question) => Promise<Answer>
+
+/**
+ * A long list, page by page as it is looked at. Neighbours are asked for by cursor, which costs the same at any depth; a
+ * jump goes from the nearest cursor before it. Pages out of sight are given up.
+ */
+export class AssetPages {
+  readonly #ask: Ask
+  readonly #onChange: () => void
+  readonly #pages = new Map<number, Asset[]>()
+  /** The cursor that a page begins after. */
+  readonly #cursors = new Map<number, string>()
+  readonly #asking = new Map<number, AbortController>()
+  #stale = new Set<number>()
+  #wanted: { first: number; last: number } = { first: 0, last: 0 }
+  #timer: ReturnType<typeof setTimeout> | undefined
+  total: number | undefined
+  failure: unknown
+
+  constructor(ask: Ask, onChange: () => void) {
+    this.#ask = ask
+    this.#onChange = onChange
+    this.#load(0)
+  }
+
+  rowAt(index: number): Asset | undefined {
+    return this.#pages.get(Math.floor(index / pageSize))?.[index % pageSize]
+  }
+
+  /** Everything that is here, in order: for ranges of a selection. */
+  *loaded(from: number, to: number): Generator<Asset> {
+    for (let index = Math.min(from, to); index <= Math.max(from, to); index++) {
+      const row = this.rowAt(index)
+      if (row !== undefined) yield row
+    }
+  }
+
+  look(first: number, last: number): void {
+    this.#wanted = { first: Math.floor(first / pageSize), last: Math.floor(last / pageSize) }
+    if (this.#timer !== undefined) return
+    const isNear = this.#pages.has(this.#wanted.first - 1) || this.#pages.has(this.#wanted.first)
+    this.#timer = setTimeout(() => this.#settle(), isNear ? 0 : settleMs)
+  }
+
+  /** Something changed on the platform: what is in sight is asked for again, in place. */
+  renew(): void {
+    this.#stale = new Set(this.#pages.keys())
+    this.#cursors.clear()
+    for (let page = this.#wanted.first; page <= this.#wanted.last; page++) this.#load(page)
+  }
+
+  retry(): void {
+    this.failure = undefined
+    this.#onChange()
+    this.renew()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    for (const controller of this.#asking.values()) controller.abort()
+  }
+
+  #settle(): void {
+    this.#timer = undefined
+    const { first, last } = this.#wanted
+    for (const [page, controller] of this.#asking) {
+      if (page < first - 1 || page > last + 1) controller.abort()
+    }
+    for (let page = first; page <= last + 1; page++) {
+      const isBeyond = this.total !== undefined && page * pageSize >= this.total
+      if (!isBeyond && (!this.#pages.has(page) || this.#stale.has(page))) this.#load(page)
+    }
+  }
+
+  async #load(page: number): Promise<void> {
+    if (this.#asking.has(page)) return
+    const controller = new AbortController()
+    this.#asking.set(page, controller)
+    const from = this.#nearestCursor(page)
+    try {
+      const { rows, total, nextCursor } = await this.#ask({
+        cursor: from?.cursor,
+        offset: (page - (from?.page ?? 0)) * pageSize,
+        count: page === 0 || this.total === undefined || this.#stale.has(page),
+        signal: controller.signal,
+      })
+      this.#keep(page, rows, nextCursor)
+      if (total !== undefined && from === undefined) this.total = total
+    } catch (error) {
+      if (!controller.signal.aborted) this.failure = error
+    } finally {
+      this.#asking.delete(page)
+      if (!controller.signal.aborted) this.#onChange()
+    }
+  }
+
+  #keep(page: number, rows: Asset[], nextCursor: string | undefined): void {
+    this.failure = undefined
+    this.#stale.delete(page)
+    this.#pages.delete(page)
+    this.#pages.set(page, rows)
+    if (nextCursor !== undefined) this.#cursors.set(page + 1, nextCursor)
+    const { first, last } = this.#wanted
+    const farthest = [...this.#pages.keys()].filter((each) => each < first - 2 || each > last + 2)
+    for (const each of farthest.slice(0, Math.max(0, this.#pages.size - mostKept))) this.#pages.delete(each)
+  }
+
+  /** Cursors of before stay good: they name a row, not a place. */
+  #nearestCursor(page: number): { page: number; cursor: string } | undefined {
+    for (let each = page; each > Math.max(0, page - 20); each--) {
+      const cursor = this.#cursors.get(each)
+      if (cursor !== undefined) return { page: each, cursor }
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,65 @@
+import { useState } from 'react'
+import { useApi } from '../../../app/session/user-context.tsx'
+import type { GridSelection } from '../../../components/tables/grid-column.ts'
+import type { Asset } from '../model/asset.ts'
+import { mostSelected } from '../model/limits.ts'
+import type { AssetPages } from './asset-pages.ts'
+
+export type AssetSelection = {
+  ids: ReadonlySet<string>
+  grid: GridSelection
+  clear: () => void
+  /** Reads the ids of everything that fits, page by page. */
+  selectMatching: () => Promise<void>
+}
+
+type Question = { filter: string; q: string }
+
+/** Chosen rows; a range with the shift key, or everything that fits. */
+export function useAssetSelection(pages: AssetPages, { filter, q }: Question): AssetSelection {
+  const api = useApi()
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
+  const [last, setLast] = useState(0)
+  const total = pages.total ?? 0
+  const toggle = (index: number, isRange: boolean) => {
+    const row = pages.rowAt(index)
+    if (row === undefined) return
+    const next = new Set(ids)
+    const rows = isRange ? [...pages.loaded(last, index)] : [row]
+    const isOn = !ids.has(row.id)
+    for (const { id } of rows) isOn ? next.add(id) : next.delete(id)
+    setIds(next)
+    setLast(index)
+  }
+  const selectMatching = async () => {
+    const found = new Set<string>()
+    let cursor: string | undefined
+    do {
+      const query = {
+        limit: 100,
+        count: false,
+        fields: 'id',
+        ...(cursor !== undefined && { cursor }),
+        ...(filter !== '' && { filter }),
+        ...(q !== '' && { q }),
+      }
+      const { data, meta } = await api.inventory.listAssets({ query })
+      for (const { id } of data as Asset[]) found.add(id)
+      cursor = meta.nextCursor
+    } while (cursor !== undefined && found.size < mostSelected)
+    setIds(found)
+  }
+  const isAll = total > 0 && ids.size >= Math.min(total, mostSelected)
+  const loaded = () => [...pages.loaded(0, Math.min(total, mostSelected) - 1)]
+  return {
+    ids,
+    clear: () => setIds(new Set()),
+    selectMatching,
+    grid: {
+      isSelected: (id) => ids.has(id),
+      onToggle: toggle,
+      isAll,
+      onAll: () => setIds(ids.size > 0 ? new Set() : new Set(loaded().map(({ id }) => id))),
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { type AssetProperty, assetProperties, usualPaths } from '../model/asset-property.ts'
+
+/** A column as somebody has it: which property, how wide, whether it stays at the left. */
+export type TableColumn = { path: string; width: number; isPinned: boolean }
+
+const mostColumns = 30
+
+export function usualColumns(): TableColumn[] {
+  return usualPaths.map((path) => ({
+    path,
+    width: assetProperties.find((each) => each.path === path)?.width ?? 160,
+    isPinned: path === 'name',
+  }))
+}
+
+/** What was kept may be of any shape, and name properties that are gone. */
+export function tableColumnsOf(kept: unknown, known: readonly AssetProperty[]): TableColumn[] {
+  if (!Array.isArray(kept)) return usualColumns()
+  const columns = kept.flatMap((each): TableColumn[] => {
+    const property = known.find(({ path }) => path === each?.path)
+    if (property === undefined) return []
+    const width = typeof each.width === 'number' && each.width >= 60 ? each.width : property.width
+    return [{ path: property.path, width, isPinned: each.isPinned === true }]
+  })
+  return columns.length === 0 ? usualColumns() : pinnedFirst(columns.slice(0, mostColumns))
+}
+
+/** The columns that a link names, with the widths that somebody is used to. */
+export function namedColumns(
+  names: string,
+  own: readonly TableColumn[],
+  known: readonly AssetProperty[],
+): TableColumn[] {
+  const columns = names.split(',').flatMap((path): TableColumn[] => {
+    const property = known.find((each) => each.path === path)
+    if (property === undefined) return []
+    return [own.find((each) => each.path === path) ?? { path, width: property.width, isPinned: false }]
+  })
+  return columns.length === 0 ? [...own] : pinnedFirst(columns)
+}
+
+export function pinnedFirst(columns: readonly TableColumn[]): TableColumn[] {
+  return columns.toSorted((one, other) => Number(other.isPinned) - Number(one.isPinned))
+}
+
+/** What is kept at the left stays left of everything else, wherever it is put. */
+export function movedColumn(columns: readonly TableColumn[], path: string, to: number): TableColumn[] {
+  return pinnedFirst(
+    moved(
+      columns,
+      columns.findIndex((each) => each.path === path),
+      to,
+    ),
+  )
+}
+
+export function pinToggled(columns: readonly TableColumn[], path: string): TableColumn[] {
+  return pinnedFirst(columns.map((each) => (each.path === path ? { ...each, isPinned: !each.isPinned } : each)))
+}
+
+function moved<Item>(items: readonly Item[], from: number, to: number): Item[] {
+  const rest = items.toSpliced(from, 1)
+  const item = items[from]
+  return item === undefined || to < 0 || to >= items.length ? [...items] : rest.toSpliced(to, 0, item)
+}

@@ -1,0 +1,106 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { keyOf } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { SelectField, TextAreaField, TextField } from '../../../components/forms/fields.tsx'
+import { Form } from '../../../components/forms/form.tsx'
+import { objectInJson } from '../../../components/forms/json-object.ts'
+import { nameOf, useReadyLinks } from '../../discovery/gateways/gateway-links.ts'
+import { credentialMessages } from '../messages.ts'
+
+function useTaken(onClose: () => void) {
+  const text = useText(credentialMessages)
+  const queryClient = useQueryClient()
+  return async () => {
+    await queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
+    toldDone(text.taken)
+    onClose()
+  }
+}
+
+/** One click: the link itself says what its devices ask for. */
+export function FromLinkDialog({ onClose }: { onClose: () => void }) {
+  const text = useText(credentialMessages)
+  const api = useApi()
+  const { links } = useReadyLinks()
+  const [chosen, setChosen] = useState<string>()
+  const taken = useTaken(onClose)
+  const assetId = chosen ?? links[0]?.link.assetId
+  const take = async (id: string) => {
+    await api.credentials.createSchemaFromLink({ body: { data: { assetId: id } } })
+    await taken()
+  }
+  return (
+    <Dialog title={text.fromLink} onClose={onClose}>
+      {assetId === undefined ? (
+        <p>{text.noLinks}</p>
+      ) : (
+        <Form action={text.takeOver} onSubmit={() => take(assetId)}>
+          <SelectField
+            label={text.product}
+            hint={text.fromLinkHint}
+            value={assetId}
+            onChange={setChosen}
+            choices={links.map(({ link, gatewayName }) => ({
+              value: link.assetId,
+              label: `${nameOf(link)} – ${gatewayName}`,
+            }))}
+          />
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+export function UploadDialog({ onClose }: { onClose: () => void }) {
+  const text = useText(credentialMessages)
+  const api = useApi()
+  const taken = useTaken(onClose)
+  const [identifier, setIdentifier] = useState('')
+  const [version, setVersion] = useState('')
+  const [uri, setUri] = useState('')
+  const [schema, setSchema] = useState('')
+  const [isTold, setTold] = useState(false)
+  const document = objectInJson(schema)
+  const upload = async (given: Record<string, unknown>) => {
+    await api.credentials.createSchema({
+      query: { resourceIdentifier: identifier.trim(), resourceVersion: version.trim() },
+      body: { data: { uri: uri.trim(), schema: given } },
+    })
+    await taken()
+  }
+  const submit = () => {
+    setTold(true)
+    const isMissing = [identifier, version, uri].some((value) => value.trim() === '')
+    return isMissing || document === undefined ? false : upload(document)
+  }
+  const missing = (value: string) => (isTold && value.trim() === '' ? text.needed : undefined)
+  return (
+    <Dialog title={text.upload} onClose={onClose}>
+      <Form action={text.upload} onSubmit={submit}>
+        <TextField
+          label={text.identifier}
+          error={missing(identifier)}
+          isRequired
+          value={identifier}
+          onChange={setIdentifier}
+        />
+        <TextField label={text.version} error={missing(version)} isRequired value={version} onChange={setVersion} />
+        <TextField label={text.uri} hint={text.uriHint} error={missing(uri)} isRequired value={uri} onChange={setUri} />
+        <TextAreaField
+          label={text.schema}
+          hint={text.schemaHint}
+          error={isTold && document === undefined ? text.notJson : undefined}
+          isRequired
+          isCode
+          rows={10}
+          value={schema}
+          onChange={setSchema}
+        />
+      </Form>
+    </Dialog>
+  )
+}

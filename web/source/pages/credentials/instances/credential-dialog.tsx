@@ -1,0 +1,156 @@
+import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { SelectField, TextAreaField, TextField } from '../../../components/forms/fields.tsx'
+import { Form } from '../../../components/forms/form.tsx'
+import { credentialMessages } from '../messages.ts'
+import { ValueFields } from './value-fields.tsx'
+import { changesOf, errorsIn, fieldsOf, type JsonObject, rangesIn, typedOf, valuesOf } from './value-form.ts'
+
+type Given = { instance?: CredentialInstance; onClose: () => unknown; onSaved?: (id: string) => void }
+
+/** A new credential, or changes of one. */
+export function InstanceDialog({ instance, onClose, onSaved }: Given) {
+  const text = useText(credentialMessages)
+  const query = useOperationQuery()
+  const schemas = useQuery(query(['credentials', 'listSchemas'], { query: { limit: 100 } }))
+  const [chosen, setChosen] = useState(instance?.schemaId)
+  return (
+    <Dialog title={instance?.name ?? text.add} onClose={onClose}>
+      <QueryState query={schemas}>
+        {({ data }) => {
+          const schemaId = chosen ?? data[0]?.id
+          if (schemaId === undefined) {
+            return (
+              <>
+                <p className="card-lead">{text.newHint}</p>
+                <Link to="/credentials" search={{ view: 'schemas' }}>
+                  {text.fromLink}
+                </Link>
+              </>
+            )
+          }
+          return (
+            <>
+              {instance === undefined && (
+                <SelectField
+                  label={text.product}
+                  hint={text.addHint}
+                  value={schemaId}
+                  onChange={setChosen}
+                  choices={data.map(({ id, resourceIdentifier, resourceVersion }) => ({
+                    value: id,
+                    label: `${resourceIdentifier} ${resourceVersion}`,
+                  }))}
+                />
+              )}
+              <WithSchema
+                key={schemaId}
+                schemaId={schemaId}
+                {...(instance && { instance })}
+                onClose={onClose}
+                {...(onSaved && { onSaved })}
+              />
+            </>
+          )
+        }}
+      </QueryState>
+    </Dialog>
+  )
+}
+
+function WithSchema({ schemaId, ...given }: Given & { schemaId: string }) {
+  const query = useOperationQuery()
+  const schema = useQuery(query(['credentials', 'getSchema'], { params: { schemaId } }))
+  return (
+    <QueryState query={schema}>
+      {({ data }) => <InstanceForm schemaId={schemaId} schema={data.schema} {...given} />}
+    </QueryState>
+  )
+}
+
+const purposes = ['both', 'discovery', 'monitoring'] as const
+type Purpose = (typeof purposes)[number]
+
+function InstanceForm({
+  schemaId,
+  schema,
+  instance,
+  onClose,
+  onSaved,
+}: Given & { schemaId: string; schema: JsonObject }) {
+  const text = useText(credentialMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const fields = fieldsOf(schema)
+  const [name, setName] = useState(instance?.name ?? '')
+  const [ranges, setRanges] = useState(instance?.metadata.ipRanges.join('\n') ?? '')
+  const [purpose, setPurpose] = useState<Purpose>(instance?.metadata.purpose ?? 'both')
+  const [typed, setTyped] = useState(() => typedOf(instance?.values ?? {}))
+  const [isTold, setTold] = useState(false)
+  const errors = errorsIn(fields, typed)
+  const missing = (value: string) => (isTold && value.trim() === '' ? text.needed : undefined)
+  const save = async () => {
+    const ipRanges = rangesIn(ranges)
+    const saved =
+      instance === undefined
+        ? await api.credentials.createInstance({
+            body: {
+              data: {
+                schemaId,
+                name: name.trim(),
+                values: valuesOf(fields, typed),
+                metadata: { ipRanges, ...(purpose !== 'both' && { purpose }) },
+              },
+            },
+          })
+        : await api.credentials.updateInstance({
+            params: { instanceId: instance.id },
+            body: {
+              data: {
+                name: name.trim(),
+                values: changesOf(fields, instance.values, typed),
+                metadata: { ipRanges, purpose: purpose === 'both' ? null : purpose },
+              },
+            },
+          })
+    await queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
+    toldDone(text.saved)
+    await onClose()
+    onSaved?.(saved.data.id)
+  }
+  const submit = () => {
+    setTold(true)
+    const isIncomplete = name.trim() === '' || ranges.trim() === '' || Object.keys(errors).length > 0
+    return isIncomplete ? false : save()
+  }
+  return (
+    <Form action={text.save} onSubmit={submit}>
+      <TextField label={text.name} error={missing(name)} isRequired value={name} onChange={setName} />
+      <ValueFields fields={fields} typed={typed} errors={isTold ? errors : {}} onChange={setTyped} />
+      <TextAreaField
+        label={text.ranges}
+        hint={text.rangesHint}
+        error={missing(ranges)}
+        isRequired
+        isCode
+        rows={3}
+        value={ranges}
+        onChange={setRanges}
+      />
+      <SelectField
+        label={text.purpose}
+        value={purpose}
+        onChange={setPurpose}
+        choices={purposes.map((value) => ({ value, label: text[value] }))}
+      />
+    </Form>
+  )
+}

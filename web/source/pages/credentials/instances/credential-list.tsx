@@ -1,0 +1,83 @@
+import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
+import { iconKey } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useNavigate } from '@tanstack/react-router'
+import { usePaged } from '../../../app/api/paged-list.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
+import { useSearchState } from '../../../app/navigation/search-state.ts'
+import { useMay } from '../../../app/session/user-context.tsx'
+import { TextField } from '../../../components/forms/fields.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import type { Column } from '../../../components/tables/data-table.tsx'
+import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { Toolbar } from '../../../components/tables/toolbar.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { credentialMessages } from '../messages.ts'
+import { InstanceDialog } from './credential-dialog.tsx'
+
+/** An address that is still being typed is no question yet. */
+const looksWhole = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
+
+/** Credentials without their secrets. */
+export function Instances() {
+  const text = useText(credentialMessages)
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const mayWrite = useMay('glb_credential_write')
+  const [search, setSearch] = useSearchState<'address'>()
+  const [isAdding, setAdding] = useAdding()
+  const address = looksWhole.test(search.address ?? '') ? search.address : undefined
+  const paged = usePaged(
+    ['credentials', 'listInstances'],
+    { query: { ...(address && { address }) } },
+    { live: ['credentials'] },
+  )
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        {mayWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
+        <TextField
+          label={text.addressFilter}
+          isLabelUnseen
+          type="search"
+          placeholder={text.addressFilter}
+          value={search.address ?? ''}
+          onChange={(value) => setSearch({ address: value })}
+        />
+      </Toolbar>
+      <PagedTable
+        label={text.instances}
+        paged={paged}
+        columns={columnsOf(text)}
+        idOf={({ id }) => id}
+        onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}
+        empty={
+          <EmptyState icon={iconKey} title={address === undefined ? text.none : text.noneFit}>
+            {address === undefined && <p>{text.noneHint}</p>}
+          </EmptyState>
+        }
+      />
+      {isAdding && mayWrite && (
+        <InstanceDialog onClose={() => setAdding(false)} onSaved={(id) => navigate({ to: `/credentials/${id}` })} />
+      )}
+    </>
+  )
+}
+
+type Text = (typeof credentialMessages)['en']
+
+function columnsOf(text: Text): Column<CredentialInstance>[] {
+  return [
+    { id: 'name', header: text.name, width: 220, cell: ({ name }) => name },
+    { id: 'product', header: text.product, width: 240, cell: ({ resourceIdentifier }) => resourceIdentifier },
+    { id: 'ranges', header: text.ranges, width: 260, cell: ({ metadata }) => metadata.ipRanges.join(', ') },
+    { id: 'purpose', header: text.purpose, width: 230, cell: ({ metadata }) => text[metadata.purpose ?? 'both'] },
+    {
+      id: 'changed',
+      header: text.changed,
+      width: 160,
+      cell: ({ lastModifiedTimestamp }) => <Time at={lastModifiedTimestamp} isRelative />,
+    },
+  ]
+}

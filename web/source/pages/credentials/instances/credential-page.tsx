@@ -1,0 +1,134 @@
+import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { Card } from '../../../components/page/card.tsx'
+import { PageHeader } from '../../../components/page/page-header.tsx'
+import { usePageTitle } from '../../../components/page/page-title.ts'
+import { Facts } from '../../../components/values/property-list.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { credentialMessages } from '../messages.ts'
+import { InstanceDialog } from './credential-dialog.tsx'
+import { InstanceUsage } from './credential-usage.tsx'
+
+/** One credential: where it applies, where it is used, who changed it. Never its secrets. */
+export function InstancePage() {
+  const text = useText(credentialMessages)
+  const { id = '' } = useParams({ strict: false })
+  const query = useOperationQuery()
+  const instance = useQuery(
+    query(['credentials', 'getInstance'], { params: { instanceId: id } }, { live: ['credentials'] }),
+  )
+  const name = instance.data?.data.name ?? text.instance
+  usePageTitle(name)
+  return (
+    <>
+      <PageHeader
+        title={name}
+        above={<Link to="/credentials">{text.all}</Link>}
+        actions={instance.data !== undefined && <Actions instance={instance.data.data} />}
+      />
+      <QueryState query={instance}>
+        {({ data }) => (
+          <div className="cards cards-two">
+            <Card title={text.instance}>
+              <InstanceFacts instance={data} />
+            </Card>
+            <Card title={text.values}>
+              <Facts
+                facts={Object.entries(data.values).map(([key, value]) => ({
+                  name: key,
+                  value: <code>{typeof value === 'string' ? value : JSON.stringify(value)}</code>,
+                }))}
+              />
+            </Card>
+            <InstanceUsage instanceId={id} />
+            <Card title={text.history}>
+              <History instanceId={id} />
+            </Card>
+          </div>
+        )}
+      </QueryState>
+    </>
+  )
+}
+
+function InstanceFacts({ instance }: { instance: CredentialInstance }) {
+  const text = useText(credentialMessages)
+  const { resourceIdentifier, resourceVersion, metadata, assetId, lastModifiedTimestamp, lastModifiedBy } = instance
+  return (
+    <Facts
+      facts={[
+        { name: text.product, value: `${resourceIdentifier} ${resourceVersion}` },
+        { name: text.ranges, value: metadata.ipRanges.map((range) => <div key={range}>{range}</div>) },
+        { name: text.purpose, value: text[metadata.purpose ?? 'both'] },
+        assetId !== undefined && { name: text.copy, value: <Link to={`/assets/${assetId}`}>{text.asset}</Link> },
+        {
+          name: text.changed,
+          value: (
+            <>
+              <Time at={lastModifiedTimestamp} /> {text.changedBy} {lastModifiedBy}
+            </>
+          ),
+        },
+        { name: text.uri, value: <code>{instance.schemaUri}</code> },
+      ]}
+    />
+  )
+}
+
+function History({ instanceId }: { instanceId: string }) {
+  const text = useText(credentialMessages)
+  const query = useOperationQuery()
+  const asked = { params: { instanceId }, query: { limit: 50 } }
+  const history = useQuery(query(['credentials', 'listInstanceVersions'], asked, { live: ['credentials'] }))
+  return (
+    <QueryState query={history}>
+      {({ data }) => (
+        <ol className="timeline">
+          {data.map(({ version, change, fields, changedBy, timestamp }, index) => (
+            <li key={version} data-now={index === 0}>
+              <span>
+                <Time at={timestamp} /> {text.changedBy} {changedBy}
+              </span>
+              <strong>{text[change]}</strong>
+              {fields.length > 0 && <span className="quiet">{fields.join(', ')}</span>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </QueryState>
+  )
+}
+
+function Actions({ instance }: { instance: CredentialInstance }) {
+  const text = useText(credentialMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const mayWrite = useMay('glb_credential_write')
+  const [isEditing, setEditing] = useState(false)
+  if (!mayWrite) return null
+  const remove = async () => {
+    await api.credentials.deleteInstance({ params: { instanceId: instance.id } })
+    toldDone(text.removed)
+    await navigate({ to: '/credentials' })
+    await queryClient.invalidateQueries({ queryKey: keyOf('credentials', 'listInstances') })
+  }
+  return (
+    <>
+      <ConfirmButton action={text.remove} title={text.removeTitle(instance.name)} onConfirm={remove}>
+        {text.removeInstance}
+      </ConfirmButton>
+      <IxButton onClick={() => setEditing(true)}>{text.edit}</IxButton>
+      {isEditing && <InstanceDialog instance={instance} onClose={() => setEditing(false)} />}
+    </>
+  )
+}

@@ -1,0 +1,56 @@
+import { useText } from '../../../app/language/language-context.tsx'
+import { SelectField, TextAreaField, TextField } from '../../../components/forms/fields.tsx'
+import { componentMessages } from '../../../components/messages.ts'
+import { credentialMessages } from '../messages.ts'
+import { secretPlaceholder, type Typed, type ValueError, type ValueField } from './value-form.ts'
+
+type Given = {
+  fields: readonly ValueField[]
+  typed: Typed
+  errors: Readonly<Record<string, ValueError>>
+  onChange: (typed: Typed) => void
+}
+
+export function ValueFields({ fields, typed, errors, onChange }: Given) {
+  return fields.map((field) => (
+    <OneField
+      key={field.name}
+      field={field}
+      value={typed[field.name] ?? ''}
+      error={errors[field.name]}
+      onChange={(value) => onChange({ ...typed, [field.name]: value })}
+    />
+  ))
+}
+
+type OneGiven = {
+  field: ValueField
+  value: string
+  error: ValueError | undefined
+  onChange: (value: string) => void
+}
+
+function OneField({
+  field: { label, description, kind, isSecret, isRequired, choices },
+  value,
+  error,
+  onChange,
+}: OneGiven) {
+  const text = useText(credentialMessages)
+  const words = useText(componentMessages)
+  const hint = [description, value === secretPlaceholder && text.stays].filter(Boolean).join(' ')
+  const common = { label, isRequired, value, onChange, error: error && text[error], ...(hint !== '' && { hint }) }
+  if (isSecret) return <TextField {...common} type="password" autoComplete="new-password" />
+  if (kind === 'json') return <TextAreaField {...common} isCode />
+  if (kind === 'boolean' || kind === 'choice') {
+    const offered =
+      kind === 'choice'
+        ? choices.map((each) => ({ value: each, label: each }))
+        : [
+            { value: 'true', label: words.yes },
+            { value: 'false', label: words.no },
+          ]
+    return <SelectField {...common} choices={[{ value: '', label: '–' }, ...offered]} />
+  }
+  return <TextField {...common} type={kind === 'number' ? 'number' : 'text'} />
+}

@@ -1,0 +1,104 @@
+import type { InstancesTemplate } from '@millwright/api/credentials-shapes.ts'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { SelectField } from '../../../components/forms/fields.tsx'
+import { Form } from '../../../components/forms/form.tsx'
+import { credentialMessages } from '../messages.ts'
+
+type Given = { template: InstancesTemplate; mayWrite: boolean; onClose: () => void }
+
+/** What is in a monitoring template; put in, take out. */
+export function TemplateDialog({ template: { id, name, description }, mayWrite, onClose }: Given) {
+  const text = useText(credentialMessages)
+  const api = useApi()
+  const query = useOperationQuery()
+  const queryClient = useQueryClient()
+  const [failure, setFailure] = useState<unknown>()
+  const params = { instancesTemplateId: id }
+  const asked = { params, query: { limit: 100 } }
+  const mapped = useQuery(query(['credentials', 'listTemplateInstances'], asked, { live: ['credentials'] }))
+  const renew = () => queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
+  const remove = async () => {
+    await api.credentials.deleteInstancesTemplate({ params })
+    await renew()
+    toldDone(text.removed)
+    onClose()
+  }
+  const unmap = (instanceId: string) => {
+    setFailure(undefined)
+    api.credentials.unmapInstance({ params: { ...params, instanceId } }).then(renew, setFailure)
+  }
+  return (
+    <Dialog
+      title={name}
+      onClose={onClose}
+      actions={
+        mayWrite && (
+          <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={remove}>
+            {text.removeTemplate}
+          </ConfirmButton>
+        )
+      }
+    >
+      {description !== undefined && <p className="card-lead quiet">{description}</p>}
+      <QueryState query={mapped}>
+        {({ data }) => (
+          <>
+            <ul className="link-lines">
+              {data.map((instance) => (
+                <li key={instance.id}>
+                  <Link className="link-name" to={`/credentials/${instance.id}`}>
+                    {instance.name}
+                  </Link>
+                  {mayWrite && (
+                    <button type="button" className="link-button" onClick={() => unmap(instance.id)}>
+                      {text.unmap}
+                    </button>
+                  )}
+                </li>
+              ))}
+            </ul>
+            {mayWrite && <MapForm templateId={id} mapped={data.map((instance) => instance.id)} onMapped={renew} />}
+          </>
+        )}
+      </QueryState>
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+    </Dialog>
+  )
+}
+
+type MapGiven = { templateId: string; mapped: readonly string[]; onMapped: () => Promise<unknown> }
+
+function MapForm({ templateId, mapped, onMapped }: MapGiven) {
+  const text = useText(credentialMessages)
+  const api = useApi()
+  const query = useOperationQuery()
+  const instances = useQuery(query(['credentials', 'listInstances'], { query: { limit: 100, assigned: false } }))
+  const offered = instances.data?.data.filter(({ id }) => !mapped.includes(id)) ?? []
+  const [chosen, setChosen] = useState('')
+  const instanceId = offered.find(({ id }) => id === chosen)?.id ?? offered[0]?.id
+  if (instanceId === undefined) return null
+  const map = async () => {
+    await api.credentials.mapInstance({ params: { instancesTemplateId: templateId, instanceId } })
+    await onMapped()
+  }
+  return (
+    <Form action={text.map} onSubmit={map}>
+      <SelectField
+        label={text.mapHint}
+        value={instanceId}
+        onChange={setChosen}
+        choices={offered.map(({ id, name }) => ({ value: id, label: name }))}
+      />
+    </Form>
+  )
+}

@@ -1,0 +1,110 @@
+import type { InstancesTemplate } from '@millwright/api/credentials-shapes.ts'
+import { iconKey } from '@siemens/ix-icons/icons'
+import { IxButton } from '@siemens/ix-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { usePaged } from '../../../app/api/paged-list.ts'
+import { keyOf } from '../../../app/api/queries.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
+import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { TextAreaField, TextField } from '../../../components/forms/fields.tsx'
+import { Form } from '../../../components/forms/form.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import type { Column } from '../../../components/tables/data-table.tsx'
+import { PagedTable } from '../../../components/tables/paged-table.tsx'
+import { Toolbar } from '../../../components/tables/toolbar.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { credentialMessages } from '../messages.ts'
+import { TemplateDialog } from './monitoring-set-dialog.tsx'
+
+/** Groups of credentials for monitoring applications. */
+export function Templates() {
+  const text = useText(credentialMessages)
+  const formats = useFormats()
+  const mayWrite = useMay('glb_credential_write')
+  const [open, setOpen] = useState<InstancesTemplate>()
+  const [isAdding, setAdding] = useAdding()
+  const paged = usePaged(['credentials', 'listInstancesTemplates'], {}, { live: ['credentials'] })
+  return (
+    <>
+      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+        {mayWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
+      </Toolbar>
+      <PagedTable
+        label={text.templates}
+        paged={paged}
+        columns={columnsOf(text)}
+        idOf={({ id }) => id}
+        onOpen={setOpen}
+        empty={
+          <EmptyState icon={iconKey} title={text.noTemplates}>
+            <p>{text.noTemplatesHint}</p>
+          </EmptyState>
+        }
+      />
+      {isAdding && mayWrite && (
+        <NewTemplate
+          onClose={() => setAdding(false)}
+          onMade={(template) => {
+            setAdding(false)
+            setOpen(template)
+          }}
+        />
+      )}
+      {open !== undefined && <TemplateDialog template={open} mayWrite={mayWrite} onClose={() => setOpen(undefined)} />}
+    </>
+  )
+}
+
+type Text = (typeof credentialMessages)['en']
+
+function columnsOf(text: Text): Column<InstancesTemplate>[] {
+  return [
+    { id: 'name', header: text.name, width: 260, cell: ({ name }) => name },
+    { id: 'description', header: text.description, width: 360, cell: ({ description }) => description },
+    { id: 'instances', header: text.instances, width: 130, isNumber: true, cell: ({ instances }) => instances },
+    {
+      id: 'changed',
+      header: text.changed,
+      width: 180,
+      cell: (row) => <Time at={row.lastModifiedTimestamp} isRelative />,
+    },
+  ]
+}
+
+function NewTemplate({ onClose, onMade }: { onClose: () => void; onMade: (template: InstancesTemplate) => void }) {
+  const text = useText(credentialMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  const [isTold, setTold] = useState(false)
+  const save = async () => {
+    const data = { name: name.trim(), ...(description.trim() && { description: description.trim() }) }
+    const made = await api.credentials.createInstancesTemplate({ body: { data } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('credentials', 'listInstancesTemplates') })
+    toldDone(text.saved)
+    onMade(made.data)
+  }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : save()
+  }
+  return (
+    <Dialog title={text.addTemplate} onClose={onClose}>
+      <Form action={text.save} onSubmit={submit}>
+        <TextField
+          label={text.name}
+          error={isTold && name.trim() === '' ? text.needed : undefined}
+          isRequired
+          value={name}
+          onChange={setName}
+        />
+        <TextAreaField label={text.description} rows={2} value={description} onChange={setDescription} />
+      </Form>
+    </Dialog>
+  )
+}

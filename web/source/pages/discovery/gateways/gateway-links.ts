@@ -1,0 +1,49 @@
+import type { AssetLink } from '@millwright/api/discovery.ts'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { useGateways } from '../../../app/api/gateways.ts'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+
+export type GatewayLink = { gatewayId: string; gatewayName: string; link: AssetLink }
+
+const live = ['discovery.link', 'onboarding.gateway', 'inventory.relation']
+
+export function useLinksOf(gatewayId: string | undefined) {
+  const query = useOperationQuery()
+  const asked = { params: { gatewayId: gatewayId ?? '' } }
+  return useQuery({ ...query(['discovery', 'listAssetLinks'], asked, { live }), enabled: gatewayId !== undefined })
+}
+
+/** The links of all gateways that can be scanned with now. */
+export function useReadyLinks(): { links: GatewayLink[]; isWaiting: boolean } {
+  const query = useOperationQuery()
+  const gateways = useGateways()
+  const connected = gateways.data?.data.filter(({ state }) => state === 'online') ?? []
+  const answers = useQueries({
+    queries: connected.map(({ id }) => query(['discovery', 'listAssetLinks'], { params: { gatewayId: id } }, { live })),
+  })
+  const links = connected.flatMap(({ id, name }, index) =>
+    (answers[index]?.data?.data ?? []).filter(isReady).map((link) => ({ gatewayId: id, gatewayName: name, link })),
+  )
+  return { links, isWaiting: gateways.isPending || answers.some(({ isPending }) => isPending) }
+}
+
+/** What the links of some gateways are called; the id of one that is not there any more. */
+export function useLinkNames(gatewayIds: readonly string[]): (gatewayId: string, assetLinkId: string) => string {
+  const query = useOperationQuery()
+  const asked = [...new Set(gatewayIds)]
+  const answers = useQueries({
+    queries: asked.map((gatewayId) => query(['discovery', 'listAssetLinks'], { params: { gatewayId } }, { live })),
+  })
+  return (gatewayId, assetLinkId) => {
+    const links = answers[asked.indexOf(gatewayId)]?.data?.data
+    return links?.find((link) => link.assetLinkId === assetLinkId)?.product?.name ?? assetLinkId
+  }
+}
+
+export function isReady({ compatible, reachable, state }: AssetLink): boolean {
+  return compatible && reachable && state === 'running'
+}
+
+export function nameOf({ product, assetLinkId }: AssetLink): string {
+  return product?.name ?? assetLinkId
+}

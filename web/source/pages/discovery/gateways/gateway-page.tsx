@@ -1,0 +1,212 @@
+import type { AssetLink } from '@millwright/api/discovery.ts'
+import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { statesEveryMs } from '../../../app/api/gateways.ts'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { Card } from '../../../components/page/card.tsx'
+import { PageHeader } from '../../../components/page/page-header.tsx'
+import { usePageTitle } from '../../../components/page/page-title.ts'
+import { Facts } from '../../../components/values/property-list.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { GrantsOf } from '../../access/grants/principal-grants.tsx'
+import { discoveryMessages } from '../messages.ts'
+import { IdentityConflicts } from '../scans/identity-conflicts.tsx'
+import { keyFor, ScanDialog } from '../scans/scan-dialog.tsx'
+import { ScanTable } from '../scans/scan-table.tsx'
+import { GatewayState, LinkState } from '../state-chips.tsx'
+import { ConfigFile } from './config-file.tsx'
+import { isReady, nameOf, useLinksOf } from './gateway-links.ts'
+import { gatewayMessages } from './gateway-messages.ts'
+
+/** One gateway: how it is, its links, its scans. */
+export function GatewayPage() {
+  const text = useText(gatewayMessages)
+  const { id = '' } = useParams({ strict: false })
+  const query = useOperationQuery()
+  const gateway = useQuery({
+    ...query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }),
+    refetchInterval: statesEveryMs,
+  })
+  const scans = useText(discoveryMessages)
+  usePageTitle(gateway.data?.data.name ?? scans.gateway)
+  return (
+    <>
+      <PageHeader
+        title={gateway.data?.data.name ?? scans.gateway}
+        above={<Link to="/discovery">{text.all}</Link>}
+        actions={gateway.data !== undefined && <Actions gateway={gateway.data.data} />}
+      />
+      <QueryState query={gateway}>
+        {({ data }) => (
+          <div className="cards cards-two">
+            <Card title={scans.gateway}>
+              <GatewayFacts gateway={data} />
+            </Card>
+            <Links gatewayId={id} />
+            <GatewayGrants gateway={data} />
+            <IdentityConflicts gatewayId={id} />
+            <Card title={scans.scans} size="wide">
+              <ScanTable gatewayId={id} />
+            </Card>
+          </div>
+        )}
+      </QueryState>
+    </>
+  )
+}
+
+/** A gateway is a principal from its enrolment until it is revoked. */
+function GatewayGrants({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
+  const text = useText(gatewayMessages)
+  const mayManage = useMay('glb_access_manage')
+  if (!mayManage || (state !== 'online' && state !== 'offline')) return null
+  return <GrantsOf principal={{ id, name }} detail={text.grantsDetail} />
+}
+
+function GatewayFacts({ gateway }: { gateway: OnboardedGateway }) {
+  const text = useText(gatewayMessages)
+  const scans = useText(discoveryMessages)
+  return (
+    <Facts
+      facts={[
+        { name: scans.state, value: <GatewayState state={gateway.state} /> },
+        { name: scans.version, value: gateway.version },
+        { name: scans.lastSeen, value: <Time at={gateway.lastSeenTimestamp} isRelative /> },
+        { name: text.enrolled, value: <Time at={gateway.enrolledTimestamp} /> },
+        { name: text.created, value: <Time at={gateway.createdTimestamp} /> },
+        { name: text.key, value: gateway.keyThumbprint && <code>{gateway.keyThumbprint}</code> },
+        { name: text.asset, value: <Link to={`/assets/${gateway.id}`}>{text.showAsset}</Link> },
+      ]}
+    />
+  )
+}
+
+function Actions({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
+  const text = useText(gatewayMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const mayManage = useMay('glb_gateway_manage')
+  const [isMaking, setMaking] = useState(false)
+  if (!mayManage) return null
+  const revoke = async () => {
+    await api.onboarding.revokeGateway({ params: { id } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('onboarding') })
+    toldDone(text.revoked)
+  }
+  const remove = async () => {
+    await api.onboarding.deleteGateway({ params: { id } })
+    await queryClient.invalidateQueries({ queryKey: keyOf('onboarding') })
+    toldDone(text.removed)
+    navigate({ to: '/discovery' })
+  }
+  return (
+    <>
+      {state !== 'revoked' && (
+        <>
+          <IxButton variant="secondary" onClick={() => setMaking(true)}>
+            {text.newFile}
+          </IxButton>
+          <ConfirmButton action={text.revoke} title={text.revokeTitle(name)} onConfirm={revoke}>
+            {text.revokeDetail}
+          </ConfirmButton>
+        </>
+      )}
+      <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={remove}>
+        {text.removeDetail}
+      </ConfirmButton>
+      {isMaking && (
+        <Dialog title={text.newFileTitle} onClose={() => setMaking(false)}>
+          <p>{text.newFileDetail}</p>
+          <ConfigFile gatewayId={id} />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+function Links({ gatewayId }: { gatewayId: string }) {
+  const scans = useText(discoveryMessages)
+  const links = useLinksOf(gatewayId)
+  const mayRun = useMay('glb_discovery_run')
+  const [scanned, setScanned] = useState<AssetLink>()
+  return (
+    <QueryState query={links}>
+      {({ data }) => (
+        <>
+          {data.length === 0 && (
+            <Card title={scans.links}>
+              <p className="quiet">{scans.noLinks}</p>
+            </Card>
+          )}
+          {data.map((link) => (
+            <Card
+              key={link.assetLinkId}
+              title={nameOf(link)}
+              actions={mayRun && isReady(link) && <IxButton onClick={() => setScanned(link)}>{scans.scan}</IxButton>}
+            >
+              <LinkFacts link={link} />
+            </Card>
+          ))}
+          {scanned !== undefined && (
+            <ScanDialog chosen={keyFor({ gatewayId, link: scanned })} onClose={() => setScanned(undefined)} />
+          )}
+        </>
+      )}
+    </QueryState>
+  )
+}
+
+function LinkFacts({ link }: { link: AssetLink }) {
+  const text = useText(gatewayMessages)
+  const scans = useText(discoveryMessages)
+  const { product, problem, incompatibility } = link
+  return (
+    <>
+      {product?.description !== undefined && <p className="quiet card-lead">{product.description}</p>}
+      <Facts
+        facts={[
+          { name: scans.state, value: <LinkState link={link} /> },
+          { name: scans.problem, value: problem ?? incompatibility },
+          { name: scans.version, value: link.version },
+          { name: scans.vendor, value: product?.vendor },
+          { name: scans.endpoint, value: <code>{link.endpoint}</code> },
+          { name: scans.interfaces, value: [...new Set(link.interfaces.map(spoken))].join(', ') },
+          { name: scans.filters, value: link.filters.map(({ key }) => key).join(', ') },
+          { name: scans.options, value: link.options.map(({ key }) => key).join(', ') },
+          { name: text.events, value: link.events.length === 0 ? undefined : <LinkEvents link={link} /> },
+          { name: text.documentation, value: product?.documentation },
+          { name: 'ID', value: <code>{link.assetLinkId}</code> },
+        ]}
+      />
+    </>
+  )
+}
+
+const shownEvents = 5
+
+/** Alarms and driver events, the latest first. */
+function LinkEvents({ link: { events } }: { link: AssetLink }) {
+  return events
+    .slice(-shownEvents)
+    .toReversed()
+    .map(({ timestamp, text }) => (
+      <div key={`${timestamp} ${text}`}>
+        <Time at={timestamp} isRelative /> {text}
+      </div>
+    ))
+}
+
+/** `siemens.industrialassethub.discover.v1` is about `discover`. */
+function spoken(name: string): string {
+  return /([^.]+)\.v\d\w*$/.exec(name)?.[1] ?? name
+}

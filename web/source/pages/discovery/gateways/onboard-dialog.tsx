@@ -1,0 +1,107 @@
+import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useAccessGroups } from '../../../app/api/access-groups.ts'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { CopyButton } from '../../../components/actions/copy-button.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { Waiting } from '../../../components/feedback/loading.tsx'
+import { SelectField, TextField } from '../../../components/forms/fields.tsx'
+import { Form } from '../../../components/forms/form.tsx'
+import { StatusChip } from '../../../components/values/status-chip.tsx'
+import { ConfigFile } from './config-file.tsx'
+import { gatewayMessages } from './gateway-messages.ts'
+
+/** From a name to a gateway that is here: create, download, start, wait. */
+export function OnboardDialog({ onClose }: { onClose: () => void }) {
+  const text = useText(gatewayMessages)
+  const [gateway, setGateway] = useState<OnboardedGateway>()
+  return (
+    <Dialog title={text.title} onClose={onClose} isWide>
+      {gateway === undefined ? <NameForm onCreated={setGateway} /> : <Steps gateway={gateway} />}
+    </Dialog>
+  )
+}
+
+function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => void }) {
+  const text = useText(gatewayMessages)
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [name, setName] = useState('')
+  const [group, setGroup] = useState('')
+  const [isTold, setTold] = useState(false)
+  const create = async () => {
+    const body = { data: { name: name.trim(), ...(group !== '' && { access_group: group }) } }
+    const { data } = await api.onboarding.createGateway({ body })
+    await queryClient.invalidateQueries({ queryKey: keyOf('onboarding') })
+    onCreated(data)
+  }
+  const submit = () => {
+    setTold(true)
+    return name.trim() === '' ? false : create()
+  }
+  const choices = useAccessGroups().map(({ id, name: label }) => ({ value: id, label }))
+  return (
+    <Form action={text.create} onSubmit={submit}>
+      <TextField
+        label={text.name}
+        hint={text.nameHint}
+        error={isTold && name.trim() === '' ? text.needsName : undefined}
+        isRequired
+        value={name}
+        onChange={setName}
+      />
+      {choices.length > 1 && (
+        <SelectField
+          label={text.group}
+          hint={text.groupHint}
+          value={group || (choices[0]?.value ?? '')}
+          onChange={setGroup}
+          choices={choices}
+        />
+      )}
+    </Form>
+  )
+}
+
+const command = 'npx millwright gateway --config gateway-config.json'
+
+function Steps({ gateway: { id } }: { gateway: OnboardedGateway }) {
+  const text = useText(gatewayMessages)
+  const query = useOperationQuery()
+  const navigate = useNavigate()
+  const known = useQuery(query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }))
+  const isHere = known.data?.data.state === 'online'
+  return (
+    <ol className="steps">
+      <li>
+        <p>{text.stepFile}</p>
+        <ConfigFile gatewayId={id} />
+      </li>
+      <li>
+        <p>{text.stepStart}</p>
+        <div className="command">
+          <code>{command}</code>
+          <CopyButton value={command} what={text.stepStart} />
+        </div>
+      </li>
+      <li>
+        <p>{text.stepWait}</p>
+        {isHere ? (
+          <>
+            <p>
+              <StatusChip tone="good">{text.here}</StatusChip>
+            </p>
+            <IxButton onClick={() => navigate({ to: `/discovery/gateways/${id}` })}>{text.open}</IxButton>
+          </>
+        ) : (
+          <Waiting label={text.waiting} />
+        )}
+      </li>
+    </ol>
+  )
+}

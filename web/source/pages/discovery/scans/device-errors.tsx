@@ -1,0 +1,74 @@
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import { useState } from 'react'
+import { useText } from '../../../app/language/language-context.tsx'
+import { Dialog } from '../../../components/dialogs/dialog.tsx'
+import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
+import { JsonView } from '../../../components/values/json-view.tsx'
+import { Facts } from '../../../components/values/property-list.tsx'
+import { discoveryMessages } from '../messages.ts'
+
+/** An error in the place where the report has it: it has no name of its own. */
+type Placed = DeviceError & { place: number }
+
+type Given = { errors: readonly DeviceError[]; onEnd: () => void }
+
+/** What went wrong with single devices. */
+export function DeviceErrors({ errors, onEnd }: Given) {
+  const text = useText(discoveryMessages)
+  const [open, setOpen] = useState<Placed>()
+  return (
+    <>
+      <DataTable
+        label={text.errors}
+        columns={columnsOf(text)}
+        rows={errors.map((error, place) => ({ ...error, place }))}
+        idOf={({ place }) => String(place)}
+        onOpen={setOpen}
+        onEnd={onEnd}
+        empty={<p className="quiet">{text.nothingOf}</p>}
+      />
+      {open !== undefined && (
+        <Dialog title={deviceIn(open.device) || text.problem} onClose={() => setOpen(undefined)} isWide>
+          <Facts
+            facts={[
+              { name: text.problem, value: open.description },
+              { name: text.code, value: open.code },
+              open.fields !== undefined && {
+                name: text.fields,
+                value: open.fields.map(({ pointer, detail }) => (
+                  <div key={pointer}>
+                    <code>{pointer}</code> {detail}
+                  </div>
+                )),
+              },
+              open.device !== undefined && { name: text.device, value: <JsonView value={open.device} /> },
+            ]}
+          />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+type Text = (typeof discoveryMessages)['en']
+
+function columnsOf(text: Text): Column<Placed>[] {
+  return [
+    { id: 'device', header: text.device, width: 240, cell: ({ device }) => deviceIn(device) },
+    { id: 'problem', header: text.problem, width: 420, cell: ({ description }) => description },
+    { id: 'fields', header: text.fields, width: 420, cell: ({ fields }) => fieldsIn(fields) },
+    { id: 'code', header: text.code, width: 90, isNumber: true, cell: ({ code }) => code },
+  ]
+}
+
+/** Each refused field with the reason. */
+function fieldsIn(fields: DeviceError['fields']): string {
+  return (fields ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`).join('; ')
+}
+
+/** The words in an address: links have shapes of their own for it. */
+function deviceIn(device: DeviceError['device']): string {
+  const values = Object.values(device ?? {})
+  const words = values.filter((value) => typeof value === 'string')
+  return (words.length > 0 ? words : values.filter((value) => typeof value === 'number')).join(', ')
+}

@@ -1,0 +1,62 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useOperationQuery } from '../../../app/api/queries.ts'
+import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useMay } from '../../../app/session/user-context.tsx'
+import { Card } from '../../../components/page/card.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { identifierLine } from '../../assets/model/identifier-names.ts'
+import { gatewayMessages } from '../gateways/gateway-messages.ts'
+
+/** Devices that the gateway found under an identifier of an asset that it may not write; nothing without any. */
+export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
+  const text = useText(gatewayMessages)
+  const language = useLanguage()
+  const query = useOperationQuery()
+  const mayRead = useMay('inventory_read_asset_data')
+  const conflicts = useQuery({
+    ...query(
+      ['inventory', 'listIdentityConflicts'],
+      { query: { gateway: gatewayId, limit: 100 } },
+      { live: ['discovery.run'] },
+    ),
+    enabled: mayRead,
+  })
+  const rows = conflicts.data?.data ?? []
+  if (rows.length === 0) return null
+  return (
+    <Card title={text.conflicts} size="wide">
+      <p className="quiet card-lead">{text.conflictsDetail}</p>
+      <table className="plain-table">
+        <thead>
+          <tr>
+            <th scope="col">{text.asset}</th>
+            <th scope="col">{text.reportedName}</th>
+            <th scope="col">{text.identifiers}</th>
+            <th scope="col">{text.lastRun}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ asset, deviceName, identifiers, jobId, lastSeenTimestamp }) => (
+            <tr key={asset.id}>
+              <td>
+                <Link to={`/assets/${asset.id}`}>{asset.name ?? asset.id}</Link>
+              </td>
+              <td>{deviceName}</td>
+              <td>{identifiers.map((identifier) => identifierLine(identifier, language)).join(', ')}</td>
+              <td>
+                {jobId === null ? (
+                  <Time at={lastSeenTimestamp} />
+                ) : (
+                  <Link to={`/discovery/scans/${jobId}`}>
+                    <Time at={lastSeenTimestamp} />
+                  </Link>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Card>
+  )
+}

@@ -1,0 +1,64 @@
+import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
+import { useText } from '../../../app/language/language-context.tsx'
+import { SelectField, TextField } from '../../../components/forms/fields.tsx'
+import { isNumeric, type ParameterError, type Typed } from './parameter-form.ts'
+import { scanMessages } from './scan-messages.ts'
+
+type Given = {
+  parameters: readonly LinkParameter[]
+  typed: Typed
+  errors: Readonly<Record<string, ParameterError>>
+  onChange: (typed: Typed) => void
+}
+
+/** Fields made from what a link says that it understands. */
+export function ParameterFields({ parameters, typed, errors, onChange }: Given) {
+  return parameters.map((parameter) => (
+    <ParameterField
+      key={parameter.key}
+      parameter={parameter}
+      value={typed[parameter.key] ?? ''}
+      error={errors[parameter.key]}
+      onChange={(value) => onChange({ ...typed, [parameter.key]: value })}
+    />
+  ))
+}
+
+type FieldGiven = {
+  parameter: LinkParameter
+  value: string
+  error: ParameterError | undefined
+  onChange: (value: string) => void
+}
+
+function ParameterField({ parameter, value, error, onChange }: FieldGiven) {
+  const text = useText(scanMessages)
+  const { key, dataType, mandatory, defaultValue, description } = parameter
+  const common = {
+    label: key,
+    hint: hintOf(description, defaultValue !== undefined && text.isDefault(shown(defaultValue))),
+    error: error && text[error],
+    isRequired: mandatory && defaultValue === undefined,
+    value,
+    onChange,
+  }
+  if (dataType === 'boolean') {
+    const choices = [
+      { value: '', label: text.unset },
+      { value: 'true', label: text.yes },
+      { value: 'false', label: text.no },
+    ]
+    return <SelectField {...common} choices={choices} />
+  }
+  return <TextField {...common} type={isNumeric(parameter) ? 'number' : 'text'} />
+}
+
+/** Links end their descriptions with a full stop, or not. */
+function hintOf(description: string | undefined, isDefault: string | false): string | undefined {
+  const sentence = description?.replace(/[^.!?:]$/, '$&.')
+  return [sentence, isDefault].filter(Boolean).join(' ') || undefined
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,161 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
+import { IxButton } from '@siemens/ix-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useGatewayNames } from '../../../app/api/gateways.ts'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { Progress } from '../../../components/feedback/progress.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { toldDone } from '../../../components/feedback/toast.ts'
+import { Card } from '../../../components/page/card.tsx'
+import { PageHeader } from '../../../components/page/page-header.tsx'
+import { usePageTitle } from '../../../components/page/page-title.ts'
+import { Figures } from '../../../components/values/key-figures.tsx'
+import { Facts } from '../../../components/values/property-list.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { nameOf, useLinksOf } from '../gateways/gateway-links.ts'
+import { discoveryMessages } from '../messages.ts'
+import { ScanState } from '../state-chips.tsx'
+import { Report } from './scan-report.tsx'
+import { AskedCard } from './scan-settings-card.tsx'
+import { ScheduleCard } from './schedule-card.tsx'
+
+const live = ['discovery', 'workflows.job']
+
+/** One discovery: how far its run is, what was found, when it runs again. */
+export function ScanPage() {
+  const text = useText(discoveryMessages)
+  const { id = '' } = useParams({ strict: false })
+  const query = useOperationQuery()
+  const scan = useQuery(query(['discovery', 'getDiscovery'], { params: { jobId: id } }, { live }))
+  const { data: links } = useLinksOf(scan.data?.data.gatewayId)
+  const link = links?.data.find(({ assetLinkId }) => assetLinkId === scan.data?.data.assetLinkId)
+  const name = link === undefined ? scan.data?.data.assetLinkId : nameOf(link)
+  const title = name === undefined ? text.scans : text.scanOf(name)
+  usePageTitle(title)
+  return (
+    <>
+      <PageHeader
+        title={title}
+        above={<Link to="/discovery">{text.all}</Link>}
+        actions={scan.data !== undefined && <Actions scan={scan.data.data} />}
+      />
+      <QueryState query={scan}>
+        {({ data }) => (
+          <div className="cards cards-two">
+            <Card title={text.run} size="wide">
+              <RunState scan={data} />
+            </Card>
+            <Card title={text.report} size="wide">
+              <Report scan={data} />
+            </Card>
+            <ScheduleCard scan={data} />
+            <AskedCard scan={data} link={link} />
+          </div>
+        )}
+      </QueryState>
+    </>
+  )
+}
+
+export function isUnderWay({ state, runId }: Discovery): boolean {
+  return runId !== undefined && (state === 'created' || state === 'running')
+}
+
+function RunState({ scan }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const gateways = useGatewayNames()
+  const { startedTimestamp: started, endedTimestamp: ended } = scan
+  return (
+    <>
+      {isUnderWay(scan) && <Progress value={scan.progress || undefined} label={text.progress} />}
+      <Facts
+        facts={[
+          { name: text.state, value: <ScanState state={scan.state} /> },
+          // Of a run that went well it says the figures below once more.
+          scan.state !== 'finished' && { name: text.says, value: scan.message },
+          {
+            name: text.gateway,
+            value: (
+              <Link to={`/discovery/gateways/${scan.gatewayId}`}>{gateways.get(scan.gatewayId) ?? scan.gatewayId}</Link>
+            ),
+          },
+          { name: text.started, value: <Time at={started} /> },
+          started !== undefined &&
+            ended !== undefined && {
+              name: text.took,
+              value: formats.duration(Date.parse(ended) - Date.parse(started)),
+            },
+        ]}
+      />
+      <Figures
+        figures={[
+          { name: text.found, value: formats.number(scan.found) },
+          { name: text.isNew, value: formats.number(scan.created) },
+          { name: text.changed, value: formats.number(scan.updated) },
+          { name: text.unchanged, value: formats.number(scan.unchanged) },
+          { name: text.isGone, value: formats.number(scan.gone) },
+          { name: text.errors, value: formats.number(scan.errors) },
+        ]}
+      />
+      {scan.created > 0 && (
+        <p>
+          <Link to="/inbox">{text.toInbox}</Link>
+        </p>
+      )}
+    </>
+  )
+}
+
+function Actions({ scan }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  const api = useApi()
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const mayRun = useMay('glb_discovery_run')
+  const [failure, setFailure] = useState<unknown>()
+  if (!mayRun) return null
+  const params = { jobId: scan.jobId }
+  const doing = (work: () => Promise<unknown>) => async () => {
+    try {
+      setFailure(undefined)
+      await work()
+      await queryClient.invalidateQueries({ queryKey: keyOf('discovery') })
+    } catch (error) {
+      setFailure(error)
+    }
+  }
+  const cancel = doing(async () => {
+    await api.discovery.cancelDiscovery({ params })
+    toldDone(text.canceling)
+  })
+  const remove = async () => {
+    await api.discovery.deleteDiscovery({ params })
+    toldDone(text.removed)
+    await navigate({ to: '/discovery' })
+    await queryClient.invalidateQueries({ queryKey: keyOf('discovery', 'listDiscoveries') })
+  }
+  return (
+    <>
+      <ConfirmButton action={text.remove} title={text.removeScanTitle} onConfirm={remove}>
+        {text.removeScanDetail}
+      </ConfirmButton>
+      {isUnderWay(scan) ? (
+        <IxButton variant="secondary" onClick={cancel}>
+          {text.cancel}
+        </IxButton>
+      ) : (
+        <IxButton variant="primary" onClick={doing(() => api.discovery.runDiscovery({ params }))}>
+          {text.again}
+        </IxButton>
+      )}
+      {failure !== undefined && <ProblemMessage failure={failure} />}
+    </>
+  )
+}

@@ -1,0 +1,141 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
+import type { DeviceError } from '@millwright/api/gatekeeper.ts'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Output } from '../../../app/api/client.ts'
+import type { Failure } from '../../../app/api/failure.ts'
+import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { useApi } from '../../../app/session/user-context.tsx'
+import { QueryState } from '../../../components/feedback/query-state.tsx'
+import { SelectField } from '../../../components/forms/fields.tsx'
+import { type Tab, Tabs } from '../../../components/page/tabs.tsx'
+import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
+import { discoveryMessages } from '../messages.ts'
+import { DeviceErrors } from './device-errors.tsx'
+
+type Part = Output<'discovery', 'getReport'>['data']
+type Finding = Part['findings'][number]
+type View = Finding['outcome'] | 'errors'
+
+const live = ['discovery', 'workflows.job']
+const partRows = 100
+
+/** What a run found: new, changed, unchanged and gone assets, and errors per device. */
+export function Report({ scan }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const [run, setRun] = useState<string>()
+  const [chosen, setView] = useState<View>()
+  const view = chosen ?? firstOf(scan)
+  const query = useOperationQuery()
+  const asked = { params: { jobId: scan.jobId }, query: { limit: 50 } }
+  const runs = useQuery(query(['discovery', 'listRuns'], asked, { live }))
+  const report = useReport(scan, { run, view })
+  if (scan.runId === undefined) return <p className="quiet">{text.noScan}</p>
+  return (
+    <QueryState query={report}>
+      {({ run: shown, findings, errors }) => {
+        const count = (name: string, value: number) => `${name} ${formats.number(value)}`
+        const tabs: Tab<View>[] = [
+          { id: 'new', label: count(text.isNew, shown.created) },
+          { id: 'changed', label: count(text.changed, shown.updated) },
+          { id: 'gone', label: count(text.isGone, shown.gone) },
+          { id: 'unchanged', label: count(text.unchanged, shown.unchanged) },
+          { id: 'errors', label: count(text.errors, shown.errors) },
+        ]
+        const onEnd = () => {
+          if (report.hasNextPage && !report.isFetchingNextPage) report.fetchNextPage()
+        }
+        return (
+          <>
+            {(runs.data?.data.length ?? 0) > 1 && (
+              <div className="report-run">
+                <SelectField
+                  label={text.run}
+                  value={run ?? shown.id}
+                  onChange={setRun}
+                  choices={(runs.data?.data ?? []).map(({ id, number, createdTimestamp, trigger }) => ({
+                    value: id,
+                    label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.byPerson : text.bySchedule}`,
+                  }))}
+                />
+              </div>
+            )}
+            <Tabs label={text.report} tabs={tabs} chosen={view} onChoose={setView}>
+              {view === 'errors' ? (
+                <DeviceErrors errors={errors} onEnd={onEnd} />
+              ) : (
+                <Findings findings={findings} onEnd={onEnd} />
+              )}
+            </Tabs>
+          </>
+        )
+      }}
+    </QueryState>
+  )
+}
+
+/** Where there is something to see. */
+function firstOf({ created, updated, gone, errors, unchanged }: Discovery): View {
+  if (created > 0) return 'new'
+  if (updated > 0) return 'changed'
+  if (gone > 0) return 'gone'
+  if (errors > 0) return 'errors'
+  return unchanged > 0 ? 'unchanged' : 'new'
+}
+
+type Wanted = { run: string | undefined; view: View }
+type Whole = { run: Part['run']; findings: Finding[]; errors: DeviceError[] }
+
+/** A report as far as one has scrolled in it. */
+function useReport({ jobId, runId }: Discovery, { run, view }: Wanted) {
+  const api = useApi()
+  const asked = { ...(run !== undefined && { run }), ...(view !== 'errors' && { outcome: view }) }
+  return useInfiniteQuery<Part, Failure, Whole, readonly unknown[], number>({
+    queryKey: keyOf('discovery', 'getReport', { jobId, ...asked }),
+    queryFn: async ({ pageParam }) => {
+      const query = { ...asked, limit: partRows, offset: pageParam }
+      return (await api.discovery.getReport({ params: { jobId }, query })).data
+    },
+    initialPageParam: 0,
+    getNextPageParam: (last, parts) => {
+      const [rows, total] = view === 'errors' ? [last.errors, last.totalErrors] : [last.findings, last.totalFindings]
+      const next = parts.length * partRows
+      return rows.length > 0 && next < total ? next : undefined
+    },
+    select: ({ pages }) => ({
+      run: (pages[0] as Part).run,
+      findings: pages.flatMap(({ findings }) => findings),
+      errors: pages.flatMap(({ errors }) => errors),
+    }),
+    enabled: runId !== undefined,
+    placeholderData: (before) => before,
+    meta: { live },
+  })
+}
+
+function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: () => void }) {
+  const text = useText(discoveryMessages)
+  const navigate = useNavigate()
+  const columns: Column<Finding>[] = [
+    {
+      id: 'name',
+      header: text.device,
+      width: 400,
+      cell: ({ assetId, name }) => <Link to={`/assets/${assetId}`}>{name ?? text.unnamed}</Link>,
+    },
+  ]
+  return (
+    <DataTable
+      label={text.report}
+      columns={columns}
+      rows={findings}
+      idOf={({ assetId }) => assetId}
+      onOpen={({ assetId }) => navigate({ to: `/assets/${assetId}` })}
+      onEnd={onEnd}
+      empty={<p className="quiet">{text.nothingOf}</p>}
+    />
+  )
+}

@@ -1,0 +1,90 @@
+import type { Discovery } from '@millwright/api/discovery.ts'
+import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
+import { useNavigate } from '@tanstack/react-router'
+import { useGatewayNames } from '../../../app/api/gateways.ts'
+import { usePaged } from '../../../app/api/paged-list.ts'
+import { useFormats, useText } from '../../../app/language/language-context.tsx'
+import { Waiting } from '../../../components/feedback/loading.tsx'
+import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
+import { Progress } from '../../../components/feedback/progress.tsx'
+import { EmptyState } from '../../../components/page/empty-state.tsx'
+import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
+import { Time } from '../../../components/values/time.tsx'
+import { useLinkNames } from '../gateways/gateway-links.ts'
+import { discoveryMessages } from '../messages.ts'
+import { ScanState } from '../state-chips.tsx'
+
+/** Discoveries with their latest run, as it goes on. */
+export function ScanTable({ gatewayId }: { gatewayId?: string }) {
+  const text = useText(discoveryMessages)
+  const formats = useFormats()
+  const navigate = useNavigate()
+  const gateways = useGatewayNames()
+  const paged = usePaged(
+    ['discovery', 'listDiscoveries'],
+    { query: { ...(gatewayId !== undefined && { gatewayId }) } },
+    { live: ['discovery', 'workflows.job'] },
+  )
+  const linkName = useLinkNames(paged.rows.map((row) => row.gatewayId))
+  if (paged.error !== null) return <ProblemMessage failure={paged.error} onRetry={paged.retry} />
+  if (paged.isWaiting) return <Waiting />
+  return (
+    <DataTable
+      label={text.scans}
+      columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
+        ({ id }) => gatewayId === undefined || id !== 'gateway',
+      )}
+      rows={paged.rows}
+      idOf={({ jobId }) => jobId}
+      onEnd={paged.next}
+      onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
+      empty={
+        <EmptyState icon={iconNetworkDevicePlay} title={text.noScan}>
+          <p>{text.noScanHint}</p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+type Text = (typeof discoveryMessages)['en']
+type Count = 'found' | 'created' | 'updated' | 'gone' | 'errors'
+type Known = {
+  linkName: ReturnType<typeof useLinkNames>
+  gateways: ReadonlyMap<string, string>
+  number: (value: number) => string
+}
+
+function columnsOf(text: Text, { linkName, gateways, number }: Known): Column<Discovery>[] {
+  const count = (name: Count, header: string, width: number): Column<Discovery> => ({
+    id: name,
+    header,
+    width,
+    isNumber: true,
+    cell: (row) => number(row[name]),
+  })
+  return [
+    { id: 'link', header: text.link, width: 130, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
+    { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
+    { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
+    count('found', text.found, 102),
+    count('created', text.isNew, 76),
+    count('updated', text.changed, 102),
+    count('gone', text.isGone, 80),
+    count('errors', text.errors, 86),
+    { id: 'started', header: text.started, width: 150, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
+    {
+      id: 'next',
+      header: text.next,
+      width: 130,
+      cell: ({ schedule }) =>
+        schedule === undefined ? null : schedule.paused ? text.paused : <Time at={schedule.nextRuns[0]} isRelative />,
+    },
+  ]
+}
+
+function StateOrProgress({ scan: { state, progress } }: { scan: Discovery }) {
+  const text = useText(discoveryMessages)
+  if (state === 'running' && progress > 0) return <Progress value={progress} label={text.progress} />
+  return <ScanState state={state} />
+}
