@@ -1,5 +1,5 @@
 import { check, run } from './checks.ts'
 
-/** `npm run check`: types, formatting and lint, and that the code keeps to its architecture. */
-const keepsToMap = () => run(process.execPath, ['--test', '--test-reporter=dot', 'architecture.test.ts'])
-process.exit((await check()) && (await keepsToMap()) ? 0 : 1)
+/** `npm run check`: types, formatting, lint, plain language, and the rules of the architecture. */
+const followsArchitecture = () => run(process.execPath, ['--test', '--test-reporter=dot', 'architecture.test.ts'])
+process.exit((await check()) && (await followsArchitecture()) ? 0 : 1)

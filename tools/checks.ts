@@ -3,14 +3,18 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** A program of ours with its output on this terminal; true when it succeeded. */
+/** Runs a program with its output on this terminal; resolves to true if the program succeeded. */
 export function run(
   program: string,
-  given: readonly string[],
+  programArguments: readonly string[],
   environment: Record<string, string> = {},
 ): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, given, { cwd: root, stdio: 'inherit', env: { ...process.env, ...environment } })
+    const child = spawn(program, programArguments, {
+      cwd: root,
+      stdio: 'inherit',
+      env: { ...process.env, ...environment },
+    })
     child.on('error', reject)
     child.on('exit', (code) => resolve(code === 0))
   })
@@ -18,14 +22,15 @@ export function run(
 
 const installed = (name: string) => fileURLToPath(new URL(`../node_modules/.bin/${name}`, import.meta.url))
 
-/** Types, format and lint; the map of the house is a test. */
+/** Types, format, lint and plain language. The architecture is checked by a test. */
 export async function check(): Promise<boolean> {
-  // Only what changed, and what stands on it, is looked at again.
+  // TypeScript checks only the files that changed and the files that depend on them.
   const known = (name: string) => ['--incremental', '--tsBuildInfoFile', `node_modules/.cache/${name}.tsbuildinfo`]
   const results = await Promise.all([
     run(installed('tsc'), ['-p', 'tsconfig.json', ...known('types')]),
     run(installed('tsc'), ['-p', 'web/tsconfig.json', ...known('console')]),
     run(installed('biome'), ['check', '--error-on-warnings', '.']),
+    run(process.execPath, ['tools/language-check.ts']),
   ])
   return results.every(Boolean)
 }
