@@ -123,6 +123,13 @@ class Asking {
     return this.world.jobs.filter(({ gatewayId }) => this.canRead(gatewayId))
   }
 
+  /** An event of a discovery: its gateway and its link are readable, and it has no counts of assets. */
+  requireReadableDiscovery(type: string, { subject, data }: { subject: string; data: Record<string, unknown> }): void {
+    const one = this.world.discoveries.find(({ id }) => subject === `discovery/${id}`)
+    assert.ok(one === undefined || this.discoveries.includes(one), `${type} of a discovery with a hidden link`)
+    assert.ok(!('found' in ((data.run ?? {}) as object)), `${type} counts assets`)
+  }
+
   /** Asks, and searches the answer for what the reader cannot read and did not name itself. */
   async ask(
     service: keyof typeof contracts,
@@ -154,6 +161,14 @@ class Asking {
 
 function idsOf(data: unknown, key = 'id'): string[] {
   return (data as Record<string, string>[]).map((one) => one[key] ?? '').toSorted()
+}
+
+type RunCounts = { found: number; created: number; updated: number; unchanged: number; gone: number }
+
+/** How many assets the counts of a run speak of. */
+function countedIn({ found, created, updated, unchanged, gone }: RunCounts): number {
+  assert.equal(found, created + updated + unchanged)
+  return found + gone
 }
 
 type Question = (asking: Asking) => Promise<unknown>
@@ -289,15 +304,17 @@ const surfaces: Record<string, Question> = {
     const { body } = await asking.ask('discovery', 'listDiscoveries', { query: { limit: 100 } })
     assert.deepEqual(idsOf(body.data, 'jobId'), asking.discoveries.map(({ id }) => id).toSorted())
     assert.equal(body.meta?.totalElements, asking.discoveries.length)
+    for (const shown of body.data as (RunCounts & { jobId: string })[]) {
+      const one = asking.discoveries.find(({ id }) => id === shown.jobId)
+      assert.equal(countedIn(shown), asking.readable(one?.found ?? []).length, 'hidden assets are not counted')
+    }
   },
   async 'discovery one'(asking) {
     const one = asking.pick(asking.world.discoveries)
     const isThere = asking.discoveries.includes(one)
     const input = { params: { jobId: one.id }, query: {} }
-    for (const operation of ['getDiscovery', 'listRuns']) {
-      const { query: _, ...plain } = input
-      await asking.askFor('discovery', operation, { input: operation === 'listRuns' ? input : plain, isThere })
-    }
+    const shown = await asking.askFor('discovery', 'getDiscovery', { input: { params: input.params }, isThere })
+    const runs = await asking.askFor('discovery', 'listRuns', { input, isThere })
     const report = await asking.askFor('discovery', 'getReport', { input, isThere })
     if (!isThere) {
       for (const operation of ['cancelDiscovery', 'runDiscovery', 'deleteDiscovery'])
@@ -305,13 +322,14 @@ const surfaces: Record<string, Question> = {
       return
     }
     const { run, findings, totalFindings } = report.data as {
-      run: { found: number; gone: number }
+      run: RunCounts
       findings: object[]
       totalFindings: number
     }
     assert.deepEqual(idsOf(findings, 'assetId'), asking.readable(one.found))
     assert.equal(totalFindings, asking.readable(one.found).length)
-    assert.equal(run.found + run.gone, totalFindings, 'hidden assets are not counted')
+    const counted = [shown.data as RunCounts, run, ...(runs.data as RunCounts[])].map(countedIn)
+    assert.deepEqual(counted, [totalFindings, totalFindings, totalFindings], 'hidden assets are not counted')
   },
   async 'discovery links'(asking) {
     const { id: gatewayId } = asking.pick(asking.of('Gateway'))
@@ -336,10 +354,9 @@ const surfaces: Record<string, Question> = {
     assert.equal(body.meta?.totalElements, asking.jobs.length)
     const job = asking.pick(asking.world.jobs)
     await asking.askFor('jobs', 'getJob', { input: { params: { id: job.id } }, isThere: asking.jobs.includes(job) })
-    const [named] = job.names
-    if (named === undefined) return
-    const tagged = await asking.ask('jobs', 'listJobs', { query: { tag: `asset/${named}` } })
-    const isShown = asking.jobs.includes(job) && asking.canRead(named)
+    if (job.tag === undefined) return
+    const tagged = await asking.ask('jobs', 'listJobs', { query: { tag: `asset/${job.tag}` } })
+    const isShown = asking.jobs.includes(job) && asking.canRead(job.tag)
     assert.deepEqual(idsOf(tagged.body.data), isShown ? [job.id] : [])
   },
   async workflows(asking) {
@@ -370,6 +387,7 @@ const surfaces: Record<string, Question> = {
       const wasIn = asking.world.groups.findIndex(({ id }) => id === accessGroupId)
       const isOfReadableTime = type.includes('.inventory.asset.') && asking.reader.groups.has(wasIn)
       assert.ok(leaked.length === 0 || isOfReadableTime, `${type} names hidden assets`)
+      if (type.includes('.discovery.')) asking.requireReadableDiscovery(type, { subject, data })
     }
   },
 }

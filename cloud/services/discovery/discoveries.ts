@@ -19,7 +19,7 @@ import { beginRun } from './running.ts'
 import { scheduleKind } from './scheduling.ts'
 import { settleRun } from './settling.ts'
 import * as store from './store.ts'
-import { isReadable, readableScope, requireReadableGateway } from './visibility.ts'
+import { isReadable, readableRuns, readableScope, requireReadableGateway } from './visibility.ts'
 
 type Names =
   | 'createDiscovery'
@@ -39,10 +39,15 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
     return new Map(schedules.map(({ key, nextRuns: next }) => [key, next]))
   }
 
-  const show = async (handle: Handle, row: store.DiscoveryRow) => ({
-    run: row.latestRunId === null ? undefined : await store.findRun(handle, row.latestRunId),
-    nextRuns: row.cron === null ? [] : ((await nextRuns(handle)).get(row.id) ?? []),
-  })
+  /** Asks the inventory, so it is called outside of transactions. */
+  const show = async (caller: Caller, row: store.DiscoveryRow) => {
+    const { latest, next } = await database.read(caller, async (handle) => ({
+      latest: row.latestRunId === null ? undefined : await store.findRun(handle, row.latestRunId),
+      next: row.cron === null ? [] : ((await nextRuns(handle)).get(row.id) ?? []),
+    }))
+    const [run] = (await readableRuns(context, caller, latest === undefined ? [] : [latest])).runs
+    return answer(200, { data: showDiscovery(row, { run, nextRuns: next }) }, { etag: etagOf(row.version) })
+  }
 
   return {
     async createDiscovery({ params: { gatewayId }, body }, caller) {
@@ -76,31 +81,31 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
 
     async listDiscoveries({ query: { limit = 50, offset = 0, gatewayId, assetLinkId, scheduled } }, caller) {
       const wanted = { gatewayId, assetLinkId, scheduled, scope: await readableScope(context, caller) }
-      return database.read(caller, async (handle) => {
-        const { rows, total } = await store.listDiscoveries(handle, wanted, { limit, offset })
-        const runs = await store.findRuns(
-          handle,
-          rows.flatMap(({ latestRunId }) => latestRunId ?? []),
-        )
-        const next = rows.some(({ cron }) => cron !== null) ? await nextRuns(handle) : new Map<string, string[]>()
-        const data = rows.map((row) =>
-          showDiscovery(row, { run: runs.get(row.latestRunId ?? ''), nextRuns: next.get(row.id) ?? [] }),
-        )
-        return { data, meta: { totalElements: total, elements: data.length, offset } }
+      const { rows, total, latest, next } = await database.read(caller, async (handle) => {
+        const listed = await store.listDiscoveries(handle, wanted, { limit, offset })
+        const ids = listed.rows.flatMap(({ latestRunId }) => latestRunId ?? [])
+        return {
+          ...listed,
+          latest: await store.findRuns(handle, ids),
+          next: listed.rows.some(({ cron }) => cron !== null) ? await nextRuns(handle) : new Map<string, string[]>(),
+        }
       })
+      const { runs } = await readableRuns(context, caller, latest)
+      const byId = new Map(runs.map((run) => [run.id, run]))
+      const data = rows.map((row) =>
+        showDiscovery(row, { run: byId.get(row.latestRunId ?? ''), nextRuns: next.get(row.id) ?? [] }),
+      )
+      return { data, meta: { totalElements: total, elements: data.length, offset } }
     },
 
     async getDiscovery({ params: { jobId } }, caller) {
-      const row = await find(context, caller, jobId)
-      return database.read(caller, async (handle) => {
-        return answer(200, { data: showDiscovery(row, await show(handle, row)) }, { etag: etagOf(row.version) })
-      })
+      return show(caller, await find(context, caller, jobId))
     },
 
     async updateDiscovery({ params: { jobId }, headers, body: { data } }, caller) {
       const before = await find(context, caller, jobId)
       const parameters = await changedParameters(context, caller, { before, data })
-      return database.transaction(caller, async (tx) => {
+      const changed = await database.transaction(caller, async (tx) => {
         const locked = await lock(tx, jobId)
         requireMatch(headers['if-match'], locked.version)
         const schedule = data.schedule === undefined ? timingOf(locked) : data.schedule
@@ -124,8 +129,9 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
         })
         if (row === undefined) throw missing(jobId)
         await tell(tx, caller, { action: 'updateDiscovery', what: 'updated', row })
-        return answer(200, { data: showDiscovery(row, await show(tx, row)) }, { etag: etagOf(row.version) })
+        return row
       })
+      return show(caller, changed)
     },
 
     async deleteDiscovery({ params: { jobId } }, caller) {
@@ -172,11 +178,12 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
 
     async listRuns({ params: { jobId }, query: { limit = 50, offset = 0 } }, caller) {
       const row = await find(context, caller, jobId)
-      return database.read(caller, async (handle) => {
-        const data = (await store.listRuns(handle, jobId, { limit, offset })).map(showRun)
-        const next = row.cron === null ? [] : ((await nextRuns(handle)).get(jobId) ?? [])
-        return { data, meta: { totalElements: row.runs, elements: data.length, offset, nextRuns: next } }
-      })
+      const { page, next } = await database.read(caller, async (handle) => ({
+        page: await store.listRuns(handle, jobId, { limit, offset }),
+        next: row.cron === null ? [] : ((await nextRuns(handle)).get(jobId) ?? []),
+      }))
+      const data = (await readableRuns(context, caller, page)).runs.map(showRun)
+      return { data, meta: { totalElements: row.runs, elements: data.length, offset, nextRuns: next } }
     },
   }
 }
@@ -283,7 +290,9 @@ async function tell(tx: Transaction, caller: Caller, { action, what, row }: Told
   const { id, gatewayId, assetLinkId, cron, timezone, paused } = row
   const detail = { gatewayId, assetLinkId, ...(cron === null ? {} : { cron, timezone, paused }) }
   await record(tx, caller, { action: `discovery.${action}`, target: `discovery/${id}`, detail })
-  await emit(tx, { type: `discovery.discovery.${what}`, subject: `discovery/${id}`, data: detail })
+  const link = await findLink(tx, gatewayId, assetLinkId)
+  const data = link === undefined ? detail : { ...detail, linkAssetId: link.assetId }
+  await emit(tx, { type: `discovery.discovery.${what}`, subject: `discovery/${id}`, data })
 }
 
 function missing(id: string): Problem {

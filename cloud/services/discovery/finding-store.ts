@@ -138,34 +138,48 @@ export const listFindingsByOutcomeStatement = statement<Finding>(
   `select asset_id as "assetId", name, outcome from discovery_findings
    where tenant_id = $1 and run_id = $2 and outcome = $3 order by asset_id limit $4 offset $5`,
 )
-
-const allFindingsStatement = statement<{ assetId: string; outcome: Outcome }>(
-  `select asset_id as "assetId", outcome from discovery_findings where tenant_id = $1 and run_id = $2 order by asset_id`,
-)
-const someFindingsStatement = statement<Finding>(
+const listFindingsAmongStatement = statement<Finding>(
   `select asset_id as "assetId", name, outcome from discovery_findings
-   where tenant_id = $1 and run_id = $2 and asset_id = any($3::uuid[]) order by asset_id`,
+   where tenant_id = $1 and run_id = $2 and outcome = coalesce($3, outcome) and asset_id = any($4::uuid[])
+   order by asset_id limit $5 offset $6`,
 )
-
-/** Every asset that a run found, without its name. */
-export function listAllFindings(handle: Handle, runId: string) {
-  return handle.rows(allFindingsStatement, runId)
-}
-
-export function findFindings(handle: Handle, runId: string, assetIds: readonly string[]): Promise<Finding[]> {
-  return handle.rows(someFindingsStatement, runId, assetIds)
-}
 
 type Paging = { limit: number; offset: number }
+type FindingSelection = {
+  runId: string
+  outcome: Outcome | undefined
+  /** Only these assets; undefined is all. */
+  among: readonly string[] | undefined
+}
 
 export function listFindings(
   handle: Handle,
-  { runId, outcome }: { runId: string; outcome: Outcome | undefined },
+  { runId, outcome, among }: FindingSelection,
   { limit, offset }: Paging,
 ): Promise<Finding[]> {
+  if (among !== undefined) return handle.rows(listFindingsAmongStatement, runId, outcome ?? null, among, limit, offset)
   return outcome === undefined
     ? handle.rows(listFindingsStatement, runId, limit, offset)
     : handle.rows(listFindingsByOutcomeStatement, runId, outcome, limit, offset)
+}
+
+const foundAssetsStatement = statement<{ assetId: string }>(
+  `select distinct asset_id as "assetId" from discovery_findings where tenant_id = $1 and run_id = any($2::uuid[])`,
+)
+
+/** The assets that these runs found or missed, each once. */
+export async function listFoundAssets(handle: Handle, runIds: readonly string[]): Promise<string[]> {
+  return (await handle.rows(foundAssetsStatement, runIds)).map(({ assetId }) => assetId)
+}
+
+const countFindingsStatement = statement<{ runId: string; outcome: Outcome; count: number }>(
+  `select run_id as "runId", outcome, count(*) from discovery_findings
+   where tenant_id = $1 and run_id = any($2::uuid[]) and asset_id = any($3::uuid[]) group by run_id, outcome`,
+)
+
+/** How many of these assets are in each of the runs, by outcome. */
+export function countFindings(handle: Handle, runIds: readonly string[], assetIds: readonly string[]) {
+  return handle.rows(countFindingsStatement, runIds, assetIds)
 }
 
 type ErrorRow = {

@@ -99,6 +99,7 @@ async function ask(context: Context, caller: Caller, { assetId, addresses, link,
       definition: {
         assetId,
         assetLinkId: link.appInstanceId,
+        linkAssetId: link.assetId,
         assetIdentifiers: identifiers.data,
         addresses,
         askedBy: caller.principal.name,

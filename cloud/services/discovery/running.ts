@@ -9,8 +9,8 @@ import type { Context } from '../../platform/service.ts'
 import { isActive, showRun } from './discovery.ts'
 import {
   type Cause,
+  findActors,
   findDiscovery,
-  findGatewayOf,
   findRun,
   insertRun,
   lockRun,
@@ -34,12 +34,12 @@ export async function beginRun(
   return run
 }
 
-/** The event names the gateway: readers who cannot read the gateway do not get it. */
+/** The event names the gateway and the asset of the link: readers who cannot read one of them do not get it. */
 export async function tellRun(tx: Transaction, what: string, run: RunRow): Promise<void> {
   await emit(tx, {
     type: `discovery.run.${what}`,
     subject: `discovery/${run.discoveryId}`,
-    data: { gatewayId: await findGatewayOf(tx, run.discoveryId), run: showRun(run) },
+    data: { ...(await findActors(tx, run.discoveryId)), run: showRun(run) },
   })
 }
 
@@ -59,7 +59,8 @@ export function runningJobs(context: Context): JobKinds {
         const wanted = await database.read(caller, async (handle) => {
           const run = await findRun(handle, runId)
           const discovery = run === undefined ? undefined : await findDiscovery(handle, run.discoveryId)
-          return run === undefined || discovery === undefined ? undefined : { run, discovery }
+          if (run === undefined || discovery === undefined) return undefined
+          return { run, discovery, linkAssetId: (await findActors(handle, discovery.id)).linkAssetId }
         })
         if (wanted === undefined || wanted.run.workflowJobId !== null || !isWanted(wanted.run)) return
         const { gatewayId, assetLinkId, deviceClass, filters, options } = wanted.discovery
@@ -68,7 +69,16 @@ export function runningJobs(context: Context): JobKinds {
             clientId: gatewayId,
             workflow: discoveryWorkflow,
             tags: [discoveryWorkflow],
-            definition: { runId, discoveryId: wanted.discovery.id, assetLinkId, deviceClass, filters, options },
+            definition: {
+              runId,
+              discoveryId: wanted.discovery.id,
+              assetLinkId,
+              // Callers who cannot read the link get the job without its definition.
+              linkAssetId: wanted.linkAssetId,
+              deviceClass,
+              filters,
+              options,
+            },
           },
           headers: { 'idempotency-key': `${startKind}.${runId}` },
         })

@@ -85,12 +85,17 @@ export async function insertDiscovery(tx: Transaction, row: NewRow): Promise<Dis
 export const findDiscoveryStatement = statement<DiscoveryRow>(
   `select ${columns} from discoveries d where d.tenant_id = $1 and d.id = $2`,
 )
-const gatewayStatement = statement<{ gatewayId: string }>(
-  `select gateway_id as "gatewayId" from discoveries where tenant_id = $1 and id = $2`,
+const actorsStatement = statement<{ gatewayId: string; linkAssetId: string | null }>(
+  `select d.gateway_id as "gatewayId", l.asset_id as "linkAssetId" from discoveries d
+   left join asset_links l
+     on l.tenant_id = $1 and l.gateway_id = d.gateway_id and l.app_instance_id = d.asset_link_id
+   where d.tenant_id = $1 and d.id = $2`,
 )
 
-export async function findGatewayOf(handle: Handle, id: string): Promise<string | undefined> {
-  return (await handle.row(gatewayStatement, id))?.gatewayId
+/** The assets that a discovery needs: its gateway and, if the gateway has reported it, its link. */
+export async function findActors(handle: Handle, id: string): Promise<{ gatewayId?: string; linkAssetId?: string }> {
+  const { gatewayId, linkAssetId = null } = (await handle.row(actorsStatement, id)) ?? {}
+  return { ...(gatewayId === undefined ? {} : { gatewayId }), ...(linkAssetId === null ? {} : { linkAssetId }) }
 }
 
 const lockStatement = statement<DiscoveryRow>(
@@ -219,9 +224,8 @@ export function lockRun(tx: Transaction, id: string): Promise<RunRow | undefined
   return tx.row(lockRunStatement, id)
 }
 
-export async function findRuns(handle: Handle, ids: readonly string[]): Promise<Map<string, RunRow>> {
-  const rows = ids.length === 0 ? [] : await handle.rows(findRunsStatement, ids)
-  return new Map(rows.map((row) => [row.id, row]))
+export async function findRuns(handle: Handle, ids: readonly string[]): Promise<RunRow[]> {
+  return ids.length === 0 ? [] : handle.rows(findRunsStatement, ids)
 }
 
 export const listRunsStatement = statement<RunRow>(

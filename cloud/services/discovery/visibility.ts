@@ -1,9 +1,16 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { hiddenAssets, isReadableGateway, readableGateways, readsAllAssets } from '../../platform/asset-visibility.ts'
+import {
+  hiddenAssets,
+  isReadableGateway,
+  readableAssets,
+  readableGateways,
+  readsAllAssets,
+} from '../../platform/asset-visibility.ts'
 import type { Context } from '../../platform/service.ts'
+import { countFindings, listFoundAssets, type Outcome } from './finding-store.ts'
 import { findLink, linkAssetsOf } from './link-store.ts'
-import type { DiscoveryRow, Scope } from './store.ts'
+import type { DiscoveryRow, RunRow, Scope } from './store.ts'
 
 /**
  * A discovery is readable when its gateway is readable and its link is not hidden. Starting, changing, running and canceling
@@ -31,4 +38,27 @@ export async function readableScope(context: Context, caller: Caller): Promise<S
 export async function requireReadableGateway(context: Context, caller: Caller, gatewayId: string): Promise<void> {
   if (await isReadableGateway(context, caller, gatewayId)) return
   throw new Problem('not_found', `There is no gateway ${gatewayId}`)
+}
+
+/**
+ * The runs as the caller can read them: their counts leave out the assets that the caller cannot read. `among` are the assets
+ * of the runs that are left; undefined is all. The assets of all runs are compared with the inventory at once, because runs of
+ * one discovery find mostly the same assets.
+ */
+export async function readableRuns(
+  context: Context,
+  caller: Caller,
+  runs: readonly RunRow[],
+): Promise<{ runs: readonly RunRow[]; among: readonly string[] | undefined }> {
+  if (readsAllAssets(caller)) return { runs, among: undefined }
+  const ids = runs.map(({ id }) => id)
+  const found = await context.database.read(caller, (handle) => listFoundAssets(handle, ids))
+  const among = [...(await readableAssets(context, caller, found))]
+  const counted = await context.database.read(caller, (handle) => countFindings(handle, ids, among))
+  const shown = runs.map((run) => {
+    const of = (outcome: Outcome) => counted.find((one) => one.runId === run.id && one.outcome === outcome)?.count ?? 0
+    const [created, updated, unchanged, gone] = [of('new'), of('changed'), of('unchanged'), of('gone')]
+    return { ...run, found: created + updated + unchanged, created, updated, unchanged, gone }
+  })
+  return { runs: shown, among }
 }

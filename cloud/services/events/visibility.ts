@@ -1,3 +1,4 @@
+import type { DiscoveryRun } from '@millwright/api/discovery.ts'
 import type { Permission } from '@millwright/api/permission.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Rights } from '../../platform/access/rights.ts'
@@ -38,7 +39,8 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
 /**
  * The events that the reader may see. An event that names an asset, a gateway or a link is left out when the reader cannot read
  * it, and one about a job when its gateway is not readable. Events about assets carry the group that the asset was in, and
- * relations are readable tenant-wide by specification: for these the rule of their type is enough.
+ * relations are readable tenant-wide by specification: for these the rule of their type is enough. Counts of assets are left
+ * out of the events of discovery runs, because they include assets that the reader may not be able to read.
  */
 export async function readableEvents<E extends Event>(
   context: Pick<Context, 'peers'>,
@@ -52,12 +54,20 @@ export async function readableEvents<E extends Event>(
   if (others.length === 0) return events
   const gateways = others.some(isOfJob) ? await readableGateways(context, reader) : null
   const hidden = await hiddenAssets(context, reader, idsIn(others.map(({ subject, data }) => [subject, data])))
-  return events.filter((event) => {
+  const readable = events.filter((event) => {
     if (isDecided(event)) return true
     if (event.type.startsWith('inventory.asset.')) return false
     if (gateways !== null && isOfJob(event) && !gateways.includes(event.data.job.gatewayId)) return false
     return !idsIn(event.subject, event.data).some((id) => hidden.has(id))
   })
+  return readable.map(withoutCounts)
+}
+
+/** An event of a discovery run without the numbers of assets that the run found; other events as they are. */
+function withoutCounts<E extends Event>(event: E): E {
+  if (!event.type.startsWith('discovery.run.')) return event
+  const { found, created, updated, unchanged, gone, ...run } = event.data.run as DiscoveryRun
+  return { ...event, data: { ...event.data, run } }
 }
 
 function isOfJob<E extends TypedEvent>(event: E): event is E & { data: { job: { gatewayId: string } } } {

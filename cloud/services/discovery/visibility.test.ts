@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { givenCaller } from '../../platform/testing/caller.ts'
+import { EventReader, listening } from '../../platform/testing/event-reader.ts'
+import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
+import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+
+const { appInstanceId: assetLinkId } = linkReport()
+
+type RunCounts = { found: number; created: number; updated: number; unchanged: number; gone: number }
+const countsOf = ({ found, created, updated, unchanged, gone }: RunCounts) => [found, created, updated, unchanged, gone]
+
+describe('what a caller who reads the gateway but not all devices sees of a discovery', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  /** Reads the access group of the gateway, and not the one of the hidden device. */
+  let reader: TestCaller
+  let gateway: TestGateway
+  let linkAssetId: string
+  let jobId: string
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    const [hall1] = await Promise.all(['hall-1', 'hall-2'].map(createGroup))
+    reader = await givenCaller(hub, [
+      { permissions: ['glb_jobs_read', 'glb_discovery_run', 'glb_audit_read'] },
+      { permissions: ['inventory_read_asset_data'], accessGroupId: hall1 ?? '' },
+    ])
+    gateway = await enrolledGateway(hub, admin, { access_group: 'hall-1' })
+    const { data } = await gateway.gatekeeper.reportLinks({
+      body: { data: { gatewayVersion: '1.0.0', links: [linkReport()] } },
+    })
+    linkAssetId = data[0]?.assetId ?? ''
+    const created = await admin.discovery.createDiscovery({
+      params: { gatewayId: gateway.id },
+      body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } },
+    })
+    jobId = created.jobId
+    await scan([1, 2, 3, 4])
+    const { data: report } = await admin.discovery.getReport({ params: { jobId }, query: {} })
+    const hidden = report.findings.filter(({ name }) => name === nameOf(2) || name === nameOf(4))
+    for (const { assetId } of hidden) await move(assetId, 'hall-2')
+    await admin.discovery.runDiscovery({ params: { jobId } })
+    await scan([1, 2])
+  })
+  after(() => hub[Symbol.asyncDispose]())
+
+  const createGroup = async (name: string) =>
+    (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+  const nameOf = (index: number) => `device ${index}`
+
+  async function move(id: string, access_group: string): Promise<void> {
+    const body = { data: { access_group } }
+    await admin.inventory.setAccessGroup({ params: { id }, body, headers: { prefer: 'wait=30' } })
+  }
+
+  async function scan(devices: readonly number[]): Promise<void> {
+    const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
+    assert.ok(taken !== undefined, 'the gateway gets the job')
+    const { job, lease } = taken.data
+    const assets = devices.map((index) => foundDevice(index, { name: nameOf(index) }))
+    await gateway.gatekeeper.uploadFound({
+      params: { id: job.id },
+      body: { data: { lease: lease.id, sequence: 0, assets, errors: [] } },
+    })
+    await gateway.gatekeeper.endJob({ params: { id: lease.id }, body: { data: { jobId: job.id, state: 'FINISHED' } } })
+    const deadline = performance.now() + 120_000
+    for (;;) {
+      await hub.settle()
+      const { data } = await admin.discovery.getDiscovery({ params: { jobId } })
+      if (data.state === 'finished') return
+      assert.ok(performance.now() < deadline, `the discovery ends: ${JSON.stringify(data)}`)
+    }
+  }
+
+  /** The counts of the latest run and of the run before, in every answer that has them. */
+  async function shownTo(caller: TestCaller) {
+    const { data: one } = await caller.discovery.getDiscovery({ params: { jobId } })
+    const { data: listed } = await caller.discovery.listDiscoveries({ query: {} })
+    const { data: runs } = await caller.discovery.listRuns({ params: { jobId }, query: {} })
+    const { data: report } = await caller.discovery.getReport({ params: { jobId }, query: {} })
+    const { data: unchanged } = await caller.discovery.getReport({ params: { jobId }, query: { outcome: 'unchanged' } })
+    const { data: updated } = await caller.discovery.updateDiscovery({ params: { jobId }, body: { data: {} } })
+    assert.deepEqual(
+      [report.totalFindings, report.findings.length],
+      [report.run.found + report.run.gone, report.totalFindings],
+    )
+    assert.deepEqual([unchanged.totalFindings, unchanged.findings.length], [report.run.unchanged, report.run.unchanged])
+    return {
+      latest: [one, ...listed, runs[0] ?? one, report.run, updated].map(countsOf),
+      before: countsOf(runs[1] ?? one),
+    }
+  }
+
+  test('counts only the devices that the caller can read', async () => {
+    const all = await shownTo(admin)
+    assert.deepEqual(all, { latest: Array(5).fill([2, 0, 0, 2, 2]), before: [4, 4, 0, 0, 0] })
+    const some = await shownTo(reader)
+    assert.deepEqual(some, { latest: Array(5).fill([1, 0, 0, 1, 1]), before: [2, 2, 0, 0, 0] })
+  })
+
+  test('sends events of runs without counts of devices', async () => {
+    const { data: events } = await reader.events.listEvents({ query: { limit: 100 } })
+    const base = await listening(hub)
+    using stream = await EventReader.open(base, { ...reader, query: { after: '0', types: 'discovery.run' } })
+    const listed = events.filter(({ type }) => type.includes('.discovery.run.'))
+    const streamed = await stream.take(listed.length)
+    assert.ok(listed.length > 0)
+    assert.deepEqual(streamed, listed)
+    for (const { type, data } of listed)
+      assert.deepEqual(
+        ['found', 'created', 'updated', 'unchanged', 'gone'].filter((key) => key in (data.run as object)),
+        [],
+        type,
+      )
+    const { data: whole } = await admin.events.listEvents({ query: { limit: 100 } })
+    const finished = whole.findLast(({ type }) => type.endsWith('.discovery.run.finished'))
+    assert.deepEqual(countsOf(finished?.data.run as RunCounts), [2, 0, 0, 2, 2])
+  })
+
+  test('shows no discovery, no event and no definition of a job with a link that the caller cannot read', async () => {
+    const { data: jobs } = await admin.jobs.listJobs({ query: {} })
+    const [job] = jobs
+    const definition = async () =>
+      (await reader.workflows.getJob({ params: { id: job?.id ?? '' }, query: {} })).definition
+    const isOfDiscovery = ({ subject }: { subject: string }) => subject === `discovery/${jobId}`
+    const events = async () => (await reader.events.listEvents({ query: { limit: 100 } })).data.filter(isOfDiscovery)
+    assert.equal((await definition())?.assetLinkId, assetLinkId)
+    assert.notEqual((await events()).length, 0)
+    await move(linkAssetId, 'hall-2')
+    assert.deepEqual(await definition(), {})
+    assert.deepEqual(await events(), [])
+    assert.deepEqual((await reader.discovery.listDiscoveries({ query: {} })).data, [])
+  })
+})
