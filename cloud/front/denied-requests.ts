@@ -2,21 +2,17 @@ import type { Caller } from '../platform/access/caller.ts'
 import { recordOutside } from '../platform/audit/audit.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Log } from '../platform/log.ts'
+import { WindowLimit } from '../platform/window-limit.ts'
 
-const quietMs = 10_000
-const remembered = 1_000
+const auditedEveryMs = 10_000
 
-/** Puts refused requests on the audit trail: one entry for repetitions within ten seconds, so that a client cannot flood it. */
+/** Records denied requests in the audit trail: repetitions within ten seconds once, so that a client cannot flood it. */
 export function deniedRequests({ database, log }: { database: Database; log: Log }) {
-  const recent = new Map<string, number>()
+  const audited = new WindowLimit({ most: 1, windowMs: auditedEveryMs })
   return (caller: Caller, action: string): void => {
-    const what = `${caller.tenantId} ${caller.principal.id} ${action}`
-    const now = performance.now()
-    if (now - (recent.get(what) ?? Number.NEGATIVE_INFINITY) < quietMs) return
-    if (recent.size >= remembered) recent.delete(recent.keys().next().value ?? '')
-    recent.set(what, now)
+    if (!audited.take(`${caller.tenantId} ${caller.principal.id} ${action}`)) return
     recordOutside(database, caller, caller, { action, outcome: 'denied' }).catch((error: unknown) => {
-      log.error({ error, action }, 'a refused request could not be put on the audit trail')
+      log.error({ error, action }, 'A denied request could not be recorded in the audit trail')
     })
   }
 }

@@ -1,9 +1,9 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { LruMap } from 'toad-cache'
 
 type Bucket = { tokens: number; at: number }
 
-/** How many principals are remembered at once; the least recently seen are forgotten first. */
-const remembered = 10_000
+const mostPrincipals = 10_000
 
 /**
  * A token bucket per principal: bursts of up to a second's worth, then an even flow. In memory and per process: the
@@ -12,7 +12,7 @@ const remembered = 10_000
 export class RateLimit {
   readonly #perSecond: number
   readonly #policy: string
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets = new LruMap<Bucket>(mostPrincipals)
   readonly #now: () => number
 
   constructor({ perSecond, now = () => performance.now() }: { perSecond: number; now?: () => number }) {
@@ -45,11 +45,8 @@ export class RateLimit {
     if (known !== undefined) {
       known.tokens = Math.min(this.#perSecond, known.tokens + ((now - known.at) / 1000) * this.#perSecond)
       known.at = now
-      this.#buckets.delete(who)
-      this.#buckets.set(who, known)
       return known
     }
-    if (this.#buckets.size >= remembered) this.#buckets.delete(this.#buckets.keys().next().value ?? '')
     const fresh = { tokens: this.#perSecond, at: now }
     this.#buckets.set(who, fresh)
     return fresh

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
 import { revocationIds, type TokenClaims, tokenAlgorithm, tokenAudience, tokenType } from '@millwright/api/token.ts'
 import { decodeJwt, type JWK, type JWTHeaderParameters, jwtVerify } from 'jose'
+import { LruMap } from 'toad-cache'
 import { validate as isUuid } from 'uuid'
 import type { GrantedRole } from '../platform/access/rights.ts'
 import { limits } from '../platform/limits.ts'
@@ -40,7 +41,7 @@ export class TokenVerifier {
   readonly #options: Options
   readonly #keys: KeyRing
   /** By hash: a dump of the process shows no usable token that is not in use anyway. */
-  readonly #verified = new Map<string, VerifiedToken>()
+  readonly #verified = new LruMap<VerifiedToken>(cacheSize)
   hits = 0
   misses = 0
 
@@ -60,7 +61,6 @@ export class TokenVerifier {
     this.misses++
     this.#verified.delete(digest)
     const verified = await this.#check(token)
-    if (this.#verified.size >= cacheSize) this.#verified.delete(this.#verified.keys().next().value ?? '')
     this.#verified.set(digest, verified)
     return verified
   }
@@ -104,7 +104,7 @@ export class TokenVerifier {
   }
 
   #forgetKey(kid: string): void {
-    for (const [digest, verified] of this.#verified) if (verified.kid === kid) this.#verified.delete(digest)
+    for (const [digest, { value }] of this.#verified.items) if (value.kid === kid) this.#verified.delete(digest)
   }
 }
 

@@ -1,3 +1,5 @@
+import { LruMap } from 'toad-cache'
+
 /**
  * Slows guessing down, by who is tried from where and by where alone. Kept in the memory of each process: it must
  * hold when the database is the one under attack.
@@ -18,7 +20,6 @@ const perSubject: Rule = { free: 5, firstWaitSeconds: 1, longestWaitSeconds: 900
 /** One address, whatever it tries: an office behind one address must be able to mistype too. */
 const perAddress: Rule = { free: 50, firstWaitSeconds: 1, longestWaitSeconds: 60, forgetSeconds: 600 }
 
-/** When there are more, the one whose last failure is longest ago is forgotten. */
 const mostRemembered = 20_000
 
 type Entry = { failures: number; lastAt: number }
@@ -32,7 +33,7 @@ export type Attempt = {
 export type Failure = { ofSubject: number; ofAddress: number }
 
 export class Attempts {
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new LruMap<Entry>(mostRemembered)
   readonly #now: () => number
 
   constructor(now: () => number = Date.now) {
@@ -83,12 +84,7 @@ export class Attempts {
 
   #count(key: string, rule: Rule): number {
     const failures = (this.#recent(key, rule)?.failures ?? 0) + 1
-    this.#entries.delete(key)
     this.#entries.set(key, { failures, lastAt: this.#now() })
-    if (this.#entries.size > mostRemembered) {
-      const [oldest] = this.#entries.keys()
-      if (oldest !== undefined) this.#entries.delete(oldest)
-    }
     return failures
   }
 

@@ -1,26 +1,25 @@
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
+import { LruMap } from 'toad-cache'
 
 const mostConnections = 10_000
 
 /**
  * The connections under which links reported devices, by link and IP address. Links without the device-info interface
- * find a device by these parameters only. The oldest entries are dropped first.
+ * find a device by these parameters only.
  */
 export class DeviceConnections {
-  readonly #connections = new Map<string, ConnectionParameterSet>()
+  readonly #connections = new LruMap<ConnectionParameterSet>(mostConnections)
 
   set(assetLinkId: string, address: string, connection: ConnectionParameterSet): void {
-    const key = keyOf(assetLinkId, address)
-    this.#connections.delete(key)
-    this.#connections.set(key, connection)
-    if (this.#connections.size <= mostConnections) return
-    const [oldest] = this.#connections.keys()
-    if (oldest !== undefined) this.#connections.delete(oldest)
+    this.#connections.set(keyOf(assetLinkId, address), connection)
   }
 
   find(assetLinkId: string, addresses: readonly string[]): ConnectionParameterSet | undefined {
-    const known = addresses.find((address) => this.#connections.has(keyOf(assetLinkId, address)))
-    return known === undefined ? undefined : this.#connections.get(keyOf(assetLinkId, known))
+    for (const address of addresses) {
+      const connection = this.#connections.get(keyOf(assetLinkId, address))
+      if (connection !== undefined) return connection
+    }
+    return undefined
   }
 }
 

@@ -7,6 +7,7 @@ import {
 import { type DiscoverError, DiscoverErrorSchema } from '@millwright/api/proto/generated/discover_pb.js'
 import { DeviceIdentifierSchema } from '@millwright/api/proto/generated/identifiers_pb.js'
 import { exactNumber } from '@millwright/api/variant.ts'
+import { LruMap } from 'toad-cache'
 import { type Place, placeOf } from './path.ts'
 
 /**
@@ -158,16 +159,15 @@ function skip(reader: BinaryReader, at: number): void {
 }
 
 /** The devices of one scan have the same classifiers again and again. */
-const known = new Map<string, Place | undefined>()
 const remembered = { places: 5_000, characters: 1_000 } as const
+/** `null` for classifiers without a place. */
+const known = new LruMap<Place | null>(remembered.places)
 
 /** Encoded classifiers one after the other are an encoded identifier that has nothing else. */
 function placeOfBytes(classifiers: string): Place | undefined {
   const before = known.get(classifiers)
-  if (before !== undefined || known.has(classifiers)) return before
+  if (before !== undefined) return before ?? undefined
   const place = placeOf(fromBinary(DeviceIdentifierSchema, Buffer.from(classifiers, 'latin1')).classifiers)
-  if (classifiers.length > remembered.characters) return place
-  if (known.size >= remembered.places) known.clear()
-  known.set(classifiers, place)
+  if (classifiers.length <= remembered.characters) known.set(classifiers, place ?? null)
   return place
 }

@@ -1,3 +1,4 @@
+import { LruMap } from 'toad-cache'
 import type { Address } from '../database/connection.ts'
 import type { Database, Handle, ReferenceHandle, Transaction } from '../database/database.ts'
 import type { Log } from '../log.ts'
@@ -30,11 +31,12 @@ type Options = {
 
 /** What is known of one tenant, all of it of the same version. */
 type Known = {
+  /** Cached entries count while their tenant has the same generation. */
+  generation: symbol
   version: number | undefined
   /** A version that was heard of while the first look was still under way. */
   atLeast: number
   settled: boolean
-  entries: Map<string, Access>
   loading: Map<string, Promise<Access | undefined>>
 }
 
@@ -56,12 +58,11 @@ export class AccessCache {
   readonly #database: Database
   readonly #log: Log
   readonly #pollMs: number
-  readonly #entryLimit: number
   readonly #announcements: Announcements | undefined
-  /** Least recently used first, as are the entries of each. */
-  readonly #known = new Map<string, Known>()
-  readonly #narrowed = new WeakMap<Access, Map<string, Rights>>()
-  #entries = 0
+  readonly #known: LruMap<Known>
+  /** By tenant and principal. */
+  readonly #entries: LruMap<{ generation: symbol; access: Access }>
+  readonly #narrowed = new WeakMap<Access, LruMap<Rights>>()
   #confirmedAtMs = performance.now()
   #timer: NodeJS.Timeout | undefined
   #polling: { startedAtMs: number; done: Promise<void> } | undefined
@@ -71,7 +72,8 @@ export class AccessCache {
     this.#database = database
     this.#log = log
     this.#pollMs = options.pollMs ?? usualPollMs
-    this.#entryLimit = options.entryLimit ?? usualEntryLimit
+    this.#known = new LruMap(options.entryLimit ?? usualEntryLimit)
+    this.#entries = new LruMap(options.entryLimit ?? usualEntryLimit)
     if (address !== undefined && !database.server.pooled) {
       this.#announcements = new Announcements({
         address,
@@ -100,7 +102,9 @@ export class AccessCache {
   async of(tenantId: string, principalId: string): Promise<Access | undefined> {
     const known = this.#recall(tenantId)
     return (
-      this.#remembered(known, principalId) ?? known.loading.get(principalId) ?? this.#load(known, tenantId, principalId)
+      this.#remembered(known, tenantId, principalId) ??
+      known.loading.get(principalId) ??
+      this.#load(known, tenantId, principalId)
     )
   }
 
@@ -110,14 +114,14 @@ export class AccessCache {
    */
   async within(tx: Transaction, principalId: string): Promise<Access | undefined> {
     const known = this.#recall(tx.tenantId)
-    return this.#remembered(known, principalId) ?? this.#look(known, tx, principalId)
+    return this.#remembered(known, tx.tenantId, principalId) ?? this.#look(known, tx, principalId)
   }
 
   /** What a token may do: the roles it was issued with, as far and as wide as they are still held. */
   effective(access: Access, { roles, grants }: TokenRoles): Rights {
     if (access.principal.disabled) return noRights
     const key = grants === undefined ? roles.join(' ') : JSON.stringify(grants)
-    const narrowed = this.#narrowed.get(access) ?? new Map<string, Rights>()
+    const narrowed = this.#narrowed.get(access) ?? new LruMap<Rights>(narrowedLimit)
     const before = narrowed.get(key)
     if (before !== undefined) return before
     const held = access.held.filter(({ role, accessGroupId }) =>
@@ -126,8 +130,8 @@ export class AccessCache {
         : grants.some((grant) => grant.role === role && grant.accessGroupId === accessGroupId),
     )
     const rights = held.length === access.held.length ? access.rights : rightsOf(held)
-    if (narrowed.size >= narrowedLimit) narrowed.clear()
-    this.#narrowed.set(access, narrowed.set(key, rights))
+    narrowed.set(key, rights)
+    this.#narrowed.set(access, narrowed)
     return rights
   }
 
@@ -149,9 +153,6 @@ export class AccessCache {
   }
 
   forget(tenantId: string): void {
-    const known = this.#known.get(tenantId)
-    if (known === undefined) return
-    this.#entries -= known.entries.size
     this.#known.delete(tenantId)
   }
 
@@ -171,32 +172,28 @@ export class AccessCache {
     this.#polling = { startedAtMs: now, done }
   }
 
-  #remembered({ entries }: Known, principalId: string): Access | undefined {
-    const access = this.#isTrusted() ? entries.get(principalId) : undefined
-    if (access === undefined) return undefined
-    entries.delete(principalId)
-    entries.set(principalId, access)
-    return access
+  #remembered({ generation }: Known, tenantId: string, principalId: string): Access | undefined {
+    const entry = this.#isTrusted() ? this.#entries.get(keyOf(tenantId, principalId)) : undefined
+    return entry?.generation === generation ? entry.access : undefined
   }
 
   #recall(tenantId: string): Known {
     const known = this.#known.get(tenantId) ?? this.#nothingKnown()
-    this.#known.delete(tenantId)
     this.#known.set(tenantId, known)
     return known
   }
 
   #nothingKnown(): Known {
     const settled = !this.#database.server.citus
-    return { version: undefined, atLeast: 0, settled, entries: new Map(), loading: new Map() }
+    return { generation: Symbol(), version: undefined, atLeast: 0, settled, loading: new Map() }
   }
 
   #load(known: Known, tenantId: string, principalId: string): Promise<Access | undefined> {
     const looking = this.#database.glance({ tenantId }, (handle) => this.#look(known, handle, principalId))
     const loading = looking.finally(() => {
       if (known.loading.get(principalId) === loading) known.loading.delete(principalId)
-      const idle = known.loading.size === 0 && known.entries.size === 0
-      if (idle && this.#known.get(tenantId) === known) this.#known.delete(tenantId)
+      const isEmpty = known.loading.size === 0 && known.version === undefined
+      if (isEmpty && this.#known.get(tenantId) === known) this.#known.delete(tenantId)
     })
     known.loading.set(principalId, loading)
     return loading
@@ -217,21 +214,7 @@ export class AccessCache {
     if (known.version !== undefined && known.version < access.version) this.forget(tenantId)
     const current = this.#recall(tenantId)
     current.version = access.version
-    if (!current.entries.has(access.principal.id)) this.#entries++
-    current.entries.set(access.principal.id, access)
-    if (this.#entries > this.#entryLimit) this.#evict()
-  }
-
-  /** The least recently used entry of the tenant that was least recently heard of. */
-  #evict(): void {
-    for (const [tenantId, known] of this.#known) {
-      const [oldest] = known.entries.keys()
-      if (oldest === undefined) continue
-      known.entries.delete(oldest)
-      this.#entries--
-      if (known.entries.size === 0 && known.loading.size === 0) this.#known.delete(tenantId)
-      return
-    }
+    this.#entries.set(keyOf(tenantId, access.principal.id), { generation: current.generation, access })
   }
 
   #hear({ tenantId, version }: Announcement): void {
@@ -247,7 +230,7 @@ export class AccessCache {
   }
 
   async #compareVersions(handle: ReferenceHandle): Promise<void> {
-    const before = new Map(this.#known)
+    const before = new Map([...this.#known.items].map(([tenantId, { value }]) => [tenantId, value]))
     if (before.size === 0) return
     const rows = await listVersions(handle, [...before.keys()])
     const versions = new Map(rows.map(({ tenantId, version }) => [tenantId, version]))
@@ -266,4 +249,8 @@ export class AccessCache {
     this.forget(tenantId)
     this.#known.set(tenantId, { ...this.#nothingKnown(), version: known.version, settled: true })
   }
+}
+
+function keyOf(tenantId: string, principalId: string): string {
+  return `${tenantId} ${principalId}`
 }

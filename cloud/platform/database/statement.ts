@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { LruMap } from 'toad-cache'
 
 /** A statement of a store: written once, prepared once per connection. The row type is what it yields. */
 export type Statement<Row = unknown> = { readonly name: string; readonly text: string; readonly row?: Row }
@@ -19,18 +20,18 @@ export function dynamicStatement<Row = Record<string, never>>(text: string): Sta
   return { name: frequent.nameOf(text), text }
 }
 
+const often = { uses: 8, prepared: 64, watched: 500 } as const
+
 /** Which texts come often. What is prepared stays in every connection, so not many ever are. */
 class FrequentTexts {
   readonly #names = new Map<string, string>()
-  #uses = new Map<string, number>()
+  readonly #uses = new LruMap<number>(often.watched)
 
   nameOf(text: string): string {
     const known = this.#names.get(text)
     if (known !== undefined) return known
     const uses = (this.#uses.get(text) ?? 0) + 1
     if (uses < often.uses || this.#names.size >= often.prepared) {
-      // Whoever comes often is soon known again.
-      if (this.#uses.size >= often.watched) this.#uses = new Map()
       this.#uses.set(text, uses)
       return ''
     }
@@ -40,7 +41,6 @@ class FrequentTexts {
   }
 }
 
-const often = { uses: 8, prepared: 64, watched: 500 } as const
 const frequent = new FrequentTexts()
 
 function nameOf(text: string): string {

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { Problem } from '@millwright/api/problem.ts'
+import { LruMap } from 'toad-cache'
 import { v7 } from 'uuid'
 import type { Database, Handle, Scope, Transaction } from '../database/database.ts'
 import { StartError } from '../start-error.ts'
@@ -21,8 +22,8 @@ type Parts = { database: Database; masterKeys: MasterKeys }
 export class Safe {
   readonly #database: Database
   readonly #masterKeys: MasterKeys
-  /** By id, least recently used first. An id is never given to another key, also not when its transaction rolls back. */
-  readonly #keys = new Map<string, KeyObject>()
+  /** By id. An id is never given to another key, also not when its transaction rolls back. */
+  readonly #keys = new LruMap<KeyObject>(cachedKeys)
 
   constructor({ database, masterKeys }: Parts) {
     this.#database = database
@@ -41,7 +42,7 @@ export class Safe {
     const keyId = keyIdOf(sealed)
     if (keyId === undefined) throw new Error('Not a value that was sealed for a tenant')
     const header = sealed.subarray(0, 1 + idBytes)
-    const key = this.#recall(keyId) ?? (await this.#look(where, keyId))
+    const key = this.#keys.get(keyId) ?? (await this.#look(where, keyId))
     return decrypt(key, sealed.subarray(1 + idBytes), associated(header, where, belongsTo))
   }
 
@@ -82,11 +83,10 @@ export class Safe {
   }
 
   async #unwrapped(where: Scope | Handle, row: store.DataKeyRow): Promise<KeyObject> {
-    const known = this.#recall(row.id)
+    const known = this.#keys.get(row.id)
     if (known !== undefined) return known
     await this.#masterKeys.find(row.masterKeyId, () => this.#masterKeyRows(where)).catch(notNow)
     const key = this.#masterKeys.unwrap(row.masterKeyId, row.wrapped, wrappedFor(where.tenantId, row.id))
-    if (this.#keys.size >= cachedKeys) this.#keys.delete(this.#keys.keys().next().value ?? '')
     this.#keys.set(row.id, key)
     return key
   }
@@ -94,14 +94,6 @@ export class Safe {
   #masterKeyRows(where: Scope | Handle): Promise<MasterKeyRow[]> {
     const { reference } = ('row' in where ? where : (where.transaction ?? {})) as Partial<Transaction>
     return reference === undefined ? this.#database.reference(store.listMasterKeys) : store.listMasterKeys(reference)
-  }
-
-  #recall(id: string): KeyObject | undefined {
-    const key = this.#keys.get(id)
-    if (key === undefined) return undefined
-    this.#keys.delete(id)
-    this.#keys.set(id, key)
-    return key
   }
 }
 

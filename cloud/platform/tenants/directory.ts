@@ -1,3 +1,4 @@
+import { LruMap } from 'toad-cache'
 import type { Database, ReferenceHandle } from '../database/database.ts'
 import type { DirectoryEntry, DirectoryKind, Tenant } from './store.ts'
 import * as store from './store.ts'
@@ -13,8 +14,8 @@ const trustMs = 5_000
 /** The tenants this process works for; the access cache, which polls anyway, calls `refresh`. */
 export class TenantDirectory {
   readonly #database: Database
-  readonly #known = new Map<string, Known>()
-  readonly #ids = new Map<string, string>()
+  readonly #known = new LruMap<Known>(limit)
+  readonly #ids = new LruMap<string>(limit)
 
   constructor({ database }: { database: Database }) {
     this.#database = database
@@ -34,7 +35,7 @@ export class TenantDirectory {
   }
 
   async refresh(handle: ReferenceHandle): Promise<void> {
-    const before = new Map(this.#known)
+    const before = new Map([...this.#known.items].map(([id, { value }]) => [id, value]))
     if (before.size === 0) return
     const confirmedAtMs = performance.now()
     const rows = await store.listTenantsById(handle, [...before.keys()])
@@ -63,10 +64,6 @@ export class TenantDirectory {
     const confirmedAtMs = performance.now()
     const tenant = await this.#database.reference(find)
     if (tenant === undefined) return undefined
-    if (this.#known.size >= limit) {
-      this.#known.clear()
-      this.#ids.clear()
-    }
     this.#known.set(tenant.id, { tenant, confirmedAtMs })
     this.#ids.set(tenant.name, tenant.id)
     return tenant

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import { type FieldError, Problem, type ProblemCode } from '@millwright/api/problem.ts'
 import type { ErrorObject } from 'ajv/dist/2020.js'
+import { LruMap } from 'toad-cache'
 import { cutText, errorLimits } from '../error-limits.ts'
 import type { BaseSchema } from './check.ts'
 import { type Check, compileSchema, requireUsable, tooLongError } from './compile.ts'
@@ -27,9 +28,8 @@ export type WorkerResponse =
   /** The worker does not have the schema of this key: send it. */
   | { isUnknown: true }
 
-/** How many compiled schemas are stored, least recently used first. */
-const limits = { compiled: 64 } as const
-const compiled = new Map<string, Check>()
+const mostCompiled = 64
+const compiled = new LruMap<Check>(mostCompiled)
 
 function respond({ key, schema, base, values, budgetMs }: WorkerRequest): WorkerResponse {
   if (key === undefined) {
@@ -38,9 +38,7 @@ function respond({ key, schema, base, values, budgetMs }: WorkerRequest): Worker
   }
   const check = compiled.get(key) ?? (schema === undefined ? undefined : compileSchema(schema, base))
   if (check === undefined) return { isUnknown: true }
-  compiled.delete(key)
   compiled.set(key, check)
-  if (compiled.size > limits.compiled) compiled.delete(compiled.keys().next().value ?? '')
   const start = process.threadCpuUsage()
   const errors = values.map((value) => {
     const { user, system } = process.threadCpuUsage(start)

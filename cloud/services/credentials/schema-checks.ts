@@ -1,21 +1,20 @@
 import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import type { FieldError } from '@millwright/api/problem.ts'
+import { LruMap } from 'toad-cache'
 import type { PlainObject } from '../../platform/plain-object.ts'
 import { requireUsableSchema as requireUsable, UploadedSchema } from '../../platform/uploaded-schemas/validator.ts'
 import { fieldErrors } from '../../platform/validation.ts'
 import { SecretFields } from './secret-fields.ts'
 import { invalidValues, type Known, requireSendable } from './values.ts'
 
-/** How many schemas are kept ready. */
-const ready = 64
+const mostReady = 64
 
 type Ready = { uploaded: UploadedSchema; secrets: SecretFields }
 type Source = { id: string; version: number; schema: JsonSchema }
 
 /** Schemas compiled when they are first used. An uploaded schema never changes without its version doing so. */
 export class SchemaChecks {
-  /** Least recently used first. */
-  readonly #ready = new Map<string, Ready>()
+  readonly #ready = new LruMap<Ready>(mostReady)
 
   /** The values and the part of them that is shown. Throws `invalid_values`, which names fields and never values. */
   async accept(tenantId: string, source: Source, values: PlainObject): Promise<Known> {
@@ -32,9 +31,7 @@ export class SchemaChecks {
       uploaded: new UploadedSchema({ tenantId, schema }),
       secrets: new SecretFields(schema),
     }
-    this.#ready.delete(key)
     this.#ready.set(key, found)
-    if (this.#ready.size > ready) this.#ready.delete(this.#ready.keys().next().value ?? '')
     return found
   }
 }

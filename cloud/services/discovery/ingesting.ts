@@ -34,7 +34,7 @@ import {
   lockRun,
   setEnding,
 } from './store.ts'
-import { uploadsAtHand } from './uploads-at-hand.ts'
+import { cacheUpload, takeCachedUpload } from './upload-cache.ts'
 
 const ingestKind = 'discovery.ingest'
 /** Status codes of asset links, for devices that the inventory refuses. */
@@ -54,7 +54,7 @@ export async function keepUpload(
     return isInserted
   })
   // Just as it is stored: what may have been replaced to be storable is read again.
-  if (isNew && !printed.includes('\ufffd')) uploadsAtHand(context).keep(place, upload)
+  if (isNew && !printed.includes('\ufffd')) cacheUpload(context, place, upload)
   return isNew
 }
 
@@ -108,7 +108,7 @@ async function ingestAll(context: Context, caller: Caller, { runId, discovery, s
       }
       after = next.id
       const upload =
-        uploadsAtHand(context).take(next) ?? (await context.database.read(caller, (handle) => findUpload(handle, next)))
+        takeCachedUpload(context, next) ?? (await context.database.read(caller, (handle) => findUpload(handle, next)))
       if (upload === undefined) continue
       const written = await write(context, caller, { discovery, place: next, upload })
       await noting

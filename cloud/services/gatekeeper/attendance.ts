@@ -1,28 +1,23 @@
 import type { Caller } from '../../platform/access/caller.ts'
+import { WindowLimit } from '../../platform/window-limit.ts'
 
-/** How often it is written down that a gateway was heard of. */
 const everyMs = 20_000
-const remembered = 20_000
+const mostGateways = 20_000
 
-type Tell = (caller: Caller, version: string | undefined) => Promise<unknown>
+type RecordPresence = (caller: Caller, version: string | undefined) => Promise<unknown>
 
-/** Notes who comes, but not at every word: a gateway asks for work all the time. */
+/** Records that a gateway is online: not with each of its requests, since it polls for work all the time. */
 export class Attendance {
-  readonly #tell: Tell
-  readonly #toldAt = new Map<string, number>()
+  readonly #record: RecordPresence
+  readonly #recorded = new WindowLimit({ most: 1, windowMs: everyMs, keys: mostGateways })
 
-  constructor(tell: Tell) {
-    this.#tell = tell
+  constructor(record: RecordPresence) {
+    this.#record = record
   }
 
+  /** A version is recorded at once. */
   async note(caller: Caller, version?: string): Promise<void> {
-    const { id } = caller.principal
-    const now = performance.now()
-    const before = this.#toldAt.get(id)
-    if (version === undefined && before !== undefined && now - before < everyMs) return
-    this.#toldAt.delete(id)
-    this.#toldAt.set(id, now)
-    if (this.#toldAt.size > remembered) this.#toldAt.delete(this.#toldAt.keys().next().value ?? '')
-    await this.#tell(caller, version)
+    const isDue = this.#recorded.take(caller.principal.id)
+    if (isDue || version !== undefined) await this.#record(caller, version)
   }
 }

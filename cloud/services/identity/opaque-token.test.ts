@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createOpaqueToken, readOpaqueToken } from './opaque-token.ts'
-import { oncePer } from './recency.ts'
 import { createClientId, createClientSecret, isClientId } from './server-user.ts'
 import { readSignInName } from './sign-in-name.ts'
 
@@ -47,13 +46,3 @@ for (const [text, wanted] of names) {
     assert.deepEqual(readSignInName(text), wanted)
   })
 }
-
-test('what happens often is told once per time and key, and few keys are remembered', () => {
-  let now = 0
-  const isTold = oncePer({ ms: 1000, remembered: 2 }, () => now)
-  assert.deepEqual([isTold('a'), isTold('a'), isTold('b')], [true, false, true])
-  now = 1000
-  assert.deepEqual([isTold('a'), isTold('a')], [true, false])
-  isTold('c')
-  assert.equal(isTold('b'), true)
-})

@@ -8,6 +8,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { sameBytes } from '../../platform/secrets/secrets.ts'
 import { type Answer, answer, type Handlers, type Visitor } from '../../platform/service.ts'
 import { type Application, findDirectoryEntry, findTenantById, type Tenant } from '../../platform/tenants/store.ts'
+import { WindowLimit } from '../../platform/window-limit.ts'
 import { claimsFor, roleNames, signToken } from './access-token.ts'
 import { whyClosed } from './application.ts'
 import { findPublicClient, type PublicClient } from './client.ts'
@@ -23,7 +24,6 @@ import {
   refuseRepeated,
   required,
 } from './parameters.ts'
-import { oncePer } from './recency.ts'
 import { isClientId } from './server-user.ts'
 import type { Desk } from './service.ts'
 import * as store from './store.ts'
@@ -35,7 +35,7 @@ const idleSeconds = 12 * 3_600
 const familySeconds = 30 * 24 * 3_600
 
 /** A program asks for tokens all day: the audit trail shows one of them per client and ten minutes. */
-const recordedPerClient = { ms: 10 * 60_000, remembered: 10_000 }
+const recordedPerClient = { most: 1, windowMs: 10 * 60_000 }
 
 export type TokenRequest = { form: Parameters; client: ClientCredentials; visitor: Visitor }
 
@@ -48,9 +48,9 @@ type TokenAnswer = {
 }
 
 export function tokenHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'token'> {
-  const isWorthRecording = oncePer(recordedPerClient)
+  const recorded = new WindowLimit(recordedPerClient)
   const grants: Record<string, (request: TokenRequest) => Promise<TokenAnswer>> = {
-    client_credentials: (request) => clientCredentials(desk, request, isWorthRecording),
+    client_credentials: (request) => clientCredentials(desk, request, recorded),
     authorization_code: (request) => authorizationCode(desk, request),
     refresh_token: (request) => refreshToken(desk, request),
   }
@@ -97,11 +97,7 @@ function refused({ error, message, retryAfter }: Refusal) {
   )
 }
 
-async function clientCredentials(
-  desk: Desk,
-  request: TokenRequest,
-  isWorthRecording: (key: string) => boolean,
-): Promise<TokenAnswer> {
+async function clientCredentials(desk: Desk, request: TokenRequest, recorded: WindowLimit): Promise<TokenAnswer> {
   const { tenant, principal, held, clientId, ...binding } = hasAssertion(request.form)
     ? await gatewayClient(desk, request)
     : await authenticated(desk, request)
@@ -109,7 +105,7 @@ async function clientCredentials(
   if (principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
   const scope = readScope(optional(request.form, 'scope'))
   const roles = narrowed(roleNames(held), scope)
-  if (isWorthRecording(clientId)) {
+  if (recorded.take(clientId)) {
     const who = { principal, request: request.visitor.request }
     const detail = { grant: 'client_credentials', clientId }
     await desk.context.database.transaction({ tenantId: tenant.id }, (tx) =>

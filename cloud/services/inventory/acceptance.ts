@@ -93,7 +93,7 @@ export class Acceptance {
 
   /** Just as it is stored: what may have been replaced to be storable is read again. */
   #handOver({ id, payload, printed }: Stored): void {
-    if (!printed.includes('\ufffd')) this.#handover.keep(id, { payload, characters: printed.length })
+    if (!printed.includes('\ufffd')) this.#handover.keep(id, { payload, weight: printed.length })
   }
 
   /** How many of the writes, in their order, fit into the tenant's queue. They are counted as queued. */

@@ -1,3 +1,4 @@
+import { LruMap } from 'toad-cache'
 import type { Handle } from '../../platform/database/database.ts'
 import { changesOf } from './relation-count-store.ts'
 
@@ -9,15 +10,15 @@ const mostRemembered = 1_000
  * longer way. A total counts only as long as nothing came or went of what was counted.
  */
 export class AskedBefore {
-  readonly #manyUntil = new Map<string, number>()
-  readonly #totals = new Map<string, { changes: number; total: number }>()
+  readonly #ofMany = new LruMap<true>(mostRemembered, manyForMs)
+  readonly #totals = new LruMap<{ changes: number; total: number }>(mostRemembered)
 
   isOfMany(question: string): boolean {
-    return (this.#manyUntil.get(question) ?? 0) > Date.now()
+    return this.#ofMany.get(question) === true
   }
 
   noteMany(question: string): void {
-    remember(this.#manyUntil, question, Date.now() + manyForMs)
+    this.#ofMany.set(question, true)
   }
 
   /** The total of what has relations of these predicates; counted when they changed since. */
@@ -28,14 +29,7 @@ export class AskedBefore {
     const known = this.#totals.get(question)
     if (known?.changes === changes) return known.total
     const total = await count()
-    remember(this.#totals, question, { changes, total })
+    this.#totals.set(question, { changes, total })
     return total
   }
-}
-
-/** The oldest is forgotten first. */
-function remember<Value>(known: Map<string, Value>, question: string, value: Value): void {
-  known.delete(question)
-  known.set(question, value)
-  if (known.size > mostRemembered) for (const [oldest] of known.entries().take(1)) known.delete(oldest)
 }

@@ -9,6 +9,7 @@ import {
 } from '@millwright/api/asset-schema.ts'
 import type { FieldError } from '@millwright/api/problem.ts'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { LruMap } from 'toad-cache'
 import type { Handle as DatabaseHandle } from '../../platform/database/database.ts'
 import { createYield } from '../../platform/event-loop.ts'
 import type { BaseSchema } from '../../platform/uploaded-schemas/check.ts'
@@ -32,7 +33,7 @@ export const builtInSchemas: readonly { url: string; title: string; schema: Json
 ]
 
 /** How many schemas of tenants are kept ready. */
-const limits = { ready: 64 } as const
+const mostReady = 64
 
 /** The base schema with other fields beside the known ones; of no draft, because it means the same in both. */
 const openSchema = opened(assetSchema)
@@ -58,8 +59,7 @@ type Loading<Handle> = (handle: Handle, url: string) => Promise<{ schema: JsonSc
  */
 export class SchemaRegistry<Handle extends { readonly tenantId: string } = DatabaseHandle> {
   readonly #load: Loading<Handle>
-  /** Least recently used first. */
-  readonly #ready = new Map<string, UploadedSchema>()
+  readonly #ready = new LruMap<UploadedSchema>(mostReady)
 
   constructor({ load }: { load: Loading<Handle> }) {
     this.#load = load
@@ -121,9 +121,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
     const key = `${handle.tenantId} ${url}`
     const found = this.#ready.get(key) ?? (await this.#find(handle, url))
     if (found === undefined) return undefined
-    this.#ready.delete(key)
     this.#ready.set(key, found)
-    if (this.#ready.size > limits.ready) this.#ready.delete(this.#ready.keys().next().value ?? '')
     return found
   }
 

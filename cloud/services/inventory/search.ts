@@ -1,3 +1,4 @@
+import { LruMap } from 'toad-cache'
 import { storableText } from '../../platform/database/json.ts'
 import { cutToBytes, isObject, objectsOf, type PlainObject } from './document.ts'
 import { type Identifier, nameOf, valueTextOf } from './identifier.ts'
@@ -68,15 +69,14 @@ export function wordsIn(text: string): Set<string> {
 }
 
 /** Most assets of a plant share most of their lines: the words of those that came lately are at hand. */
-const lately = { now: new Map<string, readonly string[]>(), before: new Map<string, readonly string[]>() }
-const mostLately = { lines: 2_000, length: 100 } as const
+const mostLately = { lines: 4_000, length: 100 } as const
+const lately = new LruMap<readonly string[]>(mostLately.lines)
 
 function wordsOfLine(line: string): readonly string[] {
-  const known = lately.now.get(line) ?? lately.before.get(line)
-  const words = known ?? line.split(blanks).flatMap(runsOf)
-  if (line.length > mostLately.length || lately.now.has(line)) return words
-  if (lately.now.size === mostLately.lines) [lately.before, lately.now] = [lately.now, new Map()]
-  lately.now.set(line, words)
+  const known = lately.get(line)
+  if (known !== undefined) return known
+  const words = line.split(blanks).flatMap(runsOf)
+  if (line.length <= mostLately.length) lately.set(line, words)
   return words
 }
 
