@@ -28,6 +28,9 @@ const right = (number: number) => credential(number, 'user', 'user_password')
 // biome-ignore lint/suspicious/noExplicitAny: calls of a library without types
 type Call = any
 
+/** How many devices and errors the gateway uploaded for a job. */
+const reported = (cloud: TestCloud, job: string) => [cloud.found(job).length, cloud.errors(job).length]
+
 describe('a gateway at protected devices', () => {
   let cloud: TestCloud
   let gateway: RunningGateway
@@ -74,7 +77,7 @@ describe('a gateway at protected devices', () => {
 
   test('says that there are no credentials where there are none', async () => {
     const { job, end } = await discover()
-    assert.deepEqual([end.state, end.message], ['FINISHED', '4 devices, 2 errors'])
+    assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 4, 2])
     assert.deepEqual(
       cloud.errors(job).map(({ code, description, device }) => [code, description, (device as Call).ipAddress]),
       ['192.168.0.12', '192.168.1.12'].map((address) => [
@@ -90,7 +93,7 @@ describe('a gateway at protected devices', () => {
     cloud.credentials.set('192.168.0.12', [wrong(1), right(2), wrong(3)])
     cloud.credentials.set('192.168.1.12', [wrong(1), wrong(4), wrong(5)])
     const { job, end } = await discover()
-    assert.equal(end.message, '5 devices, 1 error')
+    assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 5, 1])
     const names = cloud.found(job).map(({ name }) => name)
     assert.deepEqual(
       names.toSorted(),
@@ -124,7 +127,7 @@ describe('a gateway at protected devices', () => {
       return { status: 200, body: { data } }
     }
     const { job, end } = await discover({ size, protected_percent: 100 })
-    assert.equal(end.message, `${size} devices`)
+    assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', size, 0])
     assert.equal(new Set(cloud.found(job).map((asset) => JSON.stringify(asset.asset_identifiers))).size, size)
     assert.equal(askedFor(job).length, 6)
     assert.ok(askedFor(job).every((addresses) => new Set(addresses).size === addresses.length))
@@ -157,7 +160,7 @@ describe('a gateway at protected devices', () => {
     cloud.answering = ({ operation }) =>
       operation === 'requestCredentials' ? { status: 403, body: { code: 'forbidden', detail: 'no' } } : undefined
     const { job, end } = await discover()
-    assert.deepEqual([end.state, end.message], ['FINISHED', '4 devices, 2 errors'])
+    assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 4, 2])
     assert.match(String(cloud.errors(job)[0]?.description), /no credentials could be asked for: You lack a permission/)
   })
 
@@ -169,8 +172,8 @@ describe('a gateway at protected devices', () => {
       refusals += 1
       return { status: 409, body: { code: 'lease_lost', detail: 'lost' } }
     }
-    const { end } = await discover()
-    assert.equal(end.message, '5 devices, 1 error')
+    const { job, end } = await discover()
+    assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 5, 1])
   })
 
   test('reads properties of a protected device with what the cloud has for it', async () => {
@@ -282,7 +285,7 @@ describe('a gateway at links of others', () => {
       }
       call.end()
     })
-    assert.equal(end.message, '1 device')
+    assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 1, 0])
     assert.deepEqual(target, [
       {
         target: 'connection_parameter_set',

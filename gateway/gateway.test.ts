@@ -87,11 +87,6 @@ describe('a gateway', () => {
     await until(() => lastReport().find(isThis)?.state === 'running')
   }
   const discover = (more: object = {}) => cloud.offer('discovery', { runId: 'r', assetLinkId: linkId, ...more })
-  /** The gateway has told the cloud about a job. */
-  const noted = (job: string, message: string) =>
-    until(() =>
-      cloud.callsOf('renewLease').some(({ body: { data } }) => data.jobId === job && data.message === message),
-    )
 
   test('made a key that only its owner can read, and enrolled', () => {
     assert.equal(statSync(join(home, 'gateway-key.pem')).mode & 0o777, 0o600)
@@ -147,7 +142,7 @@ describe('a gateway', () => {
       await running(link)
       const job = discover({ options: [{ key: 'limit', value: '7' }], filters: [] })
       await until(() => cloud.endOf(job))
-      assert.deepEqual(cloud.endOf(job), { jobId: job, state: 'FINISHED', message: '2 devices, 1 error' })
+      assert.deepEqual(cloud.endOf(job), { jobId: job, state: 'FINISHED', message: 'Scan complete' })
       assert.deepEqual(
         cloud.found(job).map(({ name }) => name),
         ['Device 1', 'Device 2'],
@@ -256,11 +251,11 @@ describe('a gateway', () => {
     )
     await running(link)
     const job = discover()
-    await noted(job, '1 device')
+    await until(() => cloud.found(job).length === 1)
     link.stop()
     await until(() => cloud.endOf(job))
     assert.equal(cloud.endOf(job).state, 'FAILED')
-    assert.match(cloud.endOf(job).message, /broke off after 1 device/)
+    assert.match(cloud.endOf(job).message, /^The link broke off: /)
     assert.equal(cloud.found(job).length, 1)
   })
 
@@ -300,10 +295,10 @@ describe('a gateway', () => {
     )
     await running(link)
     const job = discover()
-    await noted(job, '1 device')
+    await until(() => cloud.found(job).length === 1)
     cloud.canceled.add(job)
     await until(() => cloud.endOf(job))
-    assert.deepEqual(cloud.endOf(job), { jobId: job, state: 'CANCELED', message: 'Canceled after 1 device' })
+    assert.deepEqual(cloud.endOf(job), { jobId: job, state: 'CANCELED', message: 'Canceled' })
     assert.equal(cloud.found(job).length, 1)
     await until(() => isCanceled)
   })
@@ -587,10 +582,7 @@ describe('a gateway without a steady line', () => {
     const { state, message } = await until(() => cloud.endOf(silent))
     assert.deepEqual(
       [state, message],
-      [
-        'FAILED',
-        `The link ${linkId} sent nothing for 4 seconds (MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS). The scan ended after 1 device.`,
-      ],
+      ['FAILED', `The link ${linkId} sent nothing for 4 seconds (MILLWRIGHT_GATEWAY_LINK_SILENCE_SECONDS)`],
     )
     assert.equal(cloud.found(silent).length, 1)
     await until(() => isCanceled)

@@ -116,11 +116,11 @@ export class DiscoveryAgent {
     }
     // Whatever ended the scan: what was found is handed in.
     await findings.flush()
-    const found = summary(findings.counts)
-    if (held.stopReason === 'canceled') return { state: 'CANCELED', message: `Canceled after ${found}` }
-    if (trouble instanceof SilentLinkError) return failed(`${trouble.message}. The scan ended after ${found}.`)
-    if (trouble !== undefined) return failed(`The link broke off after ${found}: ${linkTrouble(trouble)}`)
-    return { state: 'FINISHED', message: found }
+    // Messages have no counts of devices: they are shown to readers of the gateway who cannot read all of its devices.
+    if (held.stopReason === 'canceled') return { state: 'CANCELED', message: 'Canceled' }
+    if (trouble instanceof SilentLinkError) return failed(trouble.message)
+    if (trouble !== undefined) return failed(`The link broke off: ${linkTrouble(trouble)}`)
+    return { state: 'FINISHED', message: 'Scan complete' }
   }
 
   /** Looks everywhere; answers the devices that want credentials. What a link that broke off found is told all the same. */
@@ -152,7 +152,7 @@ export class DiscoveryAgent {
           for (const address of addressesOf(mapped.asset)) connections.set(wanted.assetLinkId, address, connection)
         }
         await findings.add({ devices: relations.take(devices), errors: newErrors.map(({ error }) => error) })
-        held.note(summary(findings.counts), progress)
+        held.note('Scanning', progress)
       }
       await findings.add(relations.finding())
     } catch (error) {
@@ -177,10 +177,8 @@ export class DiscoveryAgent {
       discover: (targets, signal) => scan({ registration, wanted, targets, silenceMs, signal }),
       signal: held.signal,
     })
-    for await (const finding of unlocking) {
-      await findings.add(finding)
-      held.note(`${summary(findings.counts)}; ${locked.length} protected`)
-    }
+    held.note('Reading protected devices')
+    for await (const finding of unlocking) await findings.add(finding)
   }
 
   /** Behind its findings, so that they are there when the cloud hears of the end. */
@@ -193,9 +191,4 @@ export class DiscoveryAgent {
 
 function failed(message: string): Ending {
   return { state: 'FAILED', message }
-}
-
-function summary({ found, errors }: { found: number; errors: number }): string {
-  const devices = `${found} ${found === 1 ? 'device' : 'devices'}`
-  return errors === 0 ? devices : `${devices}, ${errors} ${errors === 1 ? 'error' : 'errors'}`
 }

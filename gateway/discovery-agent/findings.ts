@@ -22,13 +22,12 @@ export type Batch = { assets: string[]; errors: string[]; uses: string[] }
 export type Use = Omit<CredentialUse, 'asset'>
 
 export type Finding = {
-  /** A repeated device adds to one that was found before, and is not counted again. */
-  devices?: { mapped: Mapped; use?: Use; isRepeated?: boolean }[]
+  devices?: { mapped: Mapped; use?: Use }[]
   errors?: DeviceError[]
   uses?: Use[]
 }
 
-/** Devices of one scan that are remembered, so that a second pass does not count them again. */
+/** Devices of one scan that are remembered, so that a second pass does not report them again. */
 const mostRemembered = 100_000
 
 /** Gathers what a scan finds into batches and hands them on, one after the other. */
@@ -40,8 +39,6 @@ export class Findings {
   #handing: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
   readonly #identities = new Set<string>()
-  /** What was found and went wrong so far. */
-  readonly counts: { found: number; errors: number } = { found: 0, errors: 0 }
 
   constructor(handIn: (batch: Batch) => Promise<void>) {
     this.#handIn = handIn
@@ -49,14 +46,13 @@ export class Findings {
 
   /** Back when there is room for more: whoever finds faster than the cloud takes is held up here. */
   async add({ devices = [], errors = [], uses = [] }: Finding): Promise<void> {
-    for (const { mapped, use, isRepeated = false } of devices) {
+    for (const { mapped, use } of devices) {
       const fault = errorOfMapping(mapped)
       const piece = mapped.asset === undefined ? undefined : pieceOfAsset(mapped.asset)
       if (piece !== undefined) await this.#put(piece)
       if (mapped.asset !== undefined && this.#identities.size < mostRemembered) {
         this.#identities.add(identityOf(mapped.asset))
       }
-      if (isRepeated && piece?.kind === 'assets') this.counts.found -= 1
       if (use !== undefined && piece?.kind === 'assets') this.#putBeside(use)
       else if (use !== undefined) await this.#put(pieceOf('uses', use))
       if (fault !== undefined) await this.#put(pieceOf('errors', fault))
@@ -105,7 +101,6 @@ export class Findings {
   #keep({ kind, text, bytes }: Piece): void {
     this.#batch[kind].push(text)
     this.#bytes += bytes
-    if (kind !== 'uses') this.counts[kind === 'assets' ? 'found' : 'errors'] += 1
     this.#timer ??= setTimeout(() => this.#flushAged(), batchLimits.ageMs)
   }
 

@@ -56,7 +56,6 @@ export class ScanRelations {
     }
     const devices = [...bySubject].map(([subject, relations]) => ({
       mapped: assetOfDocument({ ...this.#assets.get(subject), asset_relations: relations }),
-      isRepeated: true,
     }))
     return { devices, errors }
   }
