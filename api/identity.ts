@@ -165,7 +165,7 @@ export const identity = contract({
       atRoot: true,
       summary: 'Check a token (RFC 7662)',
       description:
-        'For server users with the permission `glb_access_manage` in the whole tenant. Tokens of other tenants, and tokens that are expired, revoked or unknown, are answered with `active: false`.',
+        'For server users, about their own access tokens; with the permission `glb_access_manage` in the whole tenant, about every token of the tenant. All other tokens, and tokens that are expired, revoked or unknown, are answered with `active: false`.',
       access: 'public',
       readOnly: true,
       headers: ['authorization'],

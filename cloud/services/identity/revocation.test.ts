@@ -152,7 +152,7 @@ describe('tokens that end before they expire', () => {
     assert.equal((await revoke(client)).status, 400)
   })
 
-  test('/oauth/introspect answers server users with glb_access_manage, about tokens of their tenant', async () => {
+  test('/oauth/introspect describes own tokens to a server user, and with glb_access_manage all tokens of the tenant', async () => {
     const { client } = await serverUser('administrator')
     const { client: powerless, token, id } = await serverUser()
     const introspect = async (caller: Record<string, string>, about: string) => {
@@ -168,12 +168,17 @@ describe('tokens that end before they expire', () => {
     const { refreshToken } = await signIn()
     assert.equal((await introspect(client, refreshToken)).body.active, true)
 
+    assert.deepEqual((await introspect(powerless, token)).body, body, 'the own token needs no permission')
+    const { token: another } = await serverUser()
+    for (const hidden of [another, refreshToken, 'nonsense'])
+      assert.deepEqual(await introspect(powerless, hidden), { status: 200, body: { active: false } })
+
     const other = await hub.anotherTenant()
     const foreign = await hub.as('administrator', { tenant: other })
     await revoke({ ...powerless, token })
     for (const inactive of ['nonsense', foreign.token, token])
       assert.deepEqual((await introspect(client, inactive)).body, { active: false })
-    assert.equal((await introspect(powerless, token)).status, 403)
+    assert.deepEqual((await introspect(powerless, token)).body, { active: false }, 'the own token was revoked')
     assert.equal((await introspect({ client_id: 'console' }, token)).status, 401)
     assert.equal((await introspect({ ...client, client_secret: 'wrong' }, token)).status, 401)
   })

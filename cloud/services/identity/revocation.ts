@@ -24,7 +24,7 @@ import {
   uncached,
 } from './tokens.ts'
 
-/** The permission that a server user needs for the introspection of tokens of its tenant. */
+/** The permission that a server user needs for the introspection of tokens of other clients of its tenant. */
 const introspectionPermission = 'glb_access_manage'
 
 /** Token revocation (RFC 7009) and introspection (RFC 7662). */
@@ -48,19 +48,19 @@ export function revocationHandlers(desk: Desk): Pick<Handlers<typeof identity>, 
         const client = readClient(body, headers.authorization)
         if (findPublicClient(client.clientId) !== undefined)
           throw new Refusal('invalid_client', 'Introspection is for server users')
-        const { tenant, principal, held } = await authenticated(desk, { form: body, client, visitor })
-        const isAllowed = held.some(
+        const { tenant, principal, held, clientId } = await authenticated(desk, { form: body, client, visitor })
+        if (principal.disabled) throw new Refusal('access_denied', 'The server user is disabled')
+        const readsAll = held.some(
           ({ accessGroupId, permissions }) => accessGroupId === null && permissions.includes(introspectionPermission),
         )
-        if (principal.disabled || !isAllowed)
-          throw new Refusal('access_denied', `Introspection requires ${introspectionPermission} in the whole tenant`)
         const token = tokenIn(body)
         const claims = await readAccessToken(desk, token)
         const found =
           claims === undefined
             ? await describeRefreshToken(desk, token, tenant.id)
             : await describeAccessToken(desk, claims, tenant.id)
-        return answer(200, found ?? { active: false }, uncached)
+        const isVisible = found !== undefined && (readsAll || found.client_id === clientId)
+        return answer(200, isVisible ? found : { active: false }, uncached)
       }),
   }
 }
