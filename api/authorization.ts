@@ -257,7 +257,7 @@ export const authorization = contract({
       access: 'glb_access_manage',
       params: byId,
       answers: { 204: empty },
-      errors: ['not_found', 'last_administrator', 'would_escalate'],
+      errors: ['not_found', 'last_administrator', 'would_escalate', 'conflict'],
     },
     check: {
       method: 'GET',

@@ -116,6 +116,31 @@ test('the last administrator cannot be revoked, whatever others hold who could n
   assert.equal((await grantsOf(admin, admin.principalId)).length, 1)
 })
 
+test('returns 409 when the grant of the role gateway to a gateway is deleted', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const [gateway, machine] = await hub.context.database.transaction(hub.tenant, async (tx) => {
+    await changeAccess(tx)
+    const principals = []
+    for (const kind of ['gateway', 'server_user'] as const) {
+      const { id } = await insertPrincipal(tx, { kind, name: kind })
+      await insertGrant(tx, { principalId: id, role: 'gateway' })
+      await insertGrant(tx, { principalId: id, role: 'operator' })
+      principals.push(id)
+    }
+    return principals
+  })
+  const grantsWith = async (role: string, principal = '') =>
+    (await admin.authorization.listGrants({ query: { principal, role } })).data.map(({ id }) => id)
+  const [own = ''] = await grantsWith('gateway', gateway)
+
+  await assert.rejects(admin.authorization.deleteGrant({ params: { id: own } }), { code: 'conflict' })
+  assert.deepEqual(await grantsWith('gateway', gateway), [own])
+  const others = [...(await grantsWith('operator', gateway)), ...(await grantsWith('gateway', machine))]
+  assert.equal(others.length, 2)
+  for (const id of others) await admin.authorization.deleteGrant({ params: { id } })
+})
+
 test('two administrators who revoke each other at once: one remains', async () => {
   await using hub = await testHub()
   for (let round = 0; round < 5; round++) {

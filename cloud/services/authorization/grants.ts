@@ -62,6 +62,7 @@ export function grantHandlers({ database }: Context): Pick<Handlers<typeof autho
         await store.changeAccess(tx)
         const grant = await getGrant(tx, id)
         requireCovers(caller, (await findPermissions(tx, grant.role)) ?? [], grant.accessGroupId)
+        await requireRevocable(tx, grant)
         await store.deleteGrant(tx, id)
         if (grant.role === 'administrator') await requireAdministrator(tx)
         await record(tx, caller, {
@@ -106,6 +107,15 @@ async function requireGrantable(handle: Handle, principalId: string): Promise<vo
   if (principal !== undefined && principal.kind !== 'external') return
   const detail = `There is no user, server user or enrolled gateway ${principalId}`
   throw unknown('principal_not_found', 'principal', detail)
+}
+
+/** Without the role of its own token a gateway is online, but gets no jobs. Revoking the gateway removes the grant. */
+async function requireRevocable(handle: Handle, { principalId, role }: store.GrantRow): Promise<void> {
+  if (role !== 'gateway' || (await store.findPrincipal(handle, principalId))?.kind !== 'gateway') return
+  throw new Problem(
+    'conflict',
+    'A gateway needs the role gateway to get its jobs. To refuse everything from the gateway, revoke the gateway.',
+  )
 }
 
 type Reference = 'principal_not_found' | 'role_not_found' | 'access_group_not_found'
