@@ -19,3 +19,10 @@ test('prints the address of a device without a name', () => {
   const lines = errorLines({ code: 16, description: 'protected', device: { ipAddress: '10.0.0.2' } })
   assert.deepEqual(lines, ['{"ipAddress":"10.0.0.2"}: protected (16)'])
 })
+
+test('prints the problem code of a refused device instead of the status code', () => {
+  const error = { code: 7, description: 'The asset cannot be changed.', reason: 'identity_taken' }
+  assert.deepEqual(errorLines({ ...error, device: { name: 'Pump' } }), [
+    'Pump: The asset cannot be changed. (identity_taken)',
+  ])
+})

@@ -116,11 +116,11 @@ async function conclude(session: Session, end: Discovery): Promise<void> {
     throw new CommandError(`The discovery ${end.state}${end.message ? `: ${end.message}` : ''}.`)
 }
 
-/** An error of one device, and below it each field that was refused, with the reason. */
-export function errorLines({ code, description, device, fields = [] }: DeviceError): string[] {
+/** An error of one device with its problem code or status code, and below it each refused field with the reason. */
+export function errorLines({ code, description, reason, device, fields = [] }: DeviceError): string[] {
   const subject = device === undefined ? '' : `${plain(nameOf(device))}: `
   return [
-    `${subject}${plain(description)} (${code})`,
+    `${subject}${plain(description)} (${plain(reason ?? String(code))})`,
     ...fields.map(({ pointer, detail }) => `  ${plain(pointer)}: ${plain(detail)}`),
   ]
 }

@@ -110,6 +110,7 @@ describe('what a discovery may write for its gateway', () => {
     ])
 
     assert.deepEqual(reasons(errors), ['identity_taken'])
+    assert.match(errors[0]?.description ?? '', /grant the gateway a role/, 'the error says how to allow the write')
     const text = JSON.stringify(errors)
     assert.ok(!text.includes(victim) && !text.includes('Boiler'), 'the error does not reveal the asset')
     assert.deepEqual(await read(victim), before, 'the asset is unchanged')

@@ -224,11 +224,15 @@ function findingsOf(written: readonly Written[], { assets }: Upload): Finding[] 
   })
 }
 
+/** The problem of the inventory addresses the caller of a write. The readers of a report see the gateway's write. */
+const identityTaken =
+  'The identifiers of this device belong to an asset that the gateway cannot change. To allow it, grant the gateway a role that can write assets in the access group of that asset.'
+
 function deviceError({ problem, code, fields }: Refused, asset: Record<string, unknown> | undefined): DeviceError {
   const { name, asset_identifiers: identifiers } = asset ?? {}
   return {
     code: code === 'identity_taken' ? permissionDenied : invalidArgument,
-    description: problem,
+    description: code === 'identity_taken' ? identityTaken : problem,
     ...(code === undefined ? {} : { reason: code }),
     device: { ...(name === undefined ? {} : { name }), ...(identifiers === undefined ? {} : { identifiers }) },
     ...(fields === undefined ? {} : { fields }),

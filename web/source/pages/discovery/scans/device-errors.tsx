@@ -32,7 +32,7 @@ export function DeviceErrors({ errors, onEnd }: Given) {
           <Facts
             facts={[
               { name: text.problem, value: open.description },
-              { name: text.code, value: open.code },
+              { name: text.code, value: open.reason ?? open.code },
               open.fields !== undefined && {
                 name: text.fields,
                 value: open.fields.map(({ pointer, detail }) => (
@@ -57,7 +57,7 @@ function columnsOf(text: Text): Column<Placed>[] {
     { id: 'device', header: text.device, width: 240, cell: ({ device }) => deviceIn(device) },
     { id: 'problem', header: text.problem, width: 420, cell: ({ description }) => description },
     { id: 'fields', header: text.fields, width: 420, cell: ({ fields }) => fieldsIn(fields) },
-    { id: 'code', header: text.code, width: 90, isNumber: true, cell: ({ code }) => code },
+    { id: 'code', header: text.code, width: 140, cell: ({ reason, code }) => reason ?? code },
   ]
 }
 
