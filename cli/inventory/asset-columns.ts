@@ -53,12 +53,21 @@ export async function columnsOf(session: Pick<Session, 'api'>, given: string): P
   )
 }
 
-/** Fails with a usage error unless assets of this tenant can have these properties. */
+/** Properties of written assets that lists do not contain, with the command that shows them. */
+const separateLists: Readonly<Record<string, string>> = {
+  asset_identifiers: 'millwright assets identifiers <asset>',
+  asset_relations: 'millwright relations list --asset <asset>',
+}
+
+/** Fails with a usage error unless lists of this tenant's assets can contain these properties. */
 export async function requireProperties(
   { api }: Pick<Session, 'api'>,
   option: string,
   names: readonly string[],
 ): Promise<void> {
+  const separate = names.map((name) => name.split(/[./]/)[0] ?? '').find((name) => Object.hasOwn(separateLists, name))
+  if (separate !== undefined)
+    throw usageError(`${option}: lists of assets do not contain ${separate}.`, `Use ${separateLists[separate]}`)
   const unknownIn = (schemas: readonly JsonSchema[]) =>
     names.filter((name) => !schemas.some((schema) => hasPath(schema, name.split(/[./]/), schema)))
   if (unknownIn([assetSchema, addedFields]).length === 0) return
@@ -66,7 +75,7 @@ export async function requireProperties(
   if (unknown === undefined) return
   throw usageError(
     `${option}: assets have no property "${unknown}".`,
-    `Use ${knownNames().join(', ')}, or the path of a property inside one of them, such as management_state/state_value`,
+    `Use ${namesFor(option).join(', ')}, or the path of a property inside one of them, such as management_state/state_value`,
   )
 }
 
@@ -87,11 +96,14 @@ async function ownSchemas(api: Session['api']): Promise<JsonSchema[]> {
   }
 }
 
-function knownNames(): string[] {
+/** The names that a message offers: properties that lists contain, and the headings of columns. */
+function namesFor(option: string): string[] {
   const schema = assetSchema as { $defs: Record<string, { properties?: object }> }
   const fields = [addedFields, schema.$defs.Device, schema.$defs.SoftwareArtifact]
   const names = fields.flatMap((each) => Object.keys((each as { properties?: object } | undefined)?.properties ?? {}))
-  return [...new Set([...Object.keys(assetColumns), ...Object.keys(computedColumns), ...names])].toSorted()
+  const headings = option === '--columns' ? [...Object.keys(assetColumns), ...Object.keys(computedColumns)] : []
+  const listed = names.filter((name) => !Object.hasOwn(separateLists, name))
+  return [...new Set([...headings, ...listed])].toSorted()
 }
 
 /** Whether a value of the schema can have a property at this path; entries of lists are looked into. */

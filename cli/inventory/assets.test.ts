@@ -111,8 +111,16 @@ describe('assets', () => {
         const { code, out, err } = await refuse(['assets', 'list', option, `name,${name}`])
         assert.deepEqual([code, out], [2, ''], `${option} ${name}`)
         assert.ok(err.startsWith(`${option}: assets have no property "${name}".\nNext: Use access_group, `), err)
+        assert.equal(err.includes(' firmware_version,'), option === '--columns', 'only columns have headings')
+        assert.ok(!err.includes('asset_identifiers'), 'lists do not contain identifiers')
       }
     }
+    const { code, err } = await refuse(['assets', 'list', '--columns', 'name,asset_identifiers/value'])
+    assert.equal(code, 2)
+    assert.equal(
+      err,
+      '--columns: lists of assets do not contain asset_identifiers.\nNext: Use millwright assets identifiers <asset>\n',
+    )
     const url = 'https://example.com/schemas/oven.json'
     const schema = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
