@@ -9,7 +9,10 @@ type Room = {
 
 /** A file belongs to the room with the longest path that it starts with. */
 export const rooms: Readonly<Record<string, Room>> = {
-  api: { holds: 'What crosses a wire: contracts, the one error, the typed client', mayImport: [] },
+  api: {
+    holds: 'What every part shares: contracts, the one error, the typed client, back-off and semaphore',
+    mayImport: [],
+  },
   'cloud/platform': { holds: 'What every service stands on, and knows none of them', mayImport: ['api'] },
   'cloud/platform/testing': {
     holds: 'The test kit: a whole hub with a tenant of its own',

@@ -1,8 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { AnyInput } from '@millwright/api/client.ts'
 import type { Contract } from '@millwright/api/contract.ts'
 import { problemFrom } from '@millwright/api/problem.ts'
-import { CommandError } from './report.ts'
+import { isTransientCode } from '@millwright/api/transient.ts'
+import { CommandError, exitCodes } from './report.ts'
 import { piecesOf } from './session/response-text.ts'
 import { problemOf, type Session } from './session/session.ts'
 
@@ -11,8 +12,7 @@ export type Message = { id: string | undefined; event: string; data: string }
 type Wanted = { contract: Contract; operation: string; input?: AnyInput; signal?: AbortSignal; onOpen?: () => void }
 
 /** Patience with a platform that is being started again. */
-const retryMs = 1_000
-const longestRetryMs = 15_000
+const reconnect = { firstMs: 1_000, longestMs: 15_000 } as const
 
 /**
  * Messages as they happen, from now on or after a position. When the connection ends it is opened again where it
@@ -20,23 +20,20 @@ const longestRetryMs = 15_000
  */
 export async function* messages(session: Session, wanted: Wanted): AsyncGenerator<Message> {
   let last: string | undefined
-  let failures = 0
+  const backOff = new BackOff(reconnect)
   while (wanted.signal?.aborted !== true) {
     try {
       for await (const message of await opened(session, wanted, last)) {
-        failures = 0
+        backOff.reset()
         last = message.id ?? last
         if (message.event === 'end') requireEndOfToken(message.data)
         else if (message.data !== '') yield message
       }
     } catch (error) {
       if (wanted.signal?.aborted) return
-      if (!isPassing(error)) throw error
+      if (!isTransient(error)) throw error
     }
-    failures += 1
-    await delay(Math.min(retryMs * 2 ** (failures - 1), longestRetryMs), undefined, { signal: wanted.signal }).catch(
-      () => {},
-    )
+    await pause(backOff.nextMs(), wanted.signal)
   }
 }
 
@@ -46,10 +43,11 @@ function requireEndOfToken(data: string): void {
   if (problem.code !== 'unauthenticated') throw problem
 }
 
-function isPassing(error: unknown): boolean {
-  if (error instanceof CommandError) return error.exitCode === 6
-  const { code, name } = error as { code?: string; name?: string }
-  return code === 'unavailable' || code === 'overloaded' || name === 'TypeError'
+/** Also when the platform cannot be reached: `fetch` then throws a `TypeError`. */
+function isTransient(error: unknown): boolean {
+  if (error instanceof CommandError) return error.exitCode === exitCodes.unreachable
+  const { code = '', name } = error as { code?: string; name?: string }
+  return isTransientCode(code) || name === 'TypeError'
 }
 
 async function opened(

@@ -1,6 +1,6 @@
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { type AddressCredentials, gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import { BackOff, pause } from './back-off.ts'
 import type { HeldJob } from './jobs/held-job.ts'
 import type { Outgoing } from './outgoing.ts'
 import { Secret } from './secret.ts'

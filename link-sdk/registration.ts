@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Client, credentials } from '@grpc/grpc-js'
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { interfaceName, linkServices, wireMethod } from '@millwright/api/link-protocol.ts'
 import type { ServiceInfoSchema } from '@millwright/api/proto/generated/registry_pb.js'
 import { callUnary } from './call.ts'
@@ -9,7 +9,7 @@ import type { Log } from './log.ts'
 
 /** Refreshed in time, even where the registry forgets late: a registry that was restarted knows the link a minute later. */
 const longestPauseMs = 60_000
-const retry = { firstMs: 1_000, lastMs: 30_000 } as const
+const retry = { firstMs: 1_000, longestMs: 30_000 } as const
 const answerWithinMs = 10_000
 const farewellWithinMs = 2_000
 
@@ -32,12 +32,6 @@ export function pauseMs(expireSeconds: number): number {
   return Math.max(1_000, Math.min((expireSeconds * 1_000) / 2, longestPauseMs))
 }
 
-/** Twice as long after each failure; a part is left to chance, so that links do not come back all at once. */
-export function retryMs(failures: number, chance: number = Math.random()): number {
-  const longest = Math.min(retry.firstMs * 2 ** (failures - 1), retry.lastMs)
-  return longest / 2 + (longest / 2) * chance
-}
-
 /** Keeps a link known to a registry until it is stopped; then takes it out. */
 export function keepRegistered(registration: Registration): { stop: () => Promise<void> } {
   const stopping = new AbortController()
@@ -53,21 +47,23 @@ export function keepRegistered(registration: Registration): { stop: () => Promis
 /** Says whether the registry may know the link at the end: one that was broken off may have been heard. */
 async function keepOn(registration: Registration, signal: AbortSignal): Promise<boolean> {
   const { registry, log } = registration
-  let failures = 0
+  const backOff = new BackOff(retry)
+  let isFailing = false
   let isKnown = false
   while (!signal.aborted) {
     try {
       const expireSeconds = await register(registration, signal)
-      if (failures > 0 || !isKnown) log.info(`Registered at ${registry}.`, { expireSeconds })
-      failures = 0
+      if (isFailing || !isKnown) log.info(`Registered at ${registry}.`, { expireSeconds })
+      isFailing = false
+      backOff.reset()
       isKnown = true
       registration.onRegistered?.(expireSeconds)
       await pause(pauseMs(expireSeconds), signal)
     } catch (error) {
       if (signal.aborted) return true
-      failures += 1
-      if (failures === 1) log.warn(`Not registered at ${registry}; trying again.`, { reason: reasonOf(error) })
-      await pause(retryMs(failures), signal)
+      if (!isFailing) log.warn(`Not registered at ${registry}; trying again.`, { reason: reasonOf(error) })
+      isFailing = true
+      await pause(backOff.nextMs(), signal)
     }
   }
   return isKnown
@@ -95,10 +91,6 @@ async function unregister({ registry, vendor, info, log }: Registration): Promis
 function connect(address: string): Client & Disposable {
   const client = new Client(address, credentials.createInsecure())
   return Object.assign(client, { [Symbol.dispose]: () => client.close() })
-}
-
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await delay(milliseconds, undefined, { signal }).catch(() => undefined)
 }
 
 function reasonOf(error: unknown): string {

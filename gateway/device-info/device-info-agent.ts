@@ -1,5 +1,5 @@
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import { BackOff, pause } from '../back-off.ts'
 import { type Credential, JobCredentials, leftOut, lockedText } from '../job-credentials.ts'
 import type { Ending, HeldJob } from '../jobs/held-job.ts'
 import { JobAgent } from '../jobs/job-agent.ts'

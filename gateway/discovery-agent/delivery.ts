@@ -1,5 +1,6 @@
 import { printed } from '@millwright/api/client.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { isTransientCode } from '@millwright/api/transient.ts'
 import type { Log } from '../log.ts'
 import type { Outgoing } from '../outgoing.ts'
 import type { Batch } from './findings.ts'
@@ -33,8 +34,8 @@ function parcelOf(label: Label, body: string): Parcel {
   return `${JSON.stringify(label)}\n${body}`
 }
 
-/** Refusals that may be over later: no token for now, too many at once, something down. */
-const passing = new Set([401, 403, 408, 429])
+/** The gateway may get a token or a right later, and the limit of requests is over soon. */
+const temporary = new Set([401, 403, 408, 429])
 
 /** A cloud that answers and fails at the same parcel so many times, over half an hour, will not take it tomorrow. */
 const failuresTaken = 60
@@ -51,8 +52,8 @@ export async function deliver(parcel: Parcel, { outgoing, log, attempt }: Delive
   try {
     await send(label, parcel.slice(parcel.indexOf('\n') + 1), outgoing)
   } catch (error) {
-    if (!(error instanceof Problem) || passing.has(error.status)) throw error
-    if (error.status >= 500 && (error.code !== 'internal' || attempt < failuresTaken)) throw error
+    if (!(error instanceof Problem) || temporary.has(error.status)) throw error
+    if (isTransientCode(error.code) || (error.status >= 500 && attempt < failuresTaken)) throw error
     const { kind, jobId } = label
     log.warn(
       { job: jobId, kind, bytes: parcel.length, code: error.code, reason: error.message },

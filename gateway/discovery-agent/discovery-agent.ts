@@ -1,3 +1,4 @@
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import { workflowLimits } from '@millwright/api/workflows.ts'
 import type { DeviceConnections } from '../device-info/device-connections.ts'
 import { type DeviceDestination, readDevice, readServiceOf } from '../device-info/device-info.ts'
@@ -12,7 +13,6 @@ import type { Outgoing } from '../outgoing.ts'
 import type { Registration } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Spool } from '../spool/spool.ts'
-import { Turns } from '../turns.ts'
 import { type Wanted, wantedOf } from './definition.ts'
 import { endParcel, foundParcel } from './delivery.ts'
 import { addressesOf } from './device-address.ts'
@@ -46,7 +46,8 @@ const atOnce = 32
 export class DiscoveryAgent {
   readonly #options: Options
   readonly #agent: JobAgent
-  readonly #turns = new Map<string, Turns>()
+  /** One scan of each link at a time. */
+  readonly #scans = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
   readonly #stopping = new AbortController()
 
   constructor(options: Options) {
@@ -82,10 +83,8 @@ export class DiscoveryAgent {
     const { registry, monitor } = this.#options
     if (held.job.status.state === 'CANCELING') return { state: 'CANCELED' }
     const link = textOf(held.job.definition.assetLinkId) ?? ''
-    const turns = this.#turns.get(link) ?? new Turns(1)
-    this.#turns.set(link, turns)
     held.note('Waiting for the link')
-    return turns.run(async () => {
+    return this.#scans.run(link, async () => {
       if (held.signal.aborted) return { state: 'CANCELED' }
       const registration = registry.find(link)
       if (registration === undefined) return failed(`No service is registered as ${link}`)

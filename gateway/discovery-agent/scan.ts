@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js'
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { linkServices, progressMetadataKey } from '@millwright/api/link-protocol.ts'
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
-import { BackOff, pause } from '../back-off.ts'
 import type { DeviceDestination } from '../device-info/device-info.ts'
 import { isBusy, isServiceError, LinkClient, offers } from '../link-client.ts'
 import { assetOfDevice, assetOfDocument, type Mapped } from '../mapping/asset.ts'

@@ -1,4 +1,4 @@
-import { BackOff } from '../back-off.ts'
+import { BackOff } from '@millwright/api/back-off.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Identity } from './enrolment.ts'

@@ -1,7 +1,7 @@
+import { pause } from '@millwright/api/back-off.ts'
 import { gatekeeperLimits } from '@millwright/api/gatekeeper.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { WorkflowJob } from '@millwright/api/workflows.ts'
-import { pause } from '../back-off.ts'
 import type { Outgoing } from '../outgoing.ts'
 
 /** How a job ended, as the cloud is told. */

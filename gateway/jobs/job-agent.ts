@@ -1,4 +1,4 @@
-import { BackOff, pause } from '../back-off.ts'
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { Log } from '../log.ts'
 import type { Outgoing } from '../outgoing.ts'
 import { type Ending, HeldJob } from './held-job.ts'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fromBinary } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { gatekeeperLimits, type LinkReport, type ReportedLinkEvent } from '@millwright/api/gatekeeper.ts'
 import { linkServices } from '@millwright/api/link-protocol.ts'
 import {
@@ -11,7 +12,6 @@ import {
   type DriverStateNotification,
   DriverStateNotificationSchema,
 } from '@millwright/api/proto/generated/driver-event_pb.js'
-import { BackOff, pause } from '../back-off.ts'
 import { isServiceError, LinkClient, offers } from '../link-client.ts'
 import type { Log } from '../log.ts'
 import type { Registration } from '../registry/registration.ts'

@@ -1,10 +1,10 @@
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { LinkReport } from '@millwright/api/gatekeeper.ts'
-import { BackOff, pause } from '../back-off.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Log } from '../log.ts'
 import type { Outgoing } from '../outgoing.ts'
 import { type Registration, sameRegistration } from '../registry/registration.ts'
 import type { Registry } from '../registry/registry.ts'
-import { Turns } from '../turns.ts'
 import { gatewayVersion } from '../version.ts'
 import { type Inspection, inspect, probe, unasked } from './inspection.ts'
 import { LinkEvents } from './link-events.ts'
@@ -52,7 +52,7 @@ const refreshGatherMs = { least: 2_000, perLink: 100 } as const
 export class LinkMonitor {
   readonly #options: Required<Options>
   readonly #known = new Map<string, Known>()
-  readonly #turns = new Turns(asking)
+  readonly #calls = new Semaphore({ capacity: asking })
   readonly #events: LinkEvents
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
@@ -144,8 +144,8 @@ export class LinkMonitor {
     let before = ''
     known.isAsked = true
     for (;;) {
-      const inspection = await this.#turns
-        .run(() => inspect(registration, signal))
+      const inspection = await this.#calls
+        .run(registration.appInstanceId, () => inspect(registration, signal))
         .catch((error: unknown): Inspection => ({ ...unasked, problem: String(error).slice(0, 1_000) }))
       this.#learn(known, inspection)
       const printed = JSON.stringify(inspection)
@@ -201,7 +201,9 @@ export class LinkMonitor {
     if (this.#stopping.signal.aborted) return
     if (known.isAsked) return
     if (known.inspection.state !== 'running') return void this.#ask(known)
-    const seen = await this.#turns.run(() => probe(known.registration, this.#stopping.signal))
+    const seen = await this.#calls.run(known.registration.appInstanceId, () =>
+      probe(known.registration, this.#stopping.signal),
+    )
     const { problem: _, ...inspection } = known.inspection
     this.#learn(known, { ...inspection, ...seen })
   }

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BackOff, pause } from '../back-off.ts'
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { readIfThere } from '../durable-file.ts'
 import type { Log } from '../log.ts'
 import { recordOf } from './record.ts'

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import { type Address, openClient, timeouts } from '../database/connection.ts'
 import type { ReferenceHandle } from '../database/database.ts'
 import type { Log } from '../log.ts'
@@ -17,8 +17,7 @@ type Options = {
   alsoHear?: Readonly<Record<string, () => void>>
 }
 
-const firstDelayMs = 250
-const longestDelayMs = 15_000
+const reconnect = { firstMs: 250, longestMs: 15_000 } as const
 const queryTimeoutMs = 2_000
 
 /**
@@ -64,17 +63,14 @@ export class Announcements {
 
   async #listenAgainAndAgain(): Promise<void> {
     const { signal } = this.#stopping
-    let delayMs = firstDelayMs
+    const backOff = new BackOff(reconnect)
     while (!signal.aborted) {
       try {
-        await this.#listen(() => {
-          delayMs = firstDelayMs
-        })
+        await this.#listen(() => backOff.reset())
       } catch (error) {
         this.#options.log.warn({ error }, 'Changes of access are only polled for until the database can be listened to')
       }
-      await delay(delayMs * (0.5 + Math.random() / 2), undefined, { ref: false, signal }).catch(() => {})
-      delayMs = Math.min(delayMs * 2, longestDelayMs)
+      await pause(backOff.nextMs(), signal, { ref: false })
     }
   }
 

@@ -1,6 +1,6 @@
-import { setTimeout } from 'node:timers/promises'
+import { backOffMs, pause } from '@millwright/api/back-off.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import { FairSemaphore } from '../fair-semaphore.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Server } from './binding.ts'
 import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
 import { DatabaseHealth } from './health.ts'
@@ -56,6 +56,8 @@ type Options = {
 }
 
 const attempts = 4
+/** Between the attempts of a transaction that lost a race. */
+const repeat = { firstMs: 20, longestMs: 80 } as const
 /** Requests of one tenant with an Idempotency-Key that wait for a connection. */
 const enclosingWaiting = 1_000
 /** The part of the enclosing transactions that one tenant may hold. */
@@ -65,7 +67,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 export class Database {
   readonly server: Server
   readonly #pool: Pool
-  readonly #enclosing: FairSemaphore
+  readonly #enclosing: Semaphore
   readonly #listeners: CommitListener[] = []
   readonly #health: DatabaseHealth
   #onStatement: StatementListener | undefined
@@ -74,10 +76,10 @@ export class Database {
     this.server = server
     this.#onStatement = onStatement
     const capacity = Math.max(1, Math.floor(connections / 2))
-    this.#enclosing = new FairSemaphore({
+    this.#enclosing = new Semaphore({
       capacity,
-      perTenant: Math.ceil(capacity * enclosingShare),
-      waitingPerTenant: enclosingWaiting,
+      perKey: Math.ceil(capacity * enclosingShare),
+      waitingPerKey: enclosingWaiting,
       refusal: `${enclosingWaiting} requests of this tenant with an Idempotency-Key wait. Send fewer at once`,
     })
     this.#pool = new Pool({
@@ -136,7 +138,7 @@ export class Database {
       } catch (error) {
         if (attempt === attempts || !isLostRace(error)) throw this.#failure(error)
         // Two that lost to each other must not meet again at the same moment.
-        await setTimeout(Math.random() * 20 * attempt)
+        await pause(backOffMs(attempt, repeat))
       }
     }
   }

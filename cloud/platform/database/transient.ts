@@ -1,4 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { isTransientCode } from '@millwright/api/transient.ts'
 
 /**
  * Which errors of the database are transient: the statement is not at fault, and the same work succeeds later. There are
@@ -81,7 +82,7 @@ export function isContention(error: unknown): boolean {
 
 /** Whether the same work can succeed later without any change: an outage, contention, or an overloaded process. */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof Problem) return error.code === 'unavailable' || error.code === 'overloaded'
+  if (error instanceof Problem) return isTransientCode(error.code)
   return outageOf(error) !== undefined || isContention(error)
 }
 

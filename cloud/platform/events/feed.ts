@@ -1,10 +1,11 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Database } from '../database/database.ts'
 import { limits } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { placedTopic } from './relay.ts'
-import { Tail, Turns } from './tail.ts'
+import { Tail } from './tail.ts'
 
 /** How often to look for what another process placed, while there are streams. */
 const pollMs = 500
@@ -16,7 +17,7 @@ type Joined = { tail: Tail; streams: number }
 /** The streams of this process: how many, whose, and what they read from. */
 export class Feed {
   readonly #options: { database: Database; log: Log }
-  readonly #turns = new Turns(readsAtOnce)
+  readonly #reads = new Semaphore({ capacity: readsAtOnce })
   readonly #tails = new Map<string, Joined>()
   readonly #byPrincipal = new Map<string, number>()
   #streams = 0
@@ -53,7 +54,7 @@ export class Feed {
   /** What the streams of the caller's tenant read from, made for the first and dropped after the last. */
   join({ tenantId }: Caller, newest: number): { tail: Tail; leave: () => void } {
     const joined = this.#tails.get(tenantId) ?? {
-      tail: new Tail({ ...this.#options, turns: this.#turns, tenantId, newest }),
+      tail: new Tail({ ...this.#options, reads: this.#reads, tenantId, newest }),
       streams: 0,
     }
     joined.streams++

@@ -1,3 +1,4 @@
+import type { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Database } from '../database/database.ts'
 import type { Log } from '../log.ts'
 import { gone } from './position.ts'
@@ -15,8 +16,8 @@ const keptCharacters = 4 * 1024 * 1024
 type Options = {
   database: Database
   log: Log
-  /** For reading pages from the table. */
-  turns: Turns
+  /** Limits the streams that read pages from the table. */
+  reads: Semaphore
   tenantId: string
   /** The position it begins after. */
   newest: number
@@ -44,7 +45,7 @@ export class Tail {
   async after(position: number): Promise<readonly Message[]> {
     const remembered = this.#remembered(position)
     if (remembered !== undefined) return remembered
-    const messages = await this.#options.turns.take(() => this.#read(position))
+    const messages = await this.#options.reads.run(this.#options.tenantId, () => this.#read(position))
     if (messages.length === 0 || !follows(messages, position)) throw gone(position)
     return messages
   }
@@ -118,26 +119,4 @@ function newestOf(messages: Message[]): Message[] {
     from--
   }
   return from === 0 ? messages : messages.slice(from)
-}
-
-/** So many at once, the others in the order they came: readers that catch up leave connections to everybody else. */
-export class Turns {
-  readonly #waiting: (() => void)[] = []
-  #free: number
-
-  constructor(count: number) {
-    this.#free = count
-  }
-
-  async take<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#free > 0) this.#free--
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#free++
-      else next()
-    }
-  }
 }

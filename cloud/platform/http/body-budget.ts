@@ -1,7 +1,7 @@
 import type { Operation } from '@millwright/api/contract.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
-import { FairSemaphore } from '../fair-semaphore.ts'
 import { limits } from '../limits.ts'
 
 /**
@@ -9,10 +9,10 @@ import { limits } from '../limits.ts'
  * occupies the buffers of its connection only. Tenants take turns.
  */
 export class BodyBudget {
-  readonly #semaphore = new FairSemaphore({
+  readonly #semaphore = new Semaphore({
     capacity: limits.bodiesInFlight,
-    perTenant: limits.bodiesInFlightPerTenant,
-    waitingPerTenant: limits.bodiesWaitingPerTenant,
+    perKey: limits.bodiesInFlightPerTenant,
+    waitingPerKey: limits.bodiesWaitingPerTenant,
     refusal: `${limits.bodiesWaitingPerTenant} requests of this tenant with large bodies wait (limit bodiesWaitingPerTenant). Send fewer at once`,
   })
 

@@ -1,18 +1,17 @@
-const firstMs = 1_000
-const longestMs = 5 * 60_000
+import { backOffMs } from '@millwright/api/back-off.ts'
+
 const longestError = 500
 /** How often work is tried again while the database does not work: soon after it is back, everything continues. */
 const transientMs = 2_000
 
-/** Doubles from a second to five minutes; jitter keeps what failed together from coming back together. */
-export function retryDelayMs(attempt: number, random = Math.random): number {
-  const ceiling = Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30))
-  return Math.round(ceiling / 2 + (ceiling / 2) * random())
+/** The pause after a job failed: from a second to five minutes. */
+export function retryDelayMs(attempt: number): number {
+  return backOffMs(attempt, { firstMs: 1_000, longestMs: 5 * 60_000 })
 }
 
 /** After a transient error, which says nothing about the job: the pause does not grow with the attempts. */
-export function transientDelayMs(random = Math.random): number {
-  return Math.round(transientMs / 2 + (transientMs / 2) * random())
+export function transientDelayMs(): number {
+  return backOffMs(1, { firstMs: transientMs, longestMs: transientMs })
 }
 
 /** What is kept of a failure: the message, cut short, without credentials of URLs. */

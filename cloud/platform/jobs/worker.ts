@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '@millwright/api/back-off.ts'
 import { v7 } from 'uuid'
 import type { Database } from '../database/database.ts'
 import { isTransient } from '../database/transient.ts'
@@ -229,9 +230,7 @@ export class Worker {
     this.#options.log.warn({ error }, 'Looking for background work failed')
     if (!isTransient(error)) return
     this.#failures++
-    await sleep(Math.min(longestPauseMs, retryDelayMs(this.#failures)), undefined, {
-      ...(this.#stopped === undefined ? {} : { signal: this.#stopped.signal }),
-    }).catch(() => {})
+    await pause(Math.min(longestPauseMs, retryDelayMs(this.#failures)), this.#stopped?.signal)
   }
 
   async #look(

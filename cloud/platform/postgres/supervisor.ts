@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { Server, ServerExit } from './server.ts'
 
 /**
@@ -22,7 +22,6 @@ type Options = {
   warn: (sentence: string) => void
 }
 
-const backOff = { firstMs: 500, longestMs: 15_000 } as const
 /** A server that ran this long and then ended is restarted at once. */
 const stableMs = 60_000
 
@@ -47,7 +46,9 @@ class Supervisor {
   readonly #options: Options
   readonly #stopping = new AbortController()
   #server: Server | undefined
-  #failures = 0
+  readonly #backOff = new BackOff({ firstMs: 500, longestMs: 15_000 })
+  /** Before the next attempt. */
+  #pauseMs = 0
   #readyAtMs = 0
 
   constructor(options: Options) {
@@ -67,7 +68,10 @@ class Supervisor {
       const exit = await (this.#server as Server).exited
       if (this.#isOver()) return exit
       this.#options.warn(`PostgreSQL ended unexpectedly (${exit.lastLogLine}). Restarting it.`)
-      if (performance.now() - this.#readyAtMs > stableMs) this.#failures = 0
+      if (performance.now() - this.#readyAtMs > stableMs) {
+        this.#pauseMs = 0
+        this.#backOff.reset()
+      }
       await this.#restart()
     }
   }
@@ -84,28 +88,19 @@ class Supervisor {
   /** Returns when the server is ready, or no further attempt is made. */
   async #restart(): Promise<void> {
     while (!this.#isOver()) {
-      await this.#pause()
+      await pause(this.#pauseMs, this.#stopping.signal, { ref: false })
       if (this.#isOver()) return
-      this.#failures++
+      this.#pauseMs = this.#backOff.nextMs()
       try {
         await this.start()
         this.#options.warn('PostgreSQL is running again.')
         return
       } catch (error) {
         if (this.#isOver()) return
-        const next = `Next attempt in ${this.#delayMs() / 1_000} seconds.`
+        const next = `Next attempt in ${this.#pauseMs / 1_000} seconds.`
         this.#options.warn(`${error instanceof Error ? error.message : error} ${next}`)
         await this.#server?.stop()
       }
     }
-  }
-
-  #delayMs(): number {
-    if (this.#failures === 0) return 0
-    return Math.min(backOff.longestMs, backOff.firstMs * 2 ** Math.min(this.#failures - 1, 20))
-  }
-
-  async #pause(): Promise<void> {
-    await delay(this.#delayMs(), undefined, { ref: false, signal: this.#stopping.signal }).catch(() => {})
   }
 }

@@ -2,9 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import type { JsonSchema } from '@millwright/api/asset-schema.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { createYield } from '../event-loop.ts'
-import { FairSemaphore } from '../fair-semaphore.ts'
 import { type BaseSchema, checkSchema, type Place, placesIn, refused, schemaLimits } from './check.ts'
 import { type Check, compileSchema, type SchemaTime, tooLongError } from './compile.ts'
 import { expandedSize } from './expansion.ts'
@@ -37,9 +37,9 @@ const inlineTime: SchemaTime = {
   check: { milliseconds: 50, patience: 1 },
 }
 
-const turns = new FairSemaphore({
+const turns = new Semaphore({
   capacity: 1,
-  waitingPerTenant: limits.waitingPerTenant,
+  waitingPerKey: limits.waitingPerTenant,
   refusal: `${limits.waitingPerTenant} requests of this tenant wait for validation with an uploaded schema. Send fewer at once`,
 })
 

@@ -1,6 +1,6 @@
 import { type Argon2Parameters, argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
-import { FairSemaphore } from '../../platform/fair-semaphore.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import { sameBytes } from '../../platform/secrets/secrets.ts'
 
 type Cost = { memory: number; passes: number; parallelism: number }
@@ -16,7 +16,7 @@ const derive = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Pa
  * One limit for the whole process and all tenants, because hashing uses much memory and processor time. The tenant of a
  * name that does not exist is unknown, so tenants have no share of their own.
  */
-const hashing = new FairSemaphore({ capacity: 2, waitingPerTenant: 64, refusal: 'Too many people sign in right now' })
+const hashing = new Semaphore({ capacity: 2, waitingPerKey: 64, refusal: 'Too many people sign in right now' })
 const everyTenant = ''
 
 /** What a user who does not exist is compared with, so that the time of the answer does not tell who exists. */

@@ -1,10 +1,10 @@
 import type { Entity, inventory } from '@millwright/api/inventory.ts'
 import { inventoryLimits } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import { storableText } from '../../platform/database/json.ts'
-import { FairSemaphore } from '../../platform/fair-semaphore.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { listIds } from './asset-list-store.ts'
 import { type Query as Selection, selectionOf } from './asset-selection.ts'
@@ -44,10 +44,10 @@ type Query = { direction?: Direction; predicates?: string; at?: string }
 
 /** Graph queries run many statements and build large answers, so a tenant runs few of them at once. */
 const waitingQueries = 64
-const queries = new FairSemaphore({
+const queries = new Semaphore({
   capacity: 4,
-  perTenant: 2,
-  waitingPerTenant: waitingQueries,
+  perKey: 2,
+  waitingPerKey: waitingQueries,
   refusal: `${waitingQueries} graph queries of this tenant wait. Send fewer at once`,
 })
 

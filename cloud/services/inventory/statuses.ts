@@ -1,3 +1,4 @@
+import { BackOff } from '@millwright/api/back-off.ts'
 import { inventory, inventoryLimits, type OperationStatus } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -9,7 +10,7 @@ import { type Answer, answer, type Context, type Handlers } from '../../platform
 import { findStatus, pruneOperations, type StatusRow } from './operation-store.ts'
 
 /** Between looks, when the write is applied in another process and nobody here is told. */
-const lookAgainMs = { first: 20, longest: 250 } as const
+const poll = { firstMs: 20, longestMs: 250 } as const
 
 /** Those who wait for writes to be applied. What is applied in this process is told at once. */
 export class StatusWaiters {
@@ -56,11 +57,12 @@ export async function awaitStatus(
   { id, ms }: { id: string; ms: number },
 ): Promise<StatusRow | undefined> {
   const deadline = performance.now() + ms
-  for (let pause: number = lookAgainMs.first; ; pause = Math.min(pause * 2, lookAgainMs.longest)) {
+  const backOff = new BackOff(poll)
+  for (;;) {
     const row = await read(desk.database, scope, id)
     const left = deadline - performance.now()
     if (row === undefined || row.state !== 'queued' || left <= 0 || desk.waiters.isStopping) return row
-    await desk.waiters.wait(id, Math.min(pause, left))
+    await desk.waiters.wait(id, Math.min(backOff.nextMs(), left))
   }
 }
 

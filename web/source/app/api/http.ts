@@ -26,6 +26,9 @@ export async function jsonOf(response: Response): Promise<unknown> {
   return isJson ? response.json().catch(() => undefined) : undefined
 }
 
+/** Statuses of a reverse proxy that does not reach the platform. */
+const proxyOutages = new Set([502, 503, 504])
+
 type OAuthError = { error: string; error_description?: string }
 
 /** Problem documents (RFC 9457), and the errors of the token endpoint (RFC 6749 §5.2). */
@@ -35,7 +38,12 @@ function problemIn(body: unknown, { status }: Response) {
   if (isOAuthError(body)) {
     return { title, code: body.error, status, ...(body.error_description && { detail: body.error_description }) }
   }
-  return { title, detail: `It answered with status ${status}`, code: 'internal', status }
+  return {
+    title,
+    detail: `It answered with status ${status}`,
+    code: proxyOutages.has(status) ? 'unavailable' : 'internal',
+    status,
+  }
 }
 
 function isProblem(body: unknown): body is ProblemDocument {

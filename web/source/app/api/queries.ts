@@ -1,7 +1,8 @@
+import { isTransientCode } from '@millwright/api/transient.ts'
 import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import { useApi } from '../session/user-context.tsx'
 import type { Api, ContractName, Input, OperationName, Output } from './client.ts'
-import { Failure } from './failure.ts'
+import { Failure, ownCodes } from './failure.ts'
 
 declare module '@tanstack/react-query' {
   interface Register {
@@ -19,14 +20,14 @@ export function newQueryClient(): QueryClient {
       queries: {
         staleTime: 10_000,
         refetchOnWindowFocus: true,
-        retry: (failures, error) => failures < attempts && isPassing(error),
+        retry: (failures, error) => failures < attempts && isTransient(error),
       },
     },
   })
 }
 
-function isPassing(error: unknown): boolean {
-  return error instanceof Failure && (error.status === 0 || error.status >= 500)
+function isTransient(error: unknown): boolean {
+  return error instanceof Failure && (error.code === ownCodes.noAnswer || isTransientCode(error.code))
 }
 
 type Options = {

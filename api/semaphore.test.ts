@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FairSemaphore } from './fair-semaphore.ts'
+import { Semaphore } from './semaphore.ts'
 
 const refusal = 'too much'
 
-test('serves waiting tenants in turn, each in the order of its requests', async () => {
-  const semaphore = new FairSemaphore({ capacity: 1, waitingPerTenant: 10, refusal })
+test('serves waiting keys in turn, each in the order of its requests', async () => {
+  const semaphore = new Semaphore({ capacity: 1, waitingPerKey: 10, refusal })
   const leave = await semaphore.enter('a')
   const served: string[] = []
-  const use = (tenantId: string) => semaphore.run(tenantId, async () => void served.push(tenantId))
+  const use = (key: string) => semaphore.run(key, async () => void served.push(key))
   const uses = ['a', 'a', 'a', 'b', 'c', 'b'].map(use)
   leave()
   await Promise.all(uses)
   assert.equal(served.join(''), 'abcaba')
 })
 
-test('leaves capacity to other tenants when one tenant uses its share', async () => {
-  const semaphore = new FairSemaphore({ capacity: 4, perTenant: 2, waitingPerTenant: 1, refusal })
+test('leaves capacity to other keys when one key uses its share', async () => {
+  const semaphore = new Semaphore({ capacity: 4, perKey: 2, waitingPerKey: 1, refusal })
   const [first] = [await semaphore.enter('a'), await semaphore.enter('a')]
   const waiting = semaphore.enter('a')
   await assert.rejects(semaphore.enter('a'), { code: 'overloaded', status: 503 })
@@ -27,7 +27,7 @@ test('leaves capacity to other tenants when one tenant uses its share', async ()
 })
 
 test('runs work that is heavier than the capacity alone', async () => {
-  const semaphore = new FairSemaphore({ capacity: 4, waitingPerTenant: 10, refusal })
+  const semaphore = new Semaphore({ capacity: 4, waitingPerKey: 10, refusal })
   const light = await semaphore.enter('a')
   const order: string[] = []
   const heavy = semaphore.run('b', async () => void order.push('heavy'), 9)
@@ -39,7 +39,7 @@ test('runs work that is heavier than the capacity alone', async () => {
 })
 
 test('runs as much work at once as the capacity allows, and refuses work beyond the waiting line', async () => {
-  const semaphore = new FairSemaphore({ capacity: 2, waitingPerTenant: 3, refusal })
+  const semaphore = new Semaphore({ capacity: 2, waitingPerKey: 3, refusal })
   const gate = Promise.withResolvers<void>()
   let running = 0
   let most = 0
@@ -56,7 +56,7 @@ test('runs as much work at once as the capacity allows, and refuses work beyond 
 })
 
 test('gives the turn of failed work to the next', async () => {
-  const semaphore = new FairSemaphore({ capacity: 1, waitingPerTenant: 1, refusal })
+  const semaphore = new Semaphore({ capacity: 1, waitingPerKey: 1, refusal })
   const failing = semaphore.run('a', () => Promise.reject(new Error('broken')))
   const next = semaphore.run('a', async () => 'done')
   await assert.rejects(failing, /broken/)

@@ -1,0 +1,89 @@
+import { Problem } from './problem.ts'
+
+type SemaphoreOptions = {
+  /** The weight of all work that runs at once. Work that is heavier runs alone. */
+  capacity: number
+  /** The part of the capacity that the work of one key may use; all of it unless given. */
+  perKey?: number
+  /** How many pieces of work of one key may wait; more are refused with 503. Unlimited unless given. */
+  waitingPerKey?: number
+  /** The detail of the refusal. */
+  refusal?: string
+}
+
+type Waiter = { weight: number; resolve: () => void }
+type Line = { used: number; waiting: Waiter[] }
+
+/**
+ * `Semaphore` limits concurrent work by its weight. Each piece of work has a key, such as its tenant. Keys take turns
+ * (round-robin): a key with much work waits for its own work, and other keys do not wait for it. Free capacity goes to the
+ * next key that waits and is below its share.
+ */
+export class Semaphore {
+  readonly #options: Required<SemaphoreOptions>
+  /** The keys with work, the next one to be served first. */
+  readonly #lines = new Map<string, Line>()
+  #used = 0
+
+  constructor(options: SemaphoreOptions) {
+    const unlimited = { waitingPerKey: Number.POSITIVE_INFINITY, refusal: '' }
+    this.#options = { perKey: options.capacity, ...unlimited, ...options }
+  }
+
+  /** Runs the work when it is its turn. */
+  async run<Result>(key: string, work: () => Promise<Result>, weight = 1): Promise<Result> {
+    const leave = await this.enter(key, weight)
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
+  }
+
+  /** Waits for a turn. The caller calls the function that is returned, once, when its work has ended. */
+  async enter(key: string, weight = 1): Promise<() => void> {
+    const line = this.#lines.get(key) ?? { used: 0, waiting: [] }
+    this.#lines.set(key, line)
+    if (line.waiting.length === 0 && this.#hasRoom(line, weight)) this.#take(line, weight)
+    else {
+      const { waitingPerKey, refusal } = this.#options
+      if (line.waiting.length >= waitingPerKey) throw new Problem('overloaded', refusal, { retryAfter: 2 })
+      await new Promise<void>((resolve) => line.waiting.push({ weight, resolve }))
+    }
+    return () => this.#leave(key, line, weight)
+  }
+
+  /** Work that is heavier than the share of a key runs when the key runs nothing else. */
+  #hasRoom({ used }: Line, weight: number): boolean {
+    const { capacity, perKey } = this.#options
+    const fits = this.#used === 0 || this.#used + weight <= capacity
+    return fits && (used === 0 || used + weight <= perKey)
+  }
+
+  #take(line: Line, weight: number): void {
+    this.#used += weight
+    line.used += weight
+  }
+
+  #leave(key: string, line: Line, weight: number): void {
+    this.#used -= weight
+    line.used -= weight
+    if (line.used === 0 && line.waiting.length === 0) this.#lines.delete(key)
+    while (this.#serveNext());
+  }
+
+  #serveNext(): boolean {
+    for (const [key, line] of this.#lines) {
+      const [next] = line.waiting
+      if (next === undefined || !this.#hasRoom(line, next.weight)) continue
+      // The key's next turn comes after those of the other keys.
+      this.#lines.delete(key)
+      this.#lines.set(key, line)
+      line.waiting.shift()
+      this.#take(line, next.weight)
+      next.resolve()
+      return true
+    }
+    return false
+  }
+}
