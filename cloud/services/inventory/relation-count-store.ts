@@ -52,6 +52,19 @@ const changesStatement = statement<{ changes: number }>(
   `select coalesce(sum(changes), 0)::bigint as changes from relation_counts where tenant_id = $1 and predicate = any($2)`,
 )
 
+const ordinalStatement = statement<{ ordinal: number }>(
+  `select coalesce(sum(changes), 0)::bigint + 1 as ordinal from relation_counts where tenant_id = $1`,
+)
+
+/**
+ * The ordinal of the next change of relations in the tenant, a Lamport clock: larger than that of every change that is
+ * committed or belongs to this transaction. The clocks of the hosts cannot order the changes. Read it before the change is
+ * counted with `countPredicates`.
+ */
+export async function nextChangeOrdinal(tx: Transaction): Promise<number> {
+  return (await tx.row(ordinalStatement))?.ordinal ?? 1
+}
+
 /** How often relations of these predicates came and went: while it is the same, so are they. */
 export async function changesOf(handle: Handle, predicates: readonly string[]): Promise<number> {
   return (await handle.row(changesStatement, predicates))?.changes ?? 0

@@ -14,13 +14,14 @@ function changesAt(side: Side): string {
       side === 'object' ? ` and not (${table}.subject_id = $2 and ${table}.subject_type = 'asset')` : ''
     }`
   return `select ${columnsOf('r')}, r.${other}_type as type, r.${other}_id as other, 'created' as change,
-      r.created_at as time, r.created_by_id as principal, r.created_by_name as "principalName"
+      r.created_at as time, r.created_by_id as principal, r.created_by_name as "principalName",
+      r.created_ordinal as ordinal
     from relations r where ${isOfAsset('r')}
     union all
-    select ${columnsOf('e')}, e.${other}_type, e.${other}_id, c.change, c.time, c.principal, c.name
+    select ${columnsOf('e')}, e.${other}_type, e.${other}_id, c.change, c.time, c.principal, c.name, c.ordinal
     from ended_relations e cross join lateral (values
-      ('created', e.created_at, e.created_by_id, e.created_by_name),
-      ('deleted', e.ended_at, e.principal_id, e.principal_name)) as c (change, time, principal, name)
+      ('created', e.created_at, e.created_by_id, e.created_by_name, e.created_ordinal),
+      ('deleted', e.ended_at, e.principal_id, e.principal_name, e.ended_ordinal)) as c (change, time, principal, name, ordinal)
     where ${isOfAsset('e')}`
 }
 
@@ -28,6 +29,9 @@ function changesAt(side: Side): string {
 const changes = `(${changesAt('subject')} union all ${changesAt('object')}) as o
   where ${wasReadableAt('$2', '$3', 'o.time')}
     and (o.type = 'node' or o.other = $2 or ${wasReadableAt('o.other', '$3', 'o.time')})`
+
+/** By the order in which the changes were committed: the times come from the clocks of several hosts. */
+const latestFirst = 'order by o.ordinal desc, o.time desc, o.id desc, o.change desc'
 
 /** What is at one side is called, or was before it was deleted. */
 function nameAt(side: Side): string {
@@ -42,10 +46,10 @@ const pageStatement = statement<RelationChangeRow>(
   `select o.id, o."subjectType", o."subjectId", o.predicate, o."objectType", o."objectId", o."sourceType", o."sourceValue",
           o."createdAt", o."modifiedAt", o.change, o.time, o.principal, o."principalName",
           ${nameAt('subject')} as "subjectName", ${nameAt('object')} as "objectName"
-   from (select o.* from ${changes} order by o.time desc, o.id desc, o.change desc limit $4 offset $5) as o
+   from (select o.* from ${changes} ${latestFirst} limit $4 offset $5) as o
    left join assets subject on subject.tenant_id = $1 and subject.id = o."subjectId" and o."subjectType" = 'asset'
    left join assets object on object.tenant_id = $1 and object.id = o."objectId" and o."objectType" = 'asset'
-   order by o.time desc, o.id desc, o.change desc`,
+   ${latestFirst}`,
 )
 const countStatement = statement<{ total: number }>(`select count(*) as total from ${changes}`)
 

@@ -5,7 +5,7 @@ import { rowset } from '../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../platform/database/statement.ts'
 import { type AssetSet, keyText, orderBy, type SortKey, type Stretches } from './listing.ts'
 import type { AuthoredRelation, Ending, RelationRow, StatedRelation } from './relation.ts'
-import { countPredicates } from './relation-count-store.ts'
+import { countPredicates, nextChangeOrdinal } from './relation-count-store.ts'
 import { type Groups, isReadableRow, isReadable as readable } from './visibility.ts'
 
 export type Listed<Row> = { rows: Row[]; total: number }
@@ -71,8 +71,8 @@ function groupsById(rows: readonly { id: string; accessGroupId: string }[]): Map
   return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
 }
 
-/** A relation with who stated it first, as far as that is known. */
-type CreatedRow = RelationRow & { createdById: string | null; createdByName: string | null }
+/** A relation with who stated it first, as far as that is known, and the place of its creation in the order of changes. */
+type CreatedRow = RelationRow & { createdById: string | null; createdByName: string | null; createdOrdinal: number }
 
 /** What a relation is recognised by. */
 const keyColumns = {
@@ -116,12 +116,14 @@ const stated = rowset<Omit<CreatedRow, 'modifiedAt'>>({
   createdAt: 'timestamptz',
   createdById: 'uuid',
   createdByName: 'text',
+  createdOrdinal: 'bigint',
 })
 const putStatement = statement<RelationRow>(
   `insert into relations as s (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
-                               source_value, created_at, modified_at, created_by_id, created_by_name)
+                               source_value, created_at, modified_at, created_by_id, created_by_name,
+                               created_ordinal)
    select $1, id, "subjectType", "subjectId", predicate, "objectType", "objectId", "sourceType", "sourceValue", "createdAt",
-          "createdAt", "createdById", "createdByName"
+          "createdAt", "createdById", "createdByName", "createdOrdinal"
    from ${stated.rows}
    on conflict (tenant_id, subject_id, predicate, object_id, source_type, subject_type, object_type) do update
    set modified_at = greatest(s.modified_at, excluded.modified_at),
@@ -143,6 +145,7 @@ export async function putRelations(
   if (relations.length === 0) return []
   const wanted = distinct(relations)
   const ids = idsAt(Date.parse(now), wanted.size)
+  const createdOrdinal = await nextChangeOrdinal(tx)
   // In the order of their keys, so that two who state the same relations do not wait for each other crosswise.
   const rows = [...wanted]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -153,6 +156,7 @@ export async function putRelations(
       createdAt: now,
       createdById: relation.author.principalId,
       createdByName: relation.author.principalName,
+      createdOrdinal,
     }))
   const put = await tx.rows(putStatement, ...stated.values(rows))
   const byKey = new Map(put.map((row) => [keyOfRow(row), row]))
@@ -208,7 +212,8 @@ function keyOfRow(row: RelationRow): string {
   return `${row.subjectId}${row.objectId}${row.subjectType}${row.objectType}${row.sourceType}/${row.predicate}`
 }
 
-const endedColumns = `${columnsOf('r')}, r.created_by_id as "createdById", r.created_by_name as "createdByName"`
+const endedColumns = `${columnsOf('r')}, r.created_by_id as "createdById", r.created_by_name as "createdByName",
+  r.created_ordinal as "createdOrdinal"`
 
 const deleteByIdStatement = statement<CreatedRow>(
   `delete from relations r where r.tenant_id = $1 and r.id = any($2::uuid[]) returning ${endedColumns}`,
@@ -268,20 +273,21 @@ export async function endRelationsOf(
 const keepEndedStatement = statement(
   `insert into ended_relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
                                 source_value, created_at, modified_at, created_by_id, created_by_name, ended_at,
-                                principal_id, principal_name)
+                                principal_id, principal_name, created_ordinal, ended_ordinal)
    select $1, e.id, e."subjectType", e."subjectId", e.predicate, e."objectType", e."objectId", e."sourceType",
           e."sourceValue", e."createdAt", e."modifiedAt", e."createdById", e."createdByName",
-          greatest($3::timestamptz, e."createdAt"), $4::uuid, $5
+          greatest($3::timestamptz, e."createdAt"), $4::uuid, $5, e."createdOrdinal", $6::bigint
    from json_to_recordset($2::json) as e (id uuid, "subjectType" text, "subjectId" uuid, predicate text,
      "objectType" text, "objectId" uuid, "sourceType" text, "sourceValue" text, "createdAt" timestamptz,
-     "modifiedAt" timestamptz, "createdById" uuid, "createdByName" text)`,
+     "modifiedAt" timestamptz, "createdById" uuid, "createdByName" text, "createdOrdinal" bigint)`,
 )
 
 async function keepEnded(tx: Transaction, ended: readonly CreatedRow[], who: Ending): Promise<void> {
   if (ended.length === 0) return
+  const ordinal = await nextChangeOrdinal(tx)
   await countPredicates(tx, ended, -1)
   const { principalId, principalName, at = new Date().toISOString() } = who
-  await tx.run(keepEndedStatement, jsonText(ended), at, principalId, storableText(principalName))
+  await tx.run(keepEndedStatement, jsonText(ended), at, principalId, storableText(principalName), ordinal)
 }
 
 /** A relation, and where it stands in the order of its list. */
