@@ -34,8 +34,8 @@ export function buildOptions({ into }: { into: string }): InlineConfig {
 const moduleName = 'virtual:operations'
 
 /**
- * What the console needs of the contracts at run time: method, path and permission of every operation. The schemas
- * stay out of what the browser loads; their types are known to the compiler alone.
+ * A virtual module with the method and path of every public operation. The browser does not load the schemas of the
+ * contracts; only the compiler uses their types.
  */
 function operationsModule(): Plugin {
   return {
@@ -53,10 +53,7 @@ function operationTable() {
       Object.fromEntries(
         Object.entries(contract.operations)
           .filter(([, operation]) => !isInternal(operation))
-          .map(([operationName, operation]) => [
-            operationName,
-            [operation.method, pathOf(contract, operation), operation.access],
-          ]),
+          .map(([operationName, operation]) => [operationName, [operation.method, pathOf(contract, operation)]]),
       ),
     ]),
   )

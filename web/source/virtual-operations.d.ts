@@ -1,8 +1,4 @@
 declare module 'virtual:operations' {
-  import type { Access } from '@millwright/api/contract.ts'
-
-  /** By contract and operation: method, path with parameters in braces, who may call it. */
-  export const operations: Readonly<
-    Record<string, Readonly<Record<string, readonly [method: string, path: string, access: Access]>>>
-  >
+  /** Method and path of every public operation, by contract and operation name. Path parameters are in braces. */
+  export const operations: Readonly<Record<string, Readonly<Record<string, readonly [method: string, path: string]>>>>
 }

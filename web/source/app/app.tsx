@@ -1,102 +1,105 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
-import { Waiting } from '../components/feedback/loading.tsx'
+import { Loading } from '../components/feedback/loading.tsx'
 import { newQueryClient } from './api/queries.ts'
-import { type Language, languageOfBrowser, languages } from './language/language.ts'
+import { languageOfBrowser, languages } from './language/language.ts'
 import { LanguageContext } from './language/language-context.tsx'
-import { renewQueries } from './live/live-queries.ts'
+import { invalidateQueriesOnEvents } from './live/live-queries.ts'
+import { AppContext, type AppContextValue } from './session/app-context.tsx'
 import type { Metadata } from './session/session.ts'
-import { CannotSignIn, Outside, StartFault } from './session/signed-out-pages.tsx'
-import { type Arrival, arrive, type Opening, open } from './session/startup.ts'
-import { type Visit, VisitContext } from './session/user-context.tsx'
-import { applyTheme, type Theme, themes } from './shell/theme.ts'
+import { SignInPage, StartupErrorPage, WrongAddressPage } from './session/signed-out-pages.tsx'
+import { resolveStartup, type SignedOutReason, type StartupResult, startUserSession } from './session/startup.ts'
+import { applyTheme, themes } from './shell/theme.ts'
 
 type Stage =
-  | { at: 'opening' }
-  | { at: 'outside'; metadata: Metadata; why?: 'signed-out' | 'ended' | 'elsewhere' }
-  | { at: 'wrong-address'; home: string | undefined }
-  | { at: 'fault'; failure: unknown; retry: () => void }
-  | { at: 'inside'; arrival: Arrival }
+  | { kind: 'loading' }
+  | { kind: 'signed-out'; metadata: Metadata; reason?: SignedOutReason }
+  | { kind: 'wrong-address'; home: string | undefined }
+  | { kind: 'failed'; failure: unknown; retry: () => void }
+  | { kind: 'signed-in'; context: AppContextValue }
 
-/** From opening the page to being inside, or outside with a reason. */
+/** `App` resolves the startup and shows the console, the sign-in page or an error. */
 export function App() {
-  const [stage, setStage] = useState<Stage>({ at: 'opening' })
-  useEffect(() => begin(setStage), [])
+  const [stage, setStage] = useState<Stage>({ kind: 'loading' })
+  useEffect(() => start(setStage), [])
   return (
     <>
-      <Inside stage={stage} />
+      <StageView stage={stage} />
       <p className="unseen" id="announcement" role="status" />
     </>
   )
 }
 
-function begin(setStage: (stage: Stage) => void): void {
-  setStage({ at: 'opening' })
-  const failed = (failure: unknown) => setStage({ at: 'fault', failure, retry: () => begin(setStage) })
-  const settle = async (opening: Opening): Promise<void> => {
-    if (opening.kind === 'leaving') return
-    if (opening.kind === 'outside') return setStage({ at: 'outside', metadata: opening.metadata })
-    if (opening.kind === 'wrong-address') return setStage({ at: 'wrong-address', home: opening.home })
-    const { metadata, session } = opening
-    const leave = (why: 'signed-out' | 'ended' | 'elsewhere') => setStage({ at: 'outside', metadata, why })
+function start(setStage: (stage: Stage) => void): void {
+  setStage({ kind: 'loading' })
+  const fail = (failure: unknown) => setStage({ kind: 'failed', failure, retry: () => start(setStage) })
+  const apply = async (result: StartupResult): Promise<void> => {
+    if (result.kind === 'redirecting') return
+    if (result.kind !== 'signed-in') return setStage(result)
+    const { metadata, session } = result
+    const onSignedOut = (reason: SignedOutReason) => setStage({ kind: 'signed-out', metadata, reason })
     const attempt = (): Promise<void> =>
-      arrive(session, { onLeft: leave }).then(
-        (arrival) => setStage({ at: 'inside', arrival }),
-        (failure) => setStage({ at: 'fault', failure, retry: attempt }),
+      startUserSession(session, { onSignedOut }).then(
+        (context) => setStage({ kind: 'signed-in', context }),
+        (failure) => setStage({ kind: 'failed', failure, retry: attempt }),
       )
     return attempt()
   }
-  open().then(settle).catch(failed)
+  resolveStartup().then(apply).catch(fail)
 }
 
-function Inside({ stage }: { stage: Stage }) {
+function StageView({ stage }: { stage: Stage }) {
   const language = languageOfBrowser()
-  if (stage.at === 'inside') return <Furnished visit={stage.arrival.visit} />
+  if (stage.kind === 'signed-in') return <SignedInApp context={stage.context} />
   return (
     <LanguageContext value={language}>
-      {stage.at === 'opening' && <Waiting />}
-      {stage.at === 'outside' && <Outside metadata={stage.metadata} why={stage.why} />}
-      {stage.at === 'wrong-address' && <CannotSignIn home={stage.home} />}
-      {stage.at === 'fault' && <StartFault failure={stage.failure} onRetry={stage.retry} />}
+      {stage.kind === 'loading' && <Loading />}
+      {stage.kind === 'signed-out' && <SignInPage metadata={stage.metadata} reason={stage.reason} />}
+      {stage.kind === 'wrong-address' && <WrongAddressPage home={stage.home} />}
+      {stage.kind === 'failed' && <StartupErrorPage failure={stage.failure} onRetry={stage.retry} />}
     </LanguageContext>
   )
 }
 
-/** What is behind the door is loaded when somebody comes in. */
-const Rooms = lazy(async () => {
+/** The routes and pages are loaded only after sign-in. */
+const Console = lazy(async () => {
   const { router } = await import('./navigation/router.tsx')
   return { default: () => <RouterProvider router={router} /> }
 })
 
-function Furnished({ visit }: { visit: Visit }) {
+function SignedInApp({ context }: { context: AppContextValue }) {
   const queryClient = useMemo(newQueryClient, [])
-  const language = useKept(visit, 'language', languages, languageOfBrowser())
-  const theme = useKept(visit, 'theme', themes, 'system')
-  useEffect(() => renewQueries(visit.live, queryClient), [visit, queryClient])
-  useEffect(() => applyTheme(theme as Theme), [theme])
+  const language = usePreferenceValue(context, { name: 'language', values: languages, fallback: languageOfBrowser() })
+  const theme = usePreferenceValue(context, { name: 'theme', values: themes, fallback: 'system' })
+  useEffect(() => invalidateQueriesOnEvents(context.live, queryClient), [context, queryClient])
+  useEffect(() => applyTheme(theme), [theme])
   useEffect(() => {
     document.documentElement.lang = language
   }, [language])
   return (
-    <VisitContext value={visit}>
-      <LanguageContext value={language as Language}>
+    <AppContext value={context}>
+      <LanguageContext value={language}>
         <QueryClientProvider client={queryClient}>
-          <Suspense fallback={<Waiting />}>
-            <Rooms />
+          <Suspense fallback={<Loading />}>
+            <Console />
           </Suspense>
         </QueryClientProvider>
       </LanguageContext>
-    </VisitContext>
+    </AppContext>
   )
 }
 
-/** A preference that is needed above the place where the visit is known. */
-function useKept<Value extends string>(visit: Visit, name: string, known: readonly Value[], fallback: Value): Value {
-  const { preferences } = visit
-  const kept = useSyncExternalStore(
-    (changed) => preferences.subscribe(name, changed),
+type PreferenceValueOptions<Value extends string> = { name: string; values: readonly Value[]; fallback: Value }
+
+/** Reads a preference outside of `AppContext`, where `usePreference` is not available. */
+function usePreferenceValue<Value extends string>(
+  { preferences }: AppContextValue,
+  { name, values, fallback }: PreferenceValueOptions<Value>,
+): Value {
+  const stored = useSyncExternalStore(
+    (onChange) => preferences.subscribe(name, onChange),
     () => preferences.get(name),
   )
-  return known.find((value) => value === kept) ?? fallback
+  return values.find((value) => value === stored) ?? fallback
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isHarmlessDrawing } from './trusted-types.ts'
+import { isStaticSvg } from './trusted-types.ts'
 
 test('drawings pass, anything that acts does not', () => {
   const icon = "<svg width='24' viewBox='0 0 24 24'><desc>add-user</desc><path d='M21 6.5V17'/></svg>"
-  for (const harmless of ['', icon, `data:image/svg+xml;utf8,${icon}`]) assert.equal(isHarmlessDrawing(harmless), true)
+  for (const harmless of ['', icon, `data:image/svg+xml;utf8,${icon}`]) assert.equal(isStaticSvg(harmless), true)
   for (const harmful of [
     '<img src=x onerror=alert(1)>',
     '<svg onload=alert(1)>',
@@ -14,5 +14,5 @@ test('drawings pass, anything that acts does not', () => {
     '<svg/onload=alert(1)>',
     'text <svg></svg>',
   ])
-    assert.equal(isHarmlessDrawing(harmful), false, harmful)
+    assert.equal(isStaticSvg(harmful), false, harmful)
 })

@@ -12,16 +12,16 @@ type Factory = { createPolicy(name: 'default', policy: Policy): unknown }
 const activeMarkup =
   /<\s*(script|foreignobject|iframe|object|embed|use|image|style|link|animate|set|a)\b|\bon\w+\s*=|javascript:/i
 
-const drawing = /^(data:image\/svg\+xml;utf8,)?(<\?xml [^<>]*\?>)?\s*<svg[\s>]/
+const svgDocument = /^(data:image\/svg\+xml;utf8,)?(<\?xml [^<>]*\?>)?\s*<svg[\s>]/
 
-export function isHarmlessDrawing(text: string): boolean {
-  return text === '' || (drawing.test(text) && !activeMarkup.test(text))
+export function isStaticSvg(text: string): boolean {
+  return text === '' || (svgDocument.test(text) && !activeMarkup.test(text))
 }
 
 export function installTrustedTypes(): void {
   const { trustedTypes } = globalThis as { trustedTypes?: Factory }
   trustedTypes?.createPolicy('default', {
-    createHTML: (text) => (isHarmlessDrawing(text) ? text : null),
+    createHTML: (text) => (isStaticSvg(text) ? text : null),
     createScriptURL: (url) => (new URL(url, location.href).href.startsWith(`${location.origin}/console/`) ? url : null),
   })
 }

@@ -5,9 +5,9 @@ import { useOperationQuery } from './queries.ts'
 /** The access groups that somebody may know of; none until they are here. */
 export function useAccessGroups(): readonly AccessGroup[] {
   const query = useOperationQuery()
-  const asked = { query: { limit: 100 } }
+  const input = { query: { limit: 100 } }
   const { data } = useQuery(
-    query(['authorization', 'listAccessGroups'], asked, { live: ['authorization.access-group'] }),
+    query(['authorization', 'listAccessGroups'], input, { live: ['authorization.access-group'] }),
   )
   return data?.data ?? []
 }

@@ -1,6 +1,5 @@
 import { operations } from 'virtual:operations'
 import type { Client } from '@millwright/api/client.ts'
-import type { Access } from '@millwright/api/contract.ts'
 import type { contracts } from '@millwright/api/contracts.ts'
 import type { Session } from '../session/session.ts'
 import { jsonOf } from './http.ts'
@@ -8,14 +7,14 @@ import { jsonOf } from './http.ts'
 type Contracts = typeof contracts
 export type ContractName = keyof Contracts
 
-/** Every public operation by contract and name, typed by the contracts. */
+/** `Api` has a typed method for every public operation, by contract and operation name. */
 export type Api = { [Name in ContractName]: Client<Contracts[Name]> }
 
 export type OperationName<Name extends ContractName> = keyof Api[Name] & string
 export type Input<Name extends ContractName, Operation extends OperationName<Name>> = Api[Name][Operation] extends (
-  input: infer Given,
+  input: infer OperationInput,
 ) => unknown
-  ? Given
+  ? OperationInput
   : never
 export type Output<Name extends ContractName, Operation extends OperationName<Name>> = Api[Name][Operation] extends (
   input: never,
@@ -23,41 +22,37 @@ export type Output<Name extends ContractName, Operation extends OperationName<Na
   ? Answer
   : never
 
-type Given = {
+type OperationInput = {
   params?: Record<string, string>
   query?: Record<string, unknown>
   body?: unknown
   headers?: Record<string, string | undefined>
-  /** Ends the call early; understood by every operation. */
+  /** Aborts the call; supported by every operation. */
   signal?: AbortSignal
 }
 
-/** Answers of an operation that has no body in JSON: a file, a stream. */
-export type Raw = (contract: ContractName, operation: string, input: Given) => Promise<Response>
+/** Calls an operation and returns the raw response: for files and streams, which are not JSON. */
+export type FetchOperation = (contract: ContractName, operation: string, input: OperationInput) => Promise<Response>
 
-export function apiOf(session: Session): { api: Api; raw: Raw } {
-  const raw: Raw = (contract, operation, input) => session.request(...requestFor(contract, operation, input))
+export function createApi(session: Session): { api: Api; fetchOperation: FetchOperation } {
+  const fetchOperation: FetchOperation = (contract, operation, input) =>
+    session.request(...requestFor(contract, operation, input))
   const clients = Object.entries(operations).map(([contract, named]) => [
     contract,
     Object.fromEntries(
       Object.keys(named).map((operation) => [
         operation,
-        async (input: Given) => jsonOf(await raw(contract as ContractName, operation, input)),
+        async (input: OperationInput) => jsonOf(await fetchOperation(contract as ContractName, operation, input)),
       ]),
     ),
   ])
-  return { api: Object.fromEntries(clients), raw }
+  return { api: Object.fromEntries(clients), fetchOperation }
 }
 
-/** Who may call an operation. */
-export function accessOf(contract: ContractName, operation: string): Access | undefined {
-  return operations[contract]?.[operation]?.[2]
-}
-
-function requestFor(contract: ContractName, operation: string, input: Given): [string, RequestInit] {
-  const described = operations[contract]?.[operation]
-  if (described === undefined) throw new TypeError(`${contract} has no operation ${operation}`)
-  const [method, path] = described
+function requestFor(contract: ContractName, operation: string, input: OperationInput): [string, RequestInit] {
+  const definition = operations[contract]?.[operation]
+  if (definition === undefined) throw new TypeError(`${contract} has no operation ${operation}`)
+  const [method, path] = definition
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(input.query ?? {})) {
     if (value !== undefined) query.append(name, String(value))

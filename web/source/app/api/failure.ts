@@ -1,6 +1,6 @@
 import type { FieldError, ProblemDocument } from '@millwright/api/problem.ts'
 
-type Told = Partial<Omit<ProblemDocument, 'code' | 'title'>> & { title: string; code: string }
+type ProblemFields = Partial<Omit<ProblemDocument, 'code' | 'title'>> & { title: string; code: string }
 
 /** Something was refused or did not work: what the platform answered, or that it did not. */
 export class Failure extends Error {
@@ -13,7 +13,7 @@ export class Failure extends Error {
   readonly traceId: string | undefined
   readonly retryAfterSeconds: number | undefined
 
-  constructor({ title, detail, code, status, errors, traceId }: Told, retryAfterSeconds?: number) {
+  constructor({ title, detail, code, status, errors, traceId }: ProblemFields, retryAfterSeconds?: number) {
     super(detail ?? title)
     this.title = title
     this.code = code
@@ -25,12 +25,12 @@ export class Failure extends Error {
 }
 
 /** Codes of the console itself: the platform was not reached, or the console has a fault. */
-export const ownCodes = { noAnswer: 'no_answer', fault: 'console_fault' } as const
+export const consoleCodes = { noAnswer: 'no_answer', fault: 'console_fault' } as const
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
   const detail = error instanceof Error ? error.message : String(error)
-  return new Failure({ title: 'The console has a fault', detail, code: ownCodes.fault })
+  return new Failure({ title: 'The console has a fault', detail, code: consoleCodes.fault })
 }
 
 export function isFailure(error: unknown, code: string): error is Failure {

@@ -1,23 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from './queries.ts'
 
-type Options = {
+type GatewaysOptions = {
   /** Not asked for whom the platform would refuse. */
-  isAsked?: boolean
+  isEnabled?: boolean
   /** A gateway that falls silent makes no event: who shows how they are looks again. */
-  againAfterMs?: number
+  refetchIntervalMs?: number
 }
 
 /** How often a page that shows how gateways are looks again. */
-export const statesEveryMs = 30_000
+export const gatewayStateIntervalMs = 30_000
 
 /** The gateways of the tenant, and how they are. */
-export function useGateways({ isAsked = true, againAfterMs }: Options = {}) {
+export function useGateways({ isEnabled = true, refetchIntervalMs }: GatewaysOptions = {}) {
   const query = useOperationQuery()
   return useQuery({
     ...query(['onboarding', 'listGateways'], { query: { limit: 100 } }, { live: ['onboarding.gateway'] }),
-    enabled: isAsked,
-    ...(againAfterMs !== undefined && { refetchInterval: againAfterMs }),
+    enabled: isEnabled,
+    ...(refetchIntervalMs !== undefined && { refetchInterval: refetchIntervalMs }),
   })
 }
 

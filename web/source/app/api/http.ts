@@ -1,5 +1,5 @@
 import type { ProblemDocument } from '@millwright/api/problem.ts'
-import { Failure, ownCodes } from './failure.ts'
+import { consoleCodes, Failure } from './failure.ts'
 
 /** An answer that is no refusal; throws a `Failure` for everything else. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
@@ -8,12 +8,12 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
     throw new Failure({
       title: 'The platform does not answer',
       detail: 'Check that it runs and that this machine reaches it',
-      code: ownCodes.noAnswer,
+      code: consoleCodes.noAnswer,
     })
   })
   if (response.ok) return response
   const retryAfter = Number(response.headers.get('retry-after') ?? 'none')
-  throw new Failure(problemIn(await jsonOf(response), response), Number.isInteger(retryAfter) ? retryAfter : undefined)
+  throw new Failure(problemOf(await jsonOf(response), response), Number.isInteger(retryAfter) ? retryAfter : undefined)
 }
 
 /** The body of an answer, as the contract of the path says. */
@@ -32,7 +32,7 @@ const proxyOutages = new Set([502, 503, 504])
 type OAuthError = { error: string; error_description?: string }
 
 /** Problem documents (RFC 9457), and the errors of the token endpoint (RFC 6749 §5.2). */
-function problemIn(body: unknown, { status }: Response) {
+function problemOf(body: unknown, { status }: Response) {
   if (isProblem(body)) return body
   const title = 'The platform could not do this'
   if (isOAuthError(body)) {

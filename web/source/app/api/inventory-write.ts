@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { useText } from '../language/language-context.tsx'
 import { appMessages } from '../shell/messages.ts'
 import { Failure } from './failure.ts'
@@ -9,19 +9,19 @@ import { keyOf } from './queries.ts'
 export const waitHeaders = { prefer: 'wait=20' }
 
 /** An accepted write that was waited for. */
-type Accepted = { data: { state?: string; detail?: Record<string, unknown> } }
+type AcceptedWrite = { data: { state?: string; detail?: Record<string, unknown> } }
 
-type Refusal = { title: string; code: string; detail?: string; status?: number }
+type ProblemResult = { title: string; code: string; detail?: string; status?: number }
 
 /** Whether it is applied by now; throws what the platform refused while it applied it. */
-export function isApplied({ data: { state, detail } }: Accepted): boolean {
+export function isApplied({ data: { state, detail } }: AcceptedWrite): boolean {
   const result = detail?.result
-  const refused = (Array.isArray(result) ? result : [result]).find(isRefusal)
-  if (refused !== undefined) throw new Failure(refused)
+  const problem = (Array.isArray(result) ? result : [result]).find(isProblemResult)
+  if (problem !== undefined) throw new Failure(problem)
   return state !== 'queued'
 }
 
-function isRefusal(result: unknown): result is Refusal {
+function isProblemResult(result: unknown): result is ProblemResult {
   return typeof result === 'object' && result !== null && 'code' in result && 'title' in result
 }
 
@@ -29,10 +29,10 @@ function isRefusal(result: unknown): result is Refusal {
 export function useInventoryWrite() {
   const text = useText(appMessages)
   const queryClient = useQueryClient()
-  return async (writing: Promise<Accepted | object>, done: string): Promise<void> => {
-    const answer = await writing
-    const isDone = !('data' in answer) || Array.isArray(answer.data) || isApplied(answer as Accepted)
-    toldDone(isDone ? done : text.queued)
+  return async (request: Promise<AcceptedWrite | object>, done: string): Promise<void> => {
+    const answer = await request
+    const isDone = !('data' in answer) || Array.isArray(answer.data) || isApplied(answer as AcceptedWrite)
+    showSuccess(isDone ? done : text.queued)
     await queryClient.invalidateQueries({ queryKey: keyOf('inventory') })
   }
 }

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useApi } from '../session/user-context.tsx'
+import { useApi } from '../session/app-context.tsx'
 import type { ContractName, Input, OperationName, Output } from './client.ts'
 import type { Failure } from './failure.ts'
 import { keyOf } from './queries.ts'
@@ -8,45 +8,45 @@ type Page<Row> = { data: Row[]; meta: { totalElements: number; elements: number;
 type RowOf<Answer> = Answer extends { data: (infer Row)[] } ? Row : never
 type QueryOf<Given> = Given extends { query?: infer Query } ? Query : never
 
-const pageRows = 100
+const pageSize = 100
 
-export type Paged<Row> = {
+export type PagedList<Row> = {
   rows: Row[]
   total: number
   error: Failure | null
-  isWaiting: boolean
+  isLoading: boolean
   /** For the end of a table. */
   next: () => void
   retry: () => void
 }
 
 /** A list of the API that grows as one scrolls; `live` names beginnings of event types that make it old. */
-export function usePaged<Name extends ContractName, Operation extends OperationName<Name>>(
+export function usePagedList<Name extends ContractName, Operation extends OperationName<Name>>(
   [contract, operation]: readonly [Name, Operation],
   input: Omit<Input<Name, Operation>, 'query'> & { query?: Omit<QueryOf<Input<Name, Operation>>, 'limit' | 'offset'> },
-  { live, isAsked = true }: { live?: readonly string[]; isAsked?: boolean } = {},
-): Paged<RowOf<Output<Name, Operation>>> {
+  { live, isEnabled = true }: { live?: readonly string[]; isEnabled?: boolean } = {},
+): PagedList<RowOf<Output<Name, Operation>>> {
   const api = useApi()
   type Row = RowOf<Output<Name, Operation>>
-  const call = api[contract][operation] as unknown as (given: object) => Promise<Page<Row>>
-  const asked = useInfiniteQuery<Page<Row>, Failure, { pages: Page<Row>[] }, readonly unknown[], number>({
+  const call = api[contract][operation] as unknown as (input: object) => Promise<Page<Row>>
+  const result = useInfiniteQuery<Page<Row>, Failure, { pages: Page<Row>[] }, readonly unknown[], number>({
     queryKey: [...keyOf(contract, operation, input), 'pages'],
-    enabled: isAsked,
+    enabled: isEnabled,
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
-      call({ ...input, query: { ...input.query, limit: pageRows, offset: pageParam }, signal }),
+      call({ ...input, query: { ...input.query, limit: pageSize, offset: pageParam }, signal }),
     getNextPageParam: ({ meta: { totalElements, elements, offset } }) =>
       offset + elements < totalElements && elements > 0 ? offset + elements : undefined,
     ...(live && { meta: { live } }),
   })
   return {
-    rows: asked.data?.pages.flatMap(({ data }) => data) ?? [],
-    total: asked.data?.pages[0]?.meta.totalElements ?? 0,
-    error: asked.data === undefined ? asked.error : null,
-    isWaiting: asked.isPending && isAsked,
+    rows: result.data?.pages.flatMap(({ data }) => data) ?? [],
+    total: result.data?.pages[0]?.meta.totalElements ?? 0,
+    error: result.data === undefined ? result.error : null,
+    isLoading: result.isPending && isEnabled,
     next: () => {
-      if (asked.hasNextPage && !asked.isFetchingNextPage) asked.fetchNextPage()
+      if (result.hasNextPage && !result.isFetchingNextPage) result.fetchNextPage()
     },
-    retry: () => asked.refetch(),
+    retry: () => result.refetch(),
   }
 }

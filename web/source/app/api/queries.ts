@@ -1,8 +1,8 @@
 import { isTransientCode } from '@millwright/api/transient.ts'
 import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
-import { useApi } from '../session/user-context.tsx'
+import { useApi } from '../session/app-context.tsx'
 import type { Api, ContractName, Input, OperationName, Output } from './client.ts'
-import { Failure, ownCodes } from './failure.ts'
+import { consoleCodes, Failure } from './failure.ts'
 
 declare module '@tanstack/react-query' {
   interface Register {
@@ -12,7 +12,7 @@ declare module '@tanstack/react-query' {
 }
 
 /** Refusals stay refusals; what may be different the next time is tried again. */
-const attempts = 2
+const maxRetries = 2
 
 export function newQueryClient(): QueryClient {
   return new QueryClient({
@@ -20,17 +20,17 @@ export function newQueryClient(): QueryClient {
       queries: {
         staleTime: 10_000,
         refetchOnWindowFocus: true,
-        retry: (failures, error) => failures < attempts && isTransient(error),
+        retry: (failures, error) => failures < maxRetries && isTransient(error),
       },
     },
   })
 }
 
 function isTransient(error: unknown): boolean {
-  return error instanceof Failure && (error.code === ownCodes.noAnswer || isTransientCode(error.code))
+  return error instanceof Failure && (error.code === consoleCodes.noAnswer || isTransientCode(error.code))
 }
 
-type Options = {
+type OperationQueryOptions = {
   /**
    * Beginnings of event types (without `io.millwright.`) that make the answer old: `inventory.asset`. The query is
    * asked again when one of them happens.
@@ -48,7 +48,7 @@ export function operationQuery<Name extends ContractName, Operation extends Oper
   [contract, operation]: readonly [Name, Operation],
   input: Input<Name, Operation>,
 ) {
-  const call = api[contract][operation] as unknown as (given: object) => Promise<Output<Name, Operation>>
+  const call = api[contract][operation] as unknown as (input: object) => Promise<Output<Name, Operation>>
   return queryOptions<Output<Name, Operation>, Failure>({
     queryKey: keyOf(contract, operation, input),
     queryFn: ({ signal }) => call({ ...(input as object), signal }),
@@ -61,6 +61,6 @@ export function useOperationQuery() {
   return <Name extends ContractName, Operation extends OperationName<Name>>(
     operation: readonly [Name, Operation],
     input: Input<Name, Operation>,
-    { live }: Options = {},
+    { live }: OperationQueryOptions = {},
   ) => ({ ...operationQuery(api, operation, input), ...(live && { meta: { live } }) })
 }

@@ -23,15 +23,15 @@ const units = [
   ['second', 1],
 ] as const
 
-const made = new Map<Language, Formats>()
+const cache = new Map<Language, Formats>()
 
 export function formatsOf(language: Language): Formats {
-  const known = made.get(language) ?? make(localeOf[language])
-  made.set(language, known)
+  const known = cache.get(language) ?? createFormats(localeOf[language])
+  cache.set(language, known)
   return known
 }
 
-function make(locale: string): Formats {
+function createFormats(locale: string): Formats {
   const number = new Intl.NumberFormat(locale)
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })

@@ -7,7 +7,7 @@ export type Language = (typeof languages)[number]
 export const languageNames: Readonly<Record<Language, string>> = { en: 'English', de: 'Deutsch' }
 
 /** A text, or how one is made from what is told. */
-export type Message = string | ((...given: never[]) => string)
+export type Message = string | ((...values: never[]) => string)
 export type Catalogue = Readonly<Record<string, Message>>
 
 /** Every text of a catalogue is there in every language, and is made from the same. */
@@ -27,9 +27,9 @@ export type Title = Readonly<Record<Language, string>>
 
 /** The first language of the browser that the console speaks. */
 export function languageOfBrowser(): Language {
-  const wanted = navigator.languages.map((tag) => tag.slice(0, 2))
+  const preferred = navigator.languages.map((tag) => tag.slice(0, 2))
   return (
-    languages.find((language) => language === wanted.find((tag) => languages.some((known) => known === tag))) ?? 'en'
+    languages.find((language) => language === preferred.find((tag) => languages.some((known) => known === tag))) ?? 'en'
   )
 }
 

@@ -1,22 +1,22 @@
 import type { CloudEvent } from '@millwright/api/events.ts'
-import type { Raw } from '../api/client.ts'
+import type { FetchOperation } from '../api/client.ts'
 import { Failure } from '../api/failure.ts'
-import { messagesOf } from './server-sent-events.ts'
+import { readServerSentEvents } from './server-sent-events.ts'
 
 export const eventTypePrefix = 'io.millwright.'
 
 export type LiveState = 'connecting' | 'live' | 'interrupted'
-type Handler = (event: CloudEvent) => void
-type Subscription = { types: readonly string[]; handler: Handler }
+type EventHandler = (event: CloudEvent) => void
+type Subscription = { types: readonly string[]; handler: EventHandler }
 
-const pauseMs = { first: 500, most: 30_000 }
+const backOffMs = { first: 500, most: 30_000 }
 
 /**
  * Everything that happens, as it happens: one stream for the whole console, however many listen. After an interruption
  * it goes on where it was; where that is not possible any more, `onGap` tells that everything may have changed.
  */
 export class LiveEvents {
-  readonly #raw: Raw
+  readonly #raw: FetchOperation
   readonly #subscriptions = new Set<Subscription>()
   readonly #watchers = new Set<() => void>()
   readonly #ended = new AbortController()
@@ -24,8 +24,8 @@ export class LiveEvents {
   #state: LiveState = 'connecting'
   onGap: () => void = () => {}
 
-  constructor(raw: Raw) {
-    this.#raw = raw
+  constructor(fetchOperation: FetchOperation) {
+    this.#raw = fetchOperation
   }
 
   get state(): LiveState {
@@ -34,13 +34,13 @@ export class LiveEvents {
 
   /** Begins to listen; ends with `stop`. */
   async start(): Promise<void> {
-    let pause = pauseMs.first
+    let pause = backOffMs.first
     while (!this.#ended.signal.aborted) {
       const startedAt = performance.now()
-      await this.#read().catch((error) => this.#interrupted(error))
+      await this.#readStream().catch((error) => this.#onInterrupted(error))
       if (this.#ended.signal.aborted) return
-      this.#become('interrupted')
-      pause = performance.now() - startedAt > pauseMs.most ? pauseMs.first : Math.min(pause * 2, pauseMs.most)
+      this.#setState('interrupted')
+      pause = performance.now() - startedAt > backOffMs.most ? backOffMs.first : Math.min(pause * 2, backOffMs.most)
       await this.#wait(pause * (0.5 + Math.random() / 2))
     }
   }
@@ -50,7 +50,7 @@ export class LiveEvents {
   }
 
   /** Hears events whose type begins with one of the types in whole words, without `io.millwright.`. */
-  subscribe(types: readonly string[], handler: Handler): () => void {
+  subscribe(types: readonly string[], handler: EventHandler): () => void {
     const subscription = { types, handler }
     this.#subscriptions.add(subscription)
     return () => this.#subscriptions.delete(subscription)
@@ -62,33 +62,33 @@ export class LiveEvents {
     return () => this.#watchers.delete(watcher)
   }
 
-  async #read(): Promise<void> {
+  async #readStream(): Promise<void> {
     const headers = this.#position === undefined ? {} : { 'last-event-id': this.#position }
     const response = await this.#raw('events', 'streamEvents', { headers, signal: this.#ended.signal })
     if (response.body === null) return
-    this.#become('live')
-    for await (const { id, event, data } of messagesOf(response.body)) {
+    this.#setState('live')
+    for await (const { id, event, data } of readServerSentEvents(response.body)) {
       if (id !== undefined) this.#position = id
-      if (event?.startsWith(eventTypePrefix) && data !== undefined) this.#tell(event, data)
+      if (event?.startsWith(eventTypePrefix) && data !== undefined) this.#dispatch(event, data)
     }
   }
 
   /** The text is read once, and only when somebody listens. */
-  #tell(type: string, data: string): void {
+  #dispatch(type: string, data: string): void {
     const short = type.slice(eventTypePrefix.length)
-    const listening = [...this.#subscriptions].filter(({ types }) => types.some((each) => isWithin(short, each)))
+    const listening = [...this.#subscriptions].filter(({ types }) => types.some((each) => hasTypePrefix(short, each)))
     if (listening.length === 0) return
     const event: CloudEvent = JSON.parse(data)
     for (const { handler } of listening) handler(event)
   }
 
-  #interrupted(error: unknown): void {
+  #onInterrupted(error: unknown): void {
     if (!(error instanceof Failure && error.status === 410)) return
     this.#position = undefined
     this.onGap()
   }
 
-  #become(state: LiveState): void {
+  #setState(state: LiveState): void {
     if (this.#state === state) return
     this.#state = state
     for (const watcher of this.#watchers) watcher()
@@ -106,6 +106,6 @@ export class LiveEvents {
 }
 
 /** `inventory.asset.created` is within `inventory.asset` and within `*`, not within `inventory.ass`. */
-export function isWithin(type: string, beginning: string): boolean {
-  return beginning === '*' || type === beginning || type.startsWith(`${beginning}.`)
+export function hasTypePrefix(type: string, prefix: string): boolean {
+  return prefix === '*' || type === prefix || type.startsWith(`${prefix}.`)
 }

@@ -1,25 +1,25 @@
 import type { CloudEvent } from '@millwright/api/events.ts'
 import type { QueryClient } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, useSyncExternalStore } from 'react'
-import { useVisit } from '../session/user-context.tsx'
-import { isWithin, type LiveEvents, type LiveState } from './live-events.ts'
+import { useAppContext } from '../session/app-context.tsx'
+import { hasTypePrefix, type LiveEvents, type LiveState } from './live-events.ts'
 
 /** A scan tells thousands of changes in a row: queries are asked again at most this often. */
-const renewEveryMs = 1_000
+const invalidateIntervalMs = 1_000
 
 /**
  * Calls the handler for every event whose type begins with one of these (in whole words, without `io.millwright.`;
  * `*` is every one). The types are compared by value; the handler may be a new function in each render.
  */
-export function useLive(types: readonly string[], handler: (event: CloudEvent) => void): void {
-  const { live } = useVisit()
-  const heard = useEffectEvent(handler)
-  const wanted = types.join(',')
-  useEffect(() => live.subscribe(wanted.split(','), (event) => heard(event)), [live, wanted])
+export function useLiveEvents(types: readonly string[], handler: (event: CloudEvent) => void): void {
+  const { live } = useAppContext()
+  const onEvent = useEffectEvent(handler)
+  const typeList = types.join(',')
+  useEffect(() => live.subscribe(typeList.split(','), (event) => onEvent(event)), [live, typeList])
 }
 
 export function useLiveState(): LiveState {
-  const { live } = useVisit()
+  const { live } = useAppContext()
   return useSyncExternalStore(
     (changed) => live.watch(changed),
     () => live.state,
@@ -27,20 +27,20 @@ export function useLiveState(): LiveState {
 }
 
 /** Lets events renew the queries that name them in `live`. */
-export function renewQueries(live: LiveEvents, queryClient: QueryClient): () => void {
+export function invalidateQueriesOnEvents(live: LiveEvents, queryClient: QueryClient): () => void {
   const pending = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
-  const renew = () => {
+  const invalidate = () => {
     timer = undefined
     const types = [...pending]
     pending.clear()
     queryClient.invalidateQueries({
-      predicate: ({ meta }) => (meta?.live ?? []).some((each) => types.some((type) => isWithin(type, each))),
+      predicate: ({ meta }) => (meta?.live ?? []).some((each) => types.some((type) => hasTypePrefix(type, each))),
     })
   }
   const unsubscribe = live.subscribe(['*'], ({ type }) => {
     pending.add(type.slice('io.millwright.'.length))
-    timer ??= setTimeout(renew, renewEveryMs)
+    timer ??= setTimeout(invalidate, invalidateIntervalMs)
   })
   live.onGap = () => queryClient.invalidateQueries()
   return () => {

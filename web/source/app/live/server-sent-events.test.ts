@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { messagesOf } from './server-sent-events.ts'
+import { readServerSentEvents } from './server-sent-events.ts'
 
 test('messages are read wherever the network cuts them', async () => {
   const text =
@@ -10,7 +10,7 @@ test('messages are read wherever the network cuts them', async () => {
     const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
       bytes.slice(at * size, (at + 1) * size),
     )
-    const read = await Array.fromAsync(messagesOf(streamOf(pieces)))
+    const read = await Array.fromAsync(readServerSentEvents(streamOf(pieces)))
     assert.deepEqual(read, [
       { id: '7', event: 'io.millwright.x', data: '{"a":\n1}' },
       { id: '8' },

@@ -1,8 +1,8 @@
 /** One message of a stream of server-sent events. */
-export type Message = { id?: string; event?: string; data?: string }
+export type ServerSentEvent = { id?: string; event?: string; data?: string }
 
 /** Reads the messages of a stream as it comes; a message ends with an empty line. */
-export async function* messagesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Message> {
+export async function* readServerSentEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let rest = ''
   const decoder = new TextDecoder()
   const reader = stream.getReader()
@@ -13,7 +13,7 @@ export async function* messagesOf(stream: ReadableStream<Uint8Array>): AsyncGene
       const blocks = (rest + decoder.decode(value, { stream: true })).replaceAll('\r\n', '\n').split('\n\n')
       rest = blocks.pop() ?? ''
       for (const block of blocks) {
-        const message = messageOf(block)
+        const message = parseBlock(block)
         if (message !== undefined) yield message
       }
     }
@@ -23,8 +23,8 @@ export async function* messagesOf(stream: ReadableStream<Uint8Array>): AsyncGene
 }
 
 /** Undefined for a comment. */
-export function messageOf(block: string): Message | undefined {
-  const message: Message = {}
+export function parseBlock(block: string): ServerSentEvent | undefined {
+  const message: ServerSentEvent = {}
   for (const line of block.split('\n')) {
     const [, name, value = ''] = /^(id|event|data):\s?(.*)$/.exec(line) ?? []
     if (name === 'id') message.id = value

@@ -1,7 +1,7 @@
 import { useSearchState } from './search-state.ts'
 
-/** Whether the dialog for a new one is open. It is in the address: the command palette and other pages lead to it. */
-export function useAdding(): [isAdding: boolean, setAdding: (isAdding: boolean) => Promise<void>] {
+/** Whether the create dialog of a page is open. The URL holds the state, so that the command palette can open it. */
+export function useCreateDialog(): [isOpen: boolean, setOpen: (isOpen: boolean) => Promise<void>] {
   const [search, setSearch] = useSearchState<'add'>()
-  return [search.add !== undefined, (isAdding) => setSearch({ add: isAdding ? 'yes' : undefined })]
+  return [search.add !== undefined, (isOpen) => setSearch({ add: isOpen ? 'yes' : undefined })]
 }

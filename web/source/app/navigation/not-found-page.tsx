@@ -6,7 +6,7 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import { useText } from '../language/language-context.tsx'
 import { appMessages } from '../shell/messages.ts'
 
-export function NotFound() {
+export function NotFoundPage() {
   const text = useText(appMessages)
   usePageTitle(text.nothingHere)
   return (

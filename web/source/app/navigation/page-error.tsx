@@ -3,7 +3,7 @@ import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { failureOf } from '../api/failure.ts'
 
 /** A page that could not be loaded or threw: the rest of the console stays. */
-export function PageFault({ error, reset }: { error: unknown; reset: () => void }) {
+export function PageError({ error, reset }: { error: unknown; reset: () => void }) {
   const router = useRouter()
   return (
     <ProblemMessage

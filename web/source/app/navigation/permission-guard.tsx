@@ -4,21 +4,21 @@ import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { useLanguage, useText } from '../language/language-context.tsx'
-import { useRights, useVisit } from '../session/user-context.tsx'
+import { useAppContext, useRights } from '../session/app-context.tsx'
 import { appMessages } from '../shell/messages.ts'
 import type { Area } from './area.ts'
 
 /** Lets who may open an area in, and tells everybody else what they lack and who can give it. */
-export function Guard({ area, children }: { area: Area; children: ReactNode }) {
+export function PermissionGuard({ area, children }: { area: Area; children: ReactNode }) {
   const rights = useRights()
-  if (area.permissions.length === 0 || rights.mayAny(area.permissions)) return children
-  return <NotOpen area={area} />
+  if (area.permissions.length === 0 || rights.hasAny(area.permissions)) return children
+  return <AccessDenied area={area} />
 }
 
-function NotOpen({ area }: { area: Area }) {
+function AccessDenied({ area }: { area: Area }) {
   const language = useLanguage()
   const text = useText(appMessages)
-  const { person } = useVisit()
+  const { user } = useAppContext()
   const title = area.title[language]
   usePageTitle(title)
   return (
@@ -33,7 +33,7 @@ function NotOpen({ area }: { area: Area }) {
             </li>
           ))}
         </ul>
-        <p>{text.whoCanGive(person.tenant_name)}</p>
+        <p>{text.whoCanGive(user.tenant_name)}</p>
       </EmptyState>
     </>
   )

@@ -1,22 +1,22 @@
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
 import { lazy } from 'react'
-import { Waiting } from '../../components/feedback/loading.tsx'
+import { Loading } from '../../components/feedback/loading.tsx'
 import { Shell } from '../shell/shell.tsx'
 import type { Area, AreaRoute } from './area.ts'
 import { areas } from './areas.ts'
 import { basePath } from './base-path.ts'
-import { NotFound } from './not-found-page.tsx'
-import { PageFault } from './page-error.tsx'
-import { Guard } from './permission-guard.tsx'
+import { NotFoundPage } from './not-found-page.tsx'
+import { PageError } from './page-error.tsx'
+import { PermissionGuard } from './permission-guard.tsx'
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NotFound })
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage })
 
 function pageOf(area: Area, { path, load }: AreaRoute) {
   const Page = lazy(async () => ({ default: await load() }))
   const guarded = () => (
-    <Guard area={area}>
+    <PermissionGuard area={area}>
       <Page />
-    </Guard>
+    </PermissionGuard>
   )
   return createRoute({
     getParentRoute: () => root,
@@ -31,8 +31,8 @@ function pageOf(area: Area, { path, load }: AreaRoute) {
 export const router = createRouter({
   routeTree: root.addChildren(areas.flatMap((area) => area.routes.map((route) => pageOf(area, route)))),
   basepath: basePath,
-  defaultPendingComponent: Waiting,
-  defaultErrorComponent: PageFault,
+  defaultPendingComponent: Loading,
+  defaultErrorComponent: PageError,
   // The page is on its way after a glance at a link; data is asked for when it is there.
   defaultPreload: 'intent',
   scrollRestoration: true,

@@ -1,7 +1,7 @@
-export type Place = { to: string; search?: Record<string, string> }
+export type SubjectLocation = { to: string; search?: Record<string, string> }
 
 /** Where the things stand that events and audit entries speak of, by the kind in `kind/id`. */
-const places: Readonly<Record<string, (id: string) => Place>> = {
+const locations: Readonly<Record<string, (id: string) => SubjectLocation>> = {
   asset: (id) => ({ to: `/assets/${id}` }),
   job: (id) => ({ to: `/jobs/${id}` }),
   gateway: (id) => ({ to: `/discovery/gateways/${id}` }),
@@ -18,7 +18,7 @@ const places: Readonly<Record<string, (id: string) => Place>> = {
 }
 
 /** The page about something; undefined for what has none. */
-export function placeOf(subject: string): Place | undefined {
+export function locationOf(subject: string): SubjectLocation | undefined {
   const [, kind = '', id = ''] = /^([a-z-]+)\/([^/]+)/.exec(subject) ?? []
-  return Object.hasOwn(places, kind) ? places[kind]?.(id) : undefined
+  return Object.hasOwn(locations, kind) ? locations[kind]?.(id) : undefined
 }

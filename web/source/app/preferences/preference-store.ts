@@ -1,7 +1,7 @@
 import type { Api } from '../api/client.ts'
 
 /** Somebody dragging a column makes one write of it, not hundreds. */
-const settleMs = 600
+const writeDelayMs = 600
 
 /**
  * What somebody set up for themselves, kept by the platform: the same in every browser. Read once at the start; a
@@ -34,7 +34,7 @@ export class PreferenceStore {
     clearTimeout(this.#pending.get(name))
     this.#pending.set(
       name,
-      setTimeout(() => this.#write(name), settleMs),
+      setTimeout(() => this.#write(name), writeDelayMs),
     )
   }
 

@@ -1,16 +1,16 @@
 import { useCallback, useSyncExternalStore } from 'react'
-import { useVisit } from '../session/user-context.tsx'
+import { useAppContext } from '../session/app-context.tsx'
 
 /**
  * Something that somebody set up for themselves: `const [columns, setColumns] = usePreference('assets.columns', […])`.
  * What is kept may be of an older version of the console: check it where its shape matters.
  */
 export function usePreference<Value>(name: string, fallback: Value): [Value, (value: Value) => void] {
-  const { preferences } = useVisit()
-  const kept = useSyncExternalStore(
+  const { preferences } = useAppContext()
+  const stored = useSyncExternalStore(
     useCallback((changed: () => void) => preferences.subscribe(name, changed), [preferences, name]),
     () => preferences.get(name),
   )
   const set = useCallback((value: Value) => preferences.set(name, value), [preferences, name])
-  return [kept === undefined || kept === null ? fallback : (kept as Value), set]
+  return [stored === undefined || stored === null ? fallback : (stored as Value), set]
 }

@@ -7,10 +7,10 @@ test('a permission held in one access group counts there and for being offered a
     { permission: 'inventory_read_asset_data', accessGroups: ['line-1'] },
     { permission: 'glb_jobs_read', accessGroups: 'all' },
   ])
-  assert.equal(rights.may('inventory_read_asset_data'), true)
-  assert.equal(rights.may('inventory_read_asset_data', 'line-1'), true)
-  assert.equal(rights.may('inventory_read_asset_data', 'line-2'), false)
-  assert.equal(rights.may('glb_jobs_read', 'line-2'), true)
-  assert.equal(rights.mayAny(['glb_audit_read', 'glb_jobs_read']), true)
-  assert.equal(rights.may('glb_audit_read'), false)
+  assert.equal(rights.has('inventory_read_asset_data'), true)
+  assert.equal(rights.has('inventory_read_asset_data', 'line-1'), true)
+  assert.equal(rights.has('inventory_read_asset_data', 'line-2'), false)
+  assert.equal(rights.has('glb_jobs_read', 'line-2'), true)
+  assert.equal(rights.hasAny(['glb_audit_read', 'glb_jobs_read']), true)
+  assert.equal(rights.has('glb_audit_read'), false)
 })

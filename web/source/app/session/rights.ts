@@ -7,16 +7,16 @@ export type Right = { permission: Permission; accessGroups: 'all' | string[] }
 export type Rights = {
   readonly held: readonly Right[]
   /** Whether a permission is held: anywhere, or in the given access group. */
-  may(permission: Permission, accessGroup?: string): boolean
-  mayAny(permissions: readonly Permission[]): boolean
+  has(permission: Permission, accessGroup?: string): boolean
+  hasAny(permissions: readonly Permission[]): boolean
 }
 
 export function rightsOf(held: readonly Right[]): Rights {
   const byPermission = new Map(held.map((right) => [right.permission, right.accessGroups]))
-  const may = (permission: Permission, accessGroup?: string) => {
+  const has = (permission: Permission, accessGroup?: string) => {
     const groups = byPermission.get(permission)
     if (groups === undefined) return false
     return groups === 'all' || accessGroup === undefined || groups.includes(accessGroup)
   }
-  return { held, may, mayAny: (permissions) => permissions.some((permission) => may(permission)) }
+  return { held, has, hasAny: (permissions) => permissions.some((permission) => has(permission)) }
 }

@@ -21,7 +21,7 @@ export type Metadata = {
 }
 
 /** What the answer to one sign-in is checked with, and where it then goes on. */
-type Attempt = { state: string; verifier: string; address: string }
+type SignInAttempt = { state: string; verifier: string; address: string }
 
 type Tokens = { access_token: string; expires_in: number; refresh_token: string }
 
@@ -36,17 +36,17 @@ export function wasSignedIn(): boolean {
 
 /** Told when the person signs out in another window. */
 export function onSignedOutElsewhere(listener: () => void): () => void {
-  const heard = ({ key, newValue }: StorageEvent) => {
+  const onStorage = ({ key, newValue }: StorageEvent) => {
     if (key === signedInKey && newValue === null) listener()
   }
-  addEventListener('storage', heard)
-  return () => removeEventListener('storage', heard)
+  addEventListener('storage', onStorage)
+  return () => removeEventListener('storage', onStorage)
 }
 
 /** Leaves this page for the sign-in page. `silent` comes straight back when somebody would have to type something. */
 export async function beginSignIn(metadata: Metadata, { silent = false } = {}): Promise<void> {
   const address = `${location.pathname}${location.search}${location.hash}`
-  const attempt: Attempt = { state: randomText(), verifier: randomText(), address }
+  const attempt: SignInAttempt = { state: randomText(), verifier: randomText(), address }
   sessionStorage.setItem(attemptKey, JSON.stringify(attempt))
   const query = new URLSearchParams({
     response_type: 'code',
@@ -64,18 +64,18 @@ export async function beginSignIn(metadata: Metadata, { silent = false } = {}): 
 export async function finishSignIn(metadata: Metadata): Promise<Session | undefined> {
   const answer = new URLSearchParams(location.search)
   const attempt = takeAttempt()
-  history.replaceState(null, '', ownAddress(attempt?.address))
+  history.replaceState(null, '', consoleAddress(attempt?.address))
   if (attempt === undefined || answer.get('state') !== attempt.state) {
-    throw refusal('This sign-in was not started here, or is over already')
+    throw signInFailure('This sign-in was not started here, or is over already')
   }
-  if (answer.get('iss') !== metadata.issuer) throw refusal('The answer came from somebody else')
+  if (answer.get('iss') !== metadata.issuer) throw signInFailure('The answer came from somebody else')
   const code = answer.get('code')
   if (code === null) {
     localStorage.removeItem(signedInKey)
     if (answer.get('error') === 'login_required') return undefined
-    throw refusal(answer.get('error_description') ?? 'The sign-in was refused', answer.get('error') ?? undefined)
+    throw signInFailure(answer.get('error_description') ?? 'The sign-in was refused', answer.get('error') ?? undefined)
   }
-  const tokens = await askForTokens(metadata, {
+  const tokens = await requestTokens(metadata, {
     grant_type: 'authorization_code',
     code,
     code_verifier: attempt.verifier,
@@ -86,18 +86,18 @@ export async function finishSignIn(metadata: Metadata): Promise<Session | undefi
 }
 
 /** One answer ends it, whatever it is: it cannot be used a second time. */
-function takeAttempt(): Attempt | undefined {
+function takeAttempt(): SignInAttempt | undefined {
   const text = sessionStorage.getItem(attemptKey)
   sessionStorage.removeItem(attemptKey)
   return text === null ? undefined : JSON.parse(text)
 }
 
 /** Only a place of the console, whatever was kept. */
-function ownAddress(address: string | undefined): string {
+function consoleAddress(address: string | undefined): string {
   return address?.startsWith('/console/') ? address : '/console/'
 }
 
-function refusal(detail: string, code = 'unauthenticated'): Failure {
+function signInFailure(detail: string, code = 'unauthenticated'): Failure {
   return new Failure({ title: 'You are not signed in', detail, code })
 }
 
@@ -120,7 +120,7 @@ function base64url(bytes: Uint8Array): string {
     .replaceAll('=', '')
 }
 
-function askForTokens(metadata: Metadata, grant: Record<string, string>): Promise<Tokens> {
+function requestTokens(metadata: Metadata, grant: Record<string, string>): Promise<Tokens> {
   const body = new URLSearchParams({ client_id: clientId, ...grant })
   return send(new URL(metadata.token_endpoint).pathname, { method: 'POST', body })
 }
@@ -137,7 +137,7 @@ export class Session {
   constructor(metadata: Metadata, tokens: Tokens) {
     this.#metadata = metadata
     this.#tokens = tokens
-    this.#keep(tokens)
+    this.#setTokens(tokens)
   }
 
   /** Sends a request with the token; one that has expired meanwhile is renewed first. */
@@ -168,8 +168,8 @@ export class Session {
   /** A refresh token is good once, so requests that need it at the same time share one renewal. */
   #renew(): Promise<void> {
     const grant = { grant_type: 'refresh_token', refresh_token: this.#tokens.refresh_token }
-    this.#renewing ??= askForTokens(this.#metadata, grant)
-      .then((tokens) => this.#keep(tokens))
+    this.#renewing ??= requestTokens(this.#metadata, grant)
+      .then((tokens) => this.#setTokens(tokens))
       .catch((error) => {
         if (!(error instanceof Failure && error.status === 400)) throw error
         localStorage.removeItem(signedInKey)
@@ -182,7 +182,7 @@ export class Session {
     return this.#renewing
   }
 
-  #keep(tokens: Tokens): void {
+  #setTokens(tokens: Tokens): void {
     this.#tokens = tokens
     this.#renewAt = performance.now() + tokens.expires_in * 1000 - renewBeforeMs
   }

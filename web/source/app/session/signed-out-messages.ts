@@ -1,6 +1,6 @@
 import { messages } from '../language/language.ts'
 
-export const outsideMessages = messages({
+export const signedOutMessages = messages({
   en: {
     reference: 'API reference',
     problems: 'Problem codes',

@@ -4,24 +4,25 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import { useLanguage, useText } from '../language/language-context.tsx'
 import { areas } from '../navigation/areas.ts'
 import { beginSignIn, type Metadata } from './session.ts'
-import { outsideMessages } from './signed-out-messages.ts'
+import { signedOutMessages } from './signed-out-messages.ts'
+import type { SignedOutReason } from './startup.ts'
 
-/** The pages of somebody who is not signed in. */
+/** Pages that are shown while no user is signed in. */
 
-function Porch({ children }: { children: ReactNode }) {
-  const text = useText(outsideMessages)
+function SignedOutLayout({ children }: { children: ReactNode }) {
+  const text = useText(signedOutMessages)
   return (
-    <div className="porch">
-      <header className="porch-bar">
-        <a className="porch-brand" href="/console/">
+    <div className="signed-out">
+      <header className="signed-out-bar">
+        <a className="signed-out-brand" href="/console/">
           <img src="/console/mark.svg" alt="" width="26" height="26" />
           <span>Millwright</span>
         </a>
       </header>
-      <main id="main" className="porch-main">
+      <main id="main" className="signed-out-main">
         {children}
       </main>
-      <footer className="porch-foot">
+      <footer className="signed-out-foot">
         <nav aria-label={text.referenceNavigation}>
           <a href="/docs">{text.reference}</a>
           <a href="/docs/problems">{text.problems}</a>
@@ -31,50 +32,50 @@ function Porch({ children }: { children: ReactNode }) {
   )
 }
 
-type Why = 'signed-out' | 'ended' | 'elsewhere' | undefined
+type SignInPageProps = { metadata: Metadata; reason?: SignedOutReason | undefined }
 
-/** What this is, and the way in. */
-export function Outside({ metadata, why }: { metadata: Metadata; why?: Why }) {
-  const text = useText(outsideMessages)
+/** `SignInPage` introduces the product and starts the sign-in. */
+export function SignInPage({ metadata, reason }: SignInPageProps) {
+  const text = useText(signedOutMessages)
   const language = useLanguage()
   const [failure, setFailure] = useState<unknown>()
-  const [isLeaving, setLeaving] = useState(false)
+  const [isRedirecting, setRedirecting] = useState(false)
   usePageTitle('')
   const path = location.pathname.replace(/^\/console/, '')
-  const wanted = areas.find((area) => area.path !== '/' && path.startsWith(area.path))
+  const requestedArea = areas.find((area) => area.path !== '/' && path.startsWith(area.path))
   const reasons = { 'signed-out': text.signedOut, ended: text.ended, elsewhere: text.signedOutElsewhere }
   const signIn = () => {
-    setLeaving(true)
+    setRedirecting(true)
     beginSignIn(metadata).catch((error) => {
-      setLeaving(false)
+      setRedirecting(false)
       setFailure(error)
     })
   }
   return (
-    <Porch>
-      <img className="porch-drawing" src="/console/gears.svg" alt="" />
-      <div className="porch-hero">
-        {why !== undefined && (
-          <p className="porch-notice" role="status">
-            {reasons[why]}
+    <SignedOutLayout>
+      <img className="signed-out-drawing" src="/console/gears.svg" alt="" />
+      <div className="signed-out-hero">
+        {reason !== undefined && (
+          <p className="signed-out-notice" role="status">
+            {reasons[reason]}
           </p>
         )}
         <h1>{text.headline}</h1>
-        <p className="porch-lead">{text.lead}</p>
-        {wanted !== undefined && (
+        <p className="signed-out-lead">{text.lead}</p>
+        {requestedArea !== undefined && (
           <p>
-            {text.signInToOpen} <strong>{wanted.title[language]}</strong>.
+            {text.signInToOpen} <strong>{requestedArea.title[language]}</strong>.
           </p>
         )}
-        <p className="porch-actions">
-          <button type="button" className="porch-button" disabled={isLeaving} onClick={signIn}>
+        <p className="signed-out-actions">
+          <button type="button" className="signed-out-button" disabled={isRedirecting} onClick={signIn}>
             {text.signIn}
           </button>
           <a href="/docs">{text.reference}</a>
         </p>
         {failure !== undefined && <ProblemMessage failure={failure} onRetry={signIn} />}
       </div>
-      <section className="porch-card" aria-labelledby="first-time">
+      <section className="signed-out-card" aria-labelledby="first-time">
         <h2 id="first-time">{text.firstTime}</h2>
         <p>{text.firstUser}</p>
         <p>
@@ -82,25 +83,25 @@ export function Outside({ metadata, why }: { metadata: Metadata; why?: Why }) {
           <code>MILLWRIGHT_HOME</code> {text.firstElse}
         </p>
       </section>
-    </Porch>
+    </SignedOutLayout>
   )
 }
 
-export function StartFault({ failure, onRetry }: { failure: unknown; onRetry: () => void }) {
-  const text = useText(outsideMessages)
+export function StartupErrorPage({ failure, onRetry }: { failure: unknown; onRetry: () => void }) {
+  const text = useText(signedOutMessages)
   return (
-    <Porch>
+    <SignedOutLayout>
       <h1>{text.notOpened}</h1>
       <ProblemMessage failure={failure} onRetry={onRetry} />
-    </Porch>
+    </SignedOutLayout>
   )
 }
 
-/** The address is not the platform's own, or the browser does not trust it enough. */
-export function CannotSignIn({ home }: { home: string | undefined }) {
-  const text = useText(outsideMessages)
+/** `WrongAddressPage` names the configured address, or the need for HTTPS. */
+export function WrongAddressPage({ home }: { home: string | undefined }) {
+  const text = useText(signedOutMessages)
   return (
-    <Porch>
+    <SignedOutLayout>
       <h1>{text.wrongAddress}</h1>
       {home === undefined ? (
         <p>{text.needsHttps}</p>
@@ -109,6 +110,6 @@ export function CannotSignIn({ home }: { home: string | undefined }) {
           {text.callsItself} <a href={`${home}/`}>{home}</a>. {text.setBaseUrl}
         </p>
       )}
-    </Porch>
+    </SignedOutLayout>
   )
 }

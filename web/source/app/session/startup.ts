@@ -1,6 +1,7 @@
-import { apiOf } from '../api/client.ts'
+import { createApi } from '../api/client.ts'
 import { LiveEvents } from '../live/live-events.ts'
 import { PreferenceStore } from '../preferences/preference-store.ts'
+import type { AppContextValue } from './app-context.tsx'
 import { rightsOf } from './rights.ts'
 import {
   beginSignIn,
@@ -11,72 +12,74 @@ import {
   type Session,
   wasSignedIn,
 } from './session.ts'
-import type { Visit } from './user-context.tsx'
 
-/** What opening the page came to. */
-export type Opening =
-  | { kind: 'leaving' }
-  | { kind: 'outside'; metadata: Metadata }
+/** The result of opening the page, before anything is rendered. */
+export type StartupResult =
+  | { kind: 'redirecting' }
+  | { kind: 'signed-out'; metadata: Metadata }
   | { kind: 'wrong-address'; home: string | undefined }
-  | { kind: 'inside'; metadata: Metadata; session: Session }
+  | { kind: 'signed-in'; metadata: Metadata; session: Session }
 
 const loopback = ['localhost', '127.0.0.1', '[::1]']
 
-export async function open(): Promise<Opening> {
+export async function resolveStartup(): Promise<StartupResult> {
   const metadata = await readMetadata()
-  const elsewhere = wrongAddress(metadata)
-  if (elsewhere !== undefined) return elsewhere
+  const wrongAddress = checkAddress(metadata)
+  if (wrongAddress !== undefined) return wrongAddress
   if (location.pathname === '/auth/callback') {
     const session = await finishSignIn(metadata)
-    return session === undefined ? { kind: 'outside', metadata } : { kind: 'inside', metadata, session }
+    return session === undefined ? { kind: 'signed-out', metadata } : { kind: 'signed-in', metadata, session }
   }
   if (location.pathname === '/') history.replaceState(null, '', '/console/')
-  if (!wasSignedIn()) return { kind: 'outside', metadata }
+  if (!wasSignedIn()) return { kind: 'signed-out', metadata }
   await beginSignIn(metadata, { silent: true })
-  return { kind: 'leaving' }
+  return { kind: 'redirecting' }
 }
 
 /**
- * Signing in works at the platform's own address only, and only where the browser offers cryptography. `localhost` is
- * what people type for a platform of this machine: that is put right without a word.
+ * Sign-in works only at the configured address of the server, and only in a secure context, where the browser offers
+ * cryptography. Loopback names such as `localhost` are redirected to the configured one.
  */
-function wrongAddress({ issuer }: Metadata): Opening | undefined {
+function checkAddress({ issuer }: Metadata): StartupResult | undefined {
   const home = new URL(issuer)
   if (home.origin === location.origin) {
     return isSecureContext ? undefined : { kind: 'wrong-address', home: undefined }
   }
   if ([home, location].every(({ hostname }) => loopback.includes(hostname)) && home.port === location.port) {
     location.replace(`${home.origin}${location.pathname}${location.search}${location.hash}`)
-    return { kind: 'leaving' }
+    return { kind: 'redirecting' }
   }
   return { kind: 'wrong-address', home: home.origin }
 }
 
-export type Arrival = { visit: Visit }
+export type SignedOutReason = 'signed-out' | 'ended' | 'elsewhere'
 
-type Ways = { onLeft: (why: 'signed-out' | 'ended' | 'elsewhere') => void }
+type UserSessionOptions = { onSignedOut: (reason: SignedOutReason) => void }
 
-/** Gathers what the console needs to know of somebody, and begins to listen. */
-export async function arrive(session: Session, { onLeft }: Ways): Promise<Arrival> {
-  const { api, raw } = apiOf(session)
-  const [person, rights, preferences] = await Promise.all([
+/** Loads the user, their rights and preferences, and starts the stream of live events. */
+export async function startUserSession(
+  session: Session,
+  { onSignedOut }: UserSessionOptions,
+): Promise<AppContextValue> {
+  const { api, fetchOperation } = createApi(session)
+  const [user, rights, preferences] = await Promise.all([
     api.identity.userInfo({}),
     api.authorization.readOwnRights({}),
     PreferenceStore.open(api),
   ])
-  const live = new LiveEvents(raw)
-  const leave = (why: 'signed-out' | 'ended' | 'elsewhere') => {
+  const live = new LiveEvents(fetchOperation)
+  const end = (reason: SignedOutReason) => {
     live.stop()
-    onLeft(why)
+    onSignedOut(reason)
   }
-  session.onEnded = () => leave('ended')
-  onSignedOutElsewhere(() => leave('elsewhere'))
+  session.onEnded = () => end('ended')
+  onSignedOutElsewhere(() => end('elsewhere'))
   live.start()
   const signOut = async () => {
     await preferences.flush()
     await session.signOut()
     history.replaceState(null, '', '/console/')
-    leave('signed-out')
+    end('signed-out')
   }
-  return { visit: { person, rights: rightsOf(rights.data.permissions), api, raw, live, preferences, signOut } }
+  return { user, rights: rightsOf(rights.data.permissions), api, fetchOperation, live, preferences, signOut }
 }

@@ -5,22 +5,22 @@ import { Dialog } from '../../components/dialogs/dialog.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { useOperationQuery } from '../api/queries.ts'
 import { useText } from '../language/language-context.tsx'
-import { useRights } from '../session/user-context.tsx'
-import { type Command, fitting } from './command.ts'
+import { useRights } from '../session/app-context.tsx'
+import { type Command, matchingCommands } from './command.ts'
 import { useCommands } from './commands.ts'
 import { appMessages } from './messages.ts'
 
-const shownAssets = 6
-const fewestLetters = 2
+const assetLimit = 6
+const minimumLength = 2
 
 /** Jump anywhere by typing: pages, their views and actions, and assets by name. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const text = useText(appMessages)
   const listId = useId()
   const [typed, setTyped] = useState('')
-  const [chosen, setChosen] = useState(0)
-  const commands = [...fitting(useCommands(), typed), ...useAssetsNamed(typed)]
-  const active = commands[Math.min(chosen, commands.length - 1)]
+  const [activeIndex, setActiveIndex] = useState(0)
+  const commands = [...matchingCommands(useCommands(), typed), ...useAssetCommands(typed)]
+  const active = commands[Math.min(activeIndex, commands.length - 1)]
   const activeId = active && `${listId}-${active.id}`
   useEffect(() => {
     if (activeId !== undefined) document.getElementById(activeId)?.scrollIntoView({ block: 'nearest' })
@@ -31,7 +31,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   }
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step !== undefined) setChosen((chosen + step + commands.length) % Math.max(1, commands.length))
+    if (step !== undefined) setActiveIndex((activeIndex + step + commands.length) % Math.max(1, commands.length))
     else if (event.key === 'Enter' && active !== undefined) run(active)
     else return
     event.preventDefault()
@@ -50,7 +50,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
         value={typed}
         onChange={({ target }) => {
           setTyped(target.value)
-          setChosen(0)
+          setActiveIndex(0)
         }}
         onKeyDown={onKey}
         autoFocus
@@ -78,19 +78,19 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
 }
 
 /** Assets that have the words, for who may read some. */
-function useAssetsNamed(typed: string): Command[] {
+function useAssetCommands(typed: string): Command[] {
   const text = useText(appMessages)
   const query = useOperationQuery()
   const navigate = useNavigate()
-  const mayRead = useRights().may('inventory_read_asset_data')
+  const canRead = useRights().has('inventory_read_asset_data')
   const words = useDeferredValue(typed.trim())
   const { data } = useQuery({
     ...query(['inventory', 'listAssets'], {
-      query: { q: words || 'x', limit: shownAssets, count: false, fields: 'id,name' },
+      query: { q: words || 'x', limit: assetLimit, count: false, fields: 'id,name' },
     }),
-    enabled: mayRead && words.length >= fewestLetters,
+    enabled: canRead && words.length >= minimumLength,
   })
-  if (words.length < fewestLetters) return []
+  if (words.length < minimumLength) return []
   return ((data?.data ?? []) as { id: string; name?: string }[]).map(({ id, name }) => ({
     id: `asset-${id}`,
     label: name ?? id,

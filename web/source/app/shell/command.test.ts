@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fitting } from './command.ts'
+import { matchingCommands } from './command.ts'
 
 const commands = [
   { label: 'Discovery', hint: 'Find devices: gateways, links, scans' },
@@ -9,7 +9,7 @@ const commands = [
   { label: 'Roles', hint: 'Access' },
 ]
 
-const found = (typed: string) => fitting(commands, typed).map(({ label }) => label)
+const found = (typed: string) => matchingCommands(commands, typed).map(({ label }) => label)
 
 test('a command whose name begins with what is typed comes before one that only speaks of it', () => {
   assert.deepEqual(found('ro'), ['Roles', 'Access'])

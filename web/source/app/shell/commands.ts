@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { languageNames, languages } from '../language/language.ts'
 import { useLanguage, useText } from '../language/language-context.tsx'
 import { areas } from '../navigation/areas.ts'
-import { useVisit } from '../session/user-context.tsx'
+import { useAppContext } from '../session/app-context.tsx'
 import type { Command } from './command.ts'
 import { appMessages } from './messages.ts'
 import { themes } from './theme.ts'
@@ -12,9 +12,9 @@ export function useCommands(): Command[] {
   const text = useText(appMessages)
   const language = useLanguage()
   const navigate = useNavigate()
-  const { rights, preferences, signOut } = useVisit()
+  const { rights, preferences, signOut } = useAppContext()
   const go = (to: string, search: Readonly<Record<string, string>> = {}) => navigate({ to, search: search as never })
-  const offered = areas.filter(({ permissions }) => permissions.length === 0 || rights.mayAny(permissions))
+  const offered = areas.filter(({ permissions }) => permissions.length === 0 || rights.hasAny(permissions))
   const themeNames = { system: text.themeSystem, light: text.themeLight, dark: text.themeDark }
   return [
     ...offered.map(({ id, title, description, icon, path }) => ({
@@ -26,7 +26,7 @@ export function useCommands(): Command[] {
     })),
     ...offered.flatMap(({ id, title: area, icon, path, commands = [] }) =>
       commands
-        .filter(({ permission }) => permission === undefined || rights.may(permission))
+        .filter(({ permission }) => permission === undefined || rights.has(permission))
         .map(({ title, search }, place) => ({
           id: `${id}-${place}`,
           label: title[language],

@@ -2,17 +2,17 @@ import { iconSearch, iconUserProfile } from '@siemens/ix-icons/icons'
 import { IxApplication, IxApplicationHeader, IxContent, IxMenu, IxMenuItem } from '@siemens/ix-react'
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useShortcut } from '../../components/actions/keyboard-shortcut.ts'
+import { useKeyboardShortcut } from '../../components/actions/keyboard-shortcut.ts'
 import { MenuButton, type MenuEntry } from '../../components/actions/menu-button.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { languageNames, languages } from '../language/language.ts'
 import { useLanguage, useText } from '../language/language-context.tsx'
-import { LiveMark } from '../live/live-indicator.tsx'
+import { LiveIndicator } from '../live/live-indicator.tsx'
 import { type Area, navigationGroups } from '../navigation/area.ts'
 import { areas } from '../navigation/areas.ts'
 import { basePath } from '../navigation/base-path.ts'
 import { usePreference } from '../preferences/preference.ts'
-import { useVisit } from '../session/user-context.tsx'
+import { useAppContext } from '../session/app-context.tsx'
 import { CommandPalette } from './command-palette.tsx'
 import { appMessages } from './messages.ts'
 import { type Theme, themes } from './theme.ts'
@@ -21,7 +21,7 @@ import { type Theme, themes } from './theme.ts'
 export function Shell() {
   const text = useText(appMessages)
   const [isPaletteOpen, setPaletteOpen] = useState(false)
-  useShortcut('Mod+k', () => setPaletteOpen(true))
+  useKeyboardShortcut('Mod+k', () => setPaletteOpen(true))
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -31,7 +31,7 @@ export function Shell() {
         <IxApplicationHeader name="Millwright" ariaLabelMoreMenuIconButton={text.more}>
           <img slot="logo" className="header-mark" src="/console/mark.svg" alt="" width="24" height="24" />
           <div className="header-tools" slot="ix-application-header-avatar">
-            <LiveMark />
+            <LiveIndicator />
             <button
               type="button"
               className="search-button"
@@ -59,8 +59,8 @@ export function Shell() {
 
 function Navigation() {
   const text = useText(appMessages)
-  const { rights } = useVisit()
-  const offered = areas.filter(({ permissions }) => permissions.length === 0 || rights.mayAny(permissions))
+  const { rights } = useAppContext()
+  const offered = areas.filter(({ permissions }) => permissions.length === 0 || rights.hasAny(permissions))
   return (
     <IxMenu
       startExpanded
@@ -100,7 +100,7 @@ function NavigationItem({ area }: { area: Area }) {
 
 function AccountMenu() {
   const text = useText(appMessages)
-  const { person, signOut } = useVisit()
+  const { user, signOut } = useAppContext()
   const navigate = useNavigate()
   const language = useLanguage()
   const [theme, setTheme] = usePreference<Theme>('theme', 'system')
@@ -141,15 +141,15 @@ function AccountMenu() {
       isAtEnd
       head={
         <>
-          <strong>{person.name}</strong>
+          <strong>{user.name}</strong>
           <span className="quiet">
-            {text.tenant} {person.tenant_name}
+            {text.tenant} {user.tenant_name}
           </span>
         </>
       }
     >
       <Icon name={iconUserProfile} />
-      <span className="account-name">{person.preferred_username}</span>
+      <span className="account-name">{user.preferred_username}</span>
     </MenuButton>
   )
 }

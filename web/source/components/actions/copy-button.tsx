@@ -5,24 +5,24 @@ import { useText } from '../../app/language/language-context.tsx'
 import { announce } from '../feedback/announcement.ts'
 import { componentMessages } from '../messages.ts'
 
-const thanksMs = 2_000
+const confirmationMs = 2_000
 
 /** Copies a text; says that it did. */
-export function CopyButton({ value, what }: { value: string; what: string }) {
+export function CopyButton({ value, label }: { value: string; label: string }) {
   const text = useText(componentMessages)
   const [isDone, setDone] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(value)
     announce(text.copied)
     setDone(true)
-    setTimeout(() => setDone(false), thanksMs)
+    setTimeout(() => setDone(false), confirmationMs)
   }
   return (
     <IxIconButton
       icon={isDone ? iconCheck : iconCopy}
       size="16"
       variant="subtle-tertiary"
-      aria-label={`${text.copy}: ${what}`}
+      aria-label={`${text.copy}: ${label}`}
       onClick={copy}
     />
   )

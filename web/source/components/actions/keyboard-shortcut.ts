@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from 'react'
 
 /** A key with its modifiers: `Mod+k` is Ctrl or Command. */
-export function useShortcut(keys: string, act: () => void): void {
+export function useKeyboardShortcut(keys: string, act: () => void): void {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (!isPressed(event, keys)) return
     event.preventDefault()

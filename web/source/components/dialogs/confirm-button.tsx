@@ -2,7 +2,7 @@ import { IxButton } from '@siemens/ix-react'
 import { type ReactNode, useState } from 'react'
 import { ConfirmDialog } from './confirm-dialog.tsx'
 
-type Given = {
+type ConfirmButtonProps = {
   /** The verb, on the button and in the dialog. */
   action: string
   /** What is asked. */
@@ -15,9 +15,9 @@ type Given = {
 }
 
 /** Does something that is not easily undone, after asking. */
-export function ConfirmButton({ action, title, children, onConfirm, isLink }: Given) {
-  const [isAsking, setAsking] = useState(false)
-  const ask = () => setAsking(true)
+export function ConfirmButton({ action, title, children, onConfirm, isLink }: ConfirmButtonProps) {
+  const [isOpen, setOpen] = useState(false)
+  const ask = () => setOpen(true)
   return (
     <>
       {isLink ? (
@@ -29,8 +29,8 @@ export function ConfirmButton({ action, title, children, onConfirm, isLink }: Gi
           {action}
         </IxButton>
       )}
-      {isAsking && (
-        <ConfirmDialog title={title} action={action} isDangerous onConfirm={onConfirm} onClose={() => setAsking(false)}>
+      {isOpen && (
+        <ConfirmDialog title={title} action={action} isDangerous onConfirm={onConfirm} onClose={() => setOpen(false)}>
           <p>{children}</p>
         </ConfirmDialog>
       )}

@@ -5,7 +5,7 @@ import { ProblemMessage } from '../feedback/problem-message.tsx'
 import { componentMessages } from '../messages.ts'
 import { Dialog } from './dialog.tsx'
 
-type Given = {
+type ConfirmDialogProps = {
   title: string
   /** What will happen. */
   children?: ReactNode
@@ -15,12 +15,20 @@ type Given = {
   /** Closes the dialog when it succeeds; what goes wrong is told in it. Resolves to `false` when something is missing. */
   onConfirm: () => Promise<unknown>
   /** It is done, and what came of it is told: the only way is out. */
-  isOver?: boolean
+  isDone?: boolean
   onClose: () => void
 }
 
 /** Asks before something that is not easily undone. */
-export function ConfirmDialog({ title, children, action, isDangerous, onConfirm, isOver, onClose }: Given) {
+export function ConfirmDialog({
+  title,
+  children,
+  action,
+  isDangerous,
+  onConfirm,
+  isDone,
+  onClose,
+}: ConfirmDialogProps) {
   const text = useText(componentMessages)
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
@@ -42,9 +50,9 @@ export function ConfirmDialog({ title, children, action, isDangerous, onConfirm,
       actions={
         <>
           <IxButton variant="secondary" onClick={onClose}>
-            {isOver ? text.close : text.cancel}
+            {isDone ? text.close : text.cancel}
           </IxButton>
-          {!isOver && (
+          {!isDone && (
             <IxButton variant={isDangerous ? 'danger-primary' : 'primary'} loading={isBusy} onClick={confirm}>
               {action}
             </IxButton>

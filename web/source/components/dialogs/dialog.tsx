@@ -4,7 +4,7 @@ import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 
 import { useText } from '../../app/language/language-context.tsx'
 import { componentMessages } from '../messages.ts'
 
-type Given = {
+type DialogProps = {
   title: string
   onClose: () => unknown
   children: ReactNode
@@ -16,7 +16,7 @@ type Given = {
 }
 
 /** Something that wants an answer before one goes on. Escape and a click beside it close it, and what opened it has the focus again. */
-export function Dialog({ title, onClose, children, actions, isWide, isPalette }: Given) {
+export function Dialog({ title, onClose, children, actions, isWide, isPalette }: DialogProps) {
   const text = useText(componentMessages)
   const dialog = useRef<HTMLDialogElement>(null)
   const titleId = useId()
@@ -26,7 +26,7 @@ export function Dialog({ title, onClose, children, actions, isWide, isPalette }:
     shown?.showModal()
     return () => shown?.close()
   }, [])
-  const closeBeside = (event: MouseEvent) => {
+  const closeOnBackdrop = (event: MouseEvent) => {
     if (event.target === dialog.current) onClose()
   }
   const kind = isPalette ? ' dialog-palette' : isWide ? ' dialog-wide' : ''
@@ -40,7 +40,7 @@ export function Dialog({ title, onClose, children, actions, isWide, isPalette }:
         event.preventDefault()
         onClose()
       }}
-      onClick={closeBeside}
+      onClick={closeOnBackdrop}
     >
       <div className="dialog-frame">
         <div className={isPalette ? 'unseen' : 'dialog-head'}>

@@ -1,22 +1,22 @@
 import { iconError } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
-import { type Failure, failureOf, ownCodes } from '../../app/api/failure.ts'
+import { consoleCodes, type Failure, failureOf } from '../../app/api/failure.ts'
 import type { Language } from '../../app/language/language.ts'
 import { useFormats, useLanguage, useText } from '../../app/language/language-context.tsx'
 import { componentMessages } from '../messages.ts'
 import { Icon } from '../values/icon.tsx'
 import { problemTitle } from './problem-titles.ts'
 
-type Given = { failure: unknown; onRetry?: (() => void) | undefined }
+type ProblemMessageProps = { failure: unknown; onRetry?: (() => void) | undefined }
 
 /** What went wrong in plain words, its code, and a way on. */
-export function ProblemMessage({ failure, onRetry }: Given) {
+export function ProblemMessage({ failure, onRetry }: ProblemMessageProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
   const language = useLanguage()
-  const told = failureOf(failure)
-  const { code, errors, traceId, retryAfterSeconds } = told
-  const { title, detail, detailLanguage } = inWords(told, text, language)
+  const problem = failureOf(failure)
+  const { code, errors, traceId, retryAfterSeconds } = problem
+  const { title, detail, detailLanguage } = translate(problem, text, language)
   return (
     <div className="problem" role="alert">
       <Icon name={iconError} />
@@ -52,7 +52,7 @@ export function ProblemMessage({ failure, onRetry }: Given) {
 }
 
 function ProblemCode({ code }: { code: string }) {
-  const isOwn = Object.values<string>(ownCodes).includes(code)
+  const isOwn = Object.values<string>(consoleCodes).includes(code)
   return isOwn ? (
     <code>{code}</code>
   ) : (
@@ -65,10 +65,10 @@ function ProblemCode({ code }: { code: string }) {
 type Text = (typeof componentMessages)['en']
 
 /** Faults of the console have words in every language; what the platform says beyond a problem's name is English. */
-function inWords({ title, message, code }: Failure, text: Text, language: Language) {
-  if (code === ownCodes.noAnswer)
+function translate({ title, message, code }: Failure, text: Text, language: Language) {
+  if (code === consoleCodes.noAnswer)
     return { title: text.noAnswerTitle, detail: text.noAnswerDetail, detailLanguage: language }
-  const name = code === ownCodes.fault ? text.faultTitle : problemTitle(code, title, language)
+  const name = code === consoleCodes.fault ? text.faultTitle : problemTitle(code, title, language)
   return { title: name, detail: message === title ? undefined : message, detailLanguage: 'en' as const }
 }
 

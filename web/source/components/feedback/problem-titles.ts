@@ -79,7 +79,7 @@ const german: Readonly<Record<ProblemCode, string>> = {
 }
 
 /** The name of a problem in the language of the person; the platform's own where the code is not known here. */
-export function problemTitle(code: string, told: string, language: Language): string {
-  if (language === 'en' || !Object.hasOwn(german, code)) return told
+export function problemTitle(code: string, title: string, language: Language): string {
+  if (language === 'en' || !Object.hasOwn(german, code)) return title
   return german[code as ProblemCode]
 }

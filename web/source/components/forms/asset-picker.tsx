@@ -7,7 +7,7 @@ import { Field } from './fields.tsx'
 
 export type PickedAsset = { id: string; name: string }
 
-type Given = {
+type AssetPickerProps = {
   label: string
   picked: PickedAsset | undefined
   onPick: (asset: PickedAsset | undefined) => void
@@ -16,27 +16,28 @@ type Given = {
   error?: string | undefined
 }
 
-const shownAssets = 8
-const fewestLetters = 2
+const assetLimit = 8
+const minimumLength = 2
 
-type Listed = { id: string; name?: string | null; description?: string | null }
+type ListedAsset = { id: string; name?: string | null; description?: string | null }
 
 /** Finds one asset by words of its text: name, serial number, address. */
-export function AssetPicker({ label, picked, onPick, except, error }: Given) {
+export function AssetPicker({ label, picked, onPick, except, error }: AssetPickerProps) {
   const text = useText(componentMessages)
   const listId = useId()
   const [typed, setTyped] = useState('')
-  const [chosen, setChosen] = useState(0)
-  const found = useFound(typed, except)
-  const isOpen = picked === undefined && typed.trim().length >= fewestLetters
-  const pick = ({ id, name }: Listed) => {
+  const [activeIndex, setActiveIndex] = useState(0)
+  const matches = useMatchingAssets(typed, except)
+  const isOpen = picked === undefined && typed.trim().length >= minimumLength
+  const pick = ({ id, name }: ListedAsset) => {
     onPick({ id, name: name ?? id })
     setTyped('')
   }
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    const active = found[chosen]
-    if (step !== undefined && isOpen) setChosen((chosen + step + found.length) % Math.max(1, found.length))
+    const active = matches[activeIndex]
+    if (step !== undefined && isOpen)
+      setActiveIndex((activeIndex + step + matches.length) % Math.max(1, matches.length))
     else if (event.key === 'Enter' && isOpen && active !== undefined) pick(active)
     else if (event.key === 'Escape' && isOpen) setTyped('')
     else return
@@ -57,19 +58,21 @@ export function AssetPicker({ label, picked, onPick, except, error }: Given) {
             placeholder={text.pickHint}
             aria-expanded={isOpen}
             aria-controls={listId}
-            aria-activedescendant={isOpen && found[chosen] !== undefined ? `${listId}-${chosen}` : undefined}
+            aria-activedescendant={
+              isOpen && matches[activeIndex] !== undefined ? `${listId}-${activeIndex}` : undefined
+            }
             aria-invalid={isInvalid}
             aria-describedby={describedBy}
             value={picked?.name ?? typed}
             onChange={({ target }) => {
               onPick(undefined)
               setTyped(target.value)
-              setChosen(0)
+              setActiveIndex(0)
             }}
             onKeyDown={onKey}
           />
           <div id={listId} role="listbox" aria-label={label} className="picker-list" hidden={!isOpen}>
-            {found.map((asset, index) => (
+            {matches.map((asset, index) => (
               // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field that controls the list
               <div
                 key={asset.id}
@@ -77,14 +80,14 @@ export function AssetPicker({ label, picked, onPick, except, error }: Given) {
                 className="palette-item"
                 role="option"
                 tabIndex={-1}
-                aria-selected={index === chosen}
+                aria-selected={index === activeIndex}
                 onClick={() => pick(asset)}
               >
                 <span className="palette-label">{asset.name ?? asset.id}</span>
                 <span className="palette-hint">{asset.description}</span>
               </div>
             ))}
-            {isOpen && found.length === 0 && <p className="picker-none">{text.pickNone}</p>}
+            {isOpen && matches.length === 0 && <p className="picker-none">{text.pickNone}</p>}
           </div>
         </div>
       )}
@@ -92,15 +95,15 @@ export function AssetPicker({ label, picked, onPick, except, error }: Given) {
   )
 }
 
-function useFound(typed: string, except: string | undefined): Listed[] {
+function useMatchingAssets(typed: string, except: string | undefined): ListedAsset[] {
   const query = useOperationQuery()
   const words = useDeferredValue(typed.trim())
   const { data } = useQuery({
     ...query(['inventory', 'listAssets'], {
-      query: { q: words || 'x', limit: shownAssets, count: false, fields: 'id,name,description' },
+      query: { q: words || 'x', limit: assetLimit, count: false, fields: 'id,name,description' },
     }),
-    enabled: words.length >= fewestLetters,
+    enabled: words.length >= minimumLength,
     placeholderData: (before) => before,
   })
-  return ((data?.data ?? []) as Listed[]).filter(({ id }) => id !== except)
+  return ((data?.data ?? []) as ListedAsset[]).filter(({ id }) => id !== except)
 }

@@ -7,7 +7,7 @@ import { ProblemMessage } from '../feedback/problem-message.tsx'
 import { componentMessages } from '../messages.ts'
 import { SelectField, TextAreaField, TextField } from './fields.tsx'
 
-type Given = {
+type EditableValueProps = {
   /** What it is the value of. */
   name: string
   value: string
@@ -18,7 +18,7 @@ type Given = {
   type?: 'text' | 'number' | 'date' | 'url'
   /** A choice instead of a text. */
   choices?: readonly { value: string; label: string }[]
-  /** How the value is shown; as text unless given. */
+  /** How the value is shown; as text unless props. */
   shown?: ReactNode
   isRequired?: boolean
   maxLength?: number
@@ -27,8 +27,17 @@ type Given = {
 }
 
 /** A value that is changed where it stands: Enter saves, Escape leaves it as it was. */
-export function EditableValue({ name, value, onSave, onClear, type = 'text', choices, shown, ...given }: Given) {
-  const { isRequired, maxLength = 512, isLong } = given
+export function EditableValue({
+  name,
+  value,
+  onSave,
+  onClear,
+  type = 'text',
+  choices,
+  shown,
+  ...props
+}: EditableValueProps) {
+  const { isRequired, maxLength = 512, isLong } = props
   const text = useText(componentMessages)
   const [draft, setDraft] = useState<string>()
   const [failure, setFailure] = useState<unknown>()

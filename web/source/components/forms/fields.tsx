@@ -1,6 +1,6 @@
 import { type HTMLInputAutoCompleteAttribute, type ReactNode, type Ref, useId } from 'react'
 
-type Common = {
+type FieldProps = {
   label: string
   hint?: ReactNode
   /** What is wrong with the value, as a sentence. */
@@ -11,12 +11,12 @@ type Common = {
   isLabelUnseen?: boolean
 }
 
-type Frame = Common & {
-  children: (given: { id: string; describedBy: string | undefined; isInvalid: boolean }) => ReactNode
+type FieldFrameProps = FieldProps & {
+  children: (control: { id: string; describedBy: string | undefined; isInvalid: boolean }) => ReactNode
 }
 
 /** Label, hint and error around any control, tied together for who does not see them. */
-export function Field({ label, hint, error, isRequired, isLabelUnseen, children }: Frame) {
+export function Field({ label, hint, error, isRequired, isLabelUnseen, children }: FieldFrameProps) {
   const id = useId()
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean)
   return (
@@ -40,7 +40,7 @@ export function Field({ label, hint, error, isRequired, isLabelUnseen, children 
   )
 }
 
-type TextGiven = Common & {
+type TextFieldProps = FieldProps & {
   value: string
   onChange: (value: string) => void
   type?: 'text' | 'password' | 'number' | 'search' | 'url' | 'datetime-local' | 'date' | 'time'
@@ -53,10 +53,10 @@ type TextGiven = Common & {
   ref?: Ref<HTMLInputElement>
 }
 
-export function TextField({ value, onChange, type = 'text', ref, isCode, suggestions, ...given }: TextGiven) {
-  const { autoComplete = 'off', placeholder, maxLength, isRequired, isDisabled } = given
+export function TextField({ value, onChange, type = 'text', ref, isCode, suggestions, ...props }: TextFieldProps) {
+  const { autoComplete = 'off', placeholder, maxLength, isRequired, isDisabled } = props
   return (
-    <Field {...given}>
+    <Field {...props}>
       {({ id, describedBy, isInvalid }) => (
         <>
           <input
@@ -89,7 +89,7 @@ export function TextField({ value, onChange, type = 'text', ref, isCode, suggest
   )
 }
 
-type AreaGiven = Common & {
+type TextAreaFieldProps = FieldProps & {
   value: string
   onChange: (value: string) => void
   rows?: number
@@ -97,9 +97,9 @@ type AreaGiven = Common & {
   isCode?: boolean
 }
 
-export function TextAreaField({ value, onChange, rows = 4, maxLength, isCode, ...given }: AreaGiven) {
+export function TextAreaField({ value, onChange, rows = 4, maxLength, isCode, ...props }: TextAreaFieldProps) {
   return (
-    <Field {...given}>
+    <Field {...props}>
       {({ id, describedBy, isInvalid }) => (
         <textarea
           id={id}
@@ -107,8 +107,8 @@ export function TextAreaField({ value, onChange, rows = 4, maxLength, isCode, ..
           rows={rows}
           value={value}
           maxLength={maxLength}
-          required={given.isRequired}
-          disabled={given.isDisabled}
+          required={props.isRequired}
+          disabled={props.isDisabled}
           spellCheck={false}
           aria-invalid={isInvalid}
           aria-describedby={describedBy}
@@ -121,22 +121,22 @@ export function TextAreaField({ value, onChange, rows = 4, maxLength, isCode, ..
 
 export type Choice<Value extends string = string> = { value: Value; label: string }
 
-type SelectGiven<Value extends string> = Common & {
+type SelectFieldProps<Value extends string> = FieldProps & {
   value: Value
   onChange: (value: Value) => void
   choices: readonly Choice<Value>[]
 }
 
-export function SelectField<Value extends string>({ value, onChange, choices, ...given }: SelectGiven<Value>) {
+export function SelectField<Value extends string>({ value, onChange, choices, ...props }: SelectFieldProps<Value>) {
   return (
-    <Field {...given}>
+    <Field {...props}>
       {({ id, describedBy, isInvalid }) => (
         <select
           id={id}
           className="input"
           value={value}
-          required={given.isRequired}
-          disabled={given.isDisabled}
+          required={props.isRequired}
+          disabled={props.isDisabled}
           aria-invalid={isInvalid}
           aria-describedby={describedBy}
           onChange={({ target }) => onChange(target.value as Value)}
@@ -152,9 +152,14 @@ export function SelectField<Value extends string>({ value, onChange, choices, ..
   )
 }
 
-type CheckGiven = { label: ReactNode; isChecked: boolean; onChange: (isChecked: boolean) => void; isDisabled?: boolean }
+type CheckFieldProps = {
+  label: ReactNode
+  isChecked: boolean
+  onChange: (isChecked: boolean) => void
+  isDisabled?: boolean
+}
 
-export function CheckField({ label, isChecked, onChange, isDisabled }: CheckGiven) {
+export function CheckField({ label, isChecked, onChange, isDisabled }: CheckFieldProps) {
   return (
     <label className="check">
       <input

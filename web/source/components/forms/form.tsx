@@ -2,18 +2,18 @@ import { IxButton } from '@siemens/ix-react'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { ProblemMessage } from '../feedback/problem-message.tsx'
 
-type Given = {
+type FormProps = {
   children: ReactNode
   /** The verb on the button. */
   action: string
   /** Beside the button. */
-  others?: ReactNode
+  extraActions?: ReactNode
   /** Throws what goes wrong; the form tells it. Return `false` to say that something is still missing. */
   onSubmit: () => Promise<unknown> | false
 }
 
 /** A form that is sent once at a time and tells what went wrong below its fields. */
-export function Form({ children, action, others, onSubmit }: Given) {
+export function Form({ children, action, extraActions, onSubmit }: FormProps) {
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const submit = async (event: FormEvent) => {
@@ -40,7 +40,7 @@ export function Form({ children, action, others, onSubmit }: Given) {
         <IxButton key={action} type="submit" loading={isBusy}>
           {action}
         </IxButton>
-        {others}
+        {extraActions}
       </div>
     </form>
   )

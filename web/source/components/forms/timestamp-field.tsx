@@ -1,6 +1,6 @@
 import { TextField } from './fields.tsx'
 
-type Given = {
+type TimestampFieldProps = {
   label: string
   /** A timestamp; nothing is not chosen. */
   value: string | undefined
@@ -9,7 +9,7 @@ type Given = {
 }
 
 /** A point in time, in the zone of whoever looks; told as a timestamp. */
-export function MomentField({ label, value, onChange, isLabelUnseen }: Given) {
+export function TimestampField({ label, value, onChange, isLabelUnseen }: TimestampFieldProps) {
   return (
     <TextField
       label={label}

@@ -1,7 +1,7 @@
 import { useId } from 'react'
 import type { Choice } from './fields.tsx'
 
-type Given<Value extends string> = {
+type ViewSwitchProps<Value extends string> = {
   label: string
   choices: readonly Choice<Value>[]
   chosen: Value
@@ -9,7 +9,7 @@ type Given<Value extends string> = {
 }
 
 /** One of a few ways to look at the same place, within a tab: arrow keys move between them. */
-export function Switch<Value extends string>({ label, choices, chosen, onChoose }: Given<Value>) {
+export function ViewSwitch<Value extends string>({ label, choices, chosen, onChoose }: ViewSwitchProps<Value>) {
   const name = useId()
   return (
     <fieldset className="switch">

@@ -3,25 +3,25 @@ import { IxIconButton } from '@siemens/ix-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import type { GraphData } from './graph-data.ts'
-import { GraphPainter, type Look } from './graph-painter.ts'
+import { type GraphAppearance, GraphRenderer } from './graph-renderer.ts'
 import { graphMessages } from './messages.ts'
 
-type Given = { data: GraphData; look: Look; onSelect: (key: string | undefined) => void }
+type GraphCanvasProps = { data: GraphData; appearance: GraphAppearance; onSelect: (key: string | undefined) => void }
 
 /** The picture of a graph. It says nothing that the list beside it does not say. */
-export function GraphCanvas({ data, look, onSelect }: Given) {
+export function GraphCanvas({ data, appearance, onSelect }: GraphCanvasProps) {
   const text = useText(graphMessages)
   const formats = useFormats()
   const place = useRef<HTMLDivElement>(null)
-  const painter = useRef<GraphPainter>(null)
+  const renderer = useRef<GraphRenderer>(null)
   const [isSettled, setSettled] = useState(false)
   const [isDrawable, setDrawable] = useState(true)
   const selected = useEffectEvent(onSelect)
-  const lookNow = useEffectEvent(() => look)
+  const currentAppearance = useEffectEvent(() => appearance)
   useEffect(() => {
     if (place.current === null) return
     try {
-      painter.current = new GraphPainter(place.current, lookNow(), {
+      renderer.current = new GraphRenderer(place.current, currentAppearance(), {
         onSelect: (key) => selected(key),
         onSettled: setSettled,
       })
@@ -29,15 +29,15 @@ export function GraphCanvas({ data, look, onSelect }: Given) {
       setDrawable(false)
     }
     return () => {
-      painter.current?.dispose()
-      painter.current = null
+      renderer.current?.dispose()
+      renderer.current = null
     }
   }, [])
-  useEffect(() => painter.current?.show(data, lookNow()), [data])
-  useEffect(() => painter.current?.repaint(look), [look])
+  useEffect(() => renderer.current?.show(data, currentAppearance()), [data])
+  useEffect(() => renderer.current?.repaint(appearance), [appearance])
   useEffect(() => {
-    if (look.selected !== undefined) painter.current?.focusOn(look.selected)
-  }, [look.selected])
+    if (appearance.selected !== undefined) renderer.current?.focusOn(appearance.selected)
+  }, [appearance.selected])
   const label = text.picture(formats.number(data.nodes.size), formats.number(data.edges.size))
   if (!isDrawable) return <p className="graph-none quiet">{text.noPicture}</p>
   return (
@@ -47,14 +47,14 @@ export function GraphCanvas({ data, look, onSelect }: Given) {
         className="graph-canvas"
         role="img"
         aria-label={label}
-        data-things={data.nodes.size}
+        data-nodes={data.nodes.size}
         data-relations={data.edges.size}
         data-settled={isSettled}
       />
       <div className="graph-tools">
-        <Tool icon={iconPlus} label={text.zoomIn} onClick={() => painter.current?.zoom('in')} />
-        <Tool icon={iconMinus} label={text.zoomOut} onClick={() => painter.current?.zoom('out')} />
-        <Tool icon={iconMaximize} label={text.showAll} onClick={() => painter.current?.zoom('all')} />
+        <Tool icon={iconPlus} label={text.zoomIn} onClick={() => renderer.current?.zoom('in')} />
+        <Tool icon={iconMinus} label={text.zoomOut} onClick={() => renderer.current?.zoom('out')} />
+        <Tool icon={iconMaximize} label={text.showAll} onClick={() => renderer.current?.zoom('all')} />
       </div>
       {!isSettled && data.edges.size > 0 && <p className="graph-settling">{text.settling}</p>}
     </div>

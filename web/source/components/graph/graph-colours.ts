@@ -1,5 +1,5 @@
 import type { GraphNode } from '@millwright/api/inventory.ts'
-import { type Fate, type GraphData, keyOf } from './graph-data.ts'
+import { type ChangeKind, type GraphData, keyOf } from './graph-data.ts'
 
 /** By what things are told apart in the picture. */
 export const colourings = ['type', 'management', 'reachability', 'manufacturer', 'change'] as const
@@ -16,11 +16,11 @@ export const otherValue = 'other'
 export const unsetValue = 'unset'
 
 /** Of more values nobody remembers the colour. Far from each other, in light and dark: neighbours of the design system's chart colours are much alike. */
-const apart = [1, 15, 8, 12, 17, 6, 14, 4].map((number) => `--theme-chart-${number}`)
+const categoryColours = [1, 15, 8, 12, 17, 6, 14, 4].map((number) => `--theme-chart-${number}`)
 const quietColour = '--theme-color-neutral'
 
 /** Where a value has a meaning its colour has it too. */
-const meant: Readonly<Record<string, string>> = {
+const semanticColours: Readonly<Record<string, string>> = {
   regarded: '--theme-color-success',
   reached: '--theme-color-success',
   added: '--theme-color-success',
@@ -35,36 +35,36 @@ const meant: Readonly<Record<string, string>> = {
   [unsetValue]: quietColour,
 }
 
-export type Painting = { by: Colouring; fates?: ReadonlyMap<string, Fate> }
+export type ColourScheme = { by: Colouring; changes?: ReadonlyMap<string, ChangeKind> }
 
-export function shadeOf(thing: GraphNode, { by, fates }: Painting): string {
-  if (by === 'change') return fates?.get(keyOf(thing)) ?? 'same'
-  if (thing.type === 'node') return by === 'type' ? 'node' : unsetValue
+export function legendValueOf(node: GraphNode, { by, changes }: ColourScheme): string {
+  if (by === 'change') return changes?.get(keyOf(node)) ?? 'same'
+  if (node.type === 'node') return by === 'type' ? 'node' : unsetValue
   const field = {
-    type: thing.functional_object_type,
-    management: thing.management_state,
-    reachability: thing.reachability_state,
-    manufacturer: thing.manufacturer,
+    type: node.functional_object_type,
+    management: node.management_state,
+    reachability: node.reachability_state,
+    manufacturer: node.manufacturer,
   }[by]
   return field ?? unsetValue
 }
 
 /** Which value has which colour: the most frequent first, and what is rare together. */
-export function legendOf(data: GraphData, painting: Painting): LegendEntry[] {
+export function legendOf(data: GraphData, scheme: ColourScheme): LegendEntry[] {
   const counts = new Map<string, number>()
-  for (const thing of data.nodes.values()) {
-    const value = shadeOf(thing, painting)
+  for (const node of data.nodes.values()) {
+    const value = legendValueOf(node, scheme)
     counts.set(value, (counts.get(value) ?? 0) + 1)
   }
-  const hasMeaning = painting.by !== 'manufacturer'
+  const hasMeaning = scheme.by !== 'manufacturer'
   const entries = [...counts].toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
   const named = entries.filter(([value]) => value !== unsetValue)
-  const shown = named.slice(0, apart.length).map(([value, count], index) => ({
+  const shown = named.slice(0, categoryColours.length).map(([value, count], index) => ({
     value,
     count,
-    colour: (hasMeaning ? meant[value] : undefined) ?? apart[index] ?? quietColour,
+    colour: (hasMeaning ? semanticColours[value] : undefined) ?? categoryColours[index] ?? quietColour,
   }))
-  const rest = named.slice(apart.length).reduce((sum, [, count]) => sum + count, 0)
+  const rest = named.slice(categoryColours.length).reduce((sum, [, count]) => sum + count, 0)
   const without = counts.get(unsetValue) ?? 0
   return [
     ...shown,
@@ -74,7 +74,7 @@ export function legendOf(data: GraphData, painting: Painting): LegendEntry[] {
 }
 
 /** The entry of the legend that a thing belongs to. */
-export function entryOf(thing: GraphNode, painting: Painting, legend: readonly LegendEntry[]): string {
-  const value = shadeOf(thing, painting)
+export function entryOf(node: GraphNode, scheme: ColourScheme, legend: readonly LegendEntry[]): string {
+  const value = legendValueOf(node, scheme)
   return legend.some((entry) => entry.value === value) ? value : otherValue
 }

@@ -2,28 +2,28 @@ import type { GraphNode } from '@millwright/api/inventory.ts'
 import { lazy, type ReactNode, Suspense, useDeferredValue, useMemo, useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
 import { usePreference } from '../../app/preferences/preference.ts'
-import { Waiting } from '../feedback/loading.tsx'
+import { Loading } from '../feedback/loading.tsx'
 import { SelectField, TextField } from '../forms/fields.tsx'
 import { DataTable } from '../tables/data-table.tsx'
-import { type Colouring, colourings, entryOf, legendOf, type Painting } from './graph-colours.ts'
-import { type Fate, type GraphData, keyOf, labelOf, thingsNamed } from './graph-data.ts'
+import { type Colouring, type ColourScheme, colourings, entryOf, legendOf } from './graph-colours.ts'
+import { type ChangeKind, type GraphData, keyOf, labelOf, nodesNamed } from './graph-data.ts'
 import { GraphLegend } from './graph-legend.tsx'
 import { graphMessages } from './messages.ts'
-import { ThingPanel } from './node-panel.tsx'
-import { useTypeName } from './node-type-name.ts'
+import { NodePanel } from './node-panel.tsx'
+import { useNodeTypeName } from './node-type-name.ts'
 
 const GraphCanvas = lazy(async () => ({ default: (await import('./graph-canvas.tsx')).GraphCanvas }))
 
-type Given = {
+type GraphExplorerProps = {
   data: GraphData
   selected: string | undefined
   onSelect: (key: string | undefined) => void
   /** What stands out: keys of things and ids of relations. */
   emphasis?: ReadonlySet<string> | undefined
   /** What became of things between two times; the picture is then coloured by it. */
-  fates?: ReadonlyMap<string, Fate> | undefined
+  changes?: ReadonlyMap<string, ChangeKind> | undefined
   /** What can be done with the selected thing. */
-  actions?: (thing: GraphNode) => ReactNode
+  actions?: (node: GraphNode) => ReactNode
   /** The thing that the picture is about, which always has its name. */
   root?: string
   /** Above the list: what is shown just now, and a way back. */
@@ -34,30 +34,39 @@ type Given = {
  * A part of the plant as a picture, with a list beside it that has the same: who cannot see or point finds every thing
  * there, and goes from one to the next along their relations.
  */
-export function GraphExplorer({ data, selected, onSelect, emphasis, fates, actions, root, notice }: Given) {
+export function GraphExplorer({
+  data,
+  selected,
+  onSelect,
+  emphasis,
+  changes,
+  actions,
+  root,
+  notice,
+}: GraphExplorerProps) {
   const text = useText(graphMessages)
   const [chosen, setChosen] = usePreference<Colouring>('graph.colour', 'type')
-  const [only, setOnly] = useState<string>()
-  const by = fates !== undefined ? 'change' : chosen === 'change' || !colourings.includes(chosen) ? 'type' : chosen
-  const painting = useMemo<Painting>(() => ({ by, ...(fates && { fates }) }), [by, fates])
-  const legend = useMemo(() => legendOf(data, painting), [data, painting])
-  const shown = only !== undefined && legend.some(({ value }) => value === only) ? only : undefined
-  const standsOut = useMemo(() => {
+  const [onlyValue, setOnly] = useState<string>()
+  const by = changes !== undefined ? 'change' : chosen === 'change' || !colourings.includes(chosen) ? 'type' : chosen
+  const scheme = useMemo<ColourScheme>(() => ({ by, ...(changes && { changes }) }), [by, changes])
+  const legend = useMemo(() => legendOf(data, scheme), [data, scheme])
+  const shown = onlyValue !== undefined && legend.some(({ value }) => value === onlyValue) ? onlyValue : undefined
+  const highlighted = useMemo(() => {
     if (shown === undefined) return emphasis
-    const keys = [...data.nodes].filter(([, thing]) => entryOf(thing, painting, legend) === shown).map(([key]) => key)
+    const keys = [...data.nodes].filter(([, node]) => entryOf(node, scheme, legend) === shown).map(([key]) => key)
     return new Set(keys)
-  }, [shown, emphasis, data, painting, legend])
-  const look = useMemo(
-    () => ({ painting, legend, selected, root, emphasis: standsOut }),
-    [painting, legend, selected, root, standsOut],
+  }, [shown, emphasis, data, scheme, legend])
+  const appearance = useMemo(
+    () => ({ scheme, legend, selected, root, emphasis: highlighted }),
+    [scheme, legend, selected, root, highlighted],
   )
-  const thing = selected === undefined ? undefined : data.nodes.get(selected)
-  const choices = colourings.filter((each) => (each === 'change') === (fates !== undefined))
+  const node = selected === undefined ? undefined : data.nodes.get(selected)
+  const choices = colourings.filter((each) => (each === 'change') === (changes !== undefined))
   return (
     <div className="graph">
       <div className="graph-picture">
-        <Suspense fallback={<Waiting />}>
-          <GraphCanvas data={data} look={look} onSelect={onSelect} />
+        <Suspense fallback={<Loading />}>
+          <GraphCanvas data={data} appearance={appearance} onSelect={onSelect} />
         </Suspense>
         <div className="graph-key">
           <SelectField
@@ -71,41 +80,41 @@ export function GraphExplorer({ data, selected, onSelect, emphasis, fates, actio
       </div>
       <div className="graph-side">
         {notice}
-        {thing === undefined ? (
-          <ThingList data={data} only={standsOut} onSelect={onSelect} />
+        {node === undefined ? (
+          <GraphNodeList data={data} onlyValue={highlighted} onSelect={onSelect} />
         ) : (
-          <ThingPanel data={data} thing={thing} onSelect={onSelect} actions={actions?.(thing)} />
+          <NodePanel data={data} node={node} onSelect={onSelect} actions={actions?.(node)} />
         )}
       </div>
     </div>
   )
 }
 
-type ListGiven = {
+type GraphNodeListProps = {
   data: GraphData
-  only: ReadonlySet<string> | undefined
+  onlyValue: ReadonlySet<string> | undefined
   onSelect: (key: string) => void
 }
 
-function ThingList({ data, only, onSelect }: ListGiven) {
+function GraphNodeList({ data, onlyValue, onSelect }: GraphNodeListProps) {
   const text = useText(graphMessages)
-  const typeName = useTypeName()
+  const typeName = useNodeTypeName()
   const [typed, setTyped] = useState('')
   const words = useDeferredValue(typed)
-  const things = useMemo(
-    () => thingsNamed(data, words).filter((thing) => only === undefined || only.has(keyOf(thing))),
-    [data, words, only],
+  const nodes = useMemo(
+    () => nodesNamed(data, words).filter((node) => onlyValue === undefined || onlyValue.has(keyOf(node))),
+    [data, words, onlyValue],
   )
   return (
     <>
       <TextField label={text.find} type="search" value={typed} onChange={setTyped} />
       <DataTable
         label={text.things}
-        rows={things}
+        rows={nodes}
         idOf={keyOf}
-        onOpen={(thing) => onSelect(keyOf(thing))}
+        onOpen={(node) => onSelect(keyOf(node))}
         columns={[
-          { id: 'name', header: text.name, width: 250, cell: (thing) => labelOf(thing) },
+          { id: 'name', header: text.name, width: 250, cell: (node) => labelOf(node) },
           { id: 'type', header: text.type, width: 90, cell: typeName },
         ]}
         empty={<p className="quiet">{text.nothingFound}</p>}

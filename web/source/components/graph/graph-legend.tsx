@@ -3,7 +3,7 @@ import { assetTypeName } from '../values/asset-type-names.ts'
 import type { Colouring, LegendEntry } from './graph-colours.ts'
 import { graphMessages } from './messages.ts'
 
-type Given = {
+type GraphLegendProps = {
   entries: readonly LegendEntry[]
   by: Colouring
   only: string | undefined
@@ -11,7 +11,7 @@ type Given = {
 }
 
 /** Which colour is what, and how many there are of each. */
-export function GraphLegend({ entries, by, only, onOnly }: Given) {
+export function GraphLegend({ entries, by, only, onOnly }: GraphLegendProps) {
   const text = useText(graphMessages)
   const formats = useFormats()
   const language = useLanguage()

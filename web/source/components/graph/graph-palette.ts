@@ -43,17 +43,17 @@ function plainColour(context: CanvasRenderingContext2D | null, value: string): s
   return context.fillStyle
 }
 
-type Shown = PartialButFor<NodeDisplayData, 'x' | 'y' | 'size' | 'label' | 'color'>
+type DisplayedNode = PartialButFor<NodeDisplayData, 'x' | 'y' | 'size' | 'label' | 'color'>
 
 const padding = 4
 
-type Drawing<N extends Attributes, E extends Attributes> = { settings: Settings<N, E>; palette: Palette }
+type DrawOptions<N extends Attributes, E extends Attributes> = { settings: Settings<N, E>; palette: Palette }
 
 /** The name of a thing, with a margin that keeps it apart from what lies behind it. */
 export function drawLabel<N extends Attributes, E extends Attributes>(
   context: CanvasRenderingContext2D,
-  { x, y, size, label }: Shown,
-  { settings, palette }: Drawing<N, E>,
+  { x, y, size, label }: DisplayedNode,
+  { settings, palette }: DrawOptions<N, E>,
 ): void {
   if (!label) return
   const place = [x + size + 3, y + settings.labelSize / 3] as const
@@ -69,8 +69,8 @@ export function drawLabel<N extends Attributes, E extends Attributes>(
 /** The name of what is pointed at, on a ground of its own. */
 export function drawHover<N extends Attributes, E extends Attributes>(
   context: CanvasRenderingContext2D,
-  { x, y, size, label, color }: Shown,
-  { settings, palette }: Drawing<N, E>,
+  { x, y, size, label, color }: DisplayedNode,
+  { settings, palette }: DrawOptions<N, E>,
 ): void {
   context.font = `600 ${settings.labelSize}px ${settings.labelFont}`
   if (label) {

@@ -1,23 +1,27 @@
 /** Where things are drawn: found by forces, in a worker, so that the page stays quick. */
 
-export type Placed = { key: string; x: number; y: number; size: number }
+export type PlacedNode = { key: string; x: number; y: number; size: number }
 
-export type LayoutOrder = {
+export type LayoutRequest = {
   /** As ForceAtlas2 has them: ten numbers for each thing, three for each relation. */
   nodes: Float32Array
   edges: Float32Array
-  rounds: number
+  iterations: number
 }
 
 /** x and y of each thing in turn. */
-export type LayoutNews = { places: Float32Array; isDone: boolean }
+export type LayoutUpdate = { positions: Float32Array; isDone: boolean }
 
 export const numbersPerNode = 10
 export const numbersPerEdge = 3
 
 type Link = { source: string; target: string }
 
-export function orderOf(placed: readonly Placed[], links: readonly Link[], rounds: number): LayoutOrder {
+export function layoutRequestOf(
+  placed: readonly PlacedNode[],
+  links: readonly Link[],
+  iterations: number,
+): LayoutRequest {
   const nodes = new Float32Array(placed.length * numbersPerNode)
   const edges = new Float32Array(links.length * numbersPerEdge)
   const start = new Map<string, number>()
@@ -32,19 +36,19 @@ export function orderOf(placed: readonly Placed[], links: readonly Link[], round
     edges.set([from, to, 1], index * numbersPerEdge)
     for (const end of [from, to]) nodes[end + 6] = (nodes[end + 6] ?? 1) + 1
   })
-  return { nodes, edges, rounds }
+  return { nodes, edges, iterations }
 }
 
 /** Few things settle in many cheap rounds; of many, fewer are affordable. */
-export function roundsFor(things: number): number {
-  return things > 2_000 ? 150 : 500
+export function iterationsFor(nodeCount: number): number {
+  return nodeCount > 2_000 ? 150 : 500
 }
 
 /**
  * Where to begin: what is placed already stays, everything else comes beside what it is related to, in rings around the
  * thing with the most relations. From there the forces find a good picture much sooner than from anywhere.
  */
-export function firstPlaces(
+export function initialPositions(
   keys: readonly string[],
   links: readonly Link[],
   known: ReadonlyMap<string, { x: number; y: number }>,
@@ -54,27 +58,27 @@ export function firstPlaces(
     neighbours.get(source)?.push(target)
     neighbours.get(target)?.push(source)
   }
-  const places = new Map(keys.flatMap((key) => (known.has(key) ? [[key, known.get(key) ?? origin] as const] : [])))
+  const positions = new Map(keys.flatMap((key) => (known.has(key) ? [[key, known.get(key) ?? origin] as const] : [])))
   const degree = (key: string) => neighbours.get(key)?.length ?? 0
-  const starts = [...places.keys(), ...keys.toSorted((a, b) => degree(b) - degree(a))]
+  const starts = [...positions.keys(), ...keys.toSorted((a, b) => degree(b) - degree(a))]
   const reach = Math.sqrt(keys.length) * spacing
-  let turn = places.size
+  let turn = positions.size
   for (const start of starts) {
-    if (!places.has(start))
-      places.set(start, turn === 0 ? origin : around(origin, turn, reach * Math.sqrt(turn / keys.length)))
+    if (!positions.has(start))
+      positions.set(start, turn === 0 ? origin : pointAround(origin, turn, reach * Math.sqrt(turn / keys.length)))
     turn++
     // Grows while it is gone through: level by level.
     const reached = new Set([start])
     for (const key of reached) {
-      const here = places.get(key) ?? origin
-      const fresh = new Set((neighbours.get(key) ?? []).filter((other) => !places.has(other)))
+      const here = positions.get(key) ?? origin
+      const fresh = new Set((neighbours.get(key) ?? []).filter((other) => !positions.has(other)))
       for (const other of fresh) {
-        places.set(other, around(here, turn++, spacing * Math.sqrt(fresh.size)))
+        positions.set(other, pointAround(here, turn++, spacing * Math.sqrt(fresh.size)))
         reached.add(other)
       }
     }
   }
-  return places
+  return positions
 }
 
 const origin = { x: 0, y: 0 }
@@ -82,6 +86,6 @@ const spacing = 10
 const goldenAngle = 2.399963229728653
 
 /** Turning by the golden angle never puts two at the same place. */
-function around({ x, y }: { x: number; y: number }, turn: number, distance: number): { x: number; y: number } {
+function pointAround({ x, y }: { x: number; y: number }, turn: number, distance: number): { x: number; y: number } {
   return { x: x + Math.cos(turn * goldenAngle) * distance, y: y + Math.sin(turn * goldenAngle) * distance }
 }

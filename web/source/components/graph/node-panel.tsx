@@ -4,78 +4,78 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
 import { Icon } from '../values/icon.tsx'
-import { Facts } from '../values/property-list.tsx'
+import { KeyValueList } from '../values/key-value-list.tsx'
 import { type GraphData, keyOf, labelOf, type Neighbour, neighboursOf } from './graph-data.ts'
 import { graphMessages } from './messages.ts'
-import { useTypeName } from './node-type-name.ts'
+import { useNodeTypeName } from './node-type-name.ts'
 
-type Given = {
+type NodePanelProps = {
   data: GraphData
-  thing: GraphNode
+  node: GraphNode
   onSelect: (key: string | undefined) => void
   actions: ReactNode
 }
 
 /** One thing of the graph, and from it along its relations to the next. */
-export function ThingPanel({ data, thing, onSelect, actions }: Given) {
+export function NodePanel({ data, node, onSelect, actions }: NodePanelProps) {
   const text = useText(graphMessages)
-  const typeName = useTypeName()
+  const typeName = useNodeTypeName()
   const heading = useRef<HTMLHeadingElement>(null)
-  const key = keyOf(thing)
+  const key = keyOf(node)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another thing is another panel
   useEffect(() => heading.current?.focus({ preventScroll: true }), [key])
   return (
-    <div className="thing">
-      <button type="button" className="link-button thing-back" onClick={() => onSelect(undefined)}>
+    <div className="graph-node">
+      <button type="button" className="link-button graph-node-back" onClick={() => onSelect(undefined)}>
         <Icon name={iconArrowLeft} size={16} />
         {text.all}
       </button>
-      <h2 ref={heading} tabIndex={-1} className="thing-name">
-        {labelOf(thing)}
+      <h2 ref={heading} tabIndex={-1} className="graph-node-name">
+        {labelOf(node)}
       </h2>
-      <Facts
-        facts={[
-          { name: text.type, value: typeName(thing) },
-          { name: text.manufacturer, value: thing.manufacturer },
-          thing.management_state !== undefined && { name: text.management, value: text[thing.management_state] },
-          thing.reachability_state !== undefined && {
+      <KeyValueList
+        items={[
+          { name: text.type, value: typeName(node) },
+          { name: text.manufacturer, value: node.manufacturer },
+          node.management_state !== undefined && { name: text.management, value: text[node.management_state] },
+          node.reachability_state !== undefined && {
             name: text.reachability,
-            value: thing.reachability_state === 'unknown' ? text.reachUnknown : text[thing.reachability_state],
+            value: node.reachability_state === 'unknown' ? text.reachUnknown : text[node.reachability_state],
           },
         ]}
       />
-      <div className="thing-actions">
-        {thing.type === 'asset' && (
-          <Link to="/assets/$id" params={{ id: thing.id }} className="button-link">
+      <div className="graph-node-actions">
+        {node.type === 'asset' && (
+          <Link to="/assets/$id" params={{ id: node.id }} className="button-link">
             {text.open}
           </Link>
         )}
         {actions}
       </div>
-      <Relations data={data} neighbours={neighboursOf(data, key)} thing={thing} onSelect={onSelect} />
+      <Relations data={data} neighbours={neighboursOf(data, key)} node={node} onSelect={onSelect} />
     </div>
   )
 }
 
-type RelationsGiven = Pick<Given, 'data' | 'thing' | 'onSelect'> & { neighbours: readonly Neighbour[] }
+type RelationsProps = Pick<NodePanelProps, 'data' | 'node' | 'onSelect'> & { neighbours: readonly Neighbour[] }
 
 /** A thing that everything hangs on has more than anybody reads. */
-const mostListed = 200
+const maxListed = 200
 
-function Relations({ data, thing, neighbours, onSelect }: RelationsGiven) {
+function Relations({ data, node, neighbours, onSelect }: RelationsProps) {
   const text = useText(graphMessages)
   if (neighbours.length === 0) return <p className="quiet">{text.noRelations}</p>
-  const groups = Map.groupBy(neighbours.slice(0, mostListed), ({ edge, way }) => `${way} ${edge.predicate}`)
+  const groups = Map.groupBy(neighbours.slice(0, maxListed), ({ edge, direction }) => `${direction} ${edge.predicate}`)
   return (
-    <div className="thing-relations">
-      <h3>{text.relationsOf(labelOf(thing))}</h3>
+    <div className="graph-node-relations">
+      <h3>{text.relationsOf(labelOf(node))}</h3>
       {[...groups.values()].map((members) => {
         const [first] = members
         if (first === undefined) return null
         return (
-          <div key={`${first.way} ${first.edge.predicate}`}>
-            <p className="thing-predicate">
-              <span className="quiet">{first.way === 'out' ? text.out : text.in}</span>{' '}
+          <div key={`${first.direction} ${first.edge.predicate}`}>
+            <p className="graph-node-predicate">
+              <span className="quiet">{first.direction === 'out' ? text.out : text.in}</span>{' '}
               <code>{first.edge.predicate}</code>
             </p>
             <ul className="plain-list">
@@ -90,7 +90,7 @@ function Relations({ data, thing, neighbours, onSelect }: RelationsGiven) {
           </div>
         )
       })}
-      {neighbours.length > mostListed && <p className="quiet">+ {neighbours.length - mostListed}</p>}
+      {neighbours.length > maxListed && <p className="quiet">+ {neighbours.length - maxListed}</p>}
     </div>
   )
 }

@@ -4,7 +4,7 @@ import { assetTypeName } from '../values/asset-type-names.ts'
 import { graphMessages } from './messages.ts'
 
 /** Types in the language of the person; types of their own as they are. */
-export function useTypeName(): (thing: Pick<GraphNode, 'type' | 'functional_object_type'>) => string {
+export function useNodeTypeName(): (node: Pick<GraphNode, 'type' | 'functional_object_type'>) => string {
   const text = useText(graphMessages)
   const language = useLanguage()
   return ({ type, functional_object_type: own }) =>

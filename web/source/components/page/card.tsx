@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from 'react'
 
-type Given = {
+type CardProps = {
   title: string
   children: ReactNode
   /** At the right of the title. */
@@ -12,7 +12,7 @@ type Given = {
 }
 
 /** A part of a page with a heading of its own. */
-export function Card({ title, children, actions, size, level = 2 }: Given) {
+export function Card({ title, children, actions, size, level = 2 }: CardProps) {
   const id = useId()
   const Heading = `h${level}` as const
   return (

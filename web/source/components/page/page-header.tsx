@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 
-type Given = {
+type PageHeaderProps = {
   title: string
   /** One sentence about what the page is for or shows. */
   subtitle?: ReactNode
@@ -11,7 +11,7 @@ type Given = {
 }
 
 /** The first heading of a page. Who cannot see that the page changed hears it: the heading takes the focus. */
-export function PageHeader({ title, subtitle, above, actions }: Given) {
+export function PageHeader({ title, subtitle, above, actions }: PageHeaderProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     heading.current?.focus({ preventScroll: true })

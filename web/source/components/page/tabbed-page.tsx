@@ -4,7 +4,7 @@ import { PageHeader } from './page-header.tsx'
 import { usePageTitle } from './page-title.ts'
 import { Tabs } from './tabs.tsx'
 
-type Given<View extends string> = {
+type TabbedPageProps<View extends string> = {
   title: string
   subtitle: string
   /** What the views are views of. */
@@ -13,7 +13,7 @@ type Given<View extends string> = {
 }
 
 /** A page of several views; which one is in its address. The first one unless said otherwise. */
-export function TabbedPage<View extends string>({ title, subtitle, label, views }: Given<View>) {
+export function TabbedPage<View extends string>({ title, subtitle, label, views }: TabbedPageProps<View>) {
   const [search, setSearch] = useSearchState<'view'>()
   usePageTitle(title)
   const names = Object.keys(views) as View[]

@@ -2,7 +2,7 @@ import { type KeyboardEvent, type ReactNode, useId, useRef } from 'react'
 
 export type Tab<Id extends string> = { id: Id; label: ReactNode }
 
-type Given<Id extends string> = {
+type TabsProps<Id extends string> = {
   label: string
   tabs: readonly Tab<Id>[]
   chosen: Id
@@ -11,7 +11,7 @@ type Given<Id extends string> = {
 }
 
 /** Views of the same thing, one at a time. Arrow keys move between them. */
-export function Tabs<Id extends string>({ label, tabs, chosen, onChoose, children }: Given<Id>) {
+export function Tabs<Id extends string>({ label, tabs, chosen, onChoose, children }: TabsProps<Id>) {
   const base = useId()
   const list = useRef<HTMLDivElement>(null)
   const onKey = (event: KeyboardEvent) => {

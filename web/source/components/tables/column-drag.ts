@@ -1,9 +1,9 @@
 import { type KeyboardEvent, type MouseEvent, type PointerEvent, useRef, useState } from 'react'
 
 /** Smaller movements are a click. */
-const leastDrag = 6
+const minimumDragPixels = 6
 
-type Moving = {
+type ColumnDragOptions = {
   /** The columns in their order. */
   ids: readonly string[]
   /** Puts a column to another place among them. */
@@ -12,20 +12,20 @@ type Moving = {
   onPin: ((id: string) => void) | undefined
 }
 
-export type Drop = { id: string; side: 'before' | 'after' }
+export type DropTarget = { id: string; side: 'before' | 'after' }
 
 /** Columns are put in another order by dragging their names, or with Shift and an arrow key; P keeps one at the left. */
-export function useColumnMoves({ ids, onMove, onPin }: Moving) {
-  const [drop, setDrop] = useState<Drop>()
+export function useColumnDrag({ ids, onMove, onPin }: ColumnDragOptions) {
+  const [drop, setDrop] = useState<DropTarget>()
   const wasDragged = useRef(false)
   const onPointerDown = (id: string, event: PointerEvent<HTMLElement>) => {
     wasDragged.current = false
-    if (onMove === undefined || event.button !== 0 || event.pointerType === 'touch' || isEdge(event)) return
+    if (onMove === undefined || event.button !== 0 || event.pointerType === 'touch' || isResizeHandle(event)) return
     const head = event.currentTarget
     const { pointerId, clientX: from } = event
-    let found: Drop | undefined
+    let found: DropTarget | undefined
     const move = ({ clientX, clientY }: { clientX: number; clientY: number }) => {
-      if (!wasDragged.current && Math.abs(clientX - from) < leastDrag) return
+      if (!wasDragged.current && Math.abs(clientX - from) < minimumDragPixels) return
       if (!wasDragged.current) head.setPointerCapture(pointerId)
       wasDragged.current = true
       found = dropAt(ids, id, { x: clientX, y: clientY })
@@ -53,7 +53,7 @@ export function useColumnMoves({ ids, onMove, onPin }: Moving) {
     const step = event.shiftKey ? { ArrowLeft: -1, ArrowRight: 1 }[event.key] : undefined
     const isPin = event.key.toLowerCase() === 'p' && !event.ctrlKey && !event.metaKey && !event.altKey
     const to = ids.indexOf(id) + (step ?? 0)
-    if (isEdge(event)) return
+    if (isResizeHandle(event)) return
     if (step !== undefined && onMove !== undefined && to >= 0 && to < ids.length) onMove(id, to)
     else if (isPin && onPin !== undefined) onPin(id)
     else return
@@ -66,12 +66,12 @@ export function useColumnMoves({ ids, onMove, onPin }: Moving) {
 }
 
 /** Its width is changed there, which is something else. */
-function isEdge({ target }: { target: EventTarget }): boolean {
+function isResizeHandle({ target }: { target: EventTarget }): boolean {
   return (target as HTMLElement).closest('.grid-edge') !== null
 }
 
 /** What is kept at the left lies above the others: what is seen there counts. */
-function dropAt(ids: readonly string[], moved: string, { x, y }: { x: number; y: number }): Drop | undefined {
+function dropAt(ids: readonly string[], moved: string, { x, y }: { x: number; y: number }): DropTarget | undefined {
   const found = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-column]')?.dataset.column
   if (found === undefined || found === moved || !ids.includes(found)) return undefined
   return { id: found, side: ids.indexOf(found) > ids.indexOf(moved) ? 'after' : 'before' }

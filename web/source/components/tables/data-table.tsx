@@ -6,7 +6,7 @@ export type Column<Row> = GridColumn<Row>
 
 export type Selection = { selected: ReadonlySet<string>; onChange: (selected: ReadonlySet<string>) => void }
 
-type Given<Row> = {
+type DataTableProps<Row> = {
   label: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
@@ -25,7 +25,7 @@ type Given<Row> = {
 const closeToEnd = 10
 
 /** A table of rows that are all here, or come page by page as one scrolls. */
-export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...given }: Given<Row>) {
+export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...props }: DataTableProps<Row>) {
   const onRange = useCallback(
     (_first: number, last: number) => {
       if (last >= rows.length - closeToEnd) onEnd?.()
@@ -33,10 +33,10 @@ export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...given }
     [rows.length, onEnd],
   )
   if (rows.length === 0 && empty !== undefined) return empty
-  const isAll = rows.length > 0 && rows.every((row) => selection?.selected.has(idOf(row)))
+  const isAllSelected = rows.length > 0 && rows.every((row) => selection?.selected.has(idOf(row)))
   return (
     <Grid
-      {...given}
+      {...props}
       count={rows.length}
       rowAt={(index) => rows[index]}
       idOf={idOf}
@@ -48,8 +48,8 @@ export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...given }
             const row = rows[index]
             if (row !== undefined) selection.onChange(toggled(selection.selected, idOf(row)))
           },
-          isAll,
-          onAll: () => selection.onChange(new Set(isAll ? [] : rows.map(idOf))),
+          isAll: isAllSelected,
+          onAll: () => selection.onChange(new Set(isAllSelected ? [] : rows.map(idOf))),
         }
       }
     />

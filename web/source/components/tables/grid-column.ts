@@ -23,7 +23,7 @@ export type GridSelection = {
   onAll: () => void
 }
 
-export type GridGiven<Row> = {
+export type GridProps<Row> = {
   label: string
   columns: readonly GridColumn<Row>[]
   count: number
@@ -50,7 +50,7 @@ export type GridGiven<Row> = {
 export const checkWidth = 44
 
 /** Where a pinned column stays. */
-export function leftOf(columns: readonly { width: number }[], place: number, isSelectable: boolean): number {
+export function pinnedLeft(columns: readonly { width: number }[], place: number, isSelectable: boolean): number {
   return columns.slice(0, place).reduce((sum, { width }) => sum + width, isSelectable ? checkWidth : 0)
 }
 
@@ -61,6 +61,6 @@ export function cellClass(columns: readonly { isPinned?: boolean }[], place: num
 }
 
 /** Where a pinned cell stays while the rest is scrolled aside; until then it stands where it stands. */
-export function holdAt(left: number): CSSProperties {
+export function pinnedStyle(left: number): CSSProperties {
   return { '--grid-left': `${left}px` } as CSSProperties
 }

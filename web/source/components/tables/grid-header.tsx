@@ -3,22 +3,22 @@ import { type KeyboardEvent, memo, type PointerEvent } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
 import { componentMessages } from '../messages.ts'
 import { Icon } from '../values/icon.tsx'
-import { useColumnMoves } from './column-drag.ts'
-import { cellClass, type GridColumn, type GridGiven, holdAt, leftOf, type Sorting } from './grid-column.ts'
+import { useColumnDrag } from './column-drag.ts'
+import { cellClass, type GridColumn, type GridProps, pinnedLeft, pinnedStyle, type Sorting } from './grid-column.ts'
 
-const narrowest = 60
-const widest = 900
+const minimumWidth = 60
+const maximumWidth = 900
 const keyStep = 16
 
 /** The names of the columns: click to sort, drag to put one elsewhere, drag the edge to make one wider. */
-function Head<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridGiven<Row>) {
+function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridProps<Row>) {
   const text = useText(componentMessages)
-  const moves = useColumnMoves({ ids: columns.map(({ id }) => id), onMove, onPin })
+  const moves = useColumnDrag({ ids: columns.map(({ id }) => id), onMove, onPin })
   return (
     <div role="rowgroup" className="grid-head">
       <div role="row" className="grid-row" aria-rowindex={1}>
         {selection !== undefined && (
-          <div role="columnheader" className="grid-cell grid-check grid-pinned" style={holdAt(0)}>
+          <div role="columnheader" className="grid-cell grid-check grid-pinned" style={pinnedStyle(0)}>
             <input
               type="checkbox"
               aria-label={text.selectAll}
@@ -47,10 +47,10 @@ function Head<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPi
             onPointerDown={(event) => moves.onPointerDown(column.id, event)}
             onClickCapture={moves.onClickCapture}
             onKeyDown={(event) => moves.onKeyDown(column.id, event)}
-            style={column.isPinned ? holdAt(leftOf(columns, place, selection !== undefined)) : undefined}
+            style={column.isPinned ? pinnedStyle(pinnedLeft(columns, place, selection !== undefined)) : undefined}
           >
-            <HeadLabel column={column} sorting={sorting} onSort={onSort} />
-            {onResize !== undefined && <Edge column={column} onResize={onResize} />}
+            <HeaderLabel column={column} sorting={sorting} onSort={onSort} />
+            {onResize !== undefined && <ResizeHandle column={column} onResize={onResize} />}
           </div>
         ))}
       </div>
@@ -59,20 +59,20 @@ function Head<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPi
 }
 
 /** Scrolling leaves it as it is. */
-export const GridHead = memo(Head) as typeof Head
+export const GridHeader = memo(Header) as typeof Header
 
 function sortState({ id, isSortable }: { id: string; isSortable?: boolean }, sorting: Sorting | undefined) {
   if (sorting?.id === id) return sorting.isDescending ? 'descending' : 'ascending'
   return isSortable ? 'none' : undefined
 }
 
-type LabelGiven = {
+type HeaderLabelProps = {
   column: Pick<GridColumn<never>, 'id' | 'header' | 'isSortable'>
   sorting: Sorting | undefined
   onSort: ((id: string) => void) | undefined
 }
 
-function HeadLabel({ column: { id, header, isSortable }, sorting, onSort }: LabelGiven) {
+function HeaderLabel({ column: { id, header, isSortable }, sorting, onSort }: HeaderLabelProps) {
   if (!isSortable || onSort === undefined) return <span className="grid-label">{header}</span>
   return (
     <button type="button" className="grid-sort" onClick={() => onSort(id)}>
@@ -82,14 +82,14 @@ function HeadLabel({ column: { id, header, isSortable }, sorting, onSort }: Labe
   )
 }
 
-type EdgeGiven = {
+type ResizeHandleProps = {
   column: { id: string; header: string; width: number }
   onResize: (id: string, width: number) => void
 }
 
-function Edge({ column: { id, header, width }, onResize }: EdgeGiven) {
+function ResizeHandle({ column: { id, header, width }, onResize }: ResizeHandleProps) {
   const text = useText(componentMessages)
-  const resize = (wanted: number) => onResize(id, Math.round(Math.min(widest, Math.max(narrowest, wanted))))
+  const resize = (target: number) => onResize(id, Math.round(Math.min(maximumWidth, Math.max(minimumWidth, target))))
   const onPointerDown = (event: PointerEvent<HTMLElement>) => {
     const edge = event.currentTarget
     const from = event.clientX
@@ -112,8 +112,8 @@ function Edge({ column: { id, header, width }, onResize }: EdgeGiven) {
       aria-orientation="vertical"
       aria-label={text.resize(header)}
       aria-valuenow={width}
-      aria-valuemin={narrowest}
-      aria-valuemax={widest}
+      aria-valuemin={minimumWidth}
+      aria-valuemax={maximumWidth}
       tabIndex={0}
       onPointerDown={onPointerDown}
       onKeyDown={onKeyDown}

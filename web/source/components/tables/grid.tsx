@@ -5,32 +5,32 @@ import {
   cellClass,
   checkWidth,
   type GridColumn,
-  type GridGiven,
+  type GridProps,
   type GridSelection,
-  holdAt,
-  leftOf,
+  pinnedLeft,
+  pinnedStyle,
 } from './grid-column.ts'
-import { GridHead } from './grid-header.tsx'
-import { positionFor, rowsAt, scrolled, scrolledHeight, top, topOf } from './scroll-window.ts'
+import { GridHeader } from './grid-header.tsx'
+import { contentHeight, positionAfterScroll, positionFor, rowsAt, startPosition, topOf } from './scroll-window.ts'
 
 const rowHeight = 36
 const headHeight = 37
 /** Rows beyond the edges, so that a quick scroll finds something. */
-const around = 4
+const overscanRows = 4
 
 /**
  * A table for lists of any length: only the rows in sight are there. Arrow keys move between rows, Enter opens, the
  * space bar selects. What is wider than the page scrolls within the table.
  */
-export function Grid<Row>(given: GridGiven<Row>) {
-  const { label, columns, count, rowAt, idOf, onRange, onOpen, selection, isTall } = given
+export function Grid<Row>(props: GridProps<Row>) {
+  const { label, columns, count, rowAt, idOf, onRange, onOpen, selection, isTall } = props
   const scroller = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLDivElement>(null)
   const [viewportHeight, setViewportHeight] = useState(600)
-  const [position, setPosition] = useState(top)
+  const [position, setPosition] = useState(startPosition)
   const [current, setCurrent] = useState(0)
   const extent = { count, rowHeight, viewportHeight }
-  const { first, last } = rowsAt(extent, position, around)
+  const { first, last } = rowsAt(extent, position, overscanRows)
 
   useLayoutEffect(() => {
     const watched = scroller.current
@@ -43,18 +43,18 @@ export function Grid<Row>(given: GridGiven<Row>) {
     return () => observer.disconnect()
   }, [])
   // Where the bar is, without asking: a question would make the browser lay everything out at once.
-  const seenTop = useRef(0)
+  const lastScrollTop = useRef(0)
   useLayoutEffect(() => {
-    if (scroller.current === null || seenTop.current === position.scrollTop) return
-    seenTop.current = position.scrollTop
+    if (scroller.current === null || lastScrollTop.current === position.scrollTop) return
+    lastScrollTop.current = position.scrollTop
     scroller.current.scrollTop = position.scrollTop
   }, [position])
   useEffect(() => {
     if (count > 0) onRange?.(first, last)
   }, [first, last, count, onRange])
 
-  const latest = useRef(given)
-  latest.current = given
+  const latest = useRef(props)
+  latest.current = props
   // The same functions as long as the table is there: rows that did not change are not drawn again.
   const [{ toggleRow, openRow }] = useState(() => ({
     toggleRow: (index: number, isRange: boolean) => latest.current.selection?.onToggle(index, isRange),
@@ -66,7 +66,7 @@ export function Grid<Row>(given: GridGiven<Row>) {
     requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus())
   }
   const onKey = (event: KeyboardEvent) => {
-    const moved = movedTo(event.key, current, extent)
+    const moved = nextIndex(event.key, current, extent)
     const row = rowAt(current)
     const isOnRow = (event.target as HTMLElement).role === 'row'
     if (moved !== undefined) focusOn(moved)
@@ -81,13 +81,13 @@ export function Grid<Row>(given: GridGiven<Row>) {
     <div
       className={isTall ? 'grid grid-tall' : 'grid'}
       ref={scroller}
-      style={{ '--grid-rows': `${headHeight + scrolledHeight(extent)}px` } as React.CSSProperties}
+      style={{ '--grid-rows': `${headHeight + contentHeight(extent)}px` } as React.CSSProperties}
       onScroll={({ currentTarget }) => {
         const { scrollTop, scrollLeft } = currentTarget
         const isAside = String(scrollLeft > 0)
         if (currentTarget.dataset.aside !== isAside) currentTarget.dataset.aside = isAside
-        seenTop.current = scrollTop
-        if (scrollTop !== position.scrollTop) setPosition(scrolled(extent, position, scrollTop))
+        lastScrollTop.current = scrollTop
+        if (scrollTop !== position.scrollTop) setPosition(positionAfterScroll(extent, position, scrollTop))
       }}
     >
       <div
@@ -99,12 +99,12 @@ export function Grid<Row>(given: GridGiven<Row>) {
         aria-multiselectable={selection !== undefined}
         style={{ '--grid-columns': template.join(' ') } as React.CSSProperties}
       >
-        <GridHead {...given} />
+        <GridHeader {...props} />
         <div
           role="rowgroup"
           className="grid-body"
           ref={body}
-          style={{ height: scrolledHeight(extent) }}
+          style={{ height: contentHeight(extent) }}
           onKeyDown={onKey}
         >
           {indexes.map((index) => {
@@ -130,7 +130,7 @@ export function Grid<Row>(given: GridGiven<Row>) {
   )
 }
 
-type RowGiven = {
+type GridRowProps = {
   index: number
   top: number
   row: unknown
@@ -143,8 +143,8 @@ type RowGiven = {
 }
 
 /** Drawn again only when something about it changed: while scrolling, most rows stay as they are. */
-const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }: RowGiven) {
-  const { isCurrent, isSelected, onToggle, onOpen, onFocus } = given
+const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }: GridRowProps) {
+  const { isCurrent, isSelected, onToggle, onOpen, onFocus } = props
   const text = useText(componentMessages)
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the group of rows
@@ -159,13 +159,13 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }:
       style={{ transform: `translateY(${y}px)` }}
       onFocus={() => onFocus(index)}
       onClick={(event) => {
-        if (row === undefined || onOpen === undefined || !meansRow(event)) return
+        if (row === undefined || onOpen === undefined || !isRowClick(event)) return
         event.preventDefault()
         onOpen(row)
       }}
     >
       {onToggle !== undefined && (
-        <div role="gridcell" className="grid-cell grid-check grid-pinned" style={holdAt(0)}>
+        <div role="gridcell" className="grid-cell grid-check grid-pinned" style={pinnedStyle(0)}>
           <input
             type="checkbox"
             tabIndex={-1}
@@ -185,7 +185,7 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }:
             className={cellClass(columns, place)}
             data-number={column.isNumber}
             title={typeof shown === 'string' && shown !== '' ? shown : undefined}
-            style={column.isPinned ? holdAt(leftOf(columns, place, onToggle !== undefined)) : undefined}
+            style={column.isPinned ? pinnedStyle(pinnedLeft(columns, place, onToggle !== undefined)) : undefined}
           >
             {shown}
           </div>
@@ -196,13 +196,13 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...given }:
 })
 
 /** A click on the row itself or on its link; not one that wants a window of its own, or is for a control. */
-function meansRow({ target, ctrlKey, metaKey, shiftKey, button }: React.MouseEvent): boolean {
+function isRowClick({ target, ctrlKey, metaKey, shiftKey, button }: React.MouseEvent): boolean {
   const control = (target as HTMLElement).closest<HTMLElement>('a, button, input, select, label')
   if (control === null) return true
   return control.dataset.opensRow !== undefined && button === 0 && !ctrlKey && !metaKey && !shiftKey
 }
 
-function movedTo(key: string, from: number, extent: { count: number; viewportHeight: number }): number | undefined {
+function nextIndex(key: string, from: number, extent: { count: number; viewportHeight: number }): number | undefined {
   const end = extent.count - 1
   const page = Math.max(1, Math.floor(extent.viewportHeight / rowHeight) - 1)
   const moves: Record<string, number> = {

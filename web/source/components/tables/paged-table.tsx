@@ -1,11 +1,11 @@
-import type { Paged } from '../../app/api/paged-list.ts'
-import { Waiting } from '../feedback/loading.tsx'
+import type { PagedList } from '../../app/api/paged-list.ts'
+import { Loading } from '../feedback/loading.tsx'
 import { ProblemMessage } from '../feedback/problem-message.tsx'
 import { type Column, DataTable, type Selection } from './data-table.tsx'
 
-type Given<Row> = {
+type PagedTableProps<Row> = {
   label: string
-  paged: Paged<Row>
+  pagedList: PagedList<Row>
   columns: readonly Column<Row>[]
   idOf: (row: Row) => string
   onOpen?: (row: Row) => void
@@ -14,8 +14,8 @@ type Given<Row> = {
 }
 
 /** A list of the API as a table: waiting, empty, wrong, and as long as one scrolls. */
-export function PagedTable<Row>({ paged, ...table }: Given<Row>) {
-  if (paged.error !== null) return <ProblemMessage failure={paged.error} onRetry={paged.retry} />
-  if (paged.isWaiting) return <Waiting />
-  return <DataTable {...table} rows={paged.rows} onEnd={paged.next} isTall />
+export function PagedTable<Row>({ pagedList, ...table }: PagedTableProps<Row>) {
+  if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
+  if (pagedList.isLoading) return <Loading />
+  return <DataTable {...table} rows={pagedList.rows} onEnd={pagedList.next} isTall />
 }

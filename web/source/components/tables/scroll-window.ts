@@ -9,58 +9,58 @@ export type Extent = { count: number; rowHeight: number; viewportHeight: number 
 /** Where somebody is: the position of the scroll bar, and how far the rows are moved up against it. */
 export type Position = { scrollTop: number; offset: number }
 
-export const top: Position = { scrollTop: 0, offset: 0 }
+export const startPosition: Position = { scrollTop: 0, offset: 0 }
 
 /** The highest that every browser can make, with room to spare. */
-const mostPixels = 8_000_000
+const maximumPixels = 8_000_000
 const pages = 100
 /** So many heights of the window are close to an end, and so many the bar may be off further away: moving it redraws every row. */
 const heights = { close: 2, off: 8 } as const
 
-export function scrolledHeight({ count, rowHeight }: Extent): number {
-  return Math.min(count * rowHeight, mostPixels)
+export function contentHeight({ count, rowHeight }: Extent): number {
+  return Math.min(count * rowHeight, maximumPixels)
 }
 
 /** After the scroll bar moved; `scrollTop` of the answer differs when the bar has to be moved back. */
-export function scrolled(extent: Extent, before: Position, scrollTop: number): Position {
-  const whole = extent.count * extent.rowHeight
-  const height = scrolledHeight(extent)
-  if (whole === height) return { scrollTop, offset: 0 }
+export function positionAfterScroll(extent: Extent, before: Position, scrollTop: number): Position {
+  const fullHeight = extent.count * extent.rowHeight
+  const height = contentHeight(extent)
+  if (fullHeight === height) return { scrollTop, offset: 0 }
   const isJump = Math.abs(scrollTop - before.scrollTop) > extent.viewportHeight
-  const surplus = whole - height
+  const surplus = fullHeight - height
   if (isJump) {
     const share = scrollTop / Math.max(1, height - extent.viewportHeight)
     return { scrollTop, offset: Math.round(Math.min(1, share) * surplus) }
   }
-  return nearby({ height, surplus }, { scrollTop, offset: before.offset }, extent)
+  return adjustedPosition({ height, surplus }, { scrollTop, offset: before.offset }, extent)
 }
 
 type Sizes = { height: number; surplus: number }
 
 /** Far from where the share of the list says, the bar is moved a page towards it and the rows with it. */
-function nearby({ height, surplus }: Sizes, { scrollTop, offset }: Position, extent: Extent): Position {
+function adjustedPosition({ height, surplus }: Sizes, { scrollTop, offset }: Position, extent: Extent): Position {
   const room = Math.max(1, height - extent.viewportHeight)
   const page = height / pages
-  const wantedTop = Math.round(((scrollTop + offset) / (room + surplus)) * room)
+  const targetTop = Math.round(((scrollTop + offset) / (room + surplus)) * room)
   const isNearEnd = scrollTop < page || scrollTop > room - page
   const isAtEnd = scrollTop <= 0 || scrollTop >= room
   const close = heights.close * extent.viewportHeight
   const isClose = scrollTop < close || scrollTop > room - close
   const off = (isClose ? 1 : heights.off) * extent.viewportHeight
-  const patience = isAtEnd ? 1 : isNearEnd ? Math.min(page, off) : page
-  if (Math.abs(wantedTop - scrollTop) < patience) return { scrollTop, offset }
-  const movedOffset = Math.min(surplus, Math.max(0, scrollTop + offset - wantedTop))
+  const tolerance = isAtEnd ? 1 : isNearEnd ? Math.min(page, off) : page
+  if (Math.abs(targetTop - scrollTop) < tolerance) return { scrollTop, offset }
+  const movedOffset = Math.min(surplus, Math.max(0, scrollTop + offset - targetTop))
   return { scrollTop: scrollTop + offset - movedOffset, offset: movedOffset }
 }
 
 export type Rows = { first: number; last: number }
 
 /** The rows in sight and a few around them. */
-export function rowsAt(extent: Extent, { scrollTop, offset }: Position, around: number): Rows {
+export function rowsAt(extent: Extent, { scrollTop, offset }: Position, overscan: number): Rows {
   const { count, rowHeight, viewportHeight } = extent
   const at = scrollTop + offset
-  const first = Math.floor(at / rowHeight) - around
-  const last = Math.ceil((at + viewportHeight) / rowHeight) + around
+  const first = Math.floor(at / rowHeight) - overscan
+  const last = Math.ceil((at + viewportHeight) / rowHeight) + overscan
   return { first: Math.max(0, Math.min(first, count - 1)), last: Math.min(count - 1, last) }
 }
 
@@ -74,13 +74,13 @@ export function positionFor(extent: Extent, position: Position, index: number): 
   const { rowHeight, viewportHeight } = extent
   const at = position.scrollTop + position.offset
   const rowTop = index * rowHeight
-  const wanted = rowTop < at ? rowTop : Math.max(at, rowTop + rowHeight - viewportHeight)
-  const whole = extent.count * rowHeight
-  const surplus = whole - scrolledHeight(extent)
-  const share = whole <= viewportHeight ? 0 : Math.min(1, wanted / (whole - viewportHeight))
+  const target = rowTop < at ? rowTop : Math.max(at, rowTop + rowHeight - viewportHeight)
+  const fullHeight = extent.count * rowHeight
+  const surplus = fullHeight - contentHeight(extent)
+  const share = fullHeight <= viewportHeight ? 0 : Math.min(1, target / (fullHeight - viewportHeight))
   const offset =
-    Math.abs(wanted - at) <= viewportHeight && wanted - position.offset >= 0
+    Math.abs(target - at) <= viewportHeight && target - position.offset >= 0
       ? position.offset
       : Math.round(share * surplus)
-  return { scrollTop: wanted - offset, offset }
+  return { scrollTop: target - offset, offset }
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 
-type Given = { value: unknown; name?: string; depth?: number }
+type JsonViewProps = { value: unknown; name?: string; depth?: number }
 
 /** How deep a document is open at first. */
 const openDepth = 2
@@ -8,7 +8,7 @@ const openDepth = 2
 const shownAtFirst = 100
 
 /** A document as a tree that opens and closes. Everything is text, whatever it looks like. */
-export function JsonView({ value, name, depth = 0 }: Given) {
+export function JsonView({ value, name, depth = 0 }: JsonViewProps) {
   const label = name === undefined ? null : <span className="json-name">{name}: </span>
   if (typeof value !== 'object' || value === null) {
     return (

@@ -1,7 +1,7 @@
-export type Figure = { name: string; value: string }
+export type KeyFigure = { name: string; value: string }
 
 /** A few numbers that are the point of the page. */
-export function Figures({ figures }: { figures: readonly Figure[] }) {
+export function KeyFigures({ figures }: { figures: readonly KeyFigure[] }) {
   return (
     <dl className="figures">
       {figures.map(({ name, value }) => (

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
-import { placeOf } from '../../app/navigation/subject-location.ts'
+import { locationOf } from '../../app/navigation/subject-location.ts'
 
 /** Something by its kind and id, as a way to its page where it has one. */
-export function Subject({ of: subject }: { of: string }) {
-  const place = placeOf(subject)
+export function SubjectLink({ subject }: { subject: string }) {
+  const place = locationOf(subject)
   if (place === undefined) return <code>{subject}</code>
   return (
     <Link to={place.to} {...(place.search && { search: place.search as never })}>

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { componentMessages } from '../messages.ts'
 
-type Given = {
+type TimeProps = {
   at: string | null | undefined
   isRelative?: boolean
   isDate?: boolean
@@ -11,7 +11,7 @@ type Given = {
 }
 
 /** A moment as people write it; the exact one on hovering. */
-export function Time({ at, isRelative, isDate, isExact }: Given) {
+export function Time({ at, isRelative, isDate, isExact }: TimeProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
   if (at === null || at === undefined) return <span className="quiet">{text.never}</span>

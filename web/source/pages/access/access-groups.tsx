@@ -3,14 +3,14 @@ import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { usePaged } from '../../app/api/paged-list.ts'
+import { usePagedList } from '../../app/api/paged-list.ts'
 import { keyOf } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useAdding } from '../../app/navigation/create-dialog-state.ts'
-import { useApi } from '../../app/session/user-context.tsx'
+import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
+import { useApi } from '../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../components/dialogs/confirm-button.tsx'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { TextField } from '../../components/forms/fields.tsx'
 import { Form } from '../../components/forms/form.tsx'
 import type { Column } from '../../components/tables/data-table.tsx'
@@ -20,20 +20,20 @@ import { Time } from '../../components/values/time.tsx'
 import { accessMessages } from './messages.ts'
 
 /** Groups that assets belong to. */
-export function Groups() {
+export function AccessGroups() {
   const text = useText(accessMessages)
   const formats = useFormats()
   const [edited, setEdited] = useState<AccessGroup>()
-  const [isAdding, setAdding] = useAdding()
-  const paged = usePaged(['authorization', 'listAccessGroups'], {}, { live: ['authorization.access-group'] })
+  const [isAdding, setAdding] = useCreateDialog()
+  const pagedList = usePagedList(['authorization', 'listAccessGroups'], {}, { live: ['authorization.access-group'] })
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
         <IxButton onClick={() => setAdding(true)}>{text.addGroup}</IxButton>
       </Toolbar>
       <PagedTable
         label={text.groups}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ id }) => id}
         onOpen={setEdited}
@@ -60,10 +60,10 @@ function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => v
   const api = useApi()
   const queryClient = useQueryClient()
   const [name, setName] = useState(group?.name ?? '')
-  const [isTold, setTold] = useState(false)
-  const renew = async (told: string) => {
+  const [isSubmitted, setSubmitted] = useState(false)
+  const renew = async (message: string) => {
     await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
-    toldDone(told)
+    showSuccess(message)
     onClose()
   }
   const save = async () => {
@@ -77,7 +77,7 @@ function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => v
     await renew(text.removed)
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return name.trim() === '' ? false : save()
   }
   if (group?.name === defaultAccessGroup) {
@@ -92,7 +92,7 @@ function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => v
       <Form
         action={text.save}
         onSubmit={submit}
-        others={
+        extraActions={
           group !== undefined && (
             <ConfirmButton action={text.remove} title={text.removeTitle(group.name)} onConfirm={() => remove(group.id)}>
               {text.removeGroup}
@@ -102,7 +102,7 @@ function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => v
       >
         <TextField
           label={text.name}
-          error={isTold && name.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && name.trim() === '' ? text.needed : undefined}
           isRequired
           value={name}
           onChange={setName}

@@ -1,12 +1,12 @@
 import { useText } from '../../app/language/language-context.tsx'
 import { TabbedPage } from '../../components/page/tabbed-page.tsx'
-import { Groups } from './access-groups.tsx'
-import { Why } from './grants/access-check.tsx'
+import { AccessGroups } from './access-groups.tsx'
+import { AccessCheck } from './grants/access-check.tsx'
 import { Grants } from './grants/grants.tsx'
 import { accessMessages } from './messages.ts'
 import { Roles } from './roles/roles.tsx'
-import { Programs } from './service-accounts/service-accounts.tsx'
-import { People } from './users/users.tsx'
+import { ServiceAccounts } from './service-accounts/service-accounts.tsx'
+import { Users } from './users/users.tsx'
 
 /** Who may do what. */
 export function AccessPage() {
@@ -17,12 +17,12 @@ export function AccessPage() {
       subtitle={text.subtitle}
       label={text.views}
       views={{
-        people: { title: text.people, View: People },
-        programs: { title: text.programs, View: Programs },
+        people: { title: text.people, View: Users },
+        programs: { title: text.programs, View: ServiceAccounts },
         roles: { title: text.roles, View: Roles },
-        groups: { title: text.groups, View: Groups },
+        groups: { title: text.groups, View: AccessGroups },
         grants: { title: text.grants, View: Grants },
-        why: { title: text.why, View: Why },
+        why: { title: text.why, View: AccessCheck },
       }}
     />
   )

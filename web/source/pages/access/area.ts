@@ -14,10 +14,10 @@ export const area: Area = {
   permissions: ['glb_access_manage'],
   routes: [
     { path: '', load: async () => (await import('./access-page.tsx')).AccessPage },
-    { path: 'people/$id', load: async () => (await import('./users/user-page.tsx')).PersonPage },
+    { path: 'people/$id', load: async () => (await import('./users/user-page.tsx')).UserPage },
     {
       path: 'programs/$id',
-      load: async () => (await import('./service-accounts/service-account-page.tsx')).ProgramPage,
+      load: async () => (await import('./service-accounts/service-account-page.tsx')).ServiceAccountPage,
     },
   ],
   commands: [

@@ -3,18 +3,18 @@ import type { Permission } from '@millwright/api/permission.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useLanguage, useText } from '../../app/language/language-context.tsx'
-import { useMay } from '../../app/session/user-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import type { Choice } from '../../components/forms/fields.tsx'
 import { accessMessages } from './messages.ts'
 import { permissionTitle, roleTitle } from './roles/role-titles.ts'
 
-const asked = { query: { limit: 100 } }
+const input = { query: { limit: 100 } }
 
 /** All roles, with what they are for in the language of the person. */
 export function useRoles(): readonly Role[] {
   const language = useLanguage()
   const query = useOperationQuery()
-  const { data } = useQuery(query(['authorization', 'listRoles'], asked, { live: ['authorization.role'] }))
+  const { data } = useQuery(query(['authorization', 'listRoles'], input, { live: ['authorization.role'] }))
   return data?.data.map((role) => ({ ...role, title: roleTitle(role, language) })) ?? []
 }
 
@@ -31,14 +31,19 @@ export type Principal = { id: string; name: string; kind: 'person' | 'program' |
 /** People, programs, then the enrolled gateways. */
 export function usePrincipals(): readonly Principal[] {
   const query = useOperationQuery()
-  const people = useQuery(query(['identity', 'listUsers'], asked, { live: ['identity.user'] }))
-  const programs = useQuery(query(['identity', 'listServerUsers'], asked, { live: ['identity.server-user'] }))
-  const mayListGateways = useMay('glb_jobs_read')
-  const listed = query(['onboarding', 'listGateways'], asked, { live: ['onboarding.gateway'] })
-  const gateways = useQuery({ ...listed, enabled: mayListGateways })
+  const users = useQuery(query(['identity', 'listUsers'], input, { live: ['identity.user'] }))
+  const serviceAccounts = useQuery(query(['identity', 'listServerUsers'], input, { live: ['identity.server-user'] }))
+  const canListGateways = usePermission('glb_jobs_read')
+  const gatewayQuery = query(['onboarding', 'listGateways'], input, { live: ['onboarding.gateway'] })
+  const gateways = useQuery({ ...gatewayQuery, enabled: canListGateways })
   return [
-    ...(people.data?.data.map(({ id, name, disabled }) => ({ id, name, disabled, kind: 'person' as const })) ?? []),
-    ...(programs.data?.data.map(({ id, name, disabled }) => ({ id, name, disabled, kind: 'program' as const })) ?? []),
+    ...(users.data?.data.map(({ id, name, disabled }) => ({ id, name, disabled, kind: 'person' as const })) ?? []),
+    ...(serviceAccounts.data?.data.map(({ id, name, disabled }) => ({
+      id,
+      name,
+      disabled,
+      kind: 'program' as const,
+    })) ?? []),
     ...(gateways.data?.data.flatMap(({ id, name, state }) =>
       state === 'online' || state === 'offline' ? [{ id, name, disabled: false, kind: 'gateway' as const }] : [],
     ) ?? []),
@@ -50,10 +55,10 @@ export function usePrincipalChoices(): Choice[] {
   return usePrincipals().map(({ id, name, kind }) => ({ value: id, label: `${name} (${text[kind]})` }))
 }
 
-export type KnownPermission = { name: Permission; title: string; scope: 'global' | 'access-group' }
+export type PermissionItem = { name: Permission; title: string; scope: 'global' | 'access-group' }
 
 /** All permissions, with what they are for in the language of the person. */
-export function usePermissions(): readonly KnownPermission[] {
+export function usePermissions(): readonly PermissionItem[] {
   const language = useLanguage()
   const query = useOperationQuery()
   const { data } = useQuery(query(['authorization', 'listPermissions'], {}))

@@ -4,7 +4,7 @@ import { useText } from '../../app/language/language-context.tsx'
 import { ConfirmButton } from '../../components/dialogs/confirm-button.tsx'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { TextField } from '../../components/forms/fields.tsx'
 import { Form } from '../../components/forms/form.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
@@ -15,7 +15,7 @@ export function ActiveState({ isDisabled }: { isDisabled: boolean }) {
   return <StatusChip tone={isDisabled ? 'warning' : 'good'}>{isDisabled ? text.disabled : text.active}</StatusChip>
 }
 
-type Given = {
+type PrincipalActionsProps = {
   name: string
   /** What is renamed: what a person is shown as, the name of a program. */
   renamed: { label: string; value: string }
@@ -26,7 +26,7 @@ type Given = {
 }
 
 /** What can be done with a person and with a program alike. */
-export function PrincipalActions({ name, renamed, onRename, isDisabled, onDisable, onRemove }: Given) {
+export function PrincipalActions({ name, renamed, onRename, isDisabled, onDisable, onRemove }: PrincipalActionsProps) {
   const text = useText(accessMessages)
   const [isRenaming, setRenaming] = useState(false)
   const [failure, setFailure] = useState<unknown>()
@@ -57,19 +57,20 @@ export function PrincipalActions({ name, renamed, onRename, isDisabled, onDisabl
   )
 }
 
-type RenameGiven = Given['renamed'] & Pick<Given, 'onRename'> & { onClose: () => void }
+type RenameDialogProps = PrincipalActionsProps['renamed'] &
+  Pick<PrincipalActionsProps, 'onRename'> & { onClose: () => void }
 
-function RenameDialog({ label, value, onRename, onClose }: RenameGiven) {
+function RenameDialog({ label, value, onRename, onClose }: RenameDialogProps) {
   const text = useText(accessMessages)
   const [typed, setTyped] = useState(value)
-  const [isTold, setTold] = useState(false)
+  const [isSubmitted, setSubmitted] = useState(false)
   const save = async () => {
     await onRename(typed.trim())
-    toldDone(text.saved)
+    showSuccess(text.saved)
     onClose()
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return typed.trim() === '' ? false : save()
   }
   return (
@@ -77,7 +78,7 @@ function RenameDialog({ label, value, onRename, onClose }: RenameGiven) {
       <Form action={text.save} onSubmit={submit}>
         <TextField
           label={label}
-          error={isTold && typed.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && typed.trim() === '' ? text.needed : undefined}
           isRequired
           value={typed}
           onChange={setTyped}

@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useGroupNames } from '../../app/api/access-groups.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
+import { useAppContext } from '../../app/session/app-context.tsx'
 import type { Right } from '../../app/session/rights.ts'
-import { useVisit } from '../../app/session/user-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
-import { Facts } from '../../components/values/property-list.tsx'
+import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { accountMessages } from './messages.ts'
 import { PasswordForm } from './password-form.tsx'
@@ -16,18 +16,18 @@ import { PasswordForm } from './password-form.tsx'
 /** Who somebody is, what they may do, and their password. */
 export function AccountPage() {
   const text = useText(accountMessages)
-  const { person } = useVisit()
+  const { user } = useAppContext()
   usePageTitle(text.title)
-  const roles = person.roles.map((role) => <StatusChip key={role}>{role}</StatusChip>)
+  const roles = user.roles.map((role) => <StatusChip key={role}>{role}</StatusChip>)
   return (
     <>
-      <PageHeader title={person.name} />
+      <PageHeader title={user.name} />
       <div className="cards">
         <Card title={text.signedIn}>
-          <Facts
-            facts={[
-              { name: text.name, value: person.preferred_username },
-              { name: text.tenant, value: person.tenant_name },
+          <KeyValueList
+            items={[
+              { name: text.name, value: user.preferred_username },
+              { name: text.tenant, value: user.tenant_name },
               { name: text.roles, value: roles.length === 0 ? text.none : <span className="chips">{roles}</span> },
             ]}
           />
@@ -36,16 +36,16 @@ export function AccountPage() {
           <PasswordForm />
         </Card>
         <Card title={text.rights} size="wide">
-          <OwnRights />
+          <PermissionList />
         </Card>
       </div>
     </>
   )
 }
 
-function OwnRights() {
+function PermissionList() {
   const text = useText(accountMessages)
-  const { rights } = useVisit()
+  const { rights } = useAppContext()
   const query = useOperationQuery()
   const permissions = useQuery(query(['authorization', 'listPermissions'], {}))
   const names = useGroupNames()
@@ -57,7 +57,7 @@ function OwnRights() {
           {rights.held.map((right) => (
             <li key={right.permission}>
               {data.find(({ name }) => name === right.permission)?.title ?? right.permission}
-              <Whereabouts right={right} names={names} />
+              <PermissionScope right={right} names={names} />
             </li>
           ))}
         </ul>
@@ -66,15 +66,15 @@ function OwnRights() {
   )
 }
 
-const mostNamed = 5
+const maxNames = 5
 
-function Whereabouts({ right: { accessGroups }, names }: { right: Right; names: ReadonlyMap<string, string> }) {
+function PermissionScope({ right: { accessGroups }, names }: { right: Right; names: ReadonlyMap<string, string> }) {
   const text = useText(accountMessages)
   if (accessGroups === 'all') return null
   const named = accessGroups
-    .slice(0, mostNamed)
+    .slice(0, maxNames)
     .map((id) => names.get(id) ?? id)
     .join(', ')
-  const more = accessGroups.length - mostNamed
+  const more = accessGroups.length - maxNames
   return <span className="where">{more > 0 ? text.andMore(named, more) : text.inGroups(named)}</span>
 }

@@ -1,41 +1,41 @@
 import { useState } from 'react'
 import { isFailure } from '../../app/api/failure.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useVisit } from '../../app/session/user-context.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { useAppContext } from '../../app/session/app-context.tsx'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { CheckField, TextField } from '../../components/forms/fields.tsx'
 import { Form } from '../../components/forms/form.tsx'
 import { accountMessages } from './messages.ts'
 
-type Complaints = { current?: string; next?: string }
+type FieldErrors = { current?: string; next?: string }
 
 /** Changes one's own password, which ends one's sessions elsewhere. */
 export function PasswordForm() {
   const text = useText(accountMessages)
-  const { api, person } = useVisit()
+  const { api, user } = useAppContext()
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
   const [isShown, setShown] = useState(false)
-  const [complaints, setComplaints] = useState<Complaints>({})
+  const [fieldErrors, setFieldErrors] = useState<FieldErrors>({})
   const send = async () => {
     const body = { data: { currentPassword: current, newPassword: next } }
     try {
       await api.identity.changePassword({ body })
     } catch (error) {
-      if (isFailure(error, 'wrong_password')) return setComplaints({ current: `${error.message}.` })
-      if (isFailure(error, 'weak_password')) return setComplaints({ next: `${error.message}.` })
+      if (isFailure(error, 'wrong_password')) return setFieldErrors({ current: `${error.message}.` })
+      if (isFailure(error, 'weak_password')) return setFieldErrors({ next: `${error.message}.` })
       throw error
     }
     setCurrent('')
     setNext('')
-    toldDone(text.changed)
+    showSuccess(text.changed)
   }
   const submit = () => {
-    const missing: Complaints = {
+    const missing: FieldErrors = {
       ...(current === '' && { current: text.enterCurrent }),
       ...(next === '' && { next: text.enterNext }),
     }
-    setComplaints(missing)
+    setFieldErrors(missing)
     return Object.keys(missing).length > 0 ? false : send()
   }
   const type = isShown ? 'text' : 'password'
@@ -46,7 +46,7 @@ export function PasswordForm() {
         className="unseen"
         type="text"
         autoComplete="username"
-        value={person.preferred_username}
+        value={user.preferred_username}
         readOnly
         tabIndex={-1}
         aria-hidden="true"
@@ -58,7 +58,7 @@ export function PasswordForm() {
         maxLength={256}
         value={current}
         onChange={setCurrent}
-        error={complaints.current}
+        error={fieldErrors.current}
         isRequired
       />
       <TextField
@@ -69,7 +69,7 @@ export function PasswordForm() {
         hint={text.nextHint}
         value={next}
         onChange={setNext}
-        error={complaints.next}
+        error={fieldErrors.next}
         isRequired
       />
       <CheckField label={text.show} isChecked={isShown} onChange={setShown} />

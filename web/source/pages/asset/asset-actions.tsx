@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useAccessGroups } from '../../app/api/access-groups.ts'
 import { useInventoryWrite, waitHeaders } from '../../app/api/inventory-write.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useApi } from '../../app/session/user-context.tsx'
+import { useApi } from '../../app/session/app-context.tsx'
 import { MenuButton, type MenuEntry } from '../../components/actions/menu-button.tsx'
 import { ConfirmDialog } from '../../components/dialogs/confirm-dialog.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
@@ -19,11 +19,11 @@ export function AssetActions({ asset }: { asset: Asset }) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()
-  const [asking, setAsking] = useState<'move' | 'delete'>()
+  const [openDialog, setAsking] = useState<'move' | 'delete'>()
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const state = textAt(asset, 'management_state/state_value')
-  const become = async (next: State) => {
+  const setState = async (next: State) => {
     const done = { regarded: text.onboarded, ignored: text.ignored, unknown: text.restored }[next]
     const body = { data: { state_value: next } }
     setBusy(true)
@@ -34,7 +34,7 @@ export function AssetActions({ asset }: { asset: Asset }) {
     setBusy(false)
   }
   const entries: MenuEntry[] = [
-    ...(state === 'unknown' ? [] : [item(text.restore, () => become('unknown'))]),
+    ...(state === 'unknown' ? [] : [item(text.restore, () => setState('unknown'))]),
     item(text.move, () => setAsking('move')),
     { kind: 'line' },
     item(text.delete, () => setAsking('delete')),
@@ -42,19 +42,19 @@ export function AssetActions({ asset }: { asset: Asset }) {
   return (
     <>
       {state !== 'regarded' && (
-        <IxButton loading={isBusy} onClick={() => become('regarded')}>
+        <IxButton loading={isBusy} onClick={() => setState('regarded')}>
           {text.onboard}
         </IxButton>
       )}
       {state !== 'ignored' && (
-        <IxButton variant="secondary" disabled={isBusy} onClick={() => become('ignored')}>
+        <IxButton variant="secondary" disabled={isBusy} onClick={() => setState('ignored')}>
           {text.ignore}
         </IxButton>
       )}
       <MenuButton label={text.more} entries={entries} isAtEnd />
       {failure !== undefined && <ProblemMessage failure={failure} />}
-      {asking === 'move' && <MoveDialog asset={asset} onClose={() => setAsking(undefined)} />}
-      {asking === 'delete' && <DeleteDialog asset={asset} onClose={() => setAsking(undefined)} />}
+      {openDialog === 'move' && <MoveDialog asset={asset} onClose={() => setAsking(undefined)} />}
+      {openDialog === 'delete' && <DeleteDialog asset={asset} onClose={() => setAsking(undefined)} />}
     </>
   )
 }
@@ -63,9 +63,9 @@ function item(label: string, onSelect: () => void): MenuEntry {
   return { kind: 'item', label, onSelect }
 }
 
-type DialogGiven = { asset: Asset; onClose: () => void }
+type AssetDialogProps = { asset: Asset; onClose: () => void }
 
-function MoveDialog({ asset, onClose }: DialogGiven) {
+function MoveDialog({ asset, onClose }: AssetDialogProps) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()
@@ -96,7 +96,7 @@ function MoveDialog({ asset, onClose }: DialogGiven) {
   )
 }
 
-function DeleteDialog({ asset, onClose }: DialogGiven) {
+function DeleteDialog({ asset, onClose }: AssetDialogProps) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()

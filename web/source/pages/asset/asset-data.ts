@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useAccessGroups } from '../../app/api/access-groups.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
-import { useRights } from '../../app/session/user-context.tsx'
+import { useRights } from '../../app/session/app-context.tsx'
 import { type Asset, textAt } from '../assets/model/asset.ts'
 
 /** Events that make what is shown of an asset old. */
@@ -29,16 +29,16 @@ export function useLatestHistory(id: string) {
 }
 
 /** From when on the past is kept, in milliseconds; of what is older nothing can be shown as it was. */
-export function useKeptFrom(): number {
+export function useHistoryStart(): number {
   const query = useOperationQuery()
   const settings = useQuery(query(['inventory', 'readSettings'], {}))
   return Date.parse(settings.data?.data.historyFrom ?? '') || 0
 }
 
 /** Whether to offer changes: in the access group of the asset where it is known, else anywhere. */
-export function useMayWrite(asset: Asset | undefined): boolean {
+export function useCanWrite(asset: Asset | undefined): boolean {
   const rights = useRights()
   const name = textAt(asset, 'access_group')
   const group = useAccessGroups().find((each) => each.name === name)
-  return rights.may('inventory_write_asset_data', group?.id)
+  return rights.has('inventory_write_asset_data', group?.id)
 }

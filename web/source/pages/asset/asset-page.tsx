@@ -5,8 +5,8 @@ import { lazy, type ReactNode, Suspense } from 'react'
 import { isFailure } from '../../app/api/failure.ts'
 import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { useSearchState } from '../../app/navigation/search-state.ts'
-import { useRights } from '../../app/session/user-context.tsx'
-import { Waiting } from '../../components/feedback/loading.tsx'
+import { useRights } from '../../app/session/app-context.tsx'
+import { Loading } from '../../components/feedback/loading.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
@@ -16,7 +16,7 @@ import { Time } from '../../components/values/time.tsx'
 import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
 import { StateChip } from '../assets/table/asset-cells.tsx'
 import { AssetActions } from './asset-actions.tsx'
-import { useAsset, useLatestHistory, useMayWrite } from './asset-data.ts'
+import { useAsset, useCanWrite, useLatestHistory } from './asset-data.ts'
 import { TimeBar } from './history/time-bar.tsx'
 import { assetMessages } from './messages.ts'
 import { Overview } from './overview/overview.tsx'
@@ -38,22 +38,22 @@ export function AssetPage() {
   const [search] = useSearchState<'at'>()
   const asset = useAsset(id, search.at)
   if (asset.isError && isFailure(asset.error, 'not_found') && search.at === undefined)
-    return <Gone id={id} asset={asset} />
+    return <DeletedAsset id={id} asset={asset} />
   return (
     <QueryState query={asset}>
-      {(data) => <Shown key={id} asset={data} at={search.at} isPending={asset.isPlaceholderData} />}
+      {(data) => <AssetView key={id} asset={data} at={search.at} isPending={asset.isPlaceholderData} />}
     </QueryState>
   )
 }
 
 /** An asset that was deleted is still there in the past; of any other there is nothing to tell. */
-function Gone({ id, asset }: { id: string; asset: ReturnType<typeof useAsset> }) {
+function DeletedAsset({ id, asset }: { id: string; asset: ReturnType<typeof useAsset> }) {
   const text = useText(assetMessages)
   const [, change] = useSearchState<'at'>()
   const history = useLatestHistory(id)
   const last = history.data?.data[0]
   usePageTitle(text.gone)
-  if (history.isPending) return <Waiting />
+  if (history.isPending) return <Loading />
   if (last?.change !== 'deleted') return <QueryState query={asset}>{() => null}</QueryState>
   const before = new Date(Date.parse(last.time) - 1).toISOString()
   return (
@@ -71,18 +71,18 @@ function Gone({ id, asset }: { id: string; asset: ReturnType<typeof useAsset> })
   )
 }
 
-type Given = { asset: Asset; at: string | undefined; isPending: boolean }
+type AssetViewProps = { asset: Asset; at: string | undefined; isPending: boolean }
 
-function Shown({ asset, at, isPending }: Given) {
+function AssetView({ asset, at, isPending }: AssetViewProps) {
   const text = useText(assetMessages)
   const language = useLanguage()
   const rights = useRights()
   const [search, change] = useSearchState<'tab' | 'at'>()
-  const mayWrite = useMayWrite(asset) && at === undefined
+  const canWrite = useCanWrite(asset) && at === undefined
   usePageTitle(nameOf(asset))
   const offered = tabs.filter((tab) => {
-    if (tab === 'credentials') return rights.may('glb_credential_read')
-    return tab !== 'jobs' || rights.may('glb_jobs_read')
+    if (tab === 'credentials') return rights.has('glb_credential_read')
+    return tab !== 'jobs' || rights.has('glb_jobs_read')
   })
   const chosen = offered.find((tab) => tab === search.tab) ?? 'overview'
   const product = ['manufacturer_product/manufacturer/name', 'manufacturer_product/product_name']
@@ -101,7 +101,7 @@ function Shown({ asset, at, isPending }: Given) {
             ))}
           </span>
         }
-        actions={mayWrite && <AssetActions asset={asset} />}
+        actions={canWrite && <AssetActions asset={asset} />}
       />
       <TimeBar asset={asset} at={at} onChange={(time) => change({ at: time })} />
       <Tabs
@@ -110,7 +110,7 @@ function Shown({ asset, at, isPending }: Given) {
         chosen={chosen}
         onChoose={(tab) => change({ tab: tab === 'overview' ? undefined : tab })}
       >
-        <Suspense fallback={<Waiting />}>{viewOf(chosen, { asset, at, mayWrite })}</Suspense>
+        <Suspense fallback={<Loading />}>{viewOf(chosen, { asset, at, canWrite: canWrite })}</Suspense>
       </Tabs>
     </div>
   )
@@ -123,10 +123,10 @@ function statesOf(asset: Asset): { path: string; value: string }[] {
     .filter(({ path, value }) => value !== '' && !(value === 'unknown' && path.startsWith('reachability')))
 }
 
-export type ViewGiven = { asset: Asset; at: string | undefined; mayWrite: boolean }
+export type AssetTabProps = { asset: Asset; at: string | undefined; canWrite: boolean }
 
-function viewOf(tab: TabId, given: ViewGiven): ReactNode {
-  const views: Record<TabId, (given: ViewGiven) => ReactNode> = {
+function viewOf(tab: TabId, props: AssetTabProps): ReactNode {
+  const views: Record<TabId, (props: AssetTabProps) => ReactNode> = {
     overview: (each) => <Overview {...each} />,
     relations: (each) => <Relations {...each} />,
     identity: (each) => <Identity {...each} />,
@@ -135,5 +135,5 @@ function viewOf(tab: TabId, given: ViewGiven): ReactNode {
     history: ({ asset }) => <History id={asset.id} />,
     jobs: ({ asset }) => <Jobs asset={asset} />,
   }
-  return views[tab](given)
+  return views[tab](props)
 }

@@ -4,12 +4,12 @@ import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { usePaged } from '../../app/api/paged-list.ts'
+import { usePagedList } from '../../app/api/paged-list.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../components/dialogs/confirm-dialog.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { SelectField } from '../../components/forms/fields.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
@@ -20,19 +20,23 @@ import { assetMessages } from './messages.ts'
 /** What opens a device: names and whether it worked, never a secret. */
 export function Credentials({ id }: { id: string }) {
   const text = useText(assetMessages)
-  const mayWrite = useMay('glb_credential_write')
+  const canWrite = usePermission('glb_credential_write')
   const [isAssigning, setAssigning] = useState(false)
-  const [leaving, setLeaving] = useState<AssetCredentialInstance>()
-  const paged = usePaged(['credentials', 'listAssetInstances'], { params: { assetId: id } }, { live: ['credentials'] })
+  const [unassigned, setUnassigned] = useState<AssetCredentialInstance>()
+  const pagedList = usePagedList(
+    ['credentials', 'listAssetInstances'],
+    { params: { assetId: id } },
+    { live: ['credentials'] },
+  )
   return (
     <>
       <div className="view-head">
         <p className="quiet">{text.credentialsHint}</p>
-        {mayWrite && <IxButton onClick={() => setAssigning(true)}>{text.assign}</IxButton>}
+        {canWrite && <IxButton onClick={() => setAssigning(true)}>{text.assign}</IxButton>}
       </div>
       <PagedTable
         label={text.credentials}
-        paged={paged}
+        pagedList={pagedList}
         idOf={(instance) => instance.id}
         columns={[
           { id: 'name', header: text.credential, width: 220, cell: (each) => <InstanceLink instance={each} /> },
@@ -47,22 +51,22 @@ export function Credentials({ id }: { id: string }) {
             id: 'worked',
             header: text.lastWorked,
             width: 180,
-            cell: (each) => <Latest of={each} which="lastWorkedTimestamp" />,
+            cell: (each) => <LatestAttempt of={each} which="lastWorkedTimestamp" />,
           },
           {
             id: 'failed',
             header: text.lastFailed,
             width: 180,
-            cell: (each) => <Latest of={each} which="lastFailedTimestamp" />,
+            cell: (each) => <LatestAttempt of={each} which="lastFailedTimestamp" />,
           },
           {
             id: 'leave',
             header: text.actions,
             width: 130,
             cell: (each) =>
-              mayWrite &&
+              canWrite &&
               each.assigned && (
-                <IxButton variant="tertiary" onClick={() => setLeaving(each)}>
+                <IxButton variant="tertiary" onClick={() => setUnassigned(each)}>
                   {text.unassign}
                 </IxButton>
               ),
@@ -75,7 +79,9 @@ export function Credentials({ id }: { id: string }) {
         }
       />
       {isAssigning && <AssignDialog id={id} onClose={() => setAssigning(false)} />}
-      {leaving !== undefined && <UnassignDialog id={id} instance={leaving} onClose={() => setLeaving(undefined)} />}
+      {unassigned !== undefined && (
+        <UnassignDialog id={id} instance={unassigned} onClose={() => setUnassigned(undefined)} />
+      )}
     </>
   )
 }
@@ -88,9 +94,9 @@ function InstanceLink({ instance }: { instance: AssetCredentialInstance }) {
   )
 }
 
-type Which = 'lastWorkedTimestamp' | 'lastFailedTimestamp'
+type AttemptField = 'lastWorkedTimestamp' | 'lastFailedTimestamp'
 
-function Latest({ of, which }: { of: AssetCredentialInstance; which: Which }) {
+function LatestAttempt({ of, which }: { of: AssetCredentialInstance; which: AttemptField }) {
   const latest = of.associations
     .map((each) => each[which] ?? '')
     .toSorted()
@@ -98,7 +104,7 @@ function Latest({ of, which }: { of: AssetCredentialInstance; which: Which }) {
   return <Time at={latest || undefined} />
 }
 
-function useRenew(): () => Promise<void> {
+function useInvalidateCredentials(): () => Promise<void> {
   const queryClient = useQueryClient()
   return () => queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
 }
@@ -106,7 +112,7 @@ function useRenew(): () => Promise<void> {
 function AssignDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const text = useText(assetMessages)
   const api = useApi()
-  const renew = useRenew()
+  const renew = useInvalidateCredentials()
   const query = useOperationQuery()
   const [chosen, setChosen] = useState<string>()
   const offered =
@@ -116,14 +122,14 @@ function AssignDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const assign = async () => {
     if (instanceId === undefined) return
     await api.credentials.assignInstance({ params: { assetId: id, instanceId } })
-    toldDone(text.assigned)
+    showSuccess(text.assigned)
     await renew()
   }
   return (
     <ConfirmDialog
       title={text.assignTitle}
       action={text.assign}
-      isOver={instanceId === undefined}
+      isDone={instanceId === undefined}
       onClose={onClose}
       onConfirm={assign}
     >
@@ -143,15 +149,15 @@ function AssignDialog({ id, onClose }: { id: string; onClose: () => void }) {
   )
 }
 
-type UnassignGiven = { id: string; instance: AssetCredentialInstance; onClose: () => void }
+type UnassignDialogProps = { id: string; instance: AssetCredentialInstance; onClose: () => void }
 
-function UnassignDialog({ id, instance, onClose }: UnassignGiven) {
+function UnassignDialog({ id, instance, onClose }: UnassignDialogProps) {
   const text = useText(assetMessages)
   const api = useApi()
-  const renew = useRenew()
+  const renew = useInvalidateCredentials()
   const unassign = async () => {
     await api.credentials.unassignInstance({ params: { assetId: id, instanceId: instance.id } })
-    toldDone(text.unassigned)
+    showSuccess(text.unassigned)
     await renew()
   }
   return (

@@ -5,18 +5,18 @@ import { Link } from '@tanstack/react-router'
 import { isFailure } from '../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
-import { Waiting } from '../../components/feedback/loading.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
+import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { JsonView } from '../../components/values/json-view.tsx'
-import { Facts } from '../../components/values/property-list.tsx'
-import { spelled, told } from './history/differences.ts'
+import { KeyValueList } from '../../components/values/key-value-list.tsx'
+import { fieldPathText, valueText } from './history/differences.ts'
 import { assetMessages } from './messages.ts'
 
 /** As many as one question may have. */
-const mostKeys = 256
+const maxKeys = 256
 
 /** What the device itself says at this moment: asked through its link when somebody looks. */
 export function Device({ id }: { id: string }) {
@@ -24,13 +24,13 @@ export function Device({ id }: { id: string }) {
   const formats = useFormats()
   const api = useApi()
   const query = useOperationQuery()
-  const mayDiscover = useMay('glb_discovery_run')
+  const canDiscover = usePermission('glb_discovery_run')
   const supported = useQuery({
     ...query(['discovery', 'listSupportedProperties'], { params: { id } }),
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   })
-  const keys = supported.data?.data.map(({ key }) => key).slice(0, mostKeys) ?? []
+  const keys = supported.data?.data.map(({ key }) => key).slice(0, maxKeys) ?? []
   const values = useQuery({
     queryKey: keyOf('discovery', 'readProperties', { id, keys }),
     queryFn: () => api.discovery.readProperties({ params: { id }, body: { data: { keys } } }),
@@ -44,13 +44,13 @@ export function Device({ id }: { id: string }) {
     return (
       <EmptyState title={text.noLink}>
         <p>{text.noLinkHint}</p>
-        {mayDiscover && <Link to="/discovery">{text.toDiscovery}</Link>}
+        {canDiscover && <Link to="/discovery">{text.toDiscovery}</Link>}
       </EmptyState>
     )
   }
   if (failure !== null) return <ProblemMessage failure={failure} onRetry={again} />
   if (supported.data?.data.length === 0) return <EmptyState title={text.noProperties} />
-  if (values.data === undefined) return <Waiting label={text.asking} />
+  if (values.data === undefined) return <Loading label={text.asking} />
   return (
     <div className="live">
       <Card
@@ -61,12 +61,12 @@ export function Device({ id }: { id: string }) {
           </IxButton>
         }
       >
-        <Facts
-          facts={values.data.data.map((each) => ({
-            name: spelled(each.key),
+        <KeyValueList
+          items={values.data.data.map((each) => ({
+            name: fieldPathText(each.key),
             value:
               'error' in each ? (
-                <span className={isNotThere(each.error.name) ? 'quiet' : 'field-error'} title={each.error.name}>
+                <span className={isNotSupported(each.error.name) ? 'quiet' : 'field-error'} title={each.error.name}>
                   {each.error.description}
                 </span>
               ) : (
@@ -80,11 +80,11 @@ export function Device({ id }: { id: string }) {
 }
 
 /** The device is well, it only has no such thing. */
-function isNotThere(code: string): boolean {
+function isNotSupported(code: string): boolean {
   return ['FAILED_PRECONDITION', 'NOT_FOUND', 'UNIMPLEMENTED'].includes(code)
 }
 
 /** Only what is structured needs to be opened. */
 function LiveValue({ value }: { value: unknown }) {
-  return typeof value === 'object' && value !== null ? <JsonView value={value} depth={1} /> : told(value)
+  return typeof value === 'object' && value !== null ? <JsonView value={value} depth={1} /> : valueText(value)
 }

@@ -1,6 +1,6 @@
 import { iconTasksAll } from '@siemens/ix-icons/icons'
 import { useNavigate } from '@tanstack/react-router'
-import { usePaged } from '../../app/api/paged-list.ts'
+import { usePagedList } from '../../app/api/paged-list.ts'
 import { useText } from '../../app/language/language-context.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
@@ -15,11 +15,11 @@ export function Jobs({ asset }: { asset: Asset }) {
   const navigate = useNavigate()
   const isGateway = textAt(asset, 'functional_object_type') === 'Gateway'
   const query = isGateway ? { gatewayId: asset.id } : { tag: `asset/${asset.id}` }
-  const paged = usePaged(['jobs', 'listJobs'], { query }, { live: ['workflows.job'] })
+  const pagedList = usePagedList(['jobs', 'listJobs'], { query }, { live: ['workflows.job'] })
   return (
     <PagedTable
       label={text.jobs}
-      paged={paged}
+      pagedList={pagedList}
       idOf={({ id }) => id}
       onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
       columns={[

@@ -84,14 +84,14 @@ function useColumns(
   properties: readonly AssetProperty[],
 ): [TableColumn[], (columns: TableColumn[]) => void] {
   const navigate = useNavigate()
-  const [kept, setKept] = usePreference<unknown>('assets.columns', undefined)
+  const [stored, setStored] = usePreference<unknown>('assets.columns', undefined)
   const { columns: names } = view
   const columns = useMemo(() => {
-    const own = tableColumnsOf(kept, properties)
+    const own = tableColumnsOf(stored, properties)
     return names === undefined ? own : namedColumns(names, own, properties)
-  }, [kept, names, properties])
+  }, [stored, names, properties])
   const change = (next: TableColumn[]) => {
-    setKept(next)
+    setStored(next)
     if (names !== undefined) {
       navigate({ to: '/assets', search: searchOf({ ...view, columns: undefined }) as never, replace: true })
     }
@@ -99,9 +99,9 @@ function useColumns(
   return [columns, change]
 }
 
-type GroupGiven = { properties: readonly AssetProperty[]; view: View; onChange: (by: string) => void }
+type GroupSelectProps = { properties: readonly AssetProperty[]; view: View; onChange: (by: string) => void }
 
-function GroupSelect({ properties, view, onChange }: GroupGiven) {
+function GroupSelect({ properties, view, onChange }: GroupSelectProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   return (
@@ -121,7 +121,7 @@ function GroupSelect({ properties, view, onChange }: GroupGiven) {
   )
 }
 
-type TableGiven = {
+type AssetTableProps = {
   view: View
   columns: readonly TableColumn[]
   properties: readonly AssetProperty[]
@@ -131,7 +131,7 @@ type TableGiven = {
 
 const idOf = ({ id }: Asset) => id
 
-function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven) {
+function AssetTable({ view, columns, properties, onColumns, onShow }: AssetTableProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const formats = useFormats()
@@ -142,13 +142,13 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
   const selection = useAssetSelection(pages, { filter, q: view.q })
   const shown = useMemo(() => gridColumns(columns, properties, language), [columns, properties, language])
   const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
-  const look = useCallback((first: number, last: number) => pages.look(first, last), [pages])
+  const onRange = useCallback((first: number, last: number) => pages.setVisibleRange(first, last), [pages])
   const group = properties.find(({ path, isFacet }) => isFacet && path === view.by)
   const total = pages.total
-  const countTold = (count: number | undefined) =>
+  const countText = (count: number | undefined) =>
     count === undefined ? text.counting : count === 1 ? text.one : text.count(formats.number(count))
   const changes = useColumnChanges({ columns, properties, onColumns })
-  const isRefused = pages.failure !== undefined
+  const hasFailed = pages.failure !== undefined
   return (
     <div className="assets-body">
       {group !== undefined && (
@@ -164,11 +164,11 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
           <BulkBar selection={selection} total={total ?? 0} />
         ) : (
           <p className="assets-count" role="status">
-            {!isRefused && countTold(total)}
+            {!hasFailed && countText(total)}
           </p>
         )}
-        {isRefused && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
-        {isRefused && total === undefined ? null : total === 0 ? (
+        {hasFailed && <ProblemMessage failure={pages.failure} onRetry={() => pages.retry()} />}
+        {hasFailed && total === undefined ? null : total === 0 ? (
           <NoAssets view={view} onShow={onShow} />
         ) : (
           <Grid
@@ -177,7 +177,7 @@ function AssetTable({ view, columns, properties, onColumns, onShow }: TableGiven
             count={total ?? 30}
             rowAt={(index) => pages.rowAt(index)}
             idOf={idOf}
-            onRange={look}
+            onRange={onRange}
             onOpen={open}
             selection={selection.grid}
             sorting={sortingOf(view.sort)}

@@ -3,9 +3,9 @@ import type { AuditEntry } from '@millwright/api/audit.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useMay } from '../../app/session/user-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { type Choice, SelectField, TextField } from '../../components/forms/fields.tsx'
-import { MomentField } from '../../components/forms/timestamp-field.tsx'
+import { TimestampField } from '../../components/forms/timestamp-field.tsx'
 import { auditMessages } from './messages.ts'
 
 export const filterNames = ['outcome', 'principal', 'action', 'target', 'from', 'to', 'requestId'] as const
@@ -19,15 +19,15 @@ const actions = Object.entries(operations).flatMap(([service, named]) =>
   Object.entries(named).flatMap(([name, [method]]) => (method === 'GET' ? [] : [`${service}.${name}`])),
 )
 
-type Given = {
+type AuditFiltersProps = {
   search: Filters
   onChange: (change: Partial<Record<Filter, string | undefined>>) => void
   rows: readonly AuditEntry[]
 }
 
-export function AuditFilters({ search, onChange, rows }: Given) {
+export function AuditFilters({ search, onChange, rows }: AuditFiltersProps) {
   const text = useText(auditMessages)
-  const people = useWho(search.principal, rows)
+  const principals = usePrincipalChoices(search.principal, rows)
   return (
     <search className="question question-small">
       <SelectField
@@ -36,12 +36,12 @@ export function AuditFilters({ search, onChange, rows }: Given) {
         onChange={(outcome) => onChange({ outcome })}
         choices={[{ value: '', label: text.anyOutcome }, ...outcomes.map((value) => ({ value, label: text[value] }))]}
       />
-      {people.length > 0 && (
+      {principals.length > 0 && (
         <SelectField
           label={text.who}
           value={search.principal ?? ''}
           onChange={(principal) => onChange({ principal })}
-          choices={[{ value: '', label: text.anybody }, ...people]}
+          choices={[{ value: '', label: text.anybody }, ...principals]}
         />
       )}
       <TextField
@@ -59,8 +59,8 @@ export function AuditFilters({ search, onChange, rows }: Given) {
         value={search.target ?? ''}
         onChange={(target) => onChange({ target })}
       />
-      <MomentField label={text.since} value={search.from} onChange={(from) => onChange({ from })} />
-      <MomentField label={text.until} value={search.to} onChange={(to) => onChange({ to })} />
+      <TimestampField label={text.since} value={search.from} onChange={(from) => onChange({ from })} />
+      <TimestampField label={text.until} value={search.to} onChange={(to) => onChange({ to })} />
       {search.requestId !== undefined && (
         <TextField
           label={text.request}
@@ -74,17 +74,17 @@ export function AuditFilters({ search, onChange, rows }: Given) {
 }
 
 /** Everybody, for who may know them; else the one that was asked for, by the name that the entries have. */
-function useWho(asked: string | undefined, rows: readonly AuditEntry[]): Choice[] {
-  const mayKnow = useMay('glb_access_manage')
+function usePrincipalChoices(selected: string | undefined, rows: readonly AuditEntry[]): Choice[] {
+  const canListPrincipals = usePermission('glb_access_manage')
   const query = useOperationQuery()
   const page = { query: { limit: 100 } }
-  const people = useQuery({ ...query(['identity', 'listUsers'], page), enabled: mayKnow })
-  const programs = useQuery({ ...query(['identity', 'listServerUsers'], page), enabled: mayKnow })
-  const known = [...(people.data?.data ?? []), ...(programs.data?.data ?? [])].map(({ id, name }) => ({
+  const principals = useQuery({ ...query(['identity', 'listUsers'], page), enabled: canListPrincipals })
+  const serviceAccounts = useQuery({ ...query(['identity', 'listServerUsers'], page), enabled: canListPrincipals })
+  const known = [...(principals.data?.data ?? []), ...(serviceAccounts.data?.data ?? [])].map(({ id, name }) => ({
     value: id,
     label: name,
   }))
-  if (asked === undefined || known.some(({ value }) => value === asked)) return known
-  const name = rows.find(({ principal }) => principal === asked)?.principalName ?? asked
-  return [...known, { value: asked, label: name }]
+  if (selected === undefined || known.some(({ value }) => value === selected)) return known
+  const name = rows.find(({ principal }) => principal === selected)?.principalName ?? selected
+  return [...known, { value: selected, label: name }]
 }

@@ -2,10 +2,10 @@ import type { AuditEntry } from '@millwright/api/audit.ts'
 import { iconAuditReport } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
-import { usePaged } from '../../app/api/paged-list.ts'
+import { usePagedList } from '../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { useSearchState } from '../../app/navigation/search-state.ts'
-import { useVisit } from '../../app/session/user-context.tsx'
+import { useAppContext } from '../../app/session/app-context.tsx'
 import { download } from '../../components/actions/download.ts'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
@@ -15,9 +15,9 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { JsonView } from '../../components/values/json-view.tsx'
-import { Facts } from '../../components/values/property-list.tsx'
+import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip, type Tone } from '../../components/values/status-chip.tsx'
-import { Subject } from '../../components/values/subject-link.tsx'
+import { SubjectLink } from '../../components/values/subject-link.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { AuditFilters, type Filter, filterNames } from './audit-filters.tsx'
 import { ChainCheck } from './chain-check.tsx'
@@ -33,7 +33,7 @@ export function AuditPage() {
   const [open, setOpen] = useState<AuditEntry>()
   usePageTitle(text.title)
   const filters = Object.fromEntries(filterNames.flatMap((name) => (search[name] ? [[name, search[name]]] : [])))
-  const paged = usePaged(['audit', 'listEntries'], { query: filters }, { live: ['*'] })
+  const pagedList = usePagedList(['audit', 'listEntries'], { query: filters }, { live: ['*'] })
   return (
     <>
       <PageHeader
@@ -46,13 +46,13 @@ export function AuditPage() {
           </>
         }
       />
-      <AuditFilters search={search} onChange={setSearch} rows={paged.rows} />
+      <AuditFilters search={search} onChange={setSearch} rows={pagedList.rows} />
       <p className="list-count" role="status">
-        {text.count(paged.total, formats.number(paged.total))}
+        {text.count(pagedList.total, formats.number(pagedList.total))}
       </p>
       <PagedTable
         label={text.title}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ id }) => id}
         onOpen={setOpen}
@@ -79,12 +79,12 @@ export function AuditPage() {
 /** What the filters leave, as a file. */
 function Download({ filters }: { filters: Record<string, string | undefined> }) {
   const text = useText(auditMessages)
-  const { raw } = useVisit()
+  const { fetchOperation } = useAppContext()
   const [failure, setFailure] = useState<unknown>()
   const save = async () => {
     try {
       setFailure(undefined)
-      const answer = await raw('audit', 'exportEntries', { query: filters })
+      const answer = await fetchOperation('audit', 'exportEntries', { query: filters })
       download(await answer.blob(), 'audit.ndjson')
     } catch (error) {
       setFailure(error)
@@ -100,14 +100,14 @@ function Download({ filters }: { filters: Record<string, string | undefined> }) 
   )
 }
 
-type EntryGiven = {
+type EntryDialogProps = {
   entry: AuditEntry
   /** Asks for the entries that have something in common with this one. */
   onOnly: (filter: Partial<Record<Filter, string>>) => void
   onClose: () => void
 }
 
-function EntryDialog({ entry, onOnly, onClose }: EntryGiven) {
+function EntryDialog({ entry, onOnly, onClose }: EntryDialogProps) {
   const text = useText(auditMessages)
   const { principal, target, requestId } = entry
   const kinds = text as Readonly<Record<string, unknown>>
@@ -137,13 +137,13 @@ function EntryDialog({ entry, onOnly, onClose }: EntryGiven) {
         </>
       }
     >
-      <Facts
-        facts={[
+      <KeyValueList
+        items={[
           { name: text.action, value: entry.action },
           { name: text.outcome, value: <StatusChip tone={tones[entry.outcome]}>{text[entry.outcome]}</StatusChip> },
           { name: text.time, value: <Time at={entry.time} isExact /> },
           { name: text.who, value: `${entry.principalName} (${kind})` },
-          { name: text.target, value: target !== null && <Subject of={target} /> },
+          { name: text.target, value: target !== null && <SubjectLink subject={target} /> },
           { name: text.address, value: entry.address ?? text.system },
           { name: text.request, value: requestId !== null && <code>{requestId}</code> },
           { name: text.place, value: entry.sequence ?? text.notSealed },
@@ -168,6 +168,11 @@ function columnsOf(text: Text): Column<AuditEntry>[] {
       cell: ({ outcome }) => <StatusChip tone={tones[outcome]}>{text[outcome]}</StatusChip>,
     },
     { id: 'address', header: text.address, width: 140, cell: ({ address }) => address },
-    { id: 'target', header: text.target, width: 400, cell: ({ target }) => target !== null && <Subject of={target} /> },
+    {
+      id: 'target',
+      header: text.target,
+      width: 400,
+      cell: ({ target }) => target !== null && <SubjectLink subject={target} />,
+    },
   ]
 }

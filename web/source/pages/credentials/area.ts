@@ -14,7 +14,7 @@ export const area: Area = {
   permissions: ['glb_credential_read'],
   routes: [
     { path: '', load: async () => (await import('./credentials-page.tsx')).CredentialsPage },
-    { path: '$id', load: async () => (await import('./instances/credential-page.tsx')).InstancePage },
+    { path: '$id', load: async () => (await import('./instances/credential-page.tsx')).CredentialPage },
   ],
   commands: [
     { title: { en: 'Templates of links', de: 'Vorlagen der Links' }, search: { view: 'schemas' } },

@@ -3,16 +3,16 @@ import { iconNetworkDevice } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { statesEveryMs, useGateways } from '../../app/api/gateways.ts'
+import { gatewayStateIntervalMs, useGateways } from '../../app/api/gateways.ts'
 import { useText } from '../../app/language/language-context.tsx'
 import { useSearchState } from '../../app/navigation/search-state.ts'
-import { useMay } from '../../app/session/user-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
-import { Facts } from '../../components/values/property-list.tsx'
+import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { nameOf, useLinksOf } from './gateways/gateway-links.ts'
 import { OnboardDialog } from './gateways/onboard-dialog.tsx'
@@ -25,9 +25,9 @@ import { GatewayState, LinkState } from './state-chips.tsx'
 export function DiscoveryPage() {
   const text = useText(discoveryMessages)
   const [search, setSearch] = useSearchState<'scan' | 'onboard'>()
-  const mayRun = useMay('glb_discovery_run')
-  const mayManage = useMay('glb_gateway_manage')
-  const gateways = useGateways({ againAfterMs: statesEveryMs })
+  const canRun = usePermission('glb_discovery_run')
+  const canManage = usePermission('glb_gateway_manage')
+  const gateways = useGateways({ refetchIntervalMs: gatewayStateIntervalMs })
   usePageTitle(text.title)
   return (
     <>
@@ -36,12 +36,12 @@ export function DiscoveryPage() {
         subtitle={text.subtitle}
         actions={
           <>
-            {mayManage && (
+            {canManage && (
               <IxButton variant="secondary" onClick={() => setSearch({ onboard: 'yes' })}>
                 {text.onboard}
               </IxButton>
             )}
-            {mayRun && <IxButton onClick={() => setSearch({ scan: 'any' })}>{text.discover}</IxButton>}
+            {canRun && <IxButton onClick={() => setSearch({ scan: 'any' })}>{text.discover}</IxButton>}
           </>
         }
       />
@@ -51,7 +51,7 @@ export function DiscoveryPage() {
           data.length === 0 ? (
             <EmptyState icon={iconNetworkDevice} title={text.noGateway}>
               <p>{text.noGatewayHint}</p>
-              {mayManage && <IxButton onClick={() => setSearch({ onboard: 'yes' })}>{text.onboard}</IxButton>}
+              {canManage && <IxButton onClick={() => setSearch({ onboard: 'yes' })}>{text.onboard}</IxButton>}
             </EmptyState>
           ) : (
             <div className="cards">
@@ -64,22 +64,22 @@ export function DiscoveryPage() {
       </QueryState>
       <h2 className="section-title">{text.scans}</h2>
       <ScanTable />
-      {mayRun && search.scan !== undefined && (
+      {canRun && search.scan !== undefined && (
         <ScanDialog chosen={search.scan} onClose={() => setSearch({ scan: undefined })} />
       )}
-      {mayManage && search.onboard !== undefined && <OnboardDialog onClose={() => setSearch({ onboard: undefined })} />}
+      {canManage && search.onboard !== undefined && <OnboardDialog onClose={() => setSearch({ onboard: undefined })} />}
     </>
   )
 }
 
-const mostShown = 5
+const maxShown = 5
 
 function GatewayCard({ gateway }: { gateway: OnboardedGateway }) {
   const text = useText(discoveryMessages)
   return (
     <Card title={gateway.name} level={3} actions={<GatewayState state={gateway.state} />}>
-      <Facts
-        facts={[
+      <KeyValueList
+        items={[
           { name: text.version, value: gateway.version },
           gateway.lastSeenTimestamp !== undefined && {
             name: text.lastSeen,
@@ -106,7 +106,7 @@ function GatewayLinks({ gatewayId }: { gatewayId: string }) {
           <p className="quiet">{text.noLinks}</p>
         ) : (
           <ul className="link-lines">
-            {data.slice(0, isOpen ? undefined : mostShown).map((link) => (
+            {data.slice(0, isOpen ? undefined : maxShown).map((link) => (
               <li key={link.assetLinkId}>
                 <span className="link-name">
                   {nameOf(link)} <span className="quiet">{link.version}</span>
@@ -114,10 +114,10 @@ function GatewayLinks({ gatewayId }: { gatewayId: string }) {
                 <LinkState link={link} />
               </li>
             ))}
-            {data.length > mostShown && !isOpen && (
+            {data.length > maxShown && !isOpen && (
               <li>
                 <button type="button" className="link-button" onClick={() => setOpen(true)}>
-                  {text.moreLinks(data.length - mostShown)}
+                  {text.moreLinks(data.length - maxShown)}
                 </button>
               </li>
             )}

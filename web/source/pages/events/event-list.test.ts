@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CloudEvent } from '@millwright/api/events.ts'
-import { added, noEvents, resumed } from './event-list.ts'
+import { addEvents, noEvents, resumeList } from './event-list.ts'
 
 const event = (position: number): CloudEvent => ({
   specversion: '1.0',
@@ -18,21 +18,21 @@ const event = (position: number): CloudEvent => ({
 const positions = (events: readonly CloudEvent[]) => events.map(({ sequence }) => Number(sequence))
 
 test('the newest event stands first, each once, whatever order they come in', () => {
-  const list = added(added(noEvents, [event(2)], { isPaused: false }), [event(1), event(3), event(2)], {
+  const list = addEvents(addEvents(noEvents, [event(2)], { isPaused: false }), [event(1), event(3), event(2)], {
     isPaused: false,
   })
   assert.deepEqual(positions(list.shown), [3, 2, 1])
 })
 
 test('what comes during a pause waits for its end', () => {
-  const paused = added(added(noEvents, [event(1)], { isPaused: false }), [event(2)], { isPaused: true })
+  const paused = addEvents(addEvents(noEvents, [event(1)], { isPaused: false }), [event(2)], { isPaused: true })
   assert.deepEqual(positions(paused.shown), [1])
-  assert.deepEqual(positions(resumed(paused).shown), [2, 1])
+  assert.deepEqual(positions(resumeList(paused).shown), [2, 1])
 })
 
 test('the oldest are forgotten', () => {
   const many = Array.from({ length: 3_000 }, (_, index) => event(index))
-  const { shown } = added(noEvents, many, { isPaused: false })
+  const { shown } = addEvents(noEvents, many, { isPaused: false })
   assert.equal(shown.length, 2_000)
   assert.equal(Number(shown[0]?.sequence), 2_999)
 })

@@ -4,9 +4,9 @@ import { IxButton } from '@siemens/ix-react'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { eventTypePrefix } from '../../app/live/live-events.ts'
-import { useLive } from '../../app/live/live-queries.ts'
+import { useLiveEvents } from '../../app/live/live-queries.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { TextField } from '../../components/forms/fields.tsx'
@@ -16,14 +16,14 @@ import { usePageTitle } from '../../components/page/page-title.ts'
 import { type Column, DataTable } from '../../components/tables/data-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { JsonView } from '../../components/values/json-view.tsx'
-import { Facts } from '../../components/values/property-list.tsx'
-import { Subject } from '../../components/values/subject-link.tsx'
+import { KeyValueList } from '../../components/values/key-value-list.tsx'
+import { SubjectLink } from '../../components/values/subject-link.tsx'
 import { Time } from '../../components/values/time.tsx'
-import { added, begins, noEvents, resumed } from './event-list.ts'
+import { addEvents, hasPrefix, noEvents, resumeList } from './event-list.ts'
 import { eventMessages } from './messages.ts'
 
 const pageEvents = 100
-const askedPages = 10
+const pagesPerRequest = 10
 
 /** What happens, as it happens. */
 export function EventsPage() {
@@ -34,11 +34,11 @@ export function EventsPage() {
   const [isPaused, setPaused] = useState(false)
   const [open, setOpen] = useState<CloudEvent>()
   usePageTitle(text.title)
-  useLive(['*'], (event) => setList((before) => added(before, [event], { isPaused })))
-  const shown = list.shown.filter(({ type }) => begins(shortened(type), search.type ?? ''))
-  const goOn = () => {
+  useLiveEvents(['*'], (event) => setList((before) => addEvents(before, [event], { isPaused })))
+  const shown = list.shown.filter(({ type }) => hasPrefix(shortened(type), search.type ?? ''))
+  const resume = () => {
     setPaused(false)
-    setList(resumed)
+    setList(resumeList)
   }
   return (
     <>
@@ -50,7 +50,7 @@ export function EventsPage() {
             <IxButton variant="secondary" onClick={() => setList(noEvents)}>
               {text.clear}
             </IxButton>
-            <IxButton variant="secondary" onClick={isPaused ? goOn : () => setPaused(true)}>
+            <IxButton variant="secondary" onClick={isPaused ? resume : () => setPaused(true)}>
               {isPaused ? text.resume : text.pause}
             </IxButton>
           </>
@@ -71,9 +71,9 @@ export function EventsPage() {
           value={search.type ?? ''}
           onChange={(type) => setSearch({ type })}
         />
-        <Earlier
+        <EarlierEvents
           oldest={list.shown.at(-1)?.sequence}
-          onFound={(events) => setList((before) => added(before, events, { isPaused: false }))}
+          onFound={(events) => setList((before) => addEvents(before, events, { isPaused: false }))}
         />
       </Toolbar>
       <DataTable
@@ -94,15 +94,15 @@ export function EventsPage() {
   )
 }
 
-type EarlierGiven = { oldest: string | undefined; onFound: (events: CloudEvent[]) => void }
+type EarlierEventsProps = { oldest: string | undefined; onFound: (events: CloudEvent[]) => void }
 
 /** Events of before those that are shown; for who may read them all. */
-function Earlier({ oldest, onFound }: EarlierGiven) {
+function EarlierEvents({ oldest, onFound }: EarlierEventsProps) {
   const text = useText(eventMessages)
   const api = useApi()
-  const mayRead = useMay('glb_audit_read')
+  const canRead = usePermission('glb_audit_read')
   const [failure, setFailure] = useState<unknown>()
-  const ask = async (pages: number) => {
+  const load = async (pages: number) => {
     try {
       setFailure(undefined)
       const { meta } = await api.events.listEvents({ query: { limit: 1 } })
@@ -116,18 +116,18 @@ function Earlier({ oldest, onFound }: EarlierGiven) {
     }
   }
   // An empty page would make people wait for what has happened already.
-  const askAtFirst = useEffectEvent(() => {
-    if (mayRead) ask(1)
+  const loadFirst = useEffectEvent(() => {
+    if (canRead) load(1)
   })
-  useEffect(() => askAtFirst(), [])
-  if (!mayRead) return null
-  const askMore = () => ask(askedPages)
+  useEffect(() => loadFirst(), [])
+  if (!canRead) return null
+  const loadMore = () => load(pagesPerRequest)
   return (
     <>
-      <IxButton variant="tertiary" onClick={askMore}>
+      <IxButton variant="tertiary" onClick={loadMore}>
         {text.before}
       </IxButton>
-      {failure !== undefined && <ProblemMessage failure={failure} onRetry={askMore} />}
+      {failure !== undefined && <ProblemMessage failure={failure} onRetry={loadMore} />}
     </>
   )
 }
@@ -136,9 +136,9 @@ function EventDialog({ event, onClose }: { event: CloudEvent; onClose: () => voi
   const text = useText(eventMessages)
   return (
     <Dialog title={shortened(event.type)} onClose={onClose} isWide>
-      <Facts
-        facts={[
-          { name: text.subject, value: <Subject of={event.subject} /> },
+      <KeyValueList
+        items={[
+          { name: text.subject, value: <SubjectLink subject={event.subject} /> },
           { name: text.time, value: <Time at={event.time} isExact /> },
           { name: text.who, value: event.source },
           { name: text.position, value: Number(event.sequence) },
@@ -156,7 +156,7 @@ function columnsOf(text: Text): Column<CloudEvent>[] {
   return [
     { id: 'time', header: text.time, width: 200, cell: ({ time }) => <Time at={time} isExact /> },
     { id: 'type', header: text.type, width: 300, cell: ({ type }) => shortened(type) },
-    { id: 'subject', header: text.subject, width: 400, cell: ({ subject }) => <Subject of={subject} /> },
+    { id: 'subject', header: text.subject, width: 400, cell: ({ subject }) => <SubjectLink subject={subject} /> },
     { id: 'position', header: text.position, width: 110, isNumber: true, cell: ({ sequence }) => Number(sequence) },
   ]
 }

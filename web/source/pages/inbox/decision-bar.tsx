@@ -1,42 +1,42 @@
 import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { BulkDeleteDialog } from '../assets/bulk/bulk-dialogs.tsx'
-import { type Advance, BulkProgress } from '../assets/bulk/bulk-progress.tsx'
-import { inBulk } from '../assets/bulk/bulk-result.ts'
-import { mostSelected } from '../assets/model/limits.ts'
+import { BulkProgress, type BulkProgressState } from '../assets/bulk/bulk-progress.tsx'
+import { writeInBulk } from '../assets/bulk/bulk-result.ts'
+import { maxSelected } from '../assets/model/limits.ts'
 import type { AssetSelection } from '../assets/table/selection.ts'
 import type { InboxList } from './inbox-page.tsx'
 import { inboxMessages } from './messages.ts'
 
 type State = 'regarded' | 'ignored' | 'unknown'
-type Given = { list: InboxList; selection: AssetSelection; total: number; onDone: () => void }
+type DecisionBarProps = { list: InboxList; selection: AssetSelection; total: number; onDone: () => void }
 
 /** Deciding on the chosen assets. */
-export function DecisionBar({ list, selection, total, onDone }: Given) {
+export function DecisionBar({ list, selection, total, onDone }: DecisionBarProps) {
   const text = useText(inboxMessages)
   const formats = useFormats()
   const api = useApi()
-  const mayWrite = useMay('inventory_write_asset_data')
+  const canWrite = usePermission('inventory_write_asset_data')
   const [busy, setBusy] = useState<State | 'gathering'>()
   const [failure, setFailure] = useState<unknown>()
-  const [progress, setProgress] = useState<Advance>()
+  const [progress, setProgress] = useState<BulkProgressState>()
   const [isDeleting, setDeleting] = useState(false)
   const { ids, clear, selectMatching } = selection
   const finish = () => {
     clear()
     onDone()
   }
-  const told = { regarded: text.onboarded, ignored: text.wasIgnored, unknown: text.restored }
+  const messages = { regarded: text.onboarded, ignored: text.wasIgnored, unknown: text.restored }
   const decide = async (state: State) => {
     setBusy(state)
     setFailure(undefined)
     setProgress({ done: 0 })
     try {
-      const outcome = await inBulk({
+      const outcome = await writeInBulk({
         ids: [...ids],
         write: (some) =>
           api.inventory.setManagementStates({
@@ -45,7 +45,7 @@ export function DecisionBar({ list, selection, total, onDone }: Given) {
           }),
         onProgress: (done) => setProgress({ done }),
       })
-      if (outcome.done > 0) toldDone(told[state](outcome.done, formats.number(outcome.done)))
+      if (outcome.done > 0) showSuccess(messages[state](outcome.done, formats.number(outcome.done)))
       setProgress(outcome.failures.length === 0 ? undefined : { done: ids.size, outcome })
       if (outcome.failures.length === 0) finish()
       else onDone()
@@ -56,19 +56,19 @@ export function DecisionBar({ list, selection, total, onDone }: Given) {
       setBusy(undefined)
     }
   }
-  const gather = async () => {
+  const selectAll = async () => {
     setBusy('gathering')
     await selectMatching()
       .catch(setFailure)
       .finally(() => setBusy(undefined))
   }
-  const reach = Math.min(total, mostSelected)
+  const reach = Math.min(total, maxSelected)
   const other: [State, string] = list === 'ignored' ? ['unknown', text.restore] : ['ignored', text.ignore]
   return (
     <>
       <div className="bulk-bar" role="toolbar" aria-label={text.selected(formats.number(ids.size))}>
         <strong>{text.selected(formats.number(ids.size))}</strong>
-        {mayWrite && (
+        {canWrite && (
           <>
             <IxButton loading={busy === 'regarded'} onClick={() => decide('regarded')}>
               {text.onboard}
@@ -82,7 +82,7 @@ export function DecisionBar({ list, selection, total, onDone }: Given) {
           </>
         )}
         {ids.size < reach && (
-          <IxButton variant="subtle-primary" loading={busy === 'gathering'} onClick={gather}>
+          <IxButton variant="subtle-primary" loading={busy === 'gathering'} onClick={selectAll}>
             {text.selectMatching(formats.number(reach))}
           </IxButton>
         )}

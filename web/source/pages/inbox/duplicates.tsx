@@ -6,17 +6,17 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useLanguage, useText } from '../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../components/dialogs/confirm-dialog.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { Time } from '../../components/values/time.tsx'
 import { identifierLine } from '../assets/model/identifier-names.ts'
 import { inboxMessages } from './messages.ts'
 
 /** Pairs of assets that may be one, with what speaks for it. */
-export function Twins() {
+export function Duplicates() {
   const text = useText(inboxMessages)
   const query = useOperationQuery()
   const pairs = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 100 } }, { live: ['inventory'] }))
@@ -28,7 +28,7 @@ export function Twins() {
             <p>{text.noTwinsText}</p>
           </EmptyState>
         ) : (
-          <ul className="twins">
+          <ul className="duplicates">
             {data.map((pair) => (
               <Pair key={`${pair.asset.id} ${pair.other.id}`} pair={pair} />
             ))}
@@ -42,12 +42,12 @@ export function Twins() {
 function Pair({ pair }: { pair: Duplicate }) {
   const text = useText(inboxMessages)
   const language = useLanguage()
-  const mayWrite = useMay('inventory_write_asset_data')
-  const [asking, setAsking] = useState<'merge' | 'dismiss'>()
+  const canWrite = usePermission('inventory_write_asset_data')
+  const [openDialog, setAsking] = useState<'merge' | 'dismiss'>()
   const [one, other] = [nameOf(pair.asset), nameOf(pair.other)]
   return (
-    <li className="twin">
-      <div className="twin-names">
+    <li className="duplicate">
+      <div className="duplicate-names">
         <Link to={`/assets/${pair.asset.id}`}>{one}</Link>
         <span className="quiet">{text.and}</span>
         <Link to={`/assets/${pair.other.id}`}>{other}</Link>
@@ -59,7 +59,7 @@ function Pair({ pair }: { pair: Duplicate }) {
         {text.cameTogether}{' '}
         {pair.evidence.identifiers.map(({ identifier }) => identifierLine(identifier, language)).join(', ')}
       </p>
-      {mayWrite && (
+      {canWrite && (
         <div className="form-actions">
           <IxButton onClick={() => setAsking('merge')}>{text.merge}</IxButton>
           <IxButton variant="secondary" onClick={() => setAsking('dismiss')}>
@@ -67,18 +67,20 @@ function Pair({ pair }: { pair: Duplicate }) {
           </IxButton>
         </div>
       )}
-      {asking !== undefined && <Ask pair={pair} what={asking} onClose={() => setAsking(undefined)} />}
+      {openDialog !== undefined && (
+        <DuplicateDialog pair={pair} action={openDialog} onClose={() => setAsking(undefined)} />
+      )}
     </li>
   )
 }
 
-type AskGiven = { pair: Duplicate; what: 'merge' | 'dismiss'; onClose: () => void }
+type DuplicateDialogProps = { pair: Duplicate; action: 'merge' | 'dismiss'; onClose: () => void }
 
-function Ask({ pair: { asset, other }, what, onClose }: AskGiven) {
+function DuplicateDialog({ pair: { asset, other }, action, onClose }: DuplicateDialogProps) {
   const text = useText(inboxMessages)
   const api = useApi()
   const queryClient = useQueryClient()
-  const isMerge = what === 'merge'
+  const isMerge = action === 'merge'
   const confirm = async () => {
     if (isMerge) {
       const body = { data: { other: other.id } }
@@ -87,7 +89,7 @@ function Ask({ pair: { asset, other }, what, onClose }: AskGiven) {
       await api.inventory.dismissDuplicate({ body: { data: { asset: asset.id, other: other.id } } })
     }
     await queryClient.invalidateQueries({ queryKey: keyOf('inventory', 'listDuplicates') })
-    toldDone(isMerge ? text.merged : text.dismissed)
+    showSuccess(isMerge ? text.merged : text.dismissed)
   }
   return (
     <ConfirmDialog

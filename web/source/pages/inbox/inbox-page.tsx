@@ -15,7 +15,7 @@ import { fieldsFor, useAssetList } from '../assets/table/asset-list.ts'
 import type { AssetPages } from '../assets/table/asset-pages.ts'
 import { useAssetSelection } from '../assets/table/selection.ts'
 import { DecisionBar } from './decision-bar.tsx'
-import { Twins } from './duplicates.tsx'
+import { Duplicates } from './duplicates.tsx'
 import { inboxMessages } from './messages.ts'
 import '../assets/assets.css'
 
@@ -66,13 +66,13 @@ export function InboxPage() {
         ]}
         onChoose={(id) => navigate({ to: '/inbox', search: (id === 'unknown' ? {} : { list: id }) as never })}
       >
-        {list === 'twins' ? <Twins /> : <Found key={list} list={list} />}
+        {list === 'twins' ? <Duplicates /> : <InboxTable key={list} list={list} />}
       </Tabs>
     </>
   )
 }
 
-function Found({ list }: { list: InboxList }) {
+function InboxTable({ list }: { list: InboxList }) {
   const text = useText(inboxMessages)
   const language = useLanguage()
   const navigate = useNavigate()
@@ -81,11 +81,11 @@ function Found({ list }: { list: InboxList }) {
   const selection = useAssetSelection(pages, { filter, q: '' })
   const drawn = useMemo(() => gridColumns(columns, assetProperties, language), [language])
   const open = useCallback((asset: Asset) => navigate({ to: `/assets/${asset.id}` }), [navigate])
-  const look = useCallback((first: number, last: number) => pages.look(first, last), [pages])
+  const onRange = useCallback((first: number, last: number) => pages.setVisibleRange(first, last), [pages])
   return (
     <div className="assets-list inbox-list">
       {selection.ids.size > 0 ? (
-        <DecisionBar list={list} selection={selection} total={pages.total ?? 0} onDone={() => pages.renew()} />
+        <DecisionBar list={list} selection={selection} total={pages.total ?? 0} onDone={() => pages.refresh()} />
       ) : (
         <Count list={list} pages={pages} />
       )}
@@ -101,7 +101,7 @@ function Found({ list }: { list: InboxList }) {
           count={pages.total ?? 20}
           rowAt={(index) => pages.rowAt(index)}
           idOf={idOf}
-          onRange={look}
+          onRange={onRange}
           onOpen={open}
           selection={selection.grid}
           isTall

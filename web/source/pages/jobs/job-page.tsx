@@ -4,20 +4,20 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useGatewayNames } from '../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { CopyButton } from '../../components/actions/copy-button.tsx'
 import { ConfirmButton } from '../../components/dialogs/confirm-button.tsx'
 import { Progress } from '../../components/feedback/progress.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { Card } from '../../components/page/card.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { JsonView } from '../../components/values/json-view.tsx'
-import { Facts } from '../../components/values/property-list.tsx'
+import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { Time } from '../../components/values/time.tsx'
-import { WorkflowPicture } from '../workflows/workflow-diagram.tsx'
+import { WorkflowDiagram } from '../workflows/workflow-diagram.tsx'
 import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { jobMessages } from './messages.ts'
@@ -50,11 +50,11 @@ function Actions({ job: { id, phase } }: { job: AnyJobInFull }) {
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  const mayManage = useMay('glb_workflow_manage')
-  if (!mayManage || !ended.includes(phase)) return null
+  const canManage = usePermission('glb_workflow_manage')
+  if (!canManage || !ended.includes(phase)) return null
   const remove = async () => {
     await api.workflows.deleteJob({ params: { id } })
-    toldDone(text.removed)
+    showSuccess(text.removed)
     await navigate({ to: '/jobs' })
     await queryClient.invalidateQueries({ queryKey: keyOf('jobs', 'listJobs') })
   }
@@ -70,7 +70,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
   return (
     <div className="cards cards-two">
       <Card title={text.job}>
-        <JobFacts job={job} />
+        <JobDetails job={job} />
       </Card>
       <Card title={text.history}>
         <ol className="timeline">
@@ -84,7 +84,7 @@ function JobCards({ job }: { job: AnyJobInFull }) {
         </ol>
       </Card>
       <Card title={text.workflow} size="wide">
-        <WorkflowPicture name={job.type} label={text.drawing(job.type)} />
+        <WorkflowDiagram name={job.type} label={text.drawing(job.type)} />
         <p>
           <Link to="/workflows" search={{ name: job.type }}>
             {text.toWorkflow}
@@ -103,13 +103,13 @@ function JobCards({ job }: { job: AnyJobInFull }) {
   )
 }
 
-function JobFacts({ job }: { job: AnyJobInFull }) {
+function JobDetails({ job }: { job: AnyJobInFull }) {
   const text = useText(jobMessages)
   const { discoveryId: scanId } = job.definition
   const gateways = useGatewayNames()
   return (
-    <Facts
-      facts={[
+    <KeyValueList
+      items={[
         { name: text.phase, value: <JobPhaseChip phase={job.phase} /> },
         job.phase === 'running' && {
           name: text.progress,
@@ -146,7 +146,7 @@ function JobFacts({ job }: { job: AnyJobInFull }) {
           value: (
             <span className="with-copy">
               <code>{job.id}</code>
-              <CopyButton value={job.id} what="ID" />
+              <CopyButton value={job.id} label="ID" />
             </span>
           ),
         },

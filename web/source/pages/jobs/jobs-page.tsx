@@ -4,12 +4,12 @@ import { IxButton } from '@siemens/ix-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useGatewayNames } from '../../app/api/gateways.ts'
-import { usePaged } from '../../app/api/paged-list.ts'
+import { usePagedList } from '../../app/api/paged-list.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useAdding } from '../../app/navigation/create-dialog-state.ts'
+import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
-import { useMay } from '../../app/session/user-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { Progress } from '../../components/feedback/progress.tsx'
 import { SelectField } from '../../components/forms/fields.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
@@ -33,13 +33,13 @@ export function JobsPage() {
   const formats = useFormats()
   const navigate = useNavigate()
   const gateways = useGatewayNames()
-  const mayManage = useMay('glb_workflow_manage')
-  const [isAdding, setAdding] = useAdding()
+  const canManage = usePermission('glb_workflow_manage')
+  const [isAdding, setAdding] = useCreateDialog()
   const types = useWorkflowNames()
   const [search, setSearch] = useSearchState<'type' | 'phase' | 'gateway'>()
   usePageTitle(text.title)
   const phase = phases.find((each) => each === search.phase)
-  const paged = usePaged(
+  const pagedList = usePagedList(
     ['jobs', 'listJobs'],
     {
       query: {
@@ -56,9 +56,9 @@ export function JobsPage() {
       <PageHeader
         title={text.title}
         subtitle={text.subtitle}
-        actions={mayManage && <IxButton onClick={() => setAdding(true)}>{text.start}</IxButton>}
+        actions={canManage && <IxButton onClick={() => setAdding(true)}>{text.start}</IxButton>}
       />
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
         <SelectField
           label={text.phase}
           isLabelUnseen
@@ -89,7 +89,7 @@ export function JobsPage() {
       </Toolbar>
       <PagedTable
         label={text.title}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text, { gateways, names })}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
@@ -100,7 +100,7 @@ export function JobsPage() {
           </EmptyState>
         }
       />
-      {isAdding && mayManage && types.length > 0 && <StartJob workflows={types} onClose={() => setAdding(false)} />}
+      {isAdding && canManage && types.length > 0 && <StartJob workflows={types} onClose={() => setAdding(false)} />}
     </>
   )
 }
@@ -108,16 +108,16 @@ export function JobsPage() {
 /** What jobs there can be. */
 function useWorkflowNames(): string[] {
   const query = useOperationQuery()
-  const asked = { query: { limit: 1_000 } }
-  const { data } = useQuery(query(['workflows', 'listWorkflows'], asked, { live: ['workflows.workflow'] }))
+  const input = { query: { limit: 1_000 } }
+  const { data } = useQuery(query(['workflows', 'listWorkflows'], input, { live: ['workflows.workflow'] }))
   return data?.content.map(({ name }) => name) ?? []
 }
 
 type Text = (typeof jobMessages)['en']
 
-type Known = { gateways: ReadonlyMap<string, string>; names: (typeof workflowNames)['en'] }
+type ColumnContext = { gateways: ReadonlyMap<string, string>; names: (typeof workflowNames)['en'] }
 
-function columnsOf(text: Text, { gateways, names }: Known): Column<AnyJob>[] {
+function columnsOf(text: Text, { gateways, names }: ColumnContext): Column<AnyJob>[] {
   return [
     { id: 'type', header: text.type, width: 180, cell: ({ type }) => workflowName(type, names) },
     {

@@ -3,17 +3,17 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useGatewayNames } from '../../app/api/gateways.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useApi } from '../../app/session/user-context.tsx'
+import { useApi } from '../../app/session/app-context.tsx'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
 import { SelectField, TextAreaField } from '../../components/forms/fields.tsx'
 import { Form } from '../../components/forms/form.tsx'
-import { objectInJson } from '../../components/forms/json-object.ts'
+import { parseJsonObject } from '../../components/forms/json-object.ts'
 import { jobMessages } from './messages.ts'
 
-type Given = { workflows: readonly string[]; onClose: () => Promise<void> }
+type StartJobProps = { workflows: readonly string[]; onClose: () => Promise<void> }
 
 /** Asks a gateway to do something. Jobs of built-in workflows are made where they belong: a discovery by a scan, … */
-export function StartJob({ workflows, onClose }: Given) {
+export function StartJob({ workflows, onClose }: StartJobProps) {
   const text = useText(jobMessages)
   const api = useApi()
   const navigate = useNavigate()
@@ -21,10 +21,10 @@ export function StartJob({ workflows, onClose }: Given) {
   const offered = workflows.filter((name) => !isBuiltInWorkflow(name))
   const [chosen, setChosen] = useState<{ workflow?: string; gateway?: string }>({})
   const [definition, setDefinition] = useState('{}')
-  const [isTold, setTold] = useState(false)
+  const [isSubmitted, setSubmitted] = useState(false)
   const workflow = chosen.workflow ?? offered[0]
   const gateway = chosen.gateway ?? gateways[0]?.value
-  const content = objectInJson(definition)
+  const content = parseJsonObject(definition)
   if (workflow === undefined || gateway === undefined) {
     return (
       <Dialog title={text.start} onClose={onClose}>
@@ -37,13 +37,13 @@ export function StartJob({ workflows, onClose }: Given) {
       </Dialog>
     )
   }
-  const start = async (given: Record<string, unknown>) => {
-    const job = await api.workflows.createJob({ body: { clientId: gateway, workflow, definition: given } })
+  const start = async (content: Record<string, unknown>) => {
+    const job = await api.workflows.createJob({ body: { clientId: gateway, workflow, definition: content } })
     await onClose()
     navigate({ to: `/jobs/${job.id}` })
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return content === undefined ? false : start(content)
   }
   return (
@@ -65,7 +65,7 @@ export function StartJob({ workflows, onClose }: Given) {
         <TextAreaField
           label={text.definition}
           hint={text.definitionHint}
-          error={isTold && content === undefined ? text.notJson : undefined}
+          error={isSubmitted && content === undefined ? text.notJson : undefined}
           isCode
           rows={5}
           value={definition}

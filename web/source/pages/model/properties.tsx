@@ -3,13 +3,13 @@ import { iconDocumentSettings } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { usePaged } from '../../app/api/paged-list.ts'
+import { usePagedList } from '../../app/api/paged-list.ts'
 import { keyOf } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useAdding } from '../../app/navigation/create-dialog-state.ts'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
+import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { SelectField, TextField } from '../../components/forms/fields.tsx'
 import { Form } from '../../components/forms/form.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
@@ -26,28 +26,28 @@ const dataTypes: readonly DataType[] = ['text', 'number', 'boolean', 'date', 'ur
 export function Properties() {
   const text = useText(modelMessages)
   const formats = useFormats()
-  const mayWrite = useMay('glb_schema_write')
+  const canWrite = usePermission('glb_schema_write')
   const [open, setOpen] = useState<CustomProperty>()
-  const [isAdding, setAdding] = useAdding()
-  const paged = usePaged(['inventory', 'listCustomProperties'], {}, { live: ['inventory.custom-property'] })
+  const [isAdding, setAdding] = useCreateDialog()
+  const pagedList = usePagedList(['inventory', 'listCustomProperties'], {}, { live: ['inventory.custom-property'] })
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        {mayWrite && <IxButton onClick={() => setAdding(true)}>{text.addProperty}</IxButton>}
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+        {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addProperty}</IxButton>}
       </Toolbar>
       <PagedTable
         label={text.properties}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ key }) => key}
-        {...(mayWrite && { onOpen: setOpen })}
+        {...(canWrite && { onOpen: setOpen })}
         empty={
           <EmptyState icon={iconDocumentSettings} title={text.noProperties}>
             <p>{text.noPropertiesHint}</p>
           </EmptyState>
         }
       />
-      {isAdding && mayWrite && <PropertyDialog onClose={() => setAdding(false)} />}
+      {isAdding && canWrite && <PropertyDialog onClose={() => setAdding(false)} />}
       {open !== undefined && <PropertyDialog property={open} onClose={() => setOpen(undefined)} />}
     </>
   )
@@ -70,7 +70,7 @@ function PropertyDialog({ property, onClose }: { property?: CustomProperty; onCl
   const queryClient = useQueryClient()
   const [name, setName] = useState(property?.name ?? '')
   const [type, setType] = useState<DataType>(property?.data_type ?? 'text')
-  const [isTold, setTold] = useState(false)
+  const [isSubmitted, setSubmitted] = useState(false)
   const save = async () => {
     if (property === undefined) {
       await api.inventory.createCustomProperty({ body: { data: { name: name.trim(), data_type: type } } })
@@ -78,11 +78,11 @@ function PropertyDialog({ property, onClose }: { property?: CustomProperty; onCl
       await api.inventory.updateCustomProperty({ params: { key: property.key }, body: { data: { name: name.trim() } } })
     }
     await queryClient.invalidateQueries({ queryKey: keyOf('inventory', 'listCustomProperties') })
-    toldDone(text.saved)
+    showSuccess(text.saved)
     onClose()
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return name.trim() === '' ? false : save()
   }
   return (
@@ -90,7 +90,7 @@ function PropertyDialog({ property, onClose }: { property?: CustomProperty; onCl
       <Form action={text.save} onSubmit={submit}>
         <TextField
           label={text.name}
-          error={isTold && name.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && name.trim() === '' ? text.needed : undefined}
           isRequired
           value={name}
           onChange={setName}

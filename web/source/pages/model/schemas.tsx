@@ -3,24 +3,24 @@ import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Output } from '../../app/api/client.ts'
-import { usePaged } from '../../app/api/paged-list.ts'
+import { usePagedList } from '../../app/api/paged-list.ts'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useAdding } from '../../app/navigation/create-dialog-state.ts'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
+import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { CopyButton } from '../../components/actions/copy-button.tsx'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { TextAreaField, TextField } from '../../components/forms/fields.tsx'
 import { Form } from '../../components/forms/form.tsx'
-import { objectInJson } from '../../components/forms/json-object.ts'
+import { parseJsonObject } from '../../components/forms/json-object.ts'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import type { Column } from '../../components/tables/data-table.tsx'
 import { PagedTable } from '../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { JsonView } from '../../components/values/json-view.tsx'
-import { Facts } from '../../components/values/property-list.tsx'
+import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { modelMessages } from './messages.ts'
 
@@ -30,25 +30,25 @@ type Schema = Output<'inventory', 'listSchemas'>['data'][number]
 export function Schemas() {
   const text = useText(modelMessages)
   const formats = useFormats()
-  const mayWrite = useMay('glb_schema_write')
-  const [isAdding, setAdding] = useAdding()
+  const canWrite = usePermission('glb_schema_write')
+  const [isAdding, setAdding] = useCreateDialog()
   const [open, setOpen] = useState<Schema>()
-  const paged = usePaged(['inventory', 'listSchemas'], {}, { live: ['inventory.schema'] })
+  const pagedList = usePagedList(['inventory', 'listSchemas'], {}, { live: ['inventory.schema'] })
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        {mayWrite && <IxButton onClick={() => setAdding(true)}>{text.addSchema}</IxButton>}
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+        {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addSchema}</IxButton>}
       </Toolbar>
       <PagedTable
         label={text.schemas}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ url }) => url}
         onOpen={setOpen}
         empty={<EmptyState icon={iconDocumentSettings} title={text.schemas} />}
       />
       {open !== undefined && <SchemaDialog schema={open} onClose={() => setOpen(undefined)} />}
-      {isAdding && mayWrite && <NewSchema onClose={() => setAdding(false)} />}
+      {isAdding && canWrite && <NewSchemaDialog onClose={() => setAdding(false)} />}
     </>
   )
 }
@@ -75,14 +75,14 @@ function SchemaDialog({ schema: { url, title, builtIn }, onClose }: { schema: Sc
   const read = useQuery(query(['inventory', 'readSchema'], { query: { url } }))
   return (
     <Dialog title={title} onClose={onClose} isWide>
-      <Facts
-        facts={[
+      <KeyValueList
+        items={[
           {
             name: text.url,
             value: (
               <span className="with-copy">
                 <code>{url}</code>
-                <CopyButton value={url} what={text.url} />
+                <CopyButton value={url} label={text.url} />
               </span>
             ),
           },
@@ -95,22 +95,22 @@ function SchemaDialog({ schema: { url, title, builtIn }, onClose }: { schema: Sc
   )
 }
 
-function NewSchema({ onClose }: { onClose: () => void }) {
+function NewSchemaDialog({ onClose }: { onClose: () => void }) {
   const text = useText(modelMessages)
   const api = useApi()
   const queryClient = useQueryClient()
   const [url, setUrl] = useState('')
   const [document, setDocument] = useState('')
-  const [isTold, setTold] = useState(false)
-  const schema = objectInJson(document)
-  const add = async (given: Record<string, unknown>) => {
-    await api.inventory.createSchema({ body: { data: { url: url.trim(), schema: given } } })
+  const [isSubmitted, setSubmitted] = useState(false)
+  const schema = parseJsonObject(document)
+  const add = async (document: Record<string, unknown>) => {
+    await api.inventory.createSchema({ body: { data: { url: url.trim(), schema: document } } })
     await queryClient.invalidateQueries({ queryKey: keyOf('inventory', 'listSchemas') })
-    toldDone(text.saved)
+    showSuccess(text.saved)
     onClose()
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return url.trim() === '' || schema === undefined ? false : add(schema)
   }
   return (
@@ -119,7 +119,7 @@ function NewSchema({ onClose }: { onClose: () => void }) {
         <TextField
           label={text.url}
           hint={text.urlHint}
-          error={isTold && url.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && url.trim() === '' ? text.needed : undefined}
           type="url"
           isRequired
           value={url}
@@ -128,7 +128,7 @@ function NewSchema({ onClose }: { onClose: () => void }) {
         <TextAreaField
           label={text.document}
           hint={text.documentHint}
-          error={isTold && schema === undefined ? text.notJson : undefined}
+          error={isSubmitted && schema === undefined ? text.notJson : undefined}
           isRequired
           isCode
           rows={10}

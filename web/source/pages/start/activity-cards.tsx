@@ -9,9 +9,9 @@ import { Time } from '../../components/values/time.tsx'
 import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
 import { GatewayState } from '../discovery/state-chips.tsx'
 import { startMessages } from './messages.ts'
-import { useGatewayHealth, useJobs } from './plant.ts'
+import { useGatewayStates, useJobs } from './plant-queries.ts'
 
-const mostShown = 6
+const maxShown = 6
 
 /** The assets that changed last. */
 export function ChangedCard() {
@@ -21,7 +21,7 @@ export function ChangedCard() {
   const changed = useQuery(
     query(
       ['inventory', 'listAssets'],
-      { query: { sort, limit: mostShown, count: false, fields: 'id,name,last_modified_timestamp' } },
+      { query: { sort, limit: maxShown, count: false, fields: 'id,name,last_modified_timestamp' } },
       { live: ['inventory.asset'] },
     ),
   )
@@ -85,7 +85,7 @@ const order = ['offline', 'config_expired', 'created', 'online', 'revoked'] as c
 
 export function GatewaysCard() {
   const text = useText(startMessages)
-  const gateways = useGatewayHealth()
+  const gateways = useGatewayStates()
   return (
     <Card title={text.gateways} actions={<Link to="/discovery">{text.allGateways}</Link>}>
       <QueryState query={gateways}>
@@ -93,7 +93,7 @@ export function GatewaysCard() {
           <ul className="start-list">
             {data
               .toSorted((one, other) => order.indexOf(one.state) - order.indexOf(other.state))
-              .slice(0, mostShown)
+              .slice(0, maxShown)
               .map(({ id, name, state, lastSeenTimestamp }) => (
                 <li key={id}>
                   <Link className="plain-link" to={`/discovery/gateways/${id}`}>

@@ -3,16 +3,16 @@ import { useLanguage, useText } from '../../app/language/language-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { type Bar, BarChart } from '../../components/values/bar-chart.tsx'
-import { bothOf, quoted } from '../assets/filter/filter-conditions.ts'
+import { andFilters, quoted } from '../assets/filter/filter-conditions.ts'
 import { valueName } from '../assets/model/value-names.ts'
 import { startMessages } from './messages.ts'
-import { useFacet } from './plant.ts'
+import { useFacet } from './plant-queries.ts'
 
-type Given = { title: string; by: string; filter?: string }
+type FacetCardProps = { title: string; by: string; filter?: string }
 type Count = { value: string | null; count: number }
 
 /** How assets spread over the values of a property; each leads to those assets. */
-export function FacetCard({ title, by, filter }: Given) {
+export function FacetCard({ title, by, filter }: FacetCardProps) {
   return (
     <Card title={title}>
       <FacetBars title={title} by={by} {...(filter !== undefined && { filter })} />
@@ -20,7 +20,7 @@ export function FacetCard({ title, by, filter }: Given) {
   )
 }
 
-function FacetBars({ title, by, filter }: Given) {
+function FacetBars({ title, by, filter }: FacetCardProps) {
   const text = useText(startMessages)
   const facet = useFacet(by, { filter })
   const language = useLanguage()
@@ -41,7 +41,7 @@ function FacetBars({ title, by, filter }: Given) {
 function barOf({ value, count }: Count, about: { by: string; filter: string | undefined; name: string }): Bar {
   const { by, filter, name } = about
   const own = value === null ? `${by} eq null` : `${by} eq ${quoted(value)}`
-  const search = { filter: filter === undefined ? own : bothOf(filter, own) }
+  const search = { filter: filter === undefined ? own : andFilters(filter, own) }
   return {
     key: String(value),
     count,

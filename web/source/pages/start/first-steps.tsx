@@ -6,17 +6,17 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { Progress } from '../../components/feedback/progress.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { startMessages } from './messages.ts'
-import { useGatewayHealth } from './plant.ts'
+import { useGatewayStates } from './plant-queries.ts'
 
 /** An empty plant: a gateway, a scan, a decision. What is there already is ticked off, the next step has its button. */
 export function FirstSteps() {
   const text = useText(startMessages)
-  const gateways = useGatewayHealth().data?.data ?? []
+  const gateways = useGatewayStates().data?.data ?? []
   const online = gateways.find(({ state }) => state === 'online')
   const [jobId, setJobId] = useState<string>()
   const scan = useScan(jobId)
@@ -51,9 +51,9 @@ export function FirstSteps() {
   )
 }
 
-type StepGiven = { number: number; title: string; isDone: boolean; children: ReactNode }
+type StepProps = { number: number; title: string; isDone: boolean; children: ReactNode }
 
-function Step({ number, title, isDone, children }: StepGiven) {
+function Step({ number, title, isDone, children }: StepProps) {
   const text = useText(startMessages)
   return (
     <li className="first-step" data-done={isDone}>
@@ -73,12 +73,12 @@ function Step({ number, title, isDone, children }: StepGiven) {
 
 function NoGateway({ isWaiting }: { isWaiting: boolean }) {
   const text = useText(startMessages)
-  const mayManage = useMay('glb_gateway_manage')
+  const canManage = usePermission('glb_gateway_manage')
   return (
     <>
       <p className="quiet">{text.stepGatewayText}</p>
       {isWaiting && <p role="status">{text.stepGatewayWait}</p>}
-      {mayManage && (
+      {canManage && (
         <Link to="/discovery" search={{ onboard: 'yes' } as never} className="button-link">
           {text.onboardGateway}
         </Link>

@@ -5,11 +5,11 @@ import { useState } from 'react'
 import { useGateways } from '../../app/api/gateways.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useRights } from '../../app/session/user-context.tsx'
+import { useRights } from '../../app/session/app-context.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { Icon } from '../../components/values/icon.tsx'
 import { startMessages } from './messages.ts'
-import { useTotalQuery } from './plant.ts'
+import { useTotalQuery } from './plant-queries.ts'
 
 const dayMs = 86_400_000
 
@@ -42,12 +42,12 @@ export function NextCard() {
 function useNextSteps(): Step[] {
   const text = useText(startMessages)
   const rights = useRights()
-  const { undecided, twins, failed, offline } = useCounts()
+  const { undecided, duplicates, failed, offline } = useCounts()
   const formats = useFormats()
   const shown = (count: number) => formats.number(count)
-  const mayWrite = rights.may('inventory_write_asset_data')
+  const canWrite = rights.has('inventory_write_asset_data')
   const steps: (Step | false)[] = [
-    mayWrite &&
+    canWrite &&
       undecided > 0 && {
         id: 'decide',
         icon: iconDataIngress,
@@ -70,16 +70,16 @@ function useNextSteps(): Step[] {
       to: '/jobs',
       search: { phase: 'failed' },
     },
-    mayWrite &&
-      twins > 0 && {
+    canWrite &&
+      duplicates > 0 && {
         id: 'twins',
         icon: iconDuplicate,
-        title: text.twins(twins, shown(twins)),
+        title: text.twins(duplicates, shown(duplicates)),
         detail: text.twinsText,
         to: '/inbox',
         search: { list: 'twins' },
       },
-    rights.may('glb_discovery_run') && {
+    rights.has('glb_discovery_run') && {
       id: 'discover',
       icon: iconSearch,
       title: text.discover,
@@ -94,18 +94,18 @@ function useNextSteps(): Step[] {
 /** What is not known, or not for this person, counts nothing. */
 function useCounts() {
   const query = useOperationQuery()
-  const mayReadJobs = useRights().may('glb_jobs_read')
+  const canReadJobs = useRights().has('glb_jobs_read')
   const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
   const undecided = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
-  const twins = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }))
+  const duplicates = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }))
   const failed = useQuery({
     ...query(['jobs', 'listJobs'], { query: { phase: 'failed', since, limit: 1 } }, { live: ['workflows.job'] }),
-    enabled: mayReadJobs,
+    enabled: canReadJobs,
   })
-  const gateways = useGateways({ isAsked: mayReadJobs })
+  const gateways = useGateways({ isEnabled: canReadJobs })
   return {
     undecided: undecided.data?.meta.totalElements ?? 0,
-    twins: twins.data?.meta.totalElements ?? 0,
+    duplicates: duplicates.data?.meta.totalElements ?? 0,
     failed: failed.data?.meta.totalElements ?? 0,
     offline: gateways.data?.data.filter(({ state }) => state === 'offline').length ?? 0,
   }

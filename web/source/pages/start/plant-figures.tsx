@@ -2,15 +2,15 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
-import { useMay } from '../../app/session/user-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { startMessages } from './messages.ts'
-import { useGatewayHealth, useJobs, useTotalQuery } from './plant.ts'
+import { useGatewayStates, useJobs, useTotalQuery } from './plant-queries.ts'
 
 /** The numbers that one looks for first; each leads to what it counts. */
 export function PlantFigures() {
   const text = useText(startMessages)
   const formats = useFormats()
-  const mayReadJobs = useMay('glb_jobs_read')
+  const canReadJobs = usePermission('glb_jobs_read')
   const all = useQuery(useTotalQuery())
   const undecided = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
   const total = (answer: typeof all) => {
@@ -25,7 +25,7 @@ export function PlantFigures() {
       <Tile to="/inbox" name={text.undecided}>
         {total(undecided)}
       </Tile>
-      {mayReadJobs && <WorkFigures />}
+      {canReadJobs && <WorkFigures />}
     </ul>
   )
 }
@@ -33,7 +33,7 @@ export function PlantFigures() {
 function WorkFigures() {
   const text = useText(startMessages)
   const formats = useFormats()
-  const gateways = useGatewayHealth().data?.data
+  const gateways = useGatewayStates().data?.data
   const running = useJobs('running').data?.meta.totalElements
   const online = gateways?.filter(({ state }) => state === 'online').length ?? 0
   return (

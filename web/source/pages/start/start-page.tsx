@@ -2,7 +2,7 @@ import { iconLock } from '@siemens/ix-icons/icons'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useText } from '../../app/language/language-context.tsx'
-import { useRights, useVisit } from '../../app/session/user-context.tsx'
+import { useAppContext, useRights } from '../../app/session/app-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
@@ -12,24 +12,24 @@ import { FacetCard, StatesCard } from './facet-cards.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { startMessages } from './messages.ts'
 import { NextCard } from './next-card.tsx'
-import { useTotalQuery } from './plant.ts'
 import { PlantFigures } from './plant-figures.tsx'
+import { useTotalQuery } from './plant-queries.ts'
 import './start.css'
 
 /** What is there, what changed, what runs, and what to do next; for an empty plant the way to the first assets. */
 export function StartPage() {
   const text = useText(startMessages)
   const rights = useRights()
-  const { person } = useVisit()
+  const { user } = useAppContext()
   usePageTitle(text.title)
-  const mayReadAssets = rights.may('inventory_read_asset_data')
-  const mayReadJobs = rights.may('glb_jobs_read')
+  const canReadAssets = rights.has('inventory_read_asset_data')
+  const canReadJobs = rights.has('glb_jobs_read')
   return (
     <>
-      <PageHeader title={text.title} subtitle={text.tenant(person.tenant_name)} />
-      {mayReadAssets ? (
-        <Plant mayReadJobs={mayReadJobs} />
-      ) : mayReadJobs ? (
+      <PageHeader title={text.title} subtitle={text.tenant(user.tenant_name)} />
+      {canReadAssets ? (
+        <Plant canReadJobs={canReadJobs} />
+      ) : canReadJobs ? (
         <div className="start-cards">
           <JobsCard />
           <GatewaysCard />
@@ -46,10 +46,10 @@ export function StartPage() {
 /** Gateways and links are assets too: a plant with devices has more than those. */
 const devices = "functional_object_type eq 'Device'"
 
-function Plant({ mayReadJobs }: { mayReadJobs: boolean }) {
+function Plant({ canReadJobs }: { canReadJobs: boolean }) {
   const text = useText(startMessages)
   const found = useQuery(useTotalQuery(devices))
-  const mayDiscover = useRights().may('glb_discovery_run')
+  const canDiscover = useRights().has('glb_discovery_run')
   // Who began with an empty plant goes the whole way, also when the first devices are there.
   const [wasEmpty, setWasEmpty] = useState(false)
   const isEmpty = found.data?.meta.totalElements === 0
@@ -57,15 +57,15 @@ function Plant({ mayReadJobs }: { mayReadJobs: boolean }) {
   return (
     <QueryState query={found}>
       {() =>
-        wasEmpty && mayDiscover && mayReadJobs ? (
+        wasEmpty && canDiscover && canReadJobs ? (
           <FirstSteps />
         ) : (
           <>
             <PlantFigures />
             <div className="start-cards">
               <NextCard />
-              {mayReadJobs && <JobsCard />}
-              {mayReadJobs && <GatewaysCard />}
+              {canReadJobs && <JobsCard />}
+              {canReadJobs && <GatewaysCard />}
               <ChangedCard />
               <FacetCard title={text.types} by="functional_object_type" />
               <FacetCard

@@ -9,17 +9,17 @@ import { keyOf, labelOf } from '../../components/graph/graph-data.ts'
 import { topologyMessages } from './messages.ts'
 import type { TopologySearch } from './topology-page.tsx'
 
-type Given = {
-  thing: GraphNode
+type NodeActionsProps = {
+  node: GraphNode
   change: (changed: Partial<Record<TopologySearch, string | undefined>>) => void
   onExpand: () => Promise<void>
 }
 
 /** What can be asked about a thing of the graph. */
-export function ThingActions({ thing, change, onExpand }: Given) {
+export function NodeActions({ node, change, onExpand }: NodeActionsProps) {
   const text = useText(topologyMessages)
   const [isPicking, setPicking] = useState(false)
-  if (thing.type !== 'asset') return null
+  if (node.type !== 'asset') return null
   return (
     <>
       <IxButton variant="secondary" onClick={() => change({ show: 'impact', to: undefined })}>
@@ -33,11 +33,11 @@ export function ThingActions({ thing, change, onExpand }: Given) {
       </IxButton>
       {isPicking && (
         <PathDialog
-          thing={thing}
+          node={node}
           onClose={() => setPicking(false)}
           onPick={(to) => {
             setPicking(false)
-            change({ thing: keyOf(thing), show: 'path', to })
+            change({ thing: keyOf(node), show: 'path', to })
           }}
         />
       )}
@@ -45,9 +45,9 @@ export function ThingActions({ thing, change, onExpand }: Given) {
   )
 }
 
-type DialogGiven = { thing: GraphNode; onPick: (id: string) => void; onClose: () => void }
+type PathDialogProps = { node: GraphNode; onPick: (id: string) => void; onClose: () => void }
 
-function PathDialog({ thing, onPick, onClose }: DialogGiven) {
+function PathDialog({ node, onPick, onClose }: PathDialogProps) {
   const text = useText(topologyMessages)
   const [picked, setPicked] = useState<PickedAsset>()
   const [isMissing, setMissing] = useState(false)
@@ -58,13 +58,13 @@ function PathDialog({ thing, onPick, onClose }: DialogGiven) {
     return Promise.resolve()
   }
   return (
-    <Dialog title={text.pathFrom(labelOf(thing))} onClose={onClose}>
+    <Dialog title={text.pathFrom(labelOf(node))} onClose={onClose}>
       <Form action={text.showPath} onSubmit={submit}>
         <AssetPicker
           label={text.pathTo}
           picked={picked}
           onPick={setPicked}
-          except={thing.id}
+          except={node.id}
           error={isMissing ? text.pick : undefined}
         />
       </Form>

@@ -2,10 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Failure } from '../../app/api/failure.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
-import { useLive } from '../../app/live/live-queries.ts'
-import { compared, emptyGraph, type Fate, type GraphData, graphOf } from '../../components/graph/graph-data.ts'
+import { useLiveEvents } from '../../app/live/live-queries.ts'
+import {
+  type ChangeKind,
+  compareGraphs,
+  emptyGraph,
+  type GraphData,
+  graphOf,
+} from '../../components/graph/graph-data.ts'
 
-export type Asked = {
+export type TopologyQuery = {
   q: string | undefined
   predicate: string | undefined
   /** The time that is shown; now unless given. */
@@ -17,9 +23,9 @@ export type Asked = {
 
 export type Topology = {
   data: GraphData
-  fates: ReadonlyMap<string, Fate> | undefined
+  changes: ReadonlyMap<string, ChangeKind> | undefined
   isTruncated: boolean
-  isWaiting: boolean
+  isLoading: boolean
   error: Failure | null
   /** Something happened since it was read. */
   isStale: boolean
@@ -27,7 +33,7 @@ export type Topology = {
 }
 
 /** The plant as it is asked for. It is read again when somebody wants it: a scan changes it a thousand times. */
-export function useTopology({ q, predicate, at, with: other, limit }: Asked): Topology {
+export function useTopology({ q, predicate, at, with: other, limit }: TopologyQuery): Topology {
   const query = useOperationQuery()
   const [changedAt, setChangedAt] = useState(0)
   const part = (time: string | undefined) => ({
@@ -39,22 +45,22 @@ export function useTopology({ q, predicate, at, with: other, limit }: Asked): To
     enabled: other !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   })
-  useLive(['inventory.relation', 'inventory.asset'], () => {
+  useLiveEvents(['inventory.relation', 'inventory.asset'], () => {
     if (at === undefined && Date.now() - changedAt > 1_000) setChangedAt(Date.now())
   })
   const [read, contrast] = [shown.data?.data, other === undefined ? undefined : compareAt.data?.data]
-  const { data, fates } = useMemo(() => {
-    if (read === undefined) return { data: emptyGraph, fates: undefined }
-    if (contrast === undefined) return { data: graphOf(read), fates: undefined }
+  const { data, changes } = useMemo(() => {
+    if (read === undefined) return { data: emptyGraph, changes: undefined }
+    if (contrast === undefined) return { data: graphOf(read), changes: undefined }
     const isEarlier = at === undefined || (other ?? '') < at
     const [before, after] = isEarlier ? [contrast, read] : [read, contrast]
-    return compared(graphOf(before), graphOf(after))
+    return compareGraphs(graphOf(before), graphOf(after))
   }, [read, contrast, at, other])
   return {
     data,
-    fates,
+    changes,
     isTruncated: (read?.truncated || contrast?.truncated) ?? false,
-    isWaiting: shown.isPending || (other !== undefined && compareAt.isPending),
+    isLoading: shown.isPending || (other !== undefined && compareAt.isPending),
     error: shown.error ?? compareAt.error,
     isStale: changedAt > shown.dataUpdatedAt,
     refresh: () => {

@@ -5,25 +5,25 @@ import { useMemo, useState } from 'react'
 import { operationQuery } from '../../app/api/queries.ts'
 import { useFormats, useText } from '../../app/language/language-context.tsx'
 import { useSearchState } from '../../app/navigation/search-state.ts'
-import { useApi } from '../../app/session/user-context.tsx'
-import { Waiting } from '../../components/feedback/loading.tsx'
+import { useApi } from '../../app/session/app-context.tsx'
+import { Loading } from '../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
-import { emptyGraph, type GraphData, graphOf, joined, neighboursOf } from '../../components/graph/graph-data.ts'
+import { emptyGraph, type GraphData, graphOf, mergeGraphs, neighboursOf } from '../../components/graph/graph-data.ts'
 import { GraphExplorer } from '../../components/graph/graph-explorer.tsx'
 import { EmptyState } from '../../components/page/empty-state.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
-import { useImpact, usePath } from './findings.ts'
+import { useImpact, usePath } from './graph-queries.ts'
 import { topologyMessages } from './messages.ts'
-import { ThingActions } from './node-actions.tsx'
-import { ImpactNotice, PathNotice } from './notices.tsx'
+import { NodeActions } from './node-actions.tsx'
+import { ImpactNotice, PathNotice } from './result-notices.tsx'
 import { TimeNotice } from './time-notice.tsx'
-import { type Asked, useTopology } from './topology-data.ts'
+import { type TopologyQuery, useTopology } from './topology-data.ts'
 import { TopologyTools } from './topology-tools.tsx'
 
 /** How many things are drawn before somebody asks for more. */
-const usualLimit = 5_500
-const mostThings = 10_000
+const defaultLimit = 5_500
+const maxNodes = 10_000
 
 export type TopologySearch = 'q' | 'predicate' | 'at' | 'with' | 'thing' | 'show' | 'to' | 'many'
 
@@ -33,26 +33,26 @@ export function TopologyPage() {
   const formats = useFormats()
   const [search, change] = useSearchState<TopologySearch>()
   usePageTitle(text.title)
-  const asked: Asked = {
+  const query: TopologyQuery = {
     q: search.q,
     predicate: search.predicate,
     at: search.at,
     with: search.with,
-    limit: search.many === undefined ? usualLimit : mostThings,
+    limit: search.many === undefined ? defaultLimit : maxNodes,
   }
-  const topology = useTopology(asked)
-  const [things, relations] = [topology.data.nodes.size, topology.data.edges.size].map(formats.number)
+  const topology = useTopology(query)
+  const [nodes, relations] = [topology.data.nodes.size, topology.data.edges.size].map(formats.number)
   return (
     <>
       <PageHeader title={text.title} subtitle={text.subtitle} />
-      <TopologyTools search={search} change={change} count={text.count(things ?? '', relations ?? '')} />
-      <TimeNotice asked={asked} fates={topology.fates} change={change} />
+      <TopologyTools search={search} change={change} count={text.count(nodes ?? '', relations ?? '')} />
+      <TimeNotice query={query} changes={topology.changes} change={change} />
       {topology.isTruncated && (
         <p className="page-note" role="status">
-          {text.truncated(formats.number(asked.limit))}
-          {asked.limit < mostThings && (
+          {text.truncated(formats.number(query.limit))}
+          {query.limit < maxNodes && (
             <IxButton variant="tertiary" onClick={() => change({ many: 'yes' })}>
-              {text.showMore(formats.number(mostThings))}
+              {text.showMore(formats.number(maxNodes))}
             </IxButton>
           )}
         </p>
@@ -67,12 +67,12 @@ export function TopologyPage() {
       )}
       {topology.error !== null ? (
         <ProblemMessage failure={topology.error} onRetry={topology.refresh} />
-      ) : topology.isWaiting ? (
-        <Waiting />
+      ) : topology.isLoading ? (
+        <Loading />
       ) : topology.data.nodes.size === 0 ? (
-        <Nothing isNarrowed={asked.q !== undefined || asked.at !== undefined} onClear={() => change(everything)} />
+        <NoTopology isNarrowed={query.q !== undefined || query.at !== undefined} onClear={() => change(everything)} />
       ) : (
-        <Explorer topology={topology} asked={asked} search={search} change={change} />
+        <Explorer topology={topology} query={query} search={search} change={change} />
       )}
     </>
   )
@@ -80,7 +80,7 @@ export function TopologyPage() {
 
 const everything = { q: undefined, predicate: undefined, at: undefined, with: undefined }
 
-function Nothing({ isNarrowed, onClear }: { isNarrowed: boolean; onClear: () => void }) {
+function NoTopology({ isNarrowed, onClear }: { isNarrowed: boolean; onClear: () => void }) {
   const text = useText(topologyMessages)
   return (
     <EmptyState icon={iconGraph} title={isNarrowed ? text.nothingMatches : text.emptyTitle}>
@@ -94,38 +94,36 @@ function Nothing({ isNarrowed, onClear }: { isNarrowed: boolean; onClear: () => 
   )
 }
 
-type ExplorerGiven = {
+type ExplorerProps = {
   topology: ReturnType<typeof useTopology>
-  asked: Asked
+  query: TopologyQuery
   search: Partial<Record<TopologySearch, string>>
   change: (changed: Partial<Record<TopologySearch, string | undefined>>) => void
 }
 
-function Explorer({ topology, asked, search, change }: ExplorerGiven) {
+function Explorer({ topology, query, search, change }: ExplorerProps) {
   const api = useApi()
   const queryClient = useQueryClient()
   const [extra, setExtra] = useState<GraphData>(emptyGraph)
   const { thing: selected, show, to } = search
-  const path = usePath({ from: show === 'path' ? selected : undefined, to, at: asked.at })
-  const impact = useImpact({ of: show === 'impact' ? selected : undefined, at: asked.at })
-  const finding = path?.graph ?? impact?.graph
+  const path = usePath({ from: show === 'path' ? selected : undefined, to, at: query.at })
+  const impact = useImpact({ of: show === 'impact' ? selected : undefined, at: query.at })
+  const result = path?.graph ?? impact?.graph
   const data = useMemo(
-    () => [extra, finding ?? emptyGraph].filter(({ nodes }) => nodes.size > 0).reduce(joined, topology.data),
-    [topology.data, extra, finding],
+    () => [extra, result ?? emptyGraph].filter(({ nodes }) => nodes.size > 0).reduce(mergeGraphs, topology.data),
+    [topology.data, extra, result],
   )
-  const emphasis = useMemo(() => emphasisOf(data, selected, finding), [data, selected, finding])
+  const emphasis = useMemo(() => emphasisOf(data, selected, result), [data, selected, result])
   const expand = async (id: string) => {
-    const query = { limit: 500, ...(asked.at && { at: asked.at }) }
-    const answer = await queryClient.fetchQuery(
-      operationQuery(api, ['inventory', 'readGraph'], { params: { id }, query }),
-    )
-    setExtra((before) => joined(before, graphOf(answer.data)))
+    const input = { params: { id }, query: { limit: 500, ...(query.at && { at: query.at }) } }
+    const answer = await queryClient.fetchQuery(operationQuery(api, ['inventory', 'readGraph'], input))
+    setExtra((before) => mergeGraphs(before, graphOf(answer.data)))
   }
   const select = (key: string | undefined) => {
     change({ thing: key, show: undefined, to: undefined })
-    const thing = key === undefined ? undefined : data.nodes.get(key)
-    // Of what lies at the edge, not everything that it is related to is there yet.
-    if (thing?.type === 'asset' && thing.depth > 0) expand(thing.id)
+    const node = key === undefined ? undefined : data.nodes.get(key)
+    // The relations of a node at the edge of the graph are not loaded yet.
+    if (node?.type === 'asset' && node.depth > 0) expand(node.id)
   }
   return (
     <GraphExplorer
@@ -133,7 +131,7 @@ function Explorer({ topology, asked, search, change }: ExplorerGiven) {
       selected={selected}
       onSelect={select}
       emphasis={emphasis}
-      fates={topology.fates}
+      changes={topology.changes}
       notice={
         <>
           {path !== undefined && <PathNotice path={path} onDone={() => change({ show: undefined, to: undefined })} />}
@@ -142,14 +140,14 @@ function Explorer({ topology, asked, search, change }: ExplorerGiven) {
           )}
         </>
       }
-      actions={(thing) => <ThingActions thing={thing} change={change} onExpand={() => expand(thing.id)} />}
+      actions={(node) => <NodeActions node={node} change={change} onExpand={() => expand(node.id)} />}
     />
   )
 }
 
-/** What was found stands out; else what is chosen, with what it is related to. */
-function emphasisOf(data: GraphData, selected: string | undefined, finding: GraphData | undefined) {
-  if (finding !== undefined) return new Set([...finding.nodes.keys(), ...finding.edges.keys()])
+/** The nodes and edges to emphasize: the result of a path or impact query, otherwise the selected node and its relations. */
+function emphasisOf(data: GraphData, selected: string | undefined, result: GraphData | undefined) {
+  if (result !== undefined) return new Set([...result.nodes.keys(), ...result.edges.keys()])
   if (selected === undefined || !data.nodes.has(selected)) return undefined
   return new Set([selected, ...neighboursOf(data, selected).flatMap(({ edge, key }) => [edge.id, key])])
 }

@@ -2,42 +2,42 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useMay } from '../../app/session/user-context.tsx'
+import { usePermission } from '../../app/session/app-context.tsx'
 import { SelectField, TextField } from '../../components/forms/fields.tsx'
-import { MomentField } from '../../components/forms/timestamp-field.tsx'
+import { TimestampField } from '../../components/forms/timestamp-field.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { topologyMessages } from './messages.ts'
 import type { TopologySearch } from './topology-page.tsx'
 
-type Given = {
+type TopologyToolsProps = {
   search: Partial<Record<TopologySearch, string>>
   change: (changed: Partial<Record<TopologySearch, string | undefined>>) => void
   count: string
 }
 
 /** Which part of the plant, and when. */
-export function TopologyTools({ search, change, count }: Given) {
+export function TopologyTools({ search, change, count }: TopologyToolsProps) {
   const text = useText(topologyMessages)
   return (
     <Toolbar count={count}>
-      <Words key={search.q} given={search.q ?? ''} onChange={(q) => change({ q })} />
+      <WordFilter key={search.q} value={search.q ?? ''} onChange={(q) => change({ q })} />
       <Predicates value={search.predicate ?? ''} onChange={(predicate) => change({ predicate })} />
-      <MomentField label={text.at} value={search.at} onChange={(at) => change({ at })} />
-      <MomentField label={text.compareWith} value={search.with} onChange={(other) => change({ with: other })} />
+      <TimestampField label={text.at} value={search.at} onChange={(at) => change({ at })} />
+      <TimestampField label={text.compareWith} value={search.with} onChange={(other) => change({ with: other })} />
     </Toolbar>
   )
 }
 
 /** A plant is not read at every letter. */
-function Words({ given, onChange }: { given: string; onChange: (words: string) => void }) {
+function WordFilter({ value, onChange }: { value: string; onChange: (words: string) => void }) {
   const text = useText(topologyMessages)
-  const [typed, setTyped] = useState(given)
+  const [typed, setTyped] = useState(value)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onChange(typed.trim())
   }
   return (
-    <form onSubmit={submit} onBlur={() => typed.trim() !== given && onChange(typed.trim())}>
+    <form onSubmit={submit} onBlur={() => typed.trim() !== value && onChange(typed.trim())}>
       <TextField label={text.only} type="search" value={typed} onChange={setTyped} maxLength={256} />
     </form>
   )
@@ -46,11 +46,11 @@ function Words({ given, onChange }: { given: string; onChange: (words: string) =
 function Predicates({ value, onChange }: { value: string; onChange: (predicate: string) => void }) {
   const text = useText(topologyMessages)
   const query = useOperationQuery()
-  const mayList = useMay('glb_inventory_read_relation_data')
-  const { data } = useQuery({ ...query(['inventory', 'listPredicates'], {}), enabled: mayList })
+  const canList = usePermission('glb_inventory_read_relation_data')
+  const { data } = useQuery({ ...query(['inventory', 'listPredicates'], {}), enabled: canList })
   const known = data?.data.map(({ predicate }) => predicate) ?? []
   const offered = value === '' || known.includes(value) ? known : [value, ...known]
-  if (!mayList) return null
+  if (!canList) return null
   return (
     <SelectField
       label={text.relations}

@@ -3,12 +3,12 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keyOf } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useApi } from '../../app/session/user-context.tsx'
+import { useApi } from '../../app/session/app-context.tsx'
 import { Dialog } from '../../components/dialogs/dialog.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { TextAreaField } from '../../components/forms/fields.tsx'
 import { Form } from '../../components/forms/form.tsx'
-import { objectInJson } from '../../components/forms/json-object.ts'
+import { parseJsonObject } from '../../components/forms/json-object.ts'
 import { workflowMessages } from './messages.ts'
 
 const example: Workflow = {
@@ -17,12 +17,12 @@ const example: Workflow = {
   transitions: [{ from: 'OPEN', to: 'DONE', eligible: 'CLIENT' }],
 }
 
-type Given = {
+type NewWorkflowDialogProps = {
   onClose: () => void
   onStored: (name: string) => void
 }
 
-export function NewWorkflowDialog({ onClose, onStored }: Given) {
+export function NewWorkflowDialog({ onClose, onStored }: NewWorkflowDialogProps) {
   const text = useText(workflowMessages)
   const api = useApi()
   const queryClient = useQueryClient()
@@ -30,14 +30,14 @@ export function NewWorkflowDialog({ onClose, onStored }: Given) {
   const [error, setError] = useState<string>()
   const submit = () => {
     // The platform says what is wrong with a document; here only whether it is one.
-    const workflow = objectInJson(definition) as Workflow | undefined
+    const workflow = parseJsonObject(definition) as Workflow | undefined
     setError(workflow === undefined ? text.notJson : undefined)
     return workflow === undefined ? false : store(workflow)
   }
   const store = async (workflow: Workflow) => {
     const { name } = await api.workflows.createWorkflow({ body: workflow })
     await queryClient.invalidateQueries({ queryKey: keyOf('workflows') })
-    toldDone(text.stored)
+    showSuccess(text.stored)
     onStored(name)
   }
   return (

@@ -5,31 +5,31 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { keyOf, useOperationQuery } from '../../app/api/queries.ts'
 import { useText } from '../../app/language/language-context.tsx'
-import { useAdding } from '../../app/navigation/create-dialog-state.ts'
+import { useCreateDialog } from '../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../app/navigation/search-state.ts'
-import { useApi, useMay } from '../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../components/dialogs/confirm-button.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
-import { toldDone } from '../../components/feedback/toast.ts'
+import { showSuccess } from '../../components/feedback/toast.ts'
 import { SelectField } from '../../components/forms/fields.tsx'
 import { Card } from '../../components/page/card.tsx'
 import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
-import { Facts } from '../../components/values/property-list.tsx'
+import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../components/values/status-chip.tsx'
 import { workflowMessages } from './messages.ts'
 import { NewWorkflowDialog } from './new-workflow-dialog.tsx'
-import { WorkflowPicture } from './workflow-diagram.tsx'
+import { WorkflowDiagram } from './workflow-diagram.tsx'
 import { workflowName, workflowNames } from './workflow-names.ts'
 
 /** The state machines, drawn. */
 export function WorkflowsPage() {
   const text = useText(workflowMessages)
   const names = useText(workflowNames)
-  const mayManage = useMay('glb_workflow_manage')
+  const canManage = usePermission('glb_workflow_manage')
   const query = useOperationQuery()
-  const [isAdding, setAdding] = useAdding()
+  const [isAdding, setAdding] = useCreateDialog()
   const [search, setSearch] = useSearchState<'name' | 'add'>()
   const workflows = useQuery(
     query(['workflows', 'listWorkflows'], { query: { limit: 1_000 } }, { live: ['workflows.workflow'] }),
@@ -40,7 +40,7 @@ export function WorkflowsPage() {
       <PageHeader
         title={text.title}
         subtitle={text.subtitle}
-        actions={mayManage && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
+        actions={canManage && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
       />
       <QueryState query={workflows}>
         {({ content }) => {
@@ -56,26 +56,26 @@ export function WorkflowsPage() {
                   choices={content.map(({ name }) => ({ value: name, label: workflowName(name, names) }))}
                 />
               </Toolbar>
-              {chosen !== undefined && <WorkflowCards workflow={chosen} mayManage={mayManage} />}
+              {chosen !== undefined && <WorkflowCards workflow={chosen} canManage={canManage} />}
             </>
           )
         }}
       </QueryState>
-      {isAdding && mayManage && (
+      {isAdding && canManage && (
         <NewWorkflowDialog onClose={() => setAdding(false)} onStored={(name) => setSearch({ name, add: undefined })} />
       )}
     </>
   )
 }
 
-function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage: boolean }) {
+function WorkflowCards({ workflow, canManage }: { workflow: Workflow; canManage: boolean }) {
   const text = useText(workflowMessages)
   const api = useApi()
   const queryClient = useQueryClient()
   const remove = async () => {
     await api.workflows.deleteWorkflow({ params: { name: workflow.name } })
     await queryClient.invalidateQueries({ queryKey: keyOf('workflows') })
-    toldDone(text.removed)
+    showSuccess(text.removed)
   }
   return (
     <div className="cards cards-two">
@@ -86,7 +86,7 @@ function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage:
           isBuiltInWorkflow(workflow.name) ? (
             <StatusChip>{text.builtIn}</StatusChip>
           ) : (
-            mayManage && (
+            canManage && (
               <ConfirmButton action={text.remove} title={text.removeTitle(workflow.name)} onConfirm={remove}>
                 {text.removeDetail}
               </ConfirmButton>
@@ -95,7 +95,7 @@ function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage:
         }
       >
         {workflow.description !== undefined && <p className="quiet">{workflow.description}</p>}
-        <WorkflowPicture name={workflow.name} label={text.drawing(workflow.name)} />
+        <WorkflowDiagram name={workflow.name} label={text.drawing(workflow.name)} />
         <p>
           <Link to="/jobs" search={{ type: workflow.name }}>
             {text.jobs}
@@ -103,7 +103,7 @@ function WorkflowCards({ workflow, mayManage }: { workflow: Workflow; mayManage:
         </p>
       </Card>
       <Card title={text.states}>
-        <Facts facts={workflow.states.map(({ name, description }) => ({ name, value: description ?? '–' }))} />
+        <KeyValueList items={workflow.states.map(({ name, description }) => ({ name, value: description ?? '–' }))} />
       </Card>
       <Card title={text.transitions}>
         <Transitions workflow={workflow} />

@@ -12,7 +12,7 @@ import { usePermissions, usePrincipalChoices, usePrincipals, useRoles } from '..
 import { accessMessages } from '../messages.ts'
 
 /** May somebody do something, and through which grants? */
-export function Why() {
+export function AccessCheck() {
   const text = useText(accessMessages)
   const query = useOperationQuery()
   const principals = usePrincipalChoices()
@@ -55,8 +55,8 @@ export function Why() {
       </div>
       <QueryState query={checked}>
         {({ data }) => (
-          <Verdict
-            verdict={data}
+          <CheckResult
+            result={data}
             title={permissions.find(({ name }) => name === data.permission)?.title ?? data.permission}
             groups={groups}
           />
@@ -66,17 +66,17 @@ export function Why() {
   )
 }
 
-type VerdictGiven = {
-  verdict: Output<'authorization', 'check'>['data']
+type CheckResultProps = {
+  result: Output<'authorization', 'check'>['data']
   title: string
   groups: ReadonlyMap<string, string>
 }
 
-function Verdict({ verdict, title, groups }: VerdictGiven) {
+function CheckResult({ result, title, groups }: CheckResultProps) {
   const text = useText(accessMessages)
   const where = (group: string | null) =>
     group === null ? text.inTenant : text.inThisGroup(groups.get(group) ?? group)
-  const { allowed, because, accessGroup } = verdict
+  const { allowed, because, accessGroup } = result
   return (
     <div className="card" role="status">
       <p className="card-lead">
@@ -90,25 +90,27 @@ function Verdict({ verdict, title, groups }: VerdictGiven) {
           ))}
         </ul>
       ) : (
-        <WhyNot verdict={verdict} where={where} />
+        <DenialReason result={result} where={where} />
       )}
     </div>
   )
 }
 
-type WhyNotGiven = { verdict: VerdictGiven['verdict']; where: (group: string | null) => string }
+type DenialReasonProps = { result: CheckResultProps['result']; where: (group: string | null) => string }
 
 /** What they hold of it elsewhere, or which roles would give it to them. */
-function WhyNot({ verdict: { principal, permission }, where }: WhyNotGiven) {
+function DenialReason({ result: { principal, permission }, where }: DenialReasonProps) {
   const text = useText(accessMessages)
   const query = useOperationQuery()
   const roles = useRoles()
   const isDisabled = usePrincipals().find(({ id }) => id === principal)?.disabled === true
   const grants = useQuery(query(['authorization', 'listGrants'], { query: { principal, limit: 100 } }))
-  const withIt = roles.filter(({ permissions }) => permissions.includes(permission)).map(({ name }) => name)
-  const elsewhere = grants.data?.data.filter(({ role }) => withIt.includes(role)) ?? []
+  const rolesWithPermission = roles
+    .filter(({ permissions }) => permissions.includes(permission))
+    .map(({ name }) => name)
+  const elsewhere = grants.data?.data.filter(({ role }) => rolesWithPermission.includes(role)) ?? []
   if (isDisabled) return <p>{text.becauseDisabled}</p>
-  if (elsewhere.length === 0) return <p>{text.becauseNone(withIt.join(', '))}</p>
+  if (elsewhere.length === 0) return <p>{text.becauseNone(rolesWithPermission.join(', '))}</p>
   return (
     <ul className="plain-list">
       {elsewhere.map(({ id, role, accessGroup }) => (

@@ -3,9 +3,9 @@ import { useState } from 'react'
 import { useGroupNames } from '../../../app/api/access-groups.ts'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { usePrincipalChoices, useRoleChoices } from '../choices.ts'
@@ -19,20 +19,20 @@ export function GrantDialog({ principal, onClose }: { principal?: string; onClos
   const principals = usePrincipalChoices()
   const roles = useRoleChoices()
   const groups = useGroupNames()
-  const [who, setWho] = useState(principal ?? '')
+  const [principalId, setWho] = useState(principal ?? '')
   const [role, setRole] = useState('viewer')
   const [group, setGroup] = useState('')
-  const [isTold, setTold] = useState(false)
-  const give = async () => {
-    const data = { principal: who, role, ...(group !== '' && { accessGroup: group }) }
+  const [isSubmitted, setSubmitted] = useState(false)
+  const assign = async () => {
+    const data = { principal: principalId, role, ...(group !== '' && { accessGroup: group }) }
     await api.authorization.createGrant({ body: { data } })
     await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
-    toldDone(text.granted)
+    showSuccess(text.granted)
     onClose()
   }
   const submit = () => {
-    setTold(true)
-    return who === '' ? false : give()
+    setSubmitted(true)
+    return principalId === '' ? false : assign()
   }
   return (
     <Dialog title={text.addGrant} onClose={onClose}>
@@ -40,9 +40,9 @@ export function GrantDialog({ principal, onClose }: { principal?: string; onClos
         {principal === undefined && (
           <SelectField
             label={text.who}
-            error={isTold && who === '' ? text.chooseWho : undefined}
+            error={isSubmitted && principalId === '' ? text.chooseWho : undefined}
             isRequired
-            value={who}
+            value={principalId}
             onChange={setWho}
             choices={[{ value: '', label: '' }, ...principals]}
           />

@@ -2,9 +2,9 @@ import type { Grant } from '@millwright/api/authorization.ts'
 import { iconUserManagement } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useGroupNames } from '../../../app/api/access-groups.ts'
-import { usePaged } from '../../../app/api/paged-list.ts'
+import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
+import { useCreateDialog } from '../../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
@@ -24,15 +24,15 @@ export function Grants() {
   const roles = useRoleChoices()
   const groups = useGroupNames()
   const [search, setSearch] = useSearchState<'role' | 'group'>()
-  const [isGiving, setGiving] = useAdding()
+  const [isAssigning, setGiving] = useCreateDialog()
   const filters = {
     ...(search.role && { role: search.role }),
     ...(search.group && { accessGroup: search.group }),
   }
-  const paged = usePaged(['authorization', 'listGrants'], { query: filters }, { live: ['authorization.grant'] })
+  const pagedList = usePagedList(['authorization', 'listGrants'], { query: filters }, { live: ['authorization.grant'] })
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
         <IxButton onClick={() => setGiving(true)}>{text.addGrant}</IxButton>
         <SelectField
           label={text.role}
@@ -54,12 +54,12 @@ export function Grants() {
       </Toolbar>
       <PagedTable
         label={text.grants}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text, groups)}
         idOf={({ id }) => id}
         empty={<EmptyState icon={iconUserManagement} title={text.noGrantFits} />}
       />
-      {isGiving && <GrantDialog onClose={() => setGiving(false)} />}
+      {isAssigning && <GrantDialog onClose={() => setGiving(false)} />}
     </>
   )
 }

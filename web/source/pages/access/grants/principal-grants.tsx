@@ -11,16 +11,16 @@ import { accessMessages } from '../messages.ts'
 import { GrantDialog } from './grant-dialog.tsx'
 import { RevokeButton } from './revoke-button.tsx'
 
-type GrantsOfProps = { principal: { id: string; name: string }; detail?: string }
+type PrincipalGrantsProps = { principal: { id: string; name: string }; detail?: string }
 
 /** The roles of a principal. */
-export function GrantsOf({ principal, detail }: GrantsOfProps) {
+export function PrincipalGrants({ principal, detail }: PrincipalGrantsProps) {
   const text = useText(accessMessages)
   const query = useOperationQuery()
   const groups = useGroupNames()
-  const [isGiving, setGiving] = useState(false)
-  const asked = { query: { principal: principal.id, limit: 100 } }
-  const grants = useQuery(query(['authorization', 'listGrants'], asked, { live: ['authorization.grant'] }))
+  const [isAssigning, setGiving] = useState(false)
+  const input = { query: { principal: principal.id, limit: 100 } }
+  const grants = useQuery(query(['authorization', 'listGrants'], input, { live: ['authorization.grant'] }))
   return (
     <Card title={text.roles} actions={<IxButton onClick={() => setGiving(true)}>{text.addGrant}</IxButton>}>
       {detail !== undefined && <p className="quiet card-lead">{detail}</p>}
@@ -61,7 +61,7 @@ export function GrantsOf({ principal, detail }: GrantsOfProps) {
           )
         }
       </QueryState>
-      {isGiving && <GrantDialog principal={principal.id} onClose={() => setGiving(false)} />}
+      {isAssigning && <GrantDialog principal={principal.id} onClose={() => setGiving(false)} />}
     </Card>
   )
 }

@@ -2,9 +2,9 @@ import type { Grant } from '@millwright/api/authorization.ts'
 import { useQueryClient } from '@tanstack/react-query'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { accessMessages } from '../messages.ts'
 
 export function RevokeButton({ grant }: { grant: Grant }) {
@@ -14,7 +14,7 @@ export function RevokeButton({ grant }: { grant: Grant }) {
   const revoke = async () => {
     await api.authorization.deleteGrant({ params: { id: grant.id } })
     await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
-    toldDone(text.revoked)
+    showSuccess(text.revoked)
   }
   return (
     <ConfirmButton action={text.revoke} title={text.revokeTitle} onConfirm={revoke} isLink>

@@ -3,15 +3,15 @@ import type { Permission } from '@millwright/api/permission.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { usePaged } from '../../../app/api/paged-list.ts'
+import { usePagedList } from '../../../app/api/paged-list.ts'
 import { keyOf } from '../../../app/api/queries.ts'
 import type { Language } from '../../../app/language/language.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
-import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useCreateDialog } from '../../../app/navigation/create-dialog-state.ts'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { CheckField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
@@ -28,16 +28,16 @@ export function Roles() {
   const formats = useFormats()
   const language = useLanguage()
   const [edited, setEdited] = useState<Role>()
-  const [isAdding, setAdding] = useAdding()
-  const paged = usePaged(['authorization', 'listRoles'], {}, { live: ['authorization.role'] })
+  const [isAdding, setAdding] = useCreateDialog()
+  const pagedList = usePagedList(['authorization', 'listRoles'], {}, { live: ['authorization.role'] })
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
         <IxButton onClick={() => setAdding(true)}>{text.addRole}</IxButton>
       </Toolbar>
       <PagedTable
         label={text.roles}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text, language)}
         idOf={({ name }) => name}
         onOpen={setEdited}
@@ -78,12 +78,12 @@ function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
   const [name, setName] = useState(role?.name ?? '')
   const [title, setTitle] = useState(role?.title ?? '')
   const [chosen, setChosen] = useState<readonly Permission[]>(role?.permissions ?? [])
-  const [isTold, setTold] = useState(false)
+  const [isSubmitted, setSubmitted] = useState(false)
   const isFixed = role?.builtIn === true
   const language = useLanguage()
-  const renew = async (told: string) => {
+  const renew = async (message: string) => {
     await queryClient.invalidateQueries({ queryKey: keyOf('authorization') })
-    toldDone(told)
+    showSuccess(message)
     onClose()
   }
   const save = async () => {
@@ -97,7 +97,7 @@ function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
     await renew(text.removed)
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return name.trim() === '' ? false : save()
   }
   const permissions = <PermissionFields chosen={chosen} isFixed={isFixed} onChange={setChosen} />
@@ -112,7 +112,7 @@ function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
         <Form
           action={text.save}
           onSubmit={submit}
-          others={
+          extraActions={
             role !== undefined && (
               <ConfirmButton
                 action={text.remove}
@@ -128,7 +128,7 @@ function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
             <TextField
               label={text.roleName}
               hint={text.roleNameHint}
-              error={isTold && name.trim() === '' ? text.needed : undefined}
+              error={isSubmitted && name.trim() === '' ? text.needed : undefined}
               isRequired
               value={name}
               onChange={setName}
@@ -142,16 +142,16 @@ function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
   )
 }
 
-type PermissionGiven = {
+type PermissionFieldsProps = {
   chosen: readonly Permission[]
   isFixed: boolean
   onChange: (chosen: readonly Permission[]) => void
 }
 
-function PermissionFields({ chosen, isFixed, onChange }: PermissionGiven) {
+function PermissionFields({ chosen, isFixed, onChange }: PermissionFieldsProps) {
   const text = useText(accessMessages)
   const known = usePermissions()
-  const turn = (name: Permission, isChosen: boolean) =>
+  const toggle = (name: Permission, isChosen: boolean) =>
     onChange(isChosen ? [...chosen, name] : chosen.filter((each) => each !== name))
   return (
     <fieldset className="group">
@@ -169,7 +169,7 @@ function PermissionFields({ chosen, isFixed, onChange }: PermissionGiven) {
           }
           isChecked={chosen.includes(name)}
           isDisabled={isFixed}
-          onChange={(isChosen) => turn(name, isChosen)}
+          onChange={(isChosen) => toggle(name, isChosen)}
         />
       ))}
     </fieldset>

@@ -4,15 +4,15 @@ import { useText } from '../../../app/language/language-context.tsx'
 import { CopyButton } from '../../../components/actions/copy-button.tsx'
 import { download } from '../../../components/actions/download.ts'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { accessMessages } from '../messages.ts'
 
-export type Made = Output<'identity', 'createServerUser'>['data']
+export type CreatedServiceAccount = Output<'identity', 'createServerUser'>['data']
 
 /** The one time that a secret is to be seen. */
-export function SecretDialog({ made, onClose }: { made: Made; onClose: () => void }) {
+export function SecretDialog({ created, onClose }: { created: CreatedServiceAccount; onClose: () => void }) {
   const text = useText(accessMessages)
-  const { clientId, clientSecret, tokenUrl, name } = made
+  const { clientId, clientSecret, tokenUrl, name } = created
   const save = () => {
     const file = { name, clientId, clientSecret, tokenUrl }
     download(new Blob([JSON.stringify(file, null, 2)], { type: 'application/json' }), 'millwright-credentials.json')
@@ -32,22 +32,22 @@ export function SecretDialog({ made, onClose }: { made: Made; onClose: () => voi
       }
     >
       <p className="card-lead">{text.secretDetail}</p>
-      <Facts
-        facts={[
-          { name: text.clientId, value: <Copied value={clientId} what={text.clientId} /> },
-          { name: text.secret, value: <Copied value={clientSecret} what={text.secret} /> },
-          { name: text.tokenUrl, value: <Copied value={tokenUrl} what={text.tokenUrl} /> },
+      <KeyValueList
+        items={[
+          { name: text.clientId, value: <CopyableValue value={clientId} label={text.clientId} /> },
+          { name: text.secret, value: <CopyableValue value={clientSecret} label={text.secret} /> },
+          { name: text.tokenUrl, value: <CopyableValue value={tokenUrl} label={text.tokenUrl} /> },
         ]}
       />
     </Dialog>
   )
 }
 
-function Copied({ value, what }: { value: string; what: string }) {
+function CopyableValue({ value, label }: { value: string; label: string }) {
   return (
     <span className="with-copy">
       <code>{value}</code>
-      <CopyButton value={value} what={what} />
+      <CopyButton value={value} label={label} />
     </span>
   )
 }

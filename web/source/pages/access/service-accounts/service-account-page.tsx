@@ -4,28 +4,28 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { CheckField } from '../../../components/forms/fields.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { GrantsOf } from '../grants/principal-grants.tsx'
+import { PrincipalGrants } from '../grants/principal-grants.tsx'
 import { accessMessages } from '../messages.ts'
 import { ActiveState, PrincipalActions } from '../principal-actions.tsx'
-import { type Made, SecretDialog } from './secret-dialog.tsx'
+import { type CreatedServiceAccount, SecretDialog } from './secret-dialog.tsx'
 
 /** One program: its client id, its secret's age, what it holds. */
-export function ProgramPage() {
+export function ServiceAccountPage() {
   const text = useText(accessMessages)
   const { id = '' } = useParams({ strict: false })
   const query = useOperationQuery()
-  const program = useQuery(query(['identity', 'readServerUser'], { params: { id } }, { live: ['identity'] }))
-  const name = program.data?.data.name ?? text.program
+  const serviceAccount = useQuery(query(['identity', 'readServerUser'], { params: { id } }, { live: ['identity'] }))
+  const name = serviceAccount.data?.data.name ?? text.program
   usePageTitle(name)
   return (
     <>
@@ -36,14 +36,14 @@ export function ProgramPage() {
             {text.all}
           </Link>
         }
-        actions={program.data !== undefined && <Actions program={program.data.data} />}
+        actions={serviceAccount.data !== undefined && <Actions serviceAccount={serviceAccount.data.data} />}
       />
-      <QueryState query={program}>
+      <QueryState query={serviceAccount}>
         {({ data }) => (
           <div className="cards cards-two">
             <Card title={text.program}>
-              <Facts
-                facts={[
+              <KeyValueList
+                items={[
                   { name: text.name, value: data.name },
                   { name: text.clientId, value: <code>{data.clientId}</code> },
                   { name: text.state, value: <ActiveState isDisabled={data.disabled} /> },
@@ -52,7 +52,7 @@ export function ProgramPage() {
                 ]}
               />
             </Card>
-            <GrantsOf principal={{ id: data.id, name: data.name }} />
+            <PrincipalGrants principal={{ id: data.id, name: data.name }} />
           </div>
         )}
       </QueryState>
@@ -60,12 +60,12 @@ export function ProgramPage() {
   )
 }
 
-function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
+function Actions({ serviceAccount: { id, name, disabled } }: { serviceAccount: ServerUser }) {
   const text = useText(accessMessages)
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  const [made, setMade] = useState<Made>()
+  const [created, setCreated] = useState<CreatedServiceAccount>()
   const [revokeTokens, setRevokeTokens] = useState(false)
   const renew = () => queryClient.invalidateQueries({ queryKey: keyOf('identity') })
   const change = async (data: { disabled: boolean } | { name: string }) => {
@@ -74,12 +74,12 @@ function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
   }
   const remove = async () => {
     await api.identity.deleteServerUser({ params: { id } })
-    toldDone(text.removed)
+    showSuccess(text.removed)
     await navigate({ to: '/access', search: { view: 'programs' } })
     await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listServerUsers') })
   }
   const rotate = async () => {
-    setMade((await api.identity.rotateServerUserSecret({ params: { id }, body: { data: { revokeTokens } } })).data)
+    setCreated((await api.identity.rotateServerUserSecret({ params: { id }, body: { data: { revokeTokens } } })).data)
     await renew()
   }
   return (
@@ -96,7 +96,7 @@ function Actions({ program: { id, name, disabled } }: { program: ServerUser }) {
         {text.rotateDetail}
         <CheckField label={text.revokeTokens} isChecked={revokeTokens} onChange={setRevokeTokens} />
       </ConfirmButton>
-      {made !== undefined && <SecretDialog made={made} onClose={() => setMade(undefined)} />}
+      {created !== undefined && <SecretDialog created={created} onClose={() => setCreated(undefined)} />}
     </>
   )
 }

@@ -4,11 +4,11 @@ import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { usePaged } from '../../../app/api/paged-list.ts'
+import { usePagedList } from '../../../app/api/paged-list.ts'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useCreateDialog } from '../../../app/navigation/create-dialog-state.ts'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
@@ -19,28 +19,28 @@ import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { accessMessages } from '../messages.ts'
 import { ActiveState } from '../principal-actions.tsx'
-import { type Made, SecretDialog } from './secret-dialog.tsx'
+import { type CreatedServiceAccount, SecretDialog } from './secret-dialog.tsx'
 
 /** Server users: programs that use the API in their own name. */
-export function Programs() {
+export function ServiceAccounts() {
   const text = useText(accessMessages)
   const formats = useFormats()
   const navigate = useNavigate()
-  const [isAdding, setAdding] = useAdding()
-  const [made, setMade] = useState<Made>()
-  const paged = usePaged(['identity', 'listServerUsers'], {}, { live: ['identity.server-user'] })
-  const seen = () => {
-    setMade(undefined)
-    if (made !== undefined) navigate({ to: `/access/programs/${made.id}` })
+  const [isAdding, setAdding] = useCreateDialog()
+  const [created, setCreated] = useState<CreatedServiceAccount>()
+  const pagedList = usePagedList(['identity', 'listServerUsers'], {}, { live: ['identity.server-user'] })
+  const closeSecret = () => {
+    setCreated(undefined)
+    if (created !== undefined) navigate({ to: `/access/programs/${created.id}` })
   }
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
         <IxButton onClick={() => setAdding(true)}>{text.addProgram}</IxButton>
       </Toolbar>
       <PagedTable
         label={text.programs}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/access/programs/${id}` })}
@@ -51,15 +51,15 @@ export function Programs() {
         }
       />
       {isAdding && (
-        <NewProgram
+        <NewServiceAccountDialog
           onClose={() => setAdding(false)}
-          onMade={(program) => {
+          onCreated={(serviceAccount) => {
             setAdding(false)
-            setMade(program)
+            setCreated(serviceAccount)
           }}
         />
       )}
-      {made !== undefined && <SecretDialog made={made} onClose={seen} />}
+      {created !== undefined && <SecretDialog created={created} onClose={closeSecret} />}
     </>
   )
 }
@@ -80,19 +80,25 @@ function columnsOf(text: Text): Column<ServerUser>[] {
   ]
 }
 
-function NewProgram({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
+function NewServiceAccountDialog({
+  onClose,
+  onCreated,
+}: {
+  onClose: () => void
+  onCreated: (created: CreatedServiceAccount) => void
+}) {
   const text = useText(accessMessages)
   const api = useApi()
   const queryClient = useQueryClient()
   const [name, setName] = useState('')
-  const [isTold, setTold] = useState(false)
+  const [isSubmitted, setSubmitted] = useState(false)
   const add = async () => {
     const { data } = await api.identity.createServerUser({ body: { data: { name: name.trim() } } })
     await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listServerUsers') })
-    onMade(data)
+    onCreated(data)
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return name.trim() === '' ? false : add()
   }
   return (
@@ -101,7 +107,7 @@ function NewProgram({ onClose, onMade }: { onClose: () => void; onMade: (made: M
         <TextField
           label={text.name}
           hint={text.programHint}
-          error={isTold && name.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && name.trim() === '' ? text.needed : undefined}
           isRequired
           value={name}
           onChange={setName}

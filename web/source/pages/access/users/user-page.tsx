@@ -5,42 +5,42 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { GrantsOf } from '../grants/principal-grants.tsx'
+import { PrincipalGrants } from '../grants/principal-grants.tsx'
 import { accessMessages } from '../messages.ts'
 import { ActiveState, PrincipalActions } from '../principal-actions.tsx'
 
 /** One person: who it is, what they hold. */
-export function PersonPage() {
+export function UserPage() {
   const text = useText(accessMessages)
   const { id = '' } = useParams({ strict: false })
   const query = useOperationQuery()
-  const person = useQuery(query(['identity', 'readUser'], { params: { id } }, { live: ['identity.user'] }))
-  const name = person.data?.data.displayName || person.data?.data.name || text.person
+  const user = useQuery(query(['identity', 'readUser'], { params: { id } }, { live: ['identity.user'] }))
+  const name = user.data?.data.displayName || user.data?.data.name || text.person
   usePageTitle(name)
   return (
     <>
       <PageHeader
         title={name}
         above={<Link to="/access">{text.all}</Link>}
-        actions={person.data !== undefined && <Actions person={person.data.data} />}
+        actions={user.data !== undefined && <Actions user={user.data.data} />}
       />
-      <QueryState query={person}>
+      <QueryState query={user}>
         {({ data }) => (
           <div className="cards cards-two">
             <Card title={text.person}>
-              <Facts
-                facts={[
+              <KeyValueList
+                items={[
                   { name: text.signInName, value: data.name },
                   { name: text.displayName, value: data.displayName },
                   { name: text.state, value: <ActiveState isDisabled={data.disabled} /> },
@@ -49,7 +49,7 @@ export function PersonPage() {
                 ]}
               />
             </Card>
-            <GrantsOf principal={{ id: data.id, name: data.name }} />
+            <PrincipalGrants principal={{ id: data.id, name: data.name }} />
           </div>
         )}
       </QueryState>
@@ -57,7 +57,7 @@ export function PersonPage() {
   )
 }
 
-function Actions({ person: { id, name, displayName, disabled } }: { person: User }) {
+function Actions({ user: { id, name, displayName, disabled } }: { user: User }) {
   const text = useText(accessMessages)
   const api = useApi()
   const navigate = useNavigate()
@@ -69,7 +69,7 @@ function Actions({ person: { id, name, displayName, disabled } }: { person: User
   }
   const remove = async () => {
     await api.identity.deleteUser({ params: { id } })
-    toldDone(text.removed)
+    showSuccess(text.removed)
     await navigate({ to: '/access' })
     await queryClient.invalidateQueries({ queryKey: keyOf('identity', 'listUsers') })
   }
@@ -91,19 +91,19 @@ function Actions({ person: { id, name, displayName, disabled } }: { person: User
   )
 }
 
-type PasswordGiven = { onSet: (password: string) => Promise<unknown>; onClose: () => void }
+type PasswordDialogProps = { onSet: (password: string) => Promise<unknown>; onClose: () => void }
 
-function PasswordDialog({ onSet, onClose }: PasswordGiven) {
+function PasswordDialog({ onSet, onClose }: PasswordDialogProps) {
   const text = useText(accessMessages)
   const [password, setPassword] = useState('')
-  const [isTold, setTold] = useState(false)
+  const [isSubmitted, setSubmitted] = useState(false)
   const set = async () => {
     await onSet(password)
-    toldDone(text.passwordSet)
+    showSuccess(text.passwordSet)
     onClose()
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return password === '' ? false : set()
   }
   return (
@@ -112,7 +112,7 @@ function PasswordDialog({ onSet, onClose }: PasswordGiven) {
         <TextField
           label={text.newPassword}
           hint={text.passwordHint}
-          error={isTold && password === '' ? text.needed : undefined}
+          error={isSubmitted && password === '' ? text.needed : undefined}
           type="password"
           autoComplete="new-password"
           maxLength={256}

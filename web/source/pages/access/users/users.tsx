@@ -3,11 +3,11 @@ import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { usePaged } from '../../../app/api/paged-list.ts'
+import { usePagedList } from '../../../app/api/paged-list.ts'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useCreateDialog } from '../../../app/navigation/create-dialog-state.ts'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
@@ -19,26 +19,26 @@ import { accessMessages } from '../messages.ts'
 import { ActiveState } from '../principal-actions.tsx'
 
 /** People who sign in. */
-export function People() {
+export function Users() {
   const text = useText(accessMessages)
   const formats = useFormats()
   const navigate = useNavigate()
-  const [isAdding, setAdding] = useAdding()
-  const paged = usePaged(['identity', 'listUsers'], {}, { live: ['identity.user'] })
+  const [isAdding, setAdding] = useCreateDialog()
+  const pagedList = usePagedList(['identity', 'listUsers'], {}, { live: ['identity.user'] })
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
         <IxButton onClick={() => setAdding(true)}>{text.addPerson}</IxButton>
       </Toolbar>
       <PagedTable
         label={text.people}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/access/people/${id}` })}
         empty={null}
       />
-      {isAdding && <NewPerson onClose={() => setAdding(false)} />}
+      {isAdding && <NewUserDialog onClose={() => setAdding(false)} />}
     </>
   )
 }
@@ -60,7 +60,7 @@ function columnsOf(text: Text): Column<User>[] {
   ]
 }
 
-function NewPerson({ onClose }: { onClose: () => Promise<void> }) {
+function NewUserDialog({ onClose }: { onClose: () => Promise<void> }) {
   const text = useText(accessMessages)
   const api = useApi()
   const navigate = useNavigate()
@@ -68,7 +68,7 @@ function NewPerson({ onClose }: { onClose: () => Promise<void> }) {
   const [name, setName] = useState('')
   const [displayName, setDisplayName] = useState('')
   const [password, setPassword] = useState('')
-  const [isTold, setTold] = useState(false)
+  const [isSubmitted, setSubmitted] = useState(false)
   const add = async () => {
     const body = {
       data: { name: name.trim(), password, ...(displayName.trim() && { displayName: displayName.trim() }) },
@@ -79,10 +79,10 @@ function NewPerson({ onClose }: { onClose: () => Promise<void> }) {
     navigate({ to: `/access/people/${data.id}` })
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return name.trim() === '' || password === '' ? false : add()
   }
-  const missing = (value: string) => (isTold && value.trim() === '' ? text.needed : undefined)
+  const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.needed : undefined)
   return (
     <Dialog title={text.addPerson} onClose={onClose}>
       <Form action={text.add} onSubmit={submit}>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { differencesOf, told } from './differences.ts'
+import { differencesOf, valueText } from './differences.ts'
 
 test('tells fields that came, went and became others, however deep', () => {
   const before = { name: 'a', product: { id: '1', version: '2' }, points: [{ ip: 'x' }], gone: true }
@@ -37,5 +37,8 @@ test('custom properties are told by their keys, wherever they stand in the list'
 })
 
 test('values are told as text', () => {
-  assert.deepEqual([told(undefined), told(null), told('<b>'), told({ a: 1 })], ['–', '–', '<b>', '{"a":1}'])
+  assert.deepEqual(
+    [valueText(undefined), valueText(null), valueText('<b>'), valueText({ a: 1 })],
+    ['–', '–', '<b>', '{"a":1}'],
+  )
 })

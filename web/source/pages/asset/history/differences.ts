@@ -3,21 +3,21 @@
 export type Difference = { field: string; before: unknown; after: unknown }
 
 /** They change with every change, and say nothing about it. */
-const silent = new Set(['last_modified_timestamp', 'state_timestamp'])
+const ignoredFields = new Set(['last_modified_timestamp', 'state_timestamp'])
 
 export function differencesOf(before: unknown, after: unknown): Difference[] {
-  return between(keyed(before), keyed(after), '')
+  return differencesBetween(keyed(before), keyed(after), '')
 }
 
 /** What came or went as a whole is told part by part. */
-function between(before: unknown, after: unknown, field: string): Difference[] {
+function differencesBetween(before: unknown, after: unknown, field: string): Difference[] {
   if (isEqual(before, after)) return []
   const [one, other] = [before ?? emptyLike(after), after ?? emptyLike(before)]
   if (!isBranch(one) || !isBranch(other) || Array.isArray(one) !== Array.isArray(other)) {
     return [{ field, before, after }]
   }
-  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => !silent.has(name))
-  return names.flatMap((name) => between(one[name], other[name], field === '' ? name : `${field}/${name}`))
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => !ignoredFields.has(name))
+  return names.flatMap((name) => differencesBetween(one[name], other[name], field === '' ? name : `${field}/${name}`))
 }
 
 function emptyLike(value: unknown): unknown {
@@ -39,18 +39,18 @@ function isBranch(value: unknown): value is Branch {
 
 function isEqual(one: unknown, other: unknown): boolean {
   if (!isBranch(one) || !isBranch(other)) return one === other || (one ?? null) === (other ?? null)
-  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => !silent.has(name))
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => !ignoredFields.has(name))
   return Array.isArray(one) === Array.isArray(other) && names.every((name) => isEqual(one[name], other[name]))
 }
 
 /** Text for people: nothing is nothing, and what is deep is told as it is. */
-export function told(value: unknown): string {
+export function valueText(value: unknown): string {
   if (value === undefined || value === null) return '–'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 /** A path as words: `connection_points/0/ipv4_address` is `connection points › 1 › ipv4 address`. */
-export function spelled(path: string): string {
+export function fieldPathText(path: string): string {
   const words = path
     .split('/')
     .map((name) => (/^\d+$/.test(name) ? String(Number(name) + 1) : name.replaceAll('_', ' ')))

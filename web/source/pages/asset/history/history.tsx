@@ -1,18 +1,18 @@
 import { IxButton } from '@siemens/ix-react'
 import { useMemo } from 'react'
 import type { Output } from '../../../app/api/client.ts'
-import { usePaged } from '../../../app/api/paged-list.ts'
+import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
-import { Waiting } from '../../../components/feedback/loading.tsx'
+import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
-import { Switch } from '../../../components/forms/view-switch.tsx'
+import { ViewSwitch } from '../../../components/forms/view-switch.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { useAssetProperties } from '../../assets/model/properties.ts'
 import { valueName } from '../../assets/model/value-names.ts'
 import { assetEvents } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
-import { differencesOf, spelled, told } from './differences.ts'
+import { differencesOf, fieldPathText, valueText } from './differences.ts'
 import { RelationHistory } from './relation-history.tsx'
 import { Source } from './source.tsx'
 
@@ -27,7 +27,7 @@ export function History({ id }: { id: string }) {
   const chosen = views.find((view) => view === search.view) ?? 'changes'
   return (
     <>
-      <Switch
+      <ViewSwitch
         label={text.historyOf}
         choices={[
           { value: 'changes', label: text.asset },
@@ -44,19 +44,19 @@ export function History({ id }: { id: string }) {
 /** Who changed what and when, field by field; the latest first. */
 function Changes({ id }: { id: string }) {
   const text = useText(assetMessages)
-  const paged = usePaged(['inventory', 'readHistory'], { params: { id } }, { live: assetEvents })
-  if (paged.error !== null) return <ProblemMessage failure={paged.error} onRetry={paged.retry} />
-  if (paged.isWaiting) return <Waiting />
-  if (paged.rows.length === 0) return <p className="quiet">{text.noHistory}</p>
+  const pagedList = usePagedList(['inventory', 'readHistory'], { params: { id } }, { live: assetEvents })
+  if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
+  if (pagedList.isLoading) return <Loading />
+  if (pagedList.rows.length === 0) return <p className="quiet">{text.noHistory}</p>
   return (
     <>
       <ol className="history">
-        {paged.rows.map((entry, index) => (
+        {pagedList.rows.map((entry, index) => (
           <HistoryEntry key={entry.version} entry={entry} isOpen={index === 0} />
         ))}
       </ol>
-      {paged.rows.length < paged.total && (
-        <IxButton variant="secondary" onClick={paged.next}>
+      {pagedList.rows.length < pagedList.total && (
+        <IxButton variant="secondary" onClick={pagedList.next}>
           {text.moreHistory}
         </IxButton>
       )}
@@ -69,7 +69,7 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
   const [, change] = useSearchState<'at'>()
   const differences = useMemo(() => differencesOf(entry.before, entry.after), [entry])
   const word = { created: text.createdWord, updated: text.updated, deleted: text.deletedWord }[entry.change]
-  const { fieldName, valueTold } = useWords()
+  const { fieldName, fieldValueText } = useFieldTexts()
   return (
     <li>
       <details open={isOpen}>
@@ -96,8 +96,8 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
                 {differences.map(({ field, before, after }) => (
                   <tr key={field}>
                     <th scope="row">{fieldName(field)}</th>
-                    <td className="was">{valueTold(field, before)}</td>
-                    <td className="is">{valueTold(field, after)}</td>
+                    <td className="was">{fieldValueText(field, before)}</td>
+                    <td className="is">{fieldValueText(field, after)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -115,11 +115,12 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
 }
 
 /** Fields and values as people say them, where they have a word for them; others as they stand in the document. */
-function useWords() {
+function useFieldTexts() {
   const language = useLanguage()
   const properties = useAssetProperties()
-  const fieldName = (field: string) => properties.find(({ path }) => path === field)?.title[language] ?? spelled(field)
-  const valueTold = (field: string, value: unknown) =>
-    typeof value === 'string' ? valueName(field, value, language) : told(value)
-  return { fieldName, valueTold }
+  const fieldName = (field: string) =>
+    properties.find(({ path }) => path === field)?.title[language] ?? fieldPathText(field)
+  const fieldValueText = (field: string, value: unknown) =>
+    typeof value === 'string' ? valueName(field, value, language) : valueText(value)
+  return { fieldName, fieldValueText }
 }

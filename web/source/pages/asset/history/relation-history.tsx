@@ -7,20 +7,20 @@ import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { useKeptFrom } from '../asset-data.ts'
+import { useHistoryStart } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
-import { type ChangeRow, useRelationChanges } from './relation-changes.ts'
+import { type RelationChangeRow, useRelationChanges } from './relation-changes.ts'
 import { Source } from './source.tsx'
 
 /** What an asset was related to, from when and until when, and by whom; the latest first. */
 export function RelationHistory({ id }: { id: string }) {
   const text = useText(assetMessages)
-  const paged = useRelationChanges(id)
+  const pagedList = useRelationChanges(id)
   const columns = useColumns()
   return (
     <PagedTable
       label={text.relationHistory}
-      paged={paged}
+      pagedList={pagedList}
       idOf={({ relation, change }) => `${relation.id}/${change}`}
       columns={columns}
       empty={
@@ -32,7 +32,7 @@ export function RelationHistory({ id }: { id: string }) {
   )
 }
 
-function useColumns(): Column<ChangeRow>[] {
+function useColumns(): Column<RelationChangeRow>[] {
   const text = useText(assetMessages)
   return [
     { id: 'time', header: text.when, width: 190, cell: ({ time }) => <Time at={time} isExact /> },
@@ -47,7 +47,12 @@ function useColumns(): Column<ChangeRow>[] {
           <StatusChip tone="warning">{text.ended}</StatusChip>
         ),
     },
-    { id: 'way', header: text.direction, width: 100, cell: ({ way }) => (way === 'out' ? text.out : text.in) },
+    {
+      id: 'direction',
+      header: text.direction,
+      width: 100,
+      cell: ({ direction }) => (direction === 'out' ? text.out : text.in),
+    },
     {
       id: 'predicate',
       header: text.predicate,
@@ -61,13 +66,13 @@ function useColumns(): Column<ChangeRow>[] {
       width: 130,
       cell: ({ principalName }) => principalName ?? <span className="quiet">{text.notKept}</span>,
     },
-    { id: 'then', header: text.picture, width: 208, cell: (row) => <ShowThen row={row} /> },
+    { id: 'then', header: text.picture, width: 208, cell: (row) => <ShowVersion row={row} /> },
     { id: 'source', header: text.source, width: 240, cell: ({ source }) => <Source source={source} /> },
   ]
 }
 
 /** The whole name and id on hovering: names may be cut off, and beginnings of ids alike. */
-function Other({ row: { other, label } }: { row: ChangeRow }) {
+function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   const title = `${label} · ${other.id}`
   if (other.type !== 'asset') return <span title={title}>{label}</span>
   return (
@@ -78,13 +83,13 @@ function Other({ row: { other, label } }: { row: ChangeRow }) {
 }
 
 /** To the picture of what was around it: with the relation that began, or while the one that ended was still there. */
-function ShowThen({ row: { time, change, label } }: { row: ChangeRow }) {
+function ShowVersion({ row: { time, change, label } }: { row: RelationChangeRow }) {
   const text = useText(assetMessages)
   const [, show] = useSearchState<'at' | 'tab' | 'view'>()
-  const keptFrom = useKeptFrom()
+  const historyStart = useHistoryStart()
   const word = change === 'created' ? text.showThen : text.showBefore
   const at = Date.parse(time) - (change === 'created' ? 0 : 1)
-  if (at < keptFrom) return null
+  if (at < historyStart) return null
   return (
     <button
       type="button"

@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router'
 import { useText } from '../../../app/language/language-context.tsx'
 import { identityMessages } from '../identity/identity-messages.ts'
 
-type Given = { source: { type: string; value?: string } }
+type SourceProps = { source: { type: string; value?: string } }
 
 /** Where a write came from, in words; who two assets were made one with is a link. */
-export function Source({ source: { type, value } }: Given) {
+export function Source({ source: { type, value } }: SourceProps) {
   const text = useText(identityMessages)
   const names: Readonly<Record<string, string>> = {
     discovery: text.discovery,

@@ -2,34 +2,34 @@ import { iconChevronLeft, iconChevronRight } from '@siemens/ix-icons/icons'
 import { IxButton, IxIconButton } from '@siemens/ix-react'
 import { useEffect, useEffectEvent, useId, useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useLive } from '../../../app/live/live-queries.ts'
-import { MomentField } from '../../../components/forms/timestamp-field.tsx'
+import { useLiveEvents } from '../../../app/live/live-queries.ts'
+import { TimestampField } from '../../../components/forms/timestamp-field.tsx'
 import { type Asset, textAt } from '../../assets/model/asset.ts'
-import { relationEvents, useKeptFrom, useLatestHistory } from '../asset-data.ts'
+import { relationEvents, useHistoryStart, useLatestHistory } from '../asset-data.ts'
 import { assetMessages } from '../messages.ts'
 
-type Given = { asset: Asset; at: string | undefined; onChange: (at: string | undefined) => void }
+type TimeBarProps = { asset: Asset; at: string | undefined; onChange: (at: string | undefined) => void }
 
 /** While somebody drags, nothing is asked; a moment after, what was then. */
-const settleMs = 250
+const debounceMs = 250
 
 /** Moves through the past of an asset, from when it came to be until now. */
-export function TimeBar({ asset, at, onChange }: Given) {
+export function TimeBar({ asset, at, onChange }: TimeBarProps) {
   const text = useText(assetMessages)
   const formats = useFormats()
   const id = useId()
-  const { first, last, changes, goOn } = useSpan(asset)
-  const [drawn, setDrawn] = useState<number>()
-  const shown = drawn ?? (at === undefined ? last : Date.parse(at))
+  const { first, last, changes, goOn: extendToNow } = useTimeSpan(asset)
+  const [dragged, setDragged] = useState<number>()
+  const shown = dragged ?? (at === undefined ? last : Date.parse(at))
   const settle = useEffectEvent((time: number) => {
     onChange(time >= last ? undefined : new Date(time).toISOString())
-    setDrawn(undefined)
+    setDragged(undefined)
   })
   useEffect(() => {
-    if (drawn === undefined) return
-    const timer = setTimeout(() => settle(drawn), settleMs)
+    if (dragged === undefined) return
+    const timer = setTimeout(() => settle(dragged), debounceMs)
     return () => clearTimeout(timer)
-  }, [drawn])
+  }, [dragged])
   const before = changes.findLast((time) => time < shown)
   const after = changes.find((time) => time > shown)
   const isPast = shown < last
@@ -55,12 +55,12 @@ export function TimeBar({ asset, at, onChange }: Given) {
           step={Math.max(1, Math.floor((last - first) / 5_000))}
           value={shown}
           aria-valuetext={label}
-          onFocus={goOn}
-          onPointerEnter={goOn}
-          onChange={({ target }) => setDrawn(Number(target.value))}
+          onFocus={extendToNow}
+          onPointerEnter={extendToNow}
+          onChange={({ target }) => setDragged(Number(target.value))}
         />
         <span className="time-marks" aria-hidden="true">
-          {placesOf(changes, { first, last }).map((place) => (
+          {markPositions(changes, { first, last }).map((place) => (
             <i key={place} style={{ left: `${place}%` }} />
           ))}
         </span>
@@ -75,7 +75,7 @@ export function TimeBar({ asset, at, onChange }: Given) {
       <output htmlFor={id} className="time-shown">
         {label}
       </output>
-      <MomentField label={text.exact} isLabelUnseen value={at} onChange={onChange} />
+      <TimestampField label={text.exact} isLabelUnseen value={at} onChange={onChange} />
       {isPast && (
         <p className="time-note" role="status">
           {text.asOf(label)}
@@ -89,21 +89,21 @@ export function TimeBar({ asset, at, onChange }: Given) {
 }
 
 /** Where changes lie between the ends, in percent; those that would touch are one. */
-function placesOf(changes: readonly number[], { first, last }: { first: number; last: number }): number[] {
+function markPositions(changes: readonly number[], { first, last }: { first: number; last: number }): number[] {
   const places = changes.map((time) => Math.round((100 * (time - first)) / Math.max(1, last - first)))
   return [...new Set(places)]
 }
 
 /** From when something is known of it until now, which goes on when something happens or somebody wants to go back. */
-function useSpan(asset: Asset) {
+function useTimeSpan(asset: Asset) {
   const [now, setNow] = useState(() => Date.now())
-  const goOn = () => setNow(Date.now())
-  useLive(relationEvents, goOn)
-  const keptFrom = useKeptFrom()
+  const extendToNow = () => setNow(Date.now())
+  useLiveEvents(relationEvents, extendToNow)
+  const historyStart = useHistoryStart()
   const history = useLatestHistory(asset.id)
   const changes = (history.data?.data ?? []).map(({ time }) => Date.parse(time)).toReversed()
   const created = Date.parse(textAt(asset, 'created_timestamp'))
-  const first = Math.max(Number.isNaN(created) ? (changes[0] ?? now) : created, keptFrom)
+  const first = Math.max(Number.isNaN(created) ? (changes[0] ?? now) : created, historyStart)
   const last = Math.max(now, changes.at(-1) ?? 0, first + 1)
-  return { first, last, changes: changes.filter((time) => time >= first), goOn }
+  return { first, last, changes: changes.filter((time) => time >= first), goOn: extendToNow }
 }

@@ -8,14 +8,14 @@ import { Card } from '../../../components/page/card.tsx'
 import { textAt } from '../../assets/model/asset.ts'
 import { identifierFields, identifierKind } from '../../assets/model/identifier-names.ts'
 import { assetEvents } from '../asset-data.ts'
-import type { ViewGiven } from '../asset-page.tsx'
+import type { AssetTabProps } from '../asset-page.tsx'
 import { assetMessages } from '../messages.ts'
 import { elementsOf } from '../overview/asset-elements.ts'
 import { identityMessages } from './identity-messages.ts'
 import { SplitDialog } from './split-dialog.tsx'
 
 /** Those of now come in the order of certainty; those of before as the asset had them. */
-export function Identifiers({ asset, at, mayWrite }: ViewGiven) {
+export function Identifiers({ asset, at, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   const query = useOperationQuery()
   const own = useText(identityMessages)
@@ -29,7 +29,7 @@ export function Identifiers({ asset, at, mayWrite }: ViewGiven) {
     <Card
       title={text.identifiers}
       actions={
-        mayWrite &&
+        canWrite &&
         identifiers.length > 1 && (
           <IxButton variant="secondary" onClick={() => setSplitting(true)}>
             {own.split}

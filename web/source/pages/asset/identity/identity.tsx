@@ -6,36 +6,36 @@ import type { Output } from '../../../app/api/client.ts'
 import { useInventoryWrite } from '../../../app/api/inventory-write.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { assetEvents } from '../asset-data.ts'
-import type { ViewGiven } from '../asset-page.tsx'
+import type { AssetTabProps } from '../asset-page.tsx'
 import { assetMessages } from '../messages.ts'
 import { Identifiers, IdentifierText } from './identifiers.tsx'
 import { Matches } from './matches.tsx'
-import { MergeDialog, type Twin, UndoDialog } from './merge-dialogs.tsx'
+import { type DuplicateAsset, MergeDialog, UndoDialog } from './merge-dialogs.tsx'
 
 /** What an asset is recognised by, and whether it is there twice. */
-export function Identity(given: ViewGiven) {
+export function Identity(props: AssetTabProps) {
   return (
     <div className="cards">
-      <Identifiers {...given} />
-      <Matches {...given} />
-      <Duplicates {...given} />
-      <Merges {...given} />
+      <Identifiers {...props} />
+      <Matches {...props} />
+      <Duplicates {...props} />
+      <Merges {...props} />
     </div>
   )
 }
 
-type Suspicion = Output<'inventory', 'listDuplicates'>['data'][number]
+type SuspectedDuplicate = Output<'inventory', 'listDuplicates'>['data'][number]
 
-function Duplicates({ asset, mayWrite }: ViewGiven) {
+function Duplicates({ asset, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   const query = useOperationQuery()
-  const [twin, setTwin] = useState<Twin | 'any'>()
+  const [duplicate, setDuplicate] = useState<DuplicateAsset | 'any'>()
   const suspected = useQuery(
     query(['inventory', 'listDuplicates'], { query: { asset: asset.id, limit: 100 } }, { live: assetEvents }),
   )
@@ -43,8 +43,8 @@ function Duplicates({ asset, mayWrite }: ViewGiven) {
     <Card
       title={text.duplicates}
       actions={
-        mayWrite && (
-          <IxButton variant="secondary" onClick={() => setTwin('any')}>
+        canWrite && (
+          <IxButton variant="secondary" onClick={() => setDuplicate('any')}>
             {text.mergeOther}
           </IxButton>
         )
@@ -57,27 +57,31 @@ function Duplicates({ asset, mayWrite }: ViewGiven) {
           ) : (
             <ul className="plain-list parts">
               {data.map((pair) => (
-                <SuspectedTwin
+                <DuplicateItem
                   key={`${pair.asset.id}${pair.other.id}`}
                   pair={pair}
                   id={asset.id}
-                  {...(mayWrite && { onMerge: setTwin })}
+                  {...(canWrite && { onMerge: setDuplicate })}
                 />
               ))}
             </ul>
           )
         }
       </QueryState>
-      {twin !== undefined && (
-        <MergeDialog id={asset.id} twin={twin === 'any' ? undefined : twin} onClose={() => setTwin(undefined)} />
+      {duplicate !== undefined && (
+        <MergeDialog
+          id={asset.id}
+          duplicate={duplicate === 'any' ? undefined : duplicate}
+          onClose={() => setDuplicate(undefined)}
+        />
       )}
     </Card>
   )
 }
 
-type TwinGiven = { pair: Suspicion; id: string; onMerge?: (twin: Twin) => void }
+type DuplicateItemProps = { pair: SuspectedDuplicate; id: string; onMerge?: (duplicate: DuplicateAsset) => void }
 
-function SuspectedTwin({ pair, id, onMerge }: TwinGiven) {
+function DuplicateItem({ pair, id, onMerge }: DuplicateItemProps) {
   const text = useText(assetMessages)
   const formats = useFormats()
   const api = useApi()
@@ -119,7 +123,7 @@ function SuspectedTwin({ pair, id, onMerge }: TwinGiven) {
   )
 }
 
-function Merges({ asset, mayWrite }: ViewGiven) {
+function Merges({ asset, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   const query = useOperationQuery()
   const [undoing, setUndoing] = useState<{ mergeId: string; name: string }>()
@@ -143,7 +147,7 @@ function Merges({ asset, mayWrite }: ViewGiven) {
               {merge.undoneTimestamp !== null ? (
                 <StatusChip>{text.wasUndone}</StatusChip>
               ) : (
-                mayWrite && (
+                canWrite && (
                   <span>
                     <IxButton variant="secondary" onClick={() => setUndoing({ mergeId: merge.id, name })}>
                       {text.undo}

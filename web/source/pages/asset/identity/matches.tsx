@@ -4,31 +4,31 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { useLatestHistory } from '../asset-data.ts'
-import type { ViewGiven } from '../asset-page.tsx'
+import type { AssetTabProps } from '../asset-page.tsx'
 import { Source } from '../history/source.tsx'
 import { assetMessages } from '../messages.ts'
 import { IdentifierText } from './identifiers.tsx'
 import { identityMessages } from './identity-messages.ts'
 
-const mostShown = 5
+const maxShown = 5
 
 type Entry = Output<'inventory', 'readHistory'>['data'][number]
 
 /** Why what came in was taken for this asset. */
-export function Matches({ asset, at }: ViewGiven) {
+export function Matches({ asset, at }: AssetTabProps) {
   const text = useText(identityMessages)
   const history = useLatestHistory(asset.id)
   return (
     <Card title={text.recognised}>
       <QueryState query={history}>
         {({ data }) => {
-          const shown = data.filter((entry) => isRecognition(entry) && (at === undefined || entry.time <= at))
+          const shown = data.filter((entry) => isMatch(entry) && (at === undefined || entry.time <= at))
           if (shown.length === 0) return <p className="quiet">{text.nothingRecognised}</p>
           return (
             <>
               <p className="quiet card-hint">{text.recognisedHint}</p>
               <ol className="plain-list parts">
-                {shown.slice(0, mostShown).map((entry) => (
+                {shown.slice(0, maxShown).map((entry) => (
                   <Match key={entry.version} entry={entry} />
                 ))}
               </ol>
@@ -41,14 +41,14 @@ export function Matches({ asset, at }: ViewGiven) {
 }
 
 /** What somebody changed here by its id had not to be recognised. */
-function isRecognition({ change, matchedBy }: Entry): boolean {
+function isMatch({ change, matchedBy }: Entry): boolean {
   return change === 'created' || matchedBy !== undefined
 }
 
 function Match({ entry: { time, source, matchedBy, principalName } }: { entry: Entry }) {
   const text = useText(identityMessages)
   const about = useText(assetMessages)
-  const came = { split: text.isSplit, merge_undone: text.isBack }[source.type] ?? text.isNew
+  const origin = { split: text.isSplit, merge_undone: text.isBack }[source.type] ?? text.isNew
   return (
     <li>
       <span>
@@ -58,7 +58,7 @@ function Match({ entry: { time, source, matchedBy, principalName } }: { entry: E
         </span>
       </span>
       {matchedBy === undefined ? (
-        <span>{came}</span>
+        <span>{origin}</span>
       ) : (
         <>
           <span>{text.by}</span>

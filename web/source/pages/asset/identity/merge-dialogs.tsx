@@ -1,20 +1,28 @@
 import { useState } from 'react'
 import { useInventoryWrite, waitHeaders } from '../../../app/api/inventory-write.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
 import { AssetPicker, type PickedAsset } from '../../../components/forms/asset-picker.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { assetMessages } from '../messages.ts'
 
-export type Twin = PickedAsset
+export type DuplicateAsset = PickedAsset
 
 /** Makes another asset part of this one; which one is chosen here unless it is known. */
-export function MergeDialog({ id, twin, onClose }: { id: string; twin: Twin | undefined; onClose: () => void }) {
+export function MergeDialog({
+  id,
+  duplicate,
+  onClose,
+}: {
+  id: string
+  duplicate: DuplicateAsset | undefined
+  onClose: () => void
+}) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()
-  const [picked, setPicked] = useState(twin)
+  const [picked, setPicked] = useState(duplicate)
   const [prefer, setPrefer] = useState<'this' | 'other'>('this')
   const [isMissing, setMissing] = useState(false)
   const merge = async () => {
@@ -26,7 +34,7 @@ export function MergeDialog({ id, twin, onClose }: { id: string; twin: Twin | un
   return (
     <ConfirmDialog title={text.mergeTitle} action={text.mergeVerb} onClose={onClose} onConfirm={merge}>
       <div className="form">
-        {twin === undefined && (
+        {duplicate === undefined && (
           <AssetPicker
             label={text.otherAsset}
             picked={picked}
@@ -50,9 +58,9 @@ export function MergeDialog({ id, twin, onClose }: { id: string; twin: Twin | un
   )
 }
 
-type UndoGiven = { id: string; mergeId: string; name: string; onClose: () => void }
+type UndoDialogProps = { id: string; mergeId: string; name: string; onClose: () => void }
 
-export function UndoDialog({ id, mergeId, name, onClose }: UndoGiven) {
+export function UndoDialog({ id, mergeId, name, onClose }: UndoDialogProps) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()

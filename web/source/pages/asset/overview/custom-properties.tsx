@@ -4,16 +4,16 @@ import type { ReactNode } from 'react'
 import { useInventoryWrite, waitHeaders } from '../../../app/api/inventory-write.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { EditableValue } from '../../../components/forms/editable-value.tsx'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { customValue } from '../../assets/model/asset.ts'
-import type { ViewGiven } from '../asset-page.tsx'
+import type { AssetTabProps } from '../asset-page.tsx'
 import { assetMessages } from '../messages.ts'
 
 /** What the tenant wants to know of its assets beyond what they tell themselves; changed where it stands. */
-export function CustomProperties({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
+export function CustomProperties({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'>) {
   const text = useText(assetMessages)
   const query = useOperationQuery()
   const properties = useQuery(
@@ -25,15 +25,15 @@ export function CustomProperties({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 
         data.length === 0 ? (
           <p className="quiet">{text.noneCustom}</p>
         ) : (
-          <Facts
-            facts={data.map((property) => ({
+          <KeyValueList
+            items={data.map((property) => ({
               name: property.name,
               value: (
                 <PropertyValue
                   assetId={asset.id}
                   property={property}
                   value={customValue(asset, property.key)}
-                  mayWrite={mayWrite}
+                  canWrite={canWrite}
                 />
               ),
             }))}
@@ -44,15 +44,15 @@ export function CustomProperties({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 
   )
 }
 
-type Given = { assetId: string; property: CustomProperty; value: string; mayWrite: boolean }
+type PropertyValueProps = { assetId: string; property: CustomProperty; value: string; canWrite: boolean }
 
-function PropertyValue({ assetId, property, value, mayWrite }: Given) {
+function PropertyValue({ assetId, property, value, canWrite }: PropertyValueProps) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()
   const shown = useShown(property, value)
   const { key, name, data_type: type } = property
-  if (!mayWrite) return value === '' ? <span className="quiet">{text.unset}</span> : shown
+  if (!canWrite) return value === '' ? <span className="quiet">{text.unset}</span> : shown
   const save = (typed: string) =>
     write(
       api.inventory.setPropertyValues({

@@ -1,30 +1,30 @@
 import { useInventoryWrite, waitHeaders } from '../../../app/api/inventory-write.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { CopyButton } from '../../../components/actions/copy-button.tsx'
 import { EditableValue } from '../../../components/forms/editable-value.tsx'
-import { useTypeName } from '../../../components/graph/node-type-name.ts'
+import { useNodeTypeName } from '../../../components/graph/node-type-name.ts'
 import { Card } from '../../../components/page/card.tsx'
-import { type Fact, Facts } from '../../../components/values/property-list.tsx'
+import { type KeyValueItem, KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { type Asset, textAt, textsIn, valueAt } from '../../assets/model/asset.ts'
 import { className } from '../../assets/model/class-names.ts'
 import { StateChip } from '../../assets/table/asset-cells.tsx'
-import type { ViewGiven } from '../asset-page.tsx'
+import type { AssetTabProps } from '../asset-page.tsx'
 import { assetMessages } from '../messages.ts'
 import { elementsOf, fieldsOf } from './asset-elements.ts'
 import { CustomProperties } from './custom-properties.tsx'
 
 /** What an asset is, how it is, where it is and what runs on it. */
-export function Overview({ asset, mayWrite }: ViewGiven) {
+export function Overview({ asset, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   return (
     <div className="cards">
       <Card title={text.nameplate}>
-        <Nameplate asset={asset} mayWrite={mayWrite} />
+        <Nameplate asset={asset} canWrite={canWrite} />
       </Card>
       <Card title={text.states}>
-        <States asset={asset} mayWrite={mayWrite} />
+        <States asset={asset} canWrite={canWrite} />
       </Card>
       <Card title={text.connectivity}>
         <Connectivity asset={asset} />
@@ -36,12 +36,12 @@ export function Overview({ asset, mayWrite }: ViewGiven) {
         <Elements elements={elementsOf(asset, 'location')} kind="location_type" />
       </Card>
       <Card title={text.custom}>
-        <CustomProperties asset={asset} mayWrite={mayWrite} />
+        <CustomProperties asset={asset} canWrite={canWrite} />
       </Card>
       {elementsOf(asset, 'instance_annotations').length > 0 && (
         <Card title={text.annotations}>
-          <Facts
-            facts={elementsOf(asset, 'instance_annotations').map((each) => ({
+          <KeyValueList
+            items={elementsOf(asset, 'instance_annotations').map((each) => ({
               name: textAt(each, 'key'),
               value: textAt(each, 'value'),
             }))}
@@ -52,16 +52,16 @@ export function Overview({ asset, mayWrite }: ViewGiven) {
   )
 }
 
-function Nameplate({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
+function Nameplate({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'>) {
   const text = useText(assetMessages)
-  const typeName = useTypeName()
+  const typeName = useNodeTypeName()
   const product = (path: string) => textAt(asset, `product_instance_information/manufacturer_product/${path}`)
   const type = textAt(asset, 'functional_object_type')
   return (
-    <Facts
-      facts={[
-        { name: text.name, value: mayWrite ? <AssetName asset={asset} /> : textAt(asset, 'name') },
-        { name: text.description, value: mayWrite ? <Description asset={asset} /> : textAt(asset, 'description') },
+    <KeyValueList
+      items={[
+        { name: text.name, value: canWrite ? <AssetName asset={asset} /> : textAt(asset, 'name') },
+        { name: text.description, value: canWrite ? <Description asset={asset} /> : textAt(asset, 'description') },
         { name: text.type, value: typeName({ type: 'asset', functional_object_type: type }) },
         { name: text.manufacturer, value: product('manufacturer/name') },
         { name: text.product, value: product('product_name') },
@@ -74,7 +74,7 @@ function Nameplate({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
           value: (
             <span className="with-copy">
               <code title={asset.id}>{asset.id}</code>
-              <CopyButton value={asset.id} what={text.id} />
+              <CopyButton value={asset.id} label={text.id} />
             </span>
           ),
         },
@@ -115,7 +115,7 @@ function Description({ asset }: { asset: Asset }) {
   )
 }
 
-function States({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
+function States({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'>) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()
@@ -131,8 +131,8 @@ function States({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
       text.saved,
     )
   return (
-    <Facts
-      facts={[
+    <KeyValueList
+      items={[
         stateFact(text.management, asset, 'management_state'),
         stateFact(text.reachability, asset, 'reachability_state'),
         stateFact(text.trust, asset, 'trust_state'),
@@ -140,7 +140,7 @@ function States({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
         { name: text.accessGroup, value: textAt(asset, 'access_group') },
         {
           name: text.responsible,
-          value: mayWrite ? (
+          value: canWrite ? (
             <EditableValue name={text.responsible} value={responsible} onSave={save} isRequired />
           ) : (
             responsible
@@ -153,7 +153,7 @@ function States({ asset, mayWrite }: Pick<ViewGiven, 'asset' | 'mayWrite'>) {
   )
 }
 
-function stateFact(name: string, asset: Asset, field: string): Fact | false {
+function stateFact(name: string, asset: Asset, field: string): KeyValueItem | false {
   const value = textAt(asset, `${field}/state_value`)
   if (value === '') return false
   return { name, value: <State asset={asset} field={field} /> }
@@ -193,7 +193,7 @@ function Connectivity({ asset }: { asset: Asset }) {
           <li key={index}>
             <span className="with-copy">
               <code>{address}</code>
-              {address !== '' && <CopyButton value={address} what={address} />}
+              {address !== '' && <CopyButton value={address} label={address} />}
             </span>
             <span className="quiet">
               {[
@@ -253,5 +253,5 @@ function Elements({ elements, kind }: { elements: readonly unknown[]; kind: stri
       value: typeof value === 'number' ? formats.number(value) : String(value),
     }))
   })
-  return <Facts facts={facts.map(({ name, value }) => ({ name, value: String(value) }))} />
+  return <KeyValueList items={facts.map(({ name, value }) => ({ name, value: String(value) }))} />
 }

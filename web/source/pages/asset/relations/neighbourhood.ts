@@ -3,27 +3,27 @@ import { useQueries } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Failure } from '../../../app/api/failure.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
-import { emptyGraph, type GraphData, graphOf, joined, keyOf } from '../../../components/graph/graph-data.ts'
+import { emptyGraph, type GraphData, graphOf, keyOf, mergeGraphs } from '../../../components/graph/graph-data.ts'
 import { relationEvents } from '../asset-data.ts'
 
 /** A relation of an asset, seen from it. */
-export type RelationRow = { relation: Relation; way: 'out' | 'in'; other: Entity; thing: GraphNode | undefined }
+export type RelationRow = { relation: Relation; direction: 'out' | 'in'; other: Entity; node: GraphNode | undefined }
 
-export type Around = {
+export type Neighbourhood = {
   data: GraphData
   rows: readonly RelationRow[]
   isTruncated: boolean
-  isWaiting: boolean
+  isLoading: boolean
   error: Failure | null
   retry: () => void
   /** Also what this thing is related to. */
   expand: (key: string) => void
 }
 
-const mostThings = 500
+const maxNodes = 500
 
 /** What is around an asset: one step at first, and one more from everything that was chosen. */
-export function useAround(id: string, at: string | undefined): Around {
+export function useNeighbourhood(id: string, at: string | undefined): Neighbourhood {
   const query = useOperationQuery()
   const [chosen, setChosen] = useState<readonly string[]>([])
   const ids = [id, ...chosen]
@@ -31,7 +31,7 @@ export function useAround(id: string, at: string | undefined): Around {
     queries: ids.map((each) => ({
       ...query(
         ['inventory', 'readGraph'],
-        { params: { id: each }, query: { limit: mostThings, ...(at && { at }) } },
+        { params: { id: each }, query: { limit: maxNodes, ...(at && { at }) } },
         { live: relationEvents },
       ),
     })),
@@ -46,7 +46,7 @@ export function useAround(id: string, at: string | undefined): Around {
       graphs
         .filter((graph) => graph !== undefined)
         .map(graphOf)
-        .reduce(joined, emptyGraph),
+        .reduce(mergeGraphs, emptyGraph),
     [stamp],
   )
   const root = first?.data?.data
@@ -54,26 +54,26 @@ export function useAround(id: string, at: string | undefined): Around {
     data,
     rows: rowsOf(root?.edges ?? [], { root: { type: 'asset', id }, data }),
     isTruncated: root?.truncated ?? false,
-    isWaiting: first?.isPending ?? true,
+    isLoading: first?.isPending ?? true,
     error: root === undefined ? (first?.error ?? null) : null,
     retry: () => first?.refetch(),
     expand(key) {
-      const thing = data.nodes.get(key)
-      if (thing?.type === 'asset' && !ids.includes(thing.id)) setChosen([...chosen, thing.id])
+      const node = data.nodes.get(key)
+      if (node?.type === 'asset' && !ids.includes(node.id)) setChosen([...chosen, node.id])
     },
   }
 }
 
 /** The direction of a relation and its other end, for who stands at one end of it. */
-export function seenFrom(here: Entity, { subject, object }: Relation): { way: 'out' | 'in'; other: Entity } {
-  return keyOf(subject) === keyOf(here) ? { way: 'out', other: object } : { way: 'in', other: subject }
+export function otherEnd(here: Entity, { subject, object }: Relation): { direction: 'out' | 'in'; other: Entity } {
+  return keyOf(subject) === keyOf(here) ? { direction: 'out', other: object } : { direction: 'in', other: subject }
 }
 
 function rowsOf(edges: readonly Relation[], { root, data }: { root: Entity; data: GraphData }): RelationRow[] {
   const rows = edges.map((relation): RelationRow => {
-    const seen = seenFrom(root, relation)
-    return { relation, ...seen, thing: data.nodes.get(keyOf(seen.other)) }
+    const end = otherEnd(root, relation)
+    return { relation, ...end, node: data.nodes.get(keyOf(end.other)) }
   })
-  const order = ({ way, relation, thing }: RelationRow) => `${way} ${relation.predicate} ${thing?.name ?? ''}`
+  const order = ({ direction, relation, node }: RelationRow) => `${direction} ${relation.predicate} ${node?.name ?? ''}`
   return rows.toSorted((one, other) => order(one).localeCompare(order(other)))
 }

@@ -3,7 +3,7 @@ import { useId, useState } from 'react'
 import { useInventoryWrite } from '../../../app/api/inventory-write.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { AssetPicker, type PickedAsset } from '../../../components/forms/asset-picker.tsx'
 import { CheckField, Field, SelectField } from '../../../components/forms/fields.tsx'
@@ -11,28 +11,35 @@ import { Form } from '../../../components/forms/form.tsx'
 import { assetMessages } from '../messages.ts'
 
 /** What plants are made of, offered before anybody used it. */
-const usual = ['is_module_of', 'is_connected_to', 'is_part_of', 'is_controlled_by', 'is_installed_on', 'is_powered_by']
+const commonPredicates = [
+  'is_module_of',
+  'is_connected_to',
+  'is_part_of',
+  'is_controlled_by',
+  'is_installed_on',
+  'is_powered_by',
+]
 
-type Complaints = { predicate?: string; other?: string }
-type Given = { id: string; name: string; onClose: () => void }
+type FieldErrors = { predicate?: string; other?: string }
+type RelationDialogProps = { id: string; name: string; onClose: () => void }
 
-export function AddRelation({ id, name, onClose }: Given) {
+export function RelationDialog({ id, name, onClose }: RelationDialogProps) {
   const text = useText(assetMessages)
   const api = useApi()
   const write = useInventoryWrite()
   const [predicate, setPredicate] = useState('')
-  const [way, setWay] = useState<'out' | 'in'>('out')
+  const [direction, setDirection] = useState<'out' | 'in'>('out')
   const [other, setOther] = useState<PickedAsset>()
   const [isBoth, setBoth] = useState(false)
-  const [complaints, setComplaints] = useState<Complaints>({})
+  const [fieldErrors, setFieldErrors] = useState<FieldErrors>({})
   const submit = () => {
-    const missing: Complaints = {
+    const missing: FieldErrors = {
       ...(predicate.trim() === '' && { predicate: text.needPredicate }),
       ...(other === undefined && { other: text.chooseAsset }),
     }
-    setComplaints(missing)
+    setFieldErrors(missing)
     if (other === undefined || Object.keys(missing).length > 0) return false
-    const [from, to] = way === 'out' ? [id, other.id] : [other.id, id]
+    const [from, to] = direction === 'out' ? [id, other.id] : [other.id, id]
     const data = {
       subject: { type: 'asset' as const, id: from },
       predicate: predicate.trim(),
@@ -46,30 +53,30 @@ export function AddRelation({ id, name, onClose }: Given) {
       <Form action={text.relate} onSubmit={submit}>
         <SelectField
           label={text.direction}
-          value={way}
-          onChange={setWay}
+          value={direction}
+          onChange={setDirection}
           choices={[
             { value: 'out', label: text.fromThis(name) },
             { value: 'in', label: text.toThis(name) },
           ]}
         />
-        <PredicateField value={predicate} onChange={setPredicate} error={complaints.predicate} />
-        <AssetPicker label={text.other} picked={other} onPick={setOther} except={id} error={complaints.other} />
+        <PredicateField value={predicate} onChange={setPredicate} error={fieldErrors.predicate} />
+        <AssetPicker label={text.other} picked={other} onPick={setOther} except={id} error={fieldErrors.other} />
         <CheckField label={text.bothWays} isChecked={isBoth} onChange={setBoth} />
       </Form>
     </Dialog>
   )
 }
 
-type PredicateGiven = { value: string; onChange: (value: string) => void; error: string | undefined }
+type PredicateFieldProps = { value: string; onChange: (value: string) => void; error: string | undefined }
 
-function PredicateField({ value, onChange, error }: PredicateGiven) {
+function PredicateField({ value, onChange, error }: PredicateFieldProps) {
   const text = useText(assetMessages)
   const query = useOperationQuery()
   const listId = useId()
-  const mayList = useMay('glb_inventory_read_relation_data')
-  const { data } = useQuery({ ...query(['inventory', 'listPredicates'], {}), enabled: mayList })
-  const offered = [...new Set([...(data?.data.map(({ predicate }) => predicate) ?? []), ...usual])]
+  const canList = usePermission('glb_inventory_read_relation_data')
+  const { data } = useQuery({ ...query(['inventory', 'listPredicates'], {}), enabled: canList })
+  const offered = [...new Set([...(data?.data.map(({ predicate }) => predicate) ?? []), ...commonPredicates])]
   return (
     <Field label={text.predicate} hint={text.predicateHint} error={error} isRequired>
       {({ id, describedBy, isInvalid }) => (

@@ -5,9 +5,9 @@ import { useState } from 'react'
 import { useInventoryWrite } from '../../../app/api/inventory-write.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
-import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
-import { Waiting } from '../../../components/feedback/loading.tsx'
+import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { assetKey, labelOf } from '../../../components/graph/graph-data.ts'
 import { GraphExplorer } from '../../../components/graph/graph-explorer.tsx'
@@ -15,26 +15,27 @@ import { EmptyState } from '../../../components/page/empty-state.tsx'
 import { DataTable } from '../../../components/tables/data-table.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { nameOf } from '../../assets/model/asset.ts'
-import type { ViewGiven } from '../asset-page.tsx'
+import type { AssetTabProps } from '../asset-page.tsx'
 import { assetMessages } from '../messages.ts'
-import { type RelationRow, useAround } from './neighbourhood.ts'
-import { AddRelation } from './relation-dialog.tsx'
+import { type RelationRow, useNeighbourhood } from './neighbourhood.ts'
+import { RelationDialog } from './relation-dialog.tsx'
 
 /** What an asset is related to: as a picture that grows with a click, and as a list. */
-export function Relations({ asset, at, mayWrite }: ViewGiven) {
+export function Relations({ asset, at, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
-  const mayRelate = useMay('glb_inventory_write_relation_data') && mayWrite
+  const canRelate = usePermission('glb_inventory_write_relation_data') && canWrite
   const [isAdding, setAdding] = useState(false)
   const [deleting, setDeleting] = useState<RelationRow>()
   const [selected, setSelected] = useState<string>()
   const [, show] = useSearchState<'tab' | 'view'>()
-  const around = useAround(asset.id, at)
+  const neighbourhood = useNeighbourhood(asset.id, at)
   const select = (key: string | undefined) => {
     setSelected(key)
-    if (key !== undefined) around.expand(key)
+    if (key !== undefined) neighbourhood.expand(key)
   }
-  if (around.error !== null) return <ProblemMessage failure={around.error} onRetry={around.retry} />
-  if (around.isWaiting) return <Waiting />
+  if (neighbourhood.error !== null)
+    return <ProblemMessage failure={neighbourhood.error} onRetry={neighbourhood.retry} />
+  if (neighbourhood.isLoading) return <Loading />
   return (
     <div className="asset-relations">
       <div className="view-head">
@@ -43,34 +44,34 @@ export function Relations({ asset, at, mayWrite }: ViewGiven) {
           <IxButton variant="secondary" icon={iconHistory} onClick={() => show({ tab: 'history', view: 'relations' })}>
             {text.relationHistory}
           </IxButton>
-          {mayRelate && (
+          {canRelate && (
             <IxButton icon={iconAdd} onClick={() => setAdding(true)}>
               {text.addRelation}
             </IxButton>
           )}
         </div>
       </div>
-      {around.rows.length === 0 ? (
+      {neighbourhood.rows.length === 0 ? (
         <EmptyState title={text.noRelations}>
           <p>{text.noRelationsHint}</p>
         </EmptyState>
       ) : (
         <>
-          <GraphExplorer data={around.data} selected={selected} onSelect={select} root={assetKey(asset.id)} />
-          {around.isTruncated && <p className="quiet">{text.truncatedGraph}</p>}
+          <GraphExplorer data={neighbourhood.data} selected={selected} onSelect={select} root={assetKey(asset.id)} />
+          {neighbourhood.isTruncated && <p className="quiet">{text.truncatedGraph}</p>}
           <h2>{text.list}</h2>
-          <RelationTable rows={around.rows} onDelete={mayRelate ? setDeleting : undefined} />
+          <RelationTable rows={neighbourhood.rows} onDelete={canRelate ? setDeleting : undefined} />
         </>
       )}
-      {isAdding && <AddRelation id={asset.id} name={nameOf(asset)} onClose={() => setAdding(false)} />}
+      {isAdding && <RelationDialog id={asset.id} name={nameOf(asset)} onClose={() => setAdding(false)} />}
       {deleting !== undefined && <DeleteRelation row={deleting} onClose={() => setDeleting(undefined)} />}
     </div>
   )
 }
 
-type TableGiven = { rows: readonly RelationRow[]; onDelete: ((row: RelationRow) => void) | undefined }
+type RelationTableProps = { rows: readonly RelationRow[]; onDelete: ((row: RelationRow) => void) | undefined }
 
-function RelationTable({ rows, onDelete }: TableGiven) {
+function RelationTable({ rows, onDelete }: RelationTableProps) {
   const text = useText(assetMessages)
   return (
     <DataTable
@@ -78,7 +79,12 @@ function RelationTable({ rows, onDelete }: TableGiven) {
       rows={rows}
       idOf={({ relation }) => relation.id}
       columns={[
-        { id: 'way', header: text.direction, width: 110, cell: ({ way }) => (way === 'out' ? text.out : text.in) },
+        {
+          id: 'direction',
+          header: text.direction,
+          width: 110,
+          cell: ({ direction }) => (direction === 'out' ? text.out : text.in),
+        },
         {
           id: 'predicate',
           header: text.predicate,
@@ -89,13 +95,13 @@ function RelationTable({ rows, onDelete }: TableGiven) {
           id: 'other',
           header: text.other,
           width: 280,
-          cell: ({ other, thing }) =>
+          cell: ({ other, node }) =>
             other.type === 'asset' ? (
               <Link to="/assets/$id" params={{ id: other.id }}>
-                {labelOf(thing)}
+                {labelOf(node)}
               </Link>
             ) : (
-              labelOf(thing)
+              labelOf(node)
             ),
         },
         {
@@ -120,7 +126,7 @@ function RelationTable({ rows, onDelete }: TableGiven) {
                 icon={iconTrashcan}
                 size="16"
                 variant="subtle-tertiary"
-                aria-label={`${text.deleteRelation}: ${row.relation.predicate} ${labelOf(row.thing)}`}
+                aria-label={`${text.deleteRelation}: ${row.relation.predicate} ${labelOf(row.node)}`}
                 onClick={() => onDelete(row)}
               />
             ),
@@ -148,7 +154,7 @@ function DeleteRelation({ row, onClose }: { row: RelationRow; onClose: () => voi
       }
     >
       <p>
-        <code>{row.relation.predicate}</code> {labelOf(row.thing)}
+        <code>{row.relation.predicate}</code> {labelOf(row.node)}
       </p>
       <p className="quiet">{text.deleteRelationText}</p>
     </ConfirmDialog>

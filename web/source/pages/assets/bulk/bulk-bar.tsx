@@ -1,9 +1,9 @@
 import { IxButton } from '@siemens/ix-react'
 import { useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useMay } from '../../../app/session/user-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { assetsMessages } from '../messages.ts'
-import { mostSelected } from '../model/limits.ts'
+import { maxSelected } from '../model/limits.ts'
 import type { AssetSelection } from '../table/selection.ts'
 import { BulkDeleteDialog, BulkEditDialog } from './bulk-dialogs.tsx'
 
@@ -11,19 +11,19 @@ import { BulkDeleteDialog, BulkEditDialog } from './bulk-dialogs.tsx'
 export function BulkBar({ selection, total }: { selection: AssetSelection; total: number }) {
   const text = useText(assetsMessages)
   const formats = useFormats()
-  const mayWrite = useMay('inventory_write_asset_data')
+  const canWrite = usePermission('inventory_write_asset_data')
   const [open, setOpen] = useState<'edit' | 'delete'>()
-  const [isGathering, setGathering] = useState(false)
+  const [isSelecting, setSelecting] = useState(false)
   const { ids, clear, selectMatching } = selection
-  const gather = async () => {
-    setGathering(true)
-    await selectMatching().finally(() => setGathering(false))
+  const selectAll = async () => {
+    setSelecting(true)
+    await selectMatching().finally(() => setSelecting(false))
   }
-  const reach = Math.min(total, mostSelected)
+  const reach = Math.min(total, maxSelected)
   return (
     <div className="bulk-bar" role="toolbar" aria-label={text.selected(formats.number(ids.size))}>
       <strong>{text.selected(formats.number(ids.size))}</strong>
-      {mayWrite && (
+      {canWrite && (
         <>
           <IxButton onClick={() => setOpen('edit')}>{text.edit}</IxButton>
           <IxButton variant="danger-secondary" onClick={() => setOpen('delete')}>
@@ -32,7 +32,7 @@ export function BulkBar({ selection, total }: { selection: AssetSelection; total
         </>
       )}
       {ids.size < reach && (
-        <IxButton variant="subtle-primary" loading={isGathering} onClick={gather}>
+        <IxButton variant="subtle-primary" loading={isSelecting} onClick={selectAll}>
           {text.selectMatching(formats.number(reach))}
         </IxButton>
       )}

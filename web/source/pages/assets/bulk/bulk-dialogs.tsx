@@ -4,23 +4,23 @@ import { useAccessGroups } from '../../../app/api/access-groups.ts'
 import type { Api } from '../../../app/api/client.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { assetsMessages } from '../messages.ts'
 import { stateName } from '../model/value-names.ts'
-import { type Advance, BulkProgress } from './bulk-progress.tsx'
-import { type Accepted, inBulk } from './bulk-result.ts'
+import { BulkProgress, type BulkProgressState } from './bulk-progress.tsx'
+import { type AcceptedWrite, writeInBulk } from './bulk-result.ts'
 
 /** Long enough for a hundred writes to be applied. */
 const headers = { prefer: 'wait=30' }
 
-type Given = { ids: readonly string[]; onClose: () => void; onDone?: () => void }
+type BulkDialogProps = { ids: readonly string[]; onClose: () => void; onDone?: () => void }
 
 type Field = 'management_state' | 'access_group' | 'responsible' | `property:${string}`
 
-function write(api: Api, field: Field, value: string): (ids: string[]) => Promise<Accepted> {
+function write(api: Api, field: Field, value: string): (ids: string[]) => Promise<AcceptedWrite> {
   if (field === 'management_state') {
     const state = value as 'regarded' | 'ignored' | 'unknown'
     return (ids) =>
@@ -49,21 +49,25 @@ function write(api: Api, field: Field, value: string): (ids: string[]) => Promis
 }
 
 /** One change to many assets. */
-export function BulkEditDialog({ ids, onClose, onDone }: Given) {
+export function BulkEditDialog({ ids, onClose, onDone }: BulkDialogProps) {
   const text = useText(assetsMessages)
   const formats = useFormats()
   const api = useApi()
   const [field, setField] = useState<Field>('management_state')
   const [value, setValue] = useState('regarded')
-  const [progress, setProgress] = useState<Advance>()
+  const [progress, setProgress] = useState<BulkProgressState>()
   const [isMissing, setMissing] = useState(false)
   const confirm = async () => {
     setMissing(value.trim() === '')
     if (value.trim() === '') return false
     setProgress({ done: 0 })
-    const outcome = await inBulk({ ids, write: write(api, field, value), onProgress: (done) => setProgress({ done }) })
+    const outcome = await writeInBulk({
+      ids,
+      write: write(api, field, value),
+      onProgress: (done) => setProgress({ done }),
+    })
     setProgress({ done: ids.length, outcome })
-    if (outcome.done > 0) toldDone(text.changed(outcome.done, formats.number(outcome.done)))
+    if (outcome.done > 0) showSuccess(text.changed(outcome.done, formats.number(outcome.done)))
     onDone?.()
     return outcome.failures.length === 0
   }
@@ -71,7 +75,7 @@ export function BulkEditDialog({ ids, onClose, onDone }: Given) {
     <ConfirmDialog
       title={text.editTitle(ids.length, formats.number(ids.length))}
       action={text.change}
-      isOver={progress?.outcome !== undefined}
+      isDone={progress?.outcome !== undefined}
       onConfirm={confirm}
       onClose={onClose}
     >
@@ -86,7 +90,7 @@ export function BulkEditDialog({ ids, onClose, onDone }: Given) {
 
 const yesOrNo = ['true', 'false'] as const
 
-type FieldsGiven = {
+type ChangeFieldsProps = {
   field: Field
   value: string
   isMissing: boolean
@@ -94,7 +98,7 @@ type FieldsGiven = {
   onValue: (value: string) => void
 }
 
-function ChangeFields({ field, value, isMissing, onField, onValue }: FieldsGiven) {
+function ChangeFields({ field, value, isMissing, onField, onValue }: ChangeFieldsProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const query = useOperationQuery()
@@ -147,20 +151,20 @@ function ChangeFields({ field, value, isMissing, onField, onValue }: FieldsGiven
   )
 }
 
-export function BulkDeleteDialog({ ids, onClose, onDone }: Given) {
+export function BulkDeleteDialog({ ids, onClose, onDone }: BulkDialogProps) {
   const text = useText(assetsMessages)
   const formats = useFormats()
   const api = useApi()
-  const [progress, setProgress] = useState<Advance>()
+  const [progress, setProgress] = useState<BulkProgressState>()
   const confirm = async () => {
     setProgress({ done: 0 })
-    const outcome = await inBulk({
+    const outcome = await writeInBulk({
       ids,
       write: (some) => api.inventory.deleteAssets({ headers, body: { data: { ids: some } } }),
       onProgress: (done) => setProgress({ done }),
     })
     setProgress({ done: ids.length, outcome })
-    if (outcome.done > 0) toldDone(text.deleted(outcome.done, formats.number(outcome.done)))
+    if (outcome.done > 0) showSuccess(text.deleted(outcome.done, formats.number(outcome.done)))
     if (outcome.failures.length > 0) return false
     onDone?.()
     return true
@@ -170,7 +174,7 @@ export function BulkDeleteDialog({ ids, onClose, onDone }: Given) {
       title={text.deleteTitle(ids.length, formats.number(ids.length))}
       action={text.deleteVerb}
       isDangerous
-      isOver={progress?.outcome !== undefined}
+      isDone={progress?.outcome !== undefined}
       onConfirm={confirm}
       onClose={onClose}
     >

@@ -2,16 +2,16 @@ import { Link } from '@tanstack/react-router'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
 import { Progress } from '../../../components/feedback/progress.tsx'
 import { assetsMessages } from '../messages.ts'
-import type { Outcome } from './bulk-result.ts'
+import type { BulkOutcome } from './bulk-result.ts'
 
 /** How far many writes are; with an outcome they are over. */
-export type Advance = { done: number; outcome?: Outcome }
+export type BulkProgressState = { done: number; outcome?: BulkOutcome }
 
 /** Of more nobody reads why. */
-const mostFailures = 50
+const maxFailures = 50
 
 /** How far many writes are, and what of them failed. */
-export function BulkProgress({ progress, all }: { progress: Advance; all: number }) {
+export function BulkProgress({ progress, all }: { progress: BulkProgressState; all: number }) {
   const text = useText(assetsMessages)
   const formats = useFormats()
   const failures = progress.outcome?.failures ?? []
@@ -23,7 +23,7 @@ export function BulkProgress({ progress, all }: { progress: Advance; all: number
         <>
           <p className="field-error">{text.someFailed(formats.number(failures.length))}</p>
           <ul className="bulk-failures">
-            {failures.slice(0, mostFailures).map(({ id, detail }) => (
+            {failures.slice(0, maxFailures).map(({ id, detail }) => (
               <li key={id}>
                 <Link to="/assets/$id" params={{ id }}>
                   <code>{id}</code>

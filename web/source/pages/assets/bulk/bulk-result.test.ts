@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inBulk } from './bulk-result.ts'
+import { writeInBulk } from './bulk-result.ts'
 
 test('reports the assets that the platform refused, and changes the others', async () => {
   const ids = Array.from({ length: 250 }, (_, at) => `asset-${at}`)
@@ -14,7 +14,7 @@ test('reports the assets that the platform refused, and changes the others', asy
     sizes.push(some.length)
     return { data: { detail: { result: some.map((id) => refusals[id] ?? { outcome: 'updated' }) } } }
   }
-  const outcome = await inBulk({ ids, write, onProgress: (done) => progress.push(done) })
+  const outcome = await writeInBulk({ ids, write, onProgress: (done) => progress.push(done) })
   assert.deepEqual(outcome, {
     done: 248,
     failures: [

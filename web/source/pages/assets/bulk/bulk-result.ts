@@ -2,16 +2,16 @@ import { inventoryLimits } from '../model/limits.ts'
 
 /** Many writes, as many at a time as the platform takes in one request. */
 
-export type Outcome = { done: number; failures: { id: string; detail: string }[] }
+export type BulkOutcome = { done: number; failures: { id: string; detail: string }[] }
 
 /** An accepted write that was waited for. */
-export type Accepted = { data: { detail?: Record<string, unknown> | undefined } }
+export type AcceptedWrite = { data: { detail?: Record<string, unknown> | undefined } }
 
-type Write = (ids: string[]) => Promise<Accepted>
-type Run = { ids: readonly string[]; write: Write; onProgress: (done: number) => void }
+type Write = (ids: string[]) => Promise<AcceptedWrite>
+type BulkWriteOptions = { ids: readonly string[]; write: Write; onProgress: (done: number) => void }
 
-export async function inBulk({ ids, write, onProgress }: Run): Promise<Outcome> {
-  const outcome: Outcome = { done: 0, failures: [] }
+export async function writeInBulk({ ids, write, onProgress }: BulkWriteOptions): Promise<BulkOutcome> {
+  const outcome: BulkOutcome = { done: 0, failures: [] }
   for (let at = 0; at < ids.length; at += inventoryLimits.bulk) {
     const some = ids.slice(at, at + inventoryLimits.bulk)
     const failures = failuresIn(await write(some), some)
@@ -23,11 +23,11 @@ export async function inBulk({ ids, write, onProgress }: Run): Promise<Outcome> 
 }
 
 /** Results come one per asset, in the order they were named; a refusal is a problem document. */
-export function failuresIn({ data }: Accepted, ids: readonly string[]): Outcome['failures'] {
+export function failuresIn({ data }: AcceptedWrite, ids: readonly string[]): BulkOutcome['failures'] {
   const results = data.detail?.result
   if (!Array.isArray(results)) return []
   return results.flatMap((result: unknown, at) => {
-    const isRefusal = typeof result === 'object' && result !== null && 'code' in result
-    return isRefusal ? [{ id: ids[at] ?? '', detail: 'detail' in result ? String(result.detail) : '' }] : []
+    const isProblem = typeof result === 'object' && result !== null && 'code' in result
+    return isProblem ? [{ id: ids[at] ?? '', detail: 'detail' in result ? String(result.detail) : '' }] : []
   })
 }

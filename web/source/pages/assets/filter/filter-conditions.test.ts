@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bothOf, type ConditionList, conditionsOf, filterOf, operators } from './filter-conditions.ts'
+import { andFilters, type ConditionList, conditionsOf, filterOf, operators } from './filter-conditions.ts'
 
 test('every list of conditions has a text that reads back as the same list', () => {
   const paths = [
@@ -36,6 +36,6 @@ test('what is no plain list stays text', () => {
 
 test('nothing is an empty list, and two filters hold together', () => {
   assert.deepEqual(conditionsOf('  '), { conditions: [], join: 'and' })
-  assert.equal(bothOf('', "a eq 'b'"), "a eq 'b'")
-  assert.equal(bothOf("a eq 'b' or c eq 'd'", "e eq 'f'"), "(a eq 'b' or c eq 'd') and (e eq 'f')")
+  assert.equal(andFilters('', "a eq 'b'"), "a eq 'b'")
+  assert.equal(andFilters("a eq 'b' or c eq 'd'", "e eq 'f'"), "(a eq 'b' or c eq 'd') and (e eq 'f')")
 })

@@ -144,7 +144,7 @@ function unquoted(token: string): string {
 }
 
 /** Both, where both say something. */
-export function bothOf(one: string, other: string): string {
+export function andFilters(one: string, other: string): string {
   if (one.trim() === '' || other.trim() === '') return one.trim() || other.trim()
   return `(${one}) and (${other})`
 }

@@ -8,10 +8,10 @@ import type { AssetProperty } from '../model/asset-property.ts'
 import { stateName, valueName } from '../model/value-names.ts'
 import { type Condition, type ConditionList, conditionsOf, filterOf, type Operator } from './filter-conditions.ts'
 
-type Given = { filter: string; properties: readonly AssetProperty[]; onApply: (filter: string) => void }
+type FilterPanelProps = { filter: string; properties: readonly AssetProperty[]; onApply: (filter: string) => void }
 
 /** Conditions to choose, and the same as text: each follows the other. */
-export function FilterPanel({ filter, properties, onApply }: Given) {
+export function FilterPanel({ filter, properties, onApply }: FilterPanelProps) {
   const text = useText(assetsMessages)
   const [draft, setDraft] = useState(filter)
   const list = conditionsOf(draft)
@@ -40,13 +40,13 @@ export function FilterPanel({ filter, properties, onApply }: Given) {
   )
 }
 
-type ConditionsGiven = {
+type ConditionsProps = {
   list: ConditionList
   properties: readonly AssetProperty[]
   onChange: (list: ConditionList) => void
 }
 
-function Conditions({ list, properties, onChange }: ConditionsGiven) {
+function Conditions({ list, properties, onChange }: ConditionsProps) {
   const text = useText(assetsMessages)
   const { conditions, join } = list
   const replace = (index: number, condition: Condition) =>
@@ -91,14 +91,14 @@ function Conditions({ list, properties, onChange }: ConditionsGiven) {
   )
 }
 
-type RowGiven = {
+type ConditionRowProps = {
   condition: Condition
   properties: readonly AssetProperty[]
   onChange: (condition: Condition) => void
   onRemove: () => void
 }
 
-function ConditionRow({ condition, properties, onChange, onRemove }: RowGiven) {
+function ConditionRow({ condition, properties, onChange, onRemove }: ConditionRowProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const property = properties.find(({ path }) => path === condition.path)
@@ -135,13 +135,13 @@ function ConditionRow({ condition, properties, onChange, onRemove }: RowGiven) {
   )
 }
 
-type ValueGiven = {
+type ValueFieldProps = {
   condition: Condition
   property: AssetProperty | undefined
   onChange: (condition: Condition) => void
 }
 
-function ValueField({ condition, property, onChange }: ValueGiven) {
+function ValueField({ condition, property, onChange }: ValueFieldProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const set = (value: string) => onChange({ ...condition, value })

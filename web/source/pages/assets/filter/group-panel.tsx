@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
-import { Waiting } from '../../../components/feedback/loading.tsx'
+import { Loading } from '../../../components/feedback/loading.tsx'
 import { assetsMessages } from '../messages.ts'
 import type { AssetProperty } from '../model/asset-property.ts'
 import { valueName } from '../model/value-names.ts'
 
-type Given = {
+type GroupPanelProps = {
   property: AssetProperty
   filter: string
   chosen: string | undefined
@@ -14,7 +14,7 @@ type Given = {
 }
 
 /** How many assets have which value; one value can be opened. */
-export function GroupPanel({ property, filter, chosen, onChoose }: Given) {
+export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const formats = useFormats()
@@ -31,7 +31,7 @@ export function GroupPanel({ property, filter, chosen, onChoose }: Given) {
   return (
     <nav className="group-panel" aria-label={text.group(property.title[language])}>
       {/* What goes wrong goes wrong for the table too, which tells it. */}
-      {facets.isPending && <Waiting />}
+      {facets.isPending && <Loading />}
       {facets.data !== undefined && (
         <ul>
           <GroupItem isChosen={chosen === undefined} onChoose={() => onChoose(undefined)}>
@@ -53,9 +53,9 @@ export function GroupPanel({ property, filter, chosen, onChoose }: Given) {
   )
 }
 
-type ItemGiven = { isChosen: boolean; count?: string; onChoose: () => void; children: string }
+type GroupItemProps = { isChosen: boolean; count?: string; onChoose: () => void; children: string }
 
-function GroupItem({ isChosen, count, onChoose, children }: ItemGiven) {
+function GroupItem({ isChosen, count, onChoose, children }: GroupItemProps) {
   return (
     <li>
       <button

@@ -4,22 +4,22 @@ import { useText } from '../../../app/language/language-context.tsx'
 import { Icon } from '../../../components/values/icon.tsx'
 import { assetsMessages } from '../messages.ts'
 
-const settleMs = 250
+const debounceMs = 250
 
 /** Free text; asked for when somebody pauses typing. */
 export function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const text = useText(assetsMessages)
   const [typed, setTyped] = useState(value)
-  const [known, setKnown] = useState(value)
-  if (known !== value) {
-    setKnown(value)
+  const [lastValue, setLastValue] = useState(value)
+  if (lastValue !== value) {
+    setLastValue(value)
     setTyped(value)
   }
-  const tell = useEffectEvent(() => {
+  const submit = useEffectEvent(() => {
     if (typed.trim() !== value) onChange(typed.trim())
   })
   useEffect(() => {
-    const timer = setTimeout(() => tell(), typed === '' ? 0 : settleMs)
+    const timer = setTimeout(() => submit(), typed === '' ? 0 : debounceMs)
     return () => clearTimeout(timer)
   }, [typed])
   return (

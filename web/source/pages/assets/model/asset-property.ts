@@ -21,9 +21,9 @@ export type AssetProperty = {
 
 const product = 'product_instance_information/manufacturer_product'
 
-type Rest = Partial<Omit<AssetProperty, 'path' | 'title'>>
+type PropertyOptions = Partial<Omit<AssetProperty, 'path' | 'title'>>
 
-function property(path: string, [en, de]: [string, string], rest: Rest = {}): AssetProperty {
+function property(path: string, [en, de]: [string, string], rest: PropertyOptions = {}): AssetProperty {
   const field = path.split('/')[0] ?? path
   return { path, title: { en, de }, kind: 'text', field, isSortable: !path.includes('/any/'), width: 160, ...rest }
 }
@@ -71,7 +71,7 @@ export const assetProperties: readonly AssetProperty[] = [
 ]
 
 /** What a table shows until somebody chooses. */
-export const usualPaths: readonly string[] = [
+export const defaultPaths: readonly string[] = [
   'name',
   'functional_object_type',
   `${product}/manufacturer/name`,

@@ -2,4 +2,4 @@
 export const inventoryLimits = { bulk: 100 } as const
 
 /** What one may select and change at once here. */
-export const mostSelected = 10_000
+export const maxSelected = 10_000

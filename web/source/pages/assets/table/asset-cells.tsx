@@ -18,9 +18,9 @@ const tones: Readonly<Record<string, Tone>> = {
   unknown: 'info',
 }
 
-type ChipGiven = { path: string; value: string; language: Language }
+type StateChipProps = { path: string; value: string; language: Language }
 
-export function StateChip({ path, value, language }: ChipGiven) {
+export function StateChip({ path, value, language }: StateChipProps) {
   return <StatusChip tone={tones[value] ?? 'neutral'}>{stateName(path, value, language)}</StatusChip>
 }
 

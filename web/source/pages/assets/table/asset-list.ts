@@ -1,24 +1,24 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { useLive } from '../../../app/live/live-queries.ts'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useLiveEvents } from '../../../app/live/live-queries.ts'
+import { useApi } from '../../../app/session/app-context.tsx'
 import type { Asset } from '../model/asset.ts'
-import { type Ask, AssetPages, pageSize } from './asset-pages.ts'
+import { AssetPages, type LoadPage, pageSize } from './asset-pages.ts'
 
-export type ListQuestion = { filter: string; q: string; sort: string; fields: readonly string[] }
+export type AssetListOptions = { filter: string; q: string; sort: string; fields: readonly string[] }
 
 /** During a scan thousands of assets change in a minute: what is in sight follows at this pace. */
-const renewEveryMs = 2_000
+const refreshIntervalMs = 2_000
 
 /** A list of assets of any length, read as it is looked at, following what changes. */
-export function useAssetList({ filter, q, sort, fields }: ListQuestion): AssetPages {
+export function useAssetList({ filter, q, sort, fields }: AssetListOptions): AssetPages {
   const api = useApi()
   const [, setVersion] = useState(0)
-  const wanted = fields.join(',')
+  const fieldList = fields.join(',')
   const pages = useMemo(() => {
-    const ask: Ask = async ({ cursor, offset, count, signal }) => {
+    const loadPage: LoadPage = async ({ cursor, offset, count, signal }) => {
       const query = {
         limit: pageSize,
-        fields: wanted,
+        fields: fieldList,
         count,
         ...(offset > 0 && { offset }),
         ...(cursor !== undefined && { cursor }),
@@ -26,19 +26,19 @@ export function useAssetList({ filter, q, sort, fields }: ListQuestion): AssetPa
         ...(q !== '' && { q }),
         ...(sort !== '' && { sort }),
       }
-      const given = { query, signal }
-      const { data, meta } = await api.inventory.listAssets(given)
+      const input = { query, signal }
+      const { data, meta } = await api.inventory.listAssets(input)
       return { rows: data as Asset[], total: meta.totalElements, nextCursor: meta.nextCursor }
     }
-    return new AssetPages(ask, () => setVersion((version) => version + 1))
-  }, [api, filter, q, sort, wanted])
+    return new AssetPages(loadPage, () => setVersion((version) => version + 1))
+  }, [api, filter, q, sort, fieldList])
   useEffect(() => () => pages.stop(), [pages])
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useLive(['inventory.asset'], () => {
+  useLiveEvents(['inventory.asset'], () => {
     timer.current ??= setTimeout(() => {
       timer.current = undefined
-      pages.renew()
-    }, renewEveryMs)
+      pages.refresh()
+    }, refreshIntervalMs)
   })
   useEffect(() => () => clearTimeout(timer.current), [])
   return pages

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AssetPages, pageSize, type Question } from './asset-pages.ts'
+import { AssetPages, type PageRequest, pageSize } from './asset-pages.ts'
 
 const total = 1_000_000
 
 function platform() {
-  const questions: Question[] = []
+  const questions: PageRequest[] = []
   const changed: (() => void)[] = []
-  const ask = async (question: Question) => {
+  const ask = async (question: PageRequest) => {
     questions.push(question)
     const start = (question.cursor === undefined ? 0 : Number(question.cursor)) + question.offset
     const rows = Array.from({ length: Math.min(pageSize, total - start) }, (_, at) => ({ id: `${start + at}` }))
@@ -27,16 +27,16 @@ test('scrolling on asks by cursor, a jump by offset, and everything stands where
   const { pages, questions, until } = platform()
   await until(() => pages.rowAt(0) !== undefined)
   assert.equal(pages.total, total)
-  pages.look(90, 130)
+  pages.setVisibleRange(90, 130)
   await until(() => pages.rowAt(130) !== undefined)
   assert.equal(pages.rowAt(130)?.id, '130')
   assert.ok(questions.slice(1).every(({ cursor }) => cursor !== undefined))
 
-  pages.look(500_000, 500_040)
+  pages.setVisibleRange(500_000, 500_040)
   await until(() => pages.rowAt(500_040) !== undefined)
   assert.equal(pages.rowAt(500_000)?.id, '500000')
   assert.equal(pages.rowAt(500_040)?.id, '500040')
-  pages.look(999_960, 999_999)
+  pages.setVisibleRange(999_960, 999_999)
   await until(() => pages.rowAt(999_999) !== undefined)
   assert.equal(pages.rowAt(999_999)?.id, '999999')
   pages.stop()
@@ -46,7 +46,7 @@ test('what changed is asked for again in place', async () => {
   const { pages, questions, until } = platform()
   await until(() => pages.rowAt(0) !== undefined)
   const before = questions.length
-  pages.renew()
+  pages.refresh()
   assert.notEqual(pages.rowAt(0), undefined)
   await until(() => questions.length > before)
   pages.stop()

@@ -2,35 +2,35 @@ import type { Asset } from '../model/asset.ts'
 
 export const pageSize = 100
 /** Pages that are kept; what was scrolled past long ago is asked for again. */
-const mostKept = 60
+const maxPages = 60
 /** Somebody who drags the scroll bar does not want everything on the way. */
-const settleMs = 90
+const debounceMs = 90
 
-export type Answer = { rows: Asset[]; total: number | undefined; nextCursor: string | undefined }
+export type AssetPage = { rows: Asset[]; total: number | undefined; nextCursor: string | undefined }
 
 /** One question to the platform: after a cursor, or from an offset. */
-export type Question = { cursor: string | undefined; offset: number; count: boolean; signal: AbortSignal }
-export type Ask = (question: Question) => Promise<Answer>
+export type PageRequest = { cursor: string | undefined; offset: number; count: boolean; signal: AbortSignal }
+export type LoadPage = (question: PageRequest) => Promise<AssetPage>
 
 /**
  * A long list, page by page as it is looked at. Neighbours are asked for by cursor, which costs the same at any depth; a
  * jump goes from the nearest cursor before it. Pages out of sight are given up.
  */
 export class AssetPages {
-  readonly #ask: Ask
+  readonly #loadPage: LoadPage
   readonly #onChange: () => void
   readonly #pages = new Map<number, Asset[]>()
   /** The cursor that a page begins after. */
   readonly #cursors = new Map<number, string>()
-  readonly #asking = new Map<number, AbortController>()
+  readonly #loading = new Map<number, AbortController>()
   #stale = new Set<number>()
-  #wanted: { first: number; last: number } = { first: 0, last: 0 }
+  #visiblePages: { first: number; last: number } = { first: 0, last: 0 }
   #timer: ReturnType<typeof setTimeout> | undefined
   total: number | undefined
   failure: unknown
 
-  constructor(ask: Ask, onChange: () => void) {
-    this.#ask = ask
+  constructor(loadPage: LoadPage, onChange: () => void) {
+    this.#loadPage = loadPage
     this.#onChange = onChange
     this.#load(0)
   }
@@ -47,35 +47,35 @@ export class AssetPages {
     }
   }
 
-  look(first: number, last: number): void {
-    this.#wanted = { first: Math.floor(first / pageSize), last: Math.floor(last / pageSize) }
+  setVisibleRange(first: number, last: number): void {
+    this.#visiblePages = { first: Math.floor(first / pageSize), last: Math.floor(last / pageSize) }
     if (this.#timer !== undefined) return
-    const isNear = this.#pages.has(this.#wanted.first - 1) || this.#pages.has(this.#wanted.first)
-    this.#timer = setTimeout(() => this.#settle(), isNear ? 0 : settleMs)
+    const isNear = this.#pages.has(this.#visiblePages.first - 1) || this.#pages.has(this.#visiblePages.first)
+    this.#timer = setTimeout(() => this.#loadVisible(), isNear ? 0 : debounceMs)
   }
 
   /** Something changed on the platform: what is in sight is asked for again, in place. */
-  renew(): void {
+  refresh(): void {
     this.#stale = new Set(this.#pages.keys())
     this.#cursors.clear()
-    for (let page = this.#wanted.first; page <= this.#wanted.last; page++) this.#load(page)
+    for (let page = this.#visiblePages.first; page <= this.#visiblePages.last; page++) this.#load(page)
   }
 
   retry(): void {
     this.failure = undefined
     this.#onChange()
-    this.renew()
+    this.refresh()
   }
 
   stop(): void {
     clearTimeout(this.#timer)
-    for (const controller of this.#asking.values()) controller.abort()
+    for (const controller of this.#loading.values()) controller.abort()
   }
 
-  #settle(): void {
+  #loadVisible(): void {
     this.#timer = undefined
-    const { first, last } = this.#wanted
-    for (const [page, controller] of this.#asking) {
+    const { first, last } = this.#visiblePages
+    for (const [page, controller] of this.#loading) {
       if (page < first - 1 || page > last + 1) controller.abort()
     }
     for (let page = first; page <= last + 1; page++) {
@@ -85,36 +85,36 @@ export class AssetPages {
   }
 
   async #load(page: number): Promise<void> {
-    if (this.#asking.has(page)) return
+    if (this.#loading.has(page)) return
     const controller = new AbortController()
-    this.#asking.set(page, controller)
+    this.#loading.set(page, controller)
     const from = this.#nearestCursor(page)
     try {
-      const { rows, total, nextCursor } = await this.#ask({
+      const { rows, total, nextCursor } = await this.#loadPage({
         cursor: from?.cursor,
         offset: (page - (from?.page ?? 0)) * pageSize,
         count: page === 0 || this.total === undefined || this.#stale.has(page),
         signal: controller.signal,
       })
-      this.#keep(page, rows, nextCursor)
+      this.#store(page, rows, nextCursor)
       if (total !== undefined && from === undefined) this.total = total
     } catch (error) {
       if (!controller.signal.aborted) this.failure = error
     } finally {
-      this.#asking.delete(page)
+      this.#loading.delete(page)
       if (!controller.signal.aborted) this.#onChange()
     }
   }
 
-  #keep(page: number, rows: Asset[], nextCursor: string | undefined): void {
+  #store(page: number, rows: Asset[], nextCursor: string | undefined): void {
     this.failure = undefined
     this.#stale.delete(page)
     this.#pages.delete(page)
     this.#pages.set(page, rows)
     if (nextCursor !== undefined) this.#cursors.set(page + 1, nextCursor)
-    const { first, last } = this.#wanted
+    const { first, last } = this.#visiblePages
     const farthest = [...this.#pages.keys()].filter((each) => each < first - 2 || each > last + 2)
-    for (const each of farthest.slice(0, Math.max(0, this.#pages.size - mostKept))) this.#pages.delete(each)
+    for (const each of farthest.slice(0, Math.max(0, this.#pages.size - maxPages))) this.#pages.delete(each)
   }
 
   /** Cursors of before stay good: they name a row, not a place. */

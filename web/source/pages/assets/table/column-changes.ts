@@ -4,14 +4,14 @@ import { assetsMessages } from '../messages.ts'
 import type { AssetProperty } from '../model/asset-property.ts'
 import { movedColumn, pinToggled, type TableColumn } from './table-columns.ts'
 
-type Given = {
+type ColumnChangesOptions = {
   columns: readonly TableColumn[]
   properties: readonly AssetProperty[]
   onColumns: (columns: TableColumn[]) => void
 }
 
 /** What can be done with columns at their heads; said aloud for who does not see them move. */
-export function useColumnChanges({ columns, properties, onColumns }: Given) {
+export function useColumnChanges({ columns, properties, onColumns }: ColumnChangesOptions) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const titleOf = (path: string) => properties.find((each) => each.path === path)?.title[language] ?? path

@@ -4,9 +4,9 @@ import { useLanguage, useText } from '../../../app/language/language-context.tsx
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { assetsMessages } from '../messages.ts'
 import type { AssetProperty } from '../model/asset-property.ts'
-import { movedColumn, pinToggled, type TableColumn, usualColumns } from './table-columns.ts'
+import { defaultColumns, movedColumn, pinToggled, type TableColumn } from './table-columns.ts'
 
-type Given = {
+type ColumnsDialogProps = {
   columns: readonly TableColumn[]
   properties: readonly AssetProperty[]
   onChange: (columns: TableColumn[]) => void
@@ -14,7 +14,7 @@ type Given = {
 }
 
 /** Which columns are shown, in which order, and which stay at the left. */
-export function ColumnsDialog({ columns, properties, onChange, onClose }: Given) {
+export function ColumnsDialog({ columns, properties, onChange, onClose }: ColumnsDialogProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
   const hidden = properties.filter(({ path }) => !columns.some((column) => column.path === path))
@@ -24,7 +24,7 @@ export function ColumnsDialog({ columns, properties, onChange, onClose }: Given)
       onClose={onClose}
       actions={
         <>
-          <IxButton variant="secondary" onClick={() => onChange(usualColumns())}>
+          <IxButton variant="secondary" onClick={() => onChange(defaultColumns())}>
             {text.reset}
           </IxButton>
           <IxButton onClick={onClose}>{text.done}</IxButton>
@@ -64,7 +64,7 @@ export function ColumnsDialog({ columns, properties, onChange, onClose }: Given)
   )
 }
 
-type RowGiven = {
+type ColumnRowProps = {
   column: TableColumn
   name: string
   onMove: (step: 1 | -1) => void
@@ -75,7 +75,7 @@ type RowGiven = {
   onHide?: () => void
 }
 
-function ColumnRow({ column, name, onMove, isFirst, isLast, onPin, onHide }: RowGiven) {
+function ColumnRow({ column, name, onMove, isFirst, isLast, onPin, onHide }: ColumnRowProps) {
   const text = useText(assetsMessages)
   const buttons = [
     [iconArrowUp, text.up(name), () => onMove(-1), isFirst],

@@ -1,8 +1,8 @@
 import { useState } from 'react'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import type { GridSelection } from '../../../components/tables/grid-column.ts'
 import type { Asset } from '../model/asset.ts'
-import { mostSelected } from '../model/limits.ts'
+import { maxSelected } from '../model/limits.ts'
 import type { AssetPages } from './asset-pages.ts'
 
 export type AssetSelection = {
@@ -13,10 +13,10 @@ export type AssetSelection = {
   selectMatching: () => Promise<void>
 }
 
-type Question = { filter: string; q: string }
+type SelectionFilter = { filter: string; q: string }
 
 /** Chosen rows; a range with the shift key, or everything that fits. */
-export function useAssetSelection(pages: AssetPages, { filter, q }: Question): AssetSelection {
+export function useAssetSelection(pages: AssetPages, { filter, q }: SelectionFilter): AssetSelection {
   const api = useApi()
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const [last, setLast] = useState(0)
@@ -46,11 +46,11 @@ export function useAssetSelection(pages: AssetPages, { filter, q }: Question): A
       const { data, meta } = await api.inventory.listAssets({ query })
       for (const { id } of data as Asset[]) found.add(id)
       cursor = meta.nextCursor
-    } while (cursor !== undefined && found.size < mostSelected)
+    } while (cursor !== undefined && found.size < maxSelected)
     setIds(found)
   }
-  const isAll = total > 0 && ids.size >= Math.min(total, mostSelected)
-  const loaded = () => [...pages.loaded(0, Math.min(total, mostSelected) - 1)]
+  const isAll = total > 0 && ids.size >= Math.min(total, maxSelected)
+  const loaded = () => [...pages.loaded(0, Math.min(total, maxSelected) - 1)]
   return {
     ids,
     clear: () => setIds(new Set()),

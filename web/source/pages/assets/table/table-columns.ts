@@ -1,12 +1,12 @@
-import { type AssetProperty, assetProperties, usualPaths } from '../model/asset-property.ts'
+import { type AssetProperty, assetProperties, defaultPaths } from '../model/asset-property.ts'
 
 /** A column as somebody has it: which property, how wide, whether it stays at the left. */
 export type TableColumn = { path: string; width: number; isPinned: boolean }
 
-const mostColumns = 30
+const maxColumns = 30
 
-export function usualColumns(): TableColumn[] {
-  return usualPaths.map((path) => ({
+export function defaultColumns(): TableColumn[] {
+  return defaultPaths.map((path) => ({
     path,
     width: assetProperties.find((each) => each.path === path)?.width ?? 160,
     isPinned: path === 'name',
@@ -14,15 +14,15 @@ export function usualColumns(): TableColumn[] {
 }
 
 /** What was kept may be of any shape, and name properties that are gone. */
-export function tableColumnsOf(kept: unknown, known: readonly AssetProperty[]): TableColumn[] {
-  if (!Array.isArray(kept)) return usualColumns()
-  const columns = kept.flatMap((each): TableColumn[] => {
+export function tableColumnsOf(stored: unknown, known: readonly AssetProperty[]): TableColumn[] {
+  if (!Array.isArray(stored)) return defaultColumns()
+  const columns = stored.flatMap((each): TableColumn[] => {
     const property = known.find(({ path }) => path === each?.path)
     if (property === undefined) return []
     const width = typeof each.width === 'number' && each.width >= 60 ? each.width : property.width
     return [{ path: property.path, width, isPinned: each.isPinned === true }]
   })
-  return columns.length === 0 ? usualColumns() : pinnedFirst(columns.slice(0, mostColumns))
+  return columns.length === 0 ? defaultColumns() : pinnedFirst(columns.slice(0, maxColumns))
 }
 
 /** The columns that a link names, with the widths that somebody is used to. */

@@ -1,4 +1,4 @@
-import { bothOf, quoted } from '../filter/filter-conditions.ts'
+import { andFilters, quoted } from '../filter/filter-conditions.ts'
 
 /** What is looked at, as it stands in the address: a link to it shows the same to everybody who may see it. */
 export type View = {
@@ -42,15 +42,15 @@ export function searchOf(view: Partial<View>): ViewSearch {
 /** What the platform is asked for. */
 export function effectiveFilter({ filter, by, in: group }: Pick<View, 'filter' | 'by' | 'in'>): string {
   if (by === '' || group === undefined) return filter.trim()
-  return bothOf(filter, group === 'null' ? `${by} eq null` : `${by} eq ${quoted(group)}`)
+  return andFilters(filter, group === 'null' ? `${by} eq null` : `${by} eq ${quoted(group)}`)
 }
 
 export type SavedView = { id: string; name: string; search: ViewSearch }
 
 /** What was kept may be of any shape. */
-export function savedViewsOf(kept: unknown): SavedView[] {
-  if (!Array.isArray(kept)) return []
-  return kept.filter(
+export function savedViewsOf(stored: unknown): SavedView[] {
+  if (!Array.isArray(stored)) return []
+  return stored.filter(
     (each): each is SavedView =>
       typeof each === 'object' && each !== null && typeof each.id === 'string' && typeof each.name === 'string',
   )

@@ -4,36 +4,36 @@ import { useText } from '../../../app/language/language-context.tsx'
 import { usePreference } from '../../../app/preferences/preference.ts'
 import { MenuButton, type MenuEntry } from '../../../components/actions/menu-button.tsx'
 import { ConfirmDialog } from '../../../components/dialogs/confirm-dialog.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { TextField } from '../../../components/forms/fields.tsx'
 import { assetsMessages } from '../messages.ts'
 import { type SavedView, savedViewsOf, searchOf, type View, type ViewSearch } from './view-search.ts'
 
-const mostViews = 50
+const maxViews = 50
 
-type Given = { view: View; columns: readonly string[] }
+type ViewsMenuProps = { view: View; columns: readonly string[] }
 
 /** Views that somebody keeps, and a link to the one that is shown. */
-export function ViewsMenu({ view, columns }: Given) {
+export function ViewsMenu({ view, columns }: ViewsMenuProps) {
   const text = useText(assetsMessages)
   const navigate = useNavigate()
-  const [kept, setKept] = usePreference<unknown>('assets.views', [])
+  const [stored, setStored] = usePreference<unknown>('assets.views', [])
   const [isSaving, setSaving] = useState(false)
   const [deleting, setDeleting] = useState<SavedView>()
-  const views = savedViewsOf(kept)
+  const views = savedViewsOf(stored)
   const search = searchOf({ ...view, columns: columns.join(',') })
   const go = (next: ViewSearch) => navigate({ to: '/assets', search: next as never })
   const share = async () => {
     const address = new URL('/console/assets', location.origin)
     for (const [name, value] of Object.entries(search)) address.searchParams.set(name, value)
     await navigator.clipboard.writeText(address.href)
-    toldDone(text.shared)
+    showSuccess(text.shared)
   }
   const entries: MenuEntry[] = [
     { kind: 'item', label: text.usualView, onSelect: () => go({}) },
     ...views.map((saved): MenuEntry => ({ kind: 'item', label: saved.name, onSelect: () => go(saved.search) })),
     { kind: 'line' },
-    { kind: 'item', label: text.saveView, isDisabled: views.length >= mostViews, onSelect: () => setSaving(true) },
+    { kind: 'item', label: text.saveView, isDisabled: views.length >= maxViews, onSelect: () => setSaving(true) },
     { kind: 'item', label: text.share, onSelect: share },
     ...(views.length > 0 ? ([{ kind: 'line' }, { kind: 'heading', label: text.deleteViews }] as const) : []),
     ...views.map(
@@ -51,7 +51,7 @@ export function ViewsMenu({ view, columns }: Given) {
         <SaveDialog
           onClose={() => setSaving(false)}
           onSave={(name) =>
-            setKept([...views.filter((each) => each.name !== name), { id: crypto.randomUUID(), name, search }])
+            setStored([...views.filter((each) => each.name !== name), { id: crypto.randomUUID(), name, search }])
           }
         />
       )}
@@ -60,7 +60,7 @@ export function ViewsMenu({ view, columns }: Given) {
           title={text.deleteViewTitle(deleting.name)}
           action={text.deleteVerb}
           isDangerous
-          onConfirm={async () => setKept(views.filter(({ id }) => id !== deleting.id))}
+          onConfirm={async () => setStored(views.filter(({ id }) => id !== deleting.id))}
           onClose={() => setDeleting(undefined)}
         >
           <p>{text.deleteViewText}</p>

@@ -3,38 +3,38 @@ import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { usePaged } from '../../../app/api/paged-list.ts'
+import { usePagedList } from '../../../app/api/paged-list.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
 import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { JsonView } from '../../../components/values/json-view.tsx'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
-import { FromLinkDialog, UploadDialog } from './import-dialogs.tsx'
+import { ImportDialog, UploadDialog } from './import-dialogs.tsx'
 
 /** What the devices of each link ask for. */
-export function Schemas() {
+export function CredentialTypes() {
   const text = useText(credentialMessages)
   const formats = useFormats()
-  const mayWrite = useMay('write_template')
+  const canWrite = usePermission('write_template')
   const [open, setOpen] = useState<ListedCredentialSchema | 'link' | 'upload'>()
-  const paged = usePaged(['credentials', 'listSchemas'], {}, { live: ['credentials'] })
+  const pagedList = usePagedList(['credentials', 'listSchemas'], {}, { live: ['credentials'] })
   const close = () => setOpen(undefined)
-  const add = mayWrite && <IxButton onClick={() => setOpen('link')}>{text.fromLink}</IxButton>
+  const add = canWrite && <IxButton onClick={() => setOpen('link')}>{text.fromLink}</IxButton>
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
         {add}
-        {mayWrite && (
+        {canWrite && (
           <IxButton variant="secondary" onClick={() => setOpen('upload')}>
             {text.upload}
           </IxButton>
@@ -42,7 +42,7 @@ export function Schemas() {
       </Toolbar>
       <PagedTable
         label={text.schemas}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ id }) => id}
         onOpen={setOpen}
@@ -52,9 +52,9 @@ export function Schemas() {
           </EmptyState>
         }
       />
-      {open === 'link' && <FromLinkDialog onClose={close} />}
+      {open === 'link' && <ImportDialog onClose={close} />}
       {open === 'upload' && <UploadDialog onClose={close} />}
-      {typeof open === 'object' && <SchemaDialog schema={open} mayWrite={mayWrite} onClose={close} />}
+      {typeof open === 'object' && <CredentialTypeDialog schema={open} canWrite={canWrite} onClose={close} />}
     </>
   )
 }
@@ -75,9 +75,13 @@ function columnsOf(text: Text): Column<ListedCredentialSchema>[] {
   ]
 }
 
-type Given = { schema: ListedCredentialSchema; mayWrite: boolean; onClose: () => void }
+type CredentialTypeDialogProps = { schema: ListedCredentialSchema; canWrite: boolean; onClose: () => void }
 
-function SchemaDialog({ schema: { id, resourceIdentifier, resourceVersion, uri }, mayWrite, onClose }: Given) {
+function CredentialTypeDialog({
+  schema: { id, resourceIdentifier, resourceVersion, uri },
+  canWrite,
+  onClose,
+}: CredentialTypeDialogProps) {
   const text = useText(credentialMessages)
   const api = useApi()
   const query = useOperationQuery()
@@ -86,7 +90,7 @@ function SchemaDialog({ schema: { id, resourceIdentifier, resourceVersion, uri }
   const remove = async () => {
     await api.credentials.deleteSchema({ params: { schemaId: id } })
     await queryClient.invalidateQueries({ queryKey: keyOf('credentials', 'listSchemas') })
-    toldDone(text.removed)
+    showSuccess(text.removed)
     onClose()
   }
   return (
@@ -95,7 +99,7 @@ function SchemaDialog({ schema: { id, resourceIdentifier, resourceVersion, uri }
       onClose={onClose}
       isWide
       actions={
-        mayWrite && (
+        canWrite && (
           <ConfirmButton action={text.remove} title={text.removeTitle(resourceIdentifier)} onConfirm={remove}>
             {text.removeSchema}
           </ConfirmButton>
@@ -104,8 +108,8 @@ function SchemaDialog({ schema: { id, resourceIdentifier, resourceVersion, uri }
     >
       <QueryState query={schema}>
         {({ data }) => (
-          <Facts
-            facts={[
+          <KeyValueList
+            items={[
               { name: text.uri, value: <code>{uri}</code> },
               { name: text.changedBy, value: data.createdBy },
               { name: text.schema, value: <JsonView value={data.schema} /> },

@@ -2,43 +2,43 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { SelectField, TextAreaField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
-import { objectInJson } from '../../../components/forms/json-object.ts'
+import { parseJsonObject } from '../../../components/forms/json-object.ts'
 import { nameOf, useReadyLinks } from '../../discovery/gateways/gateway-links.ts'
 import { credentialMessages } from '../messages.ts'
 
-function useTaken(onClose: () => void) {
+function useImported(onClose: () => void) {
   const text = useText(credentialMessages)
   const queryClient = useQueryClient()
   return async () => {
     await queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
-    toldDone(text.taken)
+    showSuccess(text.taken)
     onClose()
   }
 }
 
 /** One click: the link itself says what its devices ask for. */
-export function FromLinkDialog({ onClose }: { onClose: () => void }) {
+export function ImportDialog({ onClose }: { onClose: () => void }) {
   const text = useText(credentialMessages)
   const api = useApi()
   const { links } = useReadyLinks()
   const [chosen, setChosen] = useState<string>()
-  const taken = useTaken(onClose)
+  const finish = useImported(onClose)
   const assetId = chosen ?? links[0]?.link.assetId
-  const take = async (id: string) => {
+  const importType = async (id: string) => {
     await api.credentials.createSchemaFromLink({ body: { data: { assetId: id } } })
-    await taken()
+    await finish()
   }
   return (
     <Dialog title={text.fromLink} onClose={onClose}>
       {assetId === undefined ? (
         <p>{text.noLinks}</p>
       ) : (
-        <Form action={text.takeOver} onSubmit={() => take(assetId)}>
+        <Form action={text.takeOver} onSubmit={() => importType(assetId)}>
           <SelectField
             label={text.product}
             hint={text.fromLinkHint}
@@ -58,26 +58,26 @@ export function FromLinkDialog({ onClose }: { onClose: () => void }) {
 export function UploadDialog({ onClose }: { onClose: () => void }) {
   const text = useText(credentialMessages)
   const api = useApi()
-  const taken = useTaken(onClose)
+  const finish = useImported(onClose)
   const [identifier, setIdentifier] = useState('')
   const [version, setVersion] = useState('')
   const [uri, setUri] = useState('')
   const [schema, setSchema] = useState('')
-  const [isTold, setTold] = useState(false)
-  const document = objectInJson(schema)
-  const upload = async (given: Record<string, unknown>) => {
+  const [isSubmitted, setSubmitted] = useState(false)
+  const document = parseJsonObject(schema)
+  const upload = async (content: Record<string, unknown>) => {
     await api.credentials.createSchema({
       query: { resourceIdentifier: identifier.trim(), resourceVersion: version.trim() },
-      body: { data: { uri: uri.trim(), schema: given } },
+      body: { data: { uri: uri.trim(), schema: content } },
     })
-    await taken()
+    await finish()
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     const isMissing = [identifier, version, uri].some((value) => value.trim() === '')
     return isMissing || document === undefined ? false : upload(document)
   }
-  const missing = (value: string) => (isTold && value.trim() === '' ? text.needed : undefined)
+  const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.needed : undefined)
   return (
     <Dialog title={text.upload} onClose={onClose}>
       <Form action={text.upload} onSubmit={submit}>
@@ -93,7 +93,7 @@ export function UploadDialog({ onClose }: { onClose: () => void }) {
         <TextAreaField
           label={text.schema}
           hint={text.schemaHint}
-          error={isTold && document === undefined ? text.notJson : undefined}
+          error={isSubmitted && document === undefined ? text.notJson : undefined}
           isRequired
           isCode
           rows={10}

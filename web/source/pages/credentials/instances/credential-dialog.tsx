@@ -4,20 +4,20 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { SelectField, TextAreaField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { credentialMessages } from '../messages.ts'
 import { ValueFields } from './value-fields.tsx'
-import { changesOf, errorsIn, fieldsOf, type JsonObject, rangesIn, typedOf, valuesOf } from './value-form.ts'
+import { changesOf, errorsIn, fieldsOf, formValuesOf, type JsonObject, rangesIn, valuesOf } from './value-form.ts'
 
-type Given = { instance?: CredentialInstance; onClose: () => unknown; onSaved?: (id: string) => void }
+type CredentialDialogProps = { instance?: CredentialInstance; onClose: () => unknown; onSaved?: (id: string) => void }
 
 /** A new credential, or changes of one. */
-export function InstanceDialog({ instance, onClose, onSaved }: Given) {
+export function CredentialDialog({ instance, onClose, onSaved }: CredentialDialogProps) {
   const text = useText(credentialMessages)
   const query = useOperationQuery()
   const schemas = useQuery(query(['credentials', 'listSchemas'], { query: { limit: 100 } }))
@@ -51,7 +51,7 @@ export function InstanceDialog({ instance, onClose, onSaved }: Given) {
                   }))}
                 />
               )}
-              <WithSchema
+              <CredentialFormLoader
                 key={schemaId}
                 schemaId={schemaId}
                 {...(instance && { instance })}
@@ -66,12 +66,12 @@ export function InstanceDialog({ instance, onClose, onSaved }: Given) {
   )
 }
 
-function WithSchema({ schemaId, ...given }: Given & { schemaId: string }) {
+function CredentialFormLoader({ schemaId, ...props }: CredentialDialogProps & { schemaId: string }) {
   const query = useOperationQuery()
   const schema = useQuery(query(['credentials', 'getSchema'], { params: { schemaId } }))
   return (
     <QueryState query={schema}>
-      {({ data }) => <InstanceForm schemaId={schemaId} schema={data.schema} {...given} />}
+      {({ data }) => <CredentialForm schemaId={schemaId} schema={data.schema} {...props} />}
     </QueryState>
   )
 }
@@ -79,13 +79,13 @@ function WithSchema({ schemaId, ...given }: Given & { schemaId: string }) {
 const purposes = ['both', 'discovery', 'monitoring'] as const
 type Purpose = (typeof purposes)[number]
 
-function InstanceForm({
+function CredentialForm({
   schemaId,
   schema,
   instance,
   onClose,
   onSaved,
-}: Given & { schemaId: string; schema: JsonObject }) {
+}: CredentialDialogProps & { schemaId: string; schema: JsonObject }) {
   const text = useText(credentialMessages)
   const api = useApi()
   const queryClient = useQueryClient()
@@ -93,10 +93,10 @@ function InstanceForm({
   const [name, setName] = useState(instance?.name ?? '')
   const [ranges, setRanges] = useState(instance?.metadata.ipRanges.join('\n') ?? '')
   const [purpose, setPurpose] = useState<Purpose>(instance?.metadata.purpose ?? 'both')
-  const [typed, setTyped] = useState(() => typedOf(instance?.values ?? {}))
-  const [isTold, setTold] = useState(false)
+  const [typed, setTyped] = useState(() => formValuesOf(instance?.values ?? {}))
+  const [isSubmitted, setSubmitted] = useState(false)
   const errors = errorsIn(fields, typed)
-  const missing = (value: string) => (isTold && value.trim() === '' ? text.needed : undefined)
+  const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.needed : undefined)
   const save = async () => {
     const ipRanges = rangesIn(ranges)
     const saved =
@@ -122,19 +122,19 @@ function InstanceForm({
             },
           })
     await queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
-    toldDone(text.saved)
+    showSuccess(text.saved)
     await onClose()
     onSaved?.(saved.data.id)
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     const isIncomplete = name.trim() === '' || ranges.trim() === '' || Object.keys(errors).length > 0
     return isIncomplete ? false : save()
   }
   return (
     <Form action={text.save} onSubmit={submit}>
       <TextField label={text.name} error={missing(name)} isRequired value={name} onChange={setName} />
-      <ValueFields fields={fields} typed={typed} errors={isTold ? errors : {}} onChange={setTyped} />
+      <ValueFields fields={fields} typed={typed} errors={isSubmitted ? errors : {}} onChange={setTyped} />
       <TextAreaField
         label={text.ranges}
         hint={text.rangesHint}

@@ -2,11 +2,11 @@ import type { CredentialInstance } from '@millwright/api/credentials-shapes.ts'
 import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useNavigate } from '@tanstack/react-router'
-import { usePaged } from '../../../app/api/paged-list.ts'
+import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
+import { useCreateDialog } from '../../../app/navigation/create-dialog-state.ts'
 import { useSearchState } from '../../../app/navigation/search-state.ts'
-import { useMay } from '../../../app/session/user-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { TextField } from '../../../components/forms/fields.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
 import type { Column } from '../../../components/tables/data-table.tsx'
@@ -14,29 +14,29 @@ import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
-import { InstanceDialog } from './credential-dialog.tsx'
+import { CredentialDialog } from './credential-dialog.tsx'
 
 /** An address that is still being typed is no question yet. */
-const looksWhole = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
+const completeAddress = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
 
 /** Credentials without their secrets. */
-export function Instances() {
+export function CredentialList() {
   const text = useText(credentialMessages)
   const formats = useFormats()
   const navigate = useNavigate()
-  const mayWrite = useMay('glb_credential_write')
+  const canWrite = usePermission('glb_credential_write')
   const [search, setSearch] = useSearchState<'address'>()
-  const [isAdding, setAdding] = useAdding()
-  const address = looksWhole.test(search.address ?? '') ? search.address : undefined
-  const paged = usePaged(
+  const [isAdding, setAdding] = useCreateDialog()
+  const address = completeAddress.test(search.address ?? '') ? search.address : undefined
+  const pagedList = usePagedList(
     ['credentials', 'listInstances'],
     { query: { ...(address && { address }) } },
     { live: ['credentials'] },
   )
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        {mayWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+        {canWrite && <IxButton onClick={() => setAdding(true)}>{text.add}</IxButton>}
         <TextField
           label={text.addressFilter}
           isLabelUnseen
@@ -48,7 +48,7 @@ export function Instances() {
       </Toolbar>
       <PagedTable
         label={text.instances}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}
@@ -58,8 +58,8 @@ export function Instances() {
           </EmptyState>
         }
       />
-      {isAdding && mayWrite && (
-        <InstanceDialog onClose={() => setAdding(false)} onSaved={(id) => navigate({ to: `/credentials/${id}` })} />
+      {isAdding && canWrite && (
+        <CredentialDialog onClose={() => setAdding(false)} onSaved={(id) => navigate({ to: `/credentials/${id}` })} />
       )}
     </>
   )

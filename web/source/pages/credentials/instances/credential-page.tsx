@@ -5,21 +5,21 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
-import { InstanceDialog } from './credential-dialog.tsx'
-import { InstanceUsage } from './credential-usage.tsx'
+import { CredentialDialog } from './credential-dialog.tsx'
+import { CredentialUsageCard } from './credential-usage.tsx'
 
 /** One credential: where it applies, where it is used, who changed it. Never its secrets. */
-export function InstancePage() {
+export function CredentialPage() {
   const text = useText(credentialMessages)
   const { id = '' } = useParams({ strict: false })
   const query = useOperationQuery()
@@ -39,17 +39,17 @@ export function InstancePage() {
         {({ data }) => (
           <div className="cards cards-two">
             <Card title={text.instance}>
-              <InstanceFacts instance={data} />
+              <CredentialDetails instance={data} />
             </Card>
             <Card title={text.values}>
-              <Facts
-                facts={Object.entries(data.values).map(([key, value]) => ({
+              <KeyValueList
+                items={Object.entries(data.values).map(([key, value]) => ({
                   name: key,
                   value: <code>{typeof value === 'string' ? value : JSON.stringify(value)}</code>,
                 }))}
               />
             </Card>
-            <InstanceUsage instanceId={id} />
+            <CredentialUsageCard instanceId={id} />
             <Card title={text.history}>
               <History instanceId={id} />
             </Card>
@@ -60,12 +60,12 @@ export function InstancePage() {
   )
 }
 
-function InstanceFacts({ instance }: { instance: CredentialInstance }) {
+function CredentialDetails({ instance }: { instance: CredentialInstance }) {
   const text = useText(credentialMessages)
   const { resourceIdentifier, resourceVersion, metadata, assetId, lastModifiedTimestamp, lastModifiedBy } = instance
   return (
-    <Facts
-      facts={[
+    <KeyValueList
+      items={[
         { name: text.product, value: `${resourceIdentifier} ${resourceVersion}` },
         { name: text.ranges, value: metadata.ipRanges.map((range) => <div key={range}>{range}</div>) },
         { name: text.purpose, value: text[metadata.purpose ?? 'both'] },
@@ -87,8 +87,8 @@ function InstanceFacts({ instance }: { instance: CredentialInstance }) {
 function History({ instanceId }: { instanceId: string }) {
   const text = useText(credentialMessages)
   const query = useOperationQuery()
-  const asked = { params: { instanceId }, query: { limit: 50 } }
-  const history = useQuery(query(['credentials', 'listInstanceVersions'], asked, { live: ['credentials'] }))
+  const input = { params: { instanceId }, query: { limit: 50 } }
+  const history = useQuery(query(['credentials', 'listInstanceVersions'], input, { live: ['credentials'] }))
   return (
     <QueryState query={history}>
       {({ data }) => (
@@ -113,12 +113,12 @@ function Actions({ instance }: { instance: CredentialInstance }) {
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  const mayWrite = useMay('glb_credential_write')
+  const canWrite = usePermission('glb_credential_write')
   const [isEditing, setEditing] = useState(false)
-  if (!mayWrite) return null
+  if (!canWrite) return null
   const remove = async () => {
     await api.credentials.deleteInstance({ params: { instanceId: instance.id } })
-    toldDone(text.removed)
+    showSuccess(text.removed)
     await navigate({ to: '/credentials' })
     await queryClient.invalidateQueries({ queryKey: keyOf('credentials', 'listInstances') })
   }
@@ -128,7 +128,7 @@ function Actions({ instance }: { instance: CredentialInstance }) {
         {text.removeInstance}
       </ConfirmButton>
       <IxButton onClick={() => setEditing(true)}>{text.edit}</IxButton>
-      {isEditing && <InstanceDialog instance={instance} onClose={() => setEditing(false)} />}
+      {isEditing && <CredentialDialog instance={instance} onClose={() => setEditing(false)} />}
     </>
   )
 }

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useMay } from '../../../app/session/user-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
@@ -12,7 +12,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 
 /** Where a credential is used: devices it opened, gateways it was given to, copies, templates. */
-export function InstanceUsage({ instanceId }: { instanceId: string }) {
+export function CredentialUsageCard({ instanceId }: { instanceId: string }) {
   const text = useText(credentialMessages)
   const query = useOperationQuery()
   const usage = useQuery(
@@ -20,12 +20,12 @@ export function InstanceUsage({ instanceId }: { instanceId: string }) {
   )
   return (
     <Card title={text.usage}>
-      <QueryState query={usage}>{({ data }) => <Used usage={data} />}</QueryState>
+      <QueryState query={usage}>{({ data }) => <UsageLists usage={data} />}</QueryState>
     </Card>
   )
 }
 
-function Used({ usage: { associations, deliveries, copies, templates } }: { usage: CredentialUsage }) {
+function UsageLists({ usage: { associations, deliveries, copies, templates } }: { usage: CredentialUsage }) {
   const text = useText(credentialMessages)
   const gateways = useGatewayNames()
   if ([associations, deliveries, copies, templates].every(({ length }) => length === 0)) {
@@ -33,7 +33,7 @@ function Used({ usage: { associations, deliveries, copies, templates } }: { usag
   }
   return (
     <>
-      <Part title={text.opened}>
+      <UsageList title={text.opened}>
         {associations.map(({ gatewayId, address, assetId, lastWorkedTimestamp, lastFailedTimestamp }) => (
           <li key={`${gatewayId} ${address}`}>
             <span className="link-name">
@@ -45,8 +45,8 @@ function Used({ usage: { associations, deliveries, copies, templates } }: { usag
             <Time at={lastWorkedTimestamp ?? lastFailedTimestamp} isRelative />
           </li>
         ))}
-      </Part>
-      <Part title={text.delivered}>
+      </UsageList>
+      <UsageList title={text.delivered}>
         {deliveries.map(({ gatewayId, address, jobId, count, lastTimestamp }) => (
           <li key={`${jobId} ${address}`}>
             <span className="link-name">
@@ -56,19 +56,19 @@ function Used({ usage: { associations, deliveries, copies, templates } }: { usag
             <Time at={lastTimestamp} isRelative />
           </li>
         ))}
-      </Part>
-      <Part title={text.copies}>
+      </UsageList>
+      <UsageList title={text.copies}>
         {copies.map((copy) => (
           <li key={copy.instanceId}>
             <AssetLine assetId={copy.assetId} />
           </li>
         ))}
-      </Part>
-      <Part title={text.inTemplates}>
+      </UsageList>
+      <UsageList title={text.inTemplates}>
         {templates.map(({ id, name }) => (
           <li key={id}>{name}</li>
         ))}
-      </Part>
+      </UsageList>
     </>
   )
 }
@@ -76,8 +76,8 @@ function Used({ usage: { associations, deliveries, copies, templates } }: { usag
 /** An asset by its name, for who may read it. */
 function AssetLine({ assetId }: { assetId: string }) {
   const query = useOperationQuery()
-  const mayRead = useMay('inventory_read_asset_data')
-  const { data } = useQuery({ ...query(['inventory', 'readAsset'], { params: { id: assetId } }), enabled: mayRead })
+  const canRead = usePermission('inventory_read_asset_data')
+  const { data } = useQuery({ ...query(['inventory', 'readAsset'], { params: { id: assetId } }), enabled: canRead })
   const { name } = (data?.data ?? {}) as { name?: string }
   return (
     <Link className="link-name" to={`/assets/${assetId}`}>
@@ -86,7 +86,7 @@ function AssetLine({ assetId }: { assetId: string }) {
   )
 }
 
-function Part({ title, children }: { title: string; children: React.ReactNode[] }) {
+function UsageList({ title, children }: { title: string; children: React.ReactNode[] }) {
   if (children.length === 0) return null
   return (
     <>

@@ -2,18 +2,18 @@ import { useText } from '../../../app/language/language-context.tsx'
 import { SelectField, TextAreaField, TextField } from '../../../components/forms/fields.tsx'
 import { componentMessages } from '../../../components/messages.ts'
 import { credentialMessages } from '../messages.ts'
-import { secretPlaceholder, type Typed, type ValueError, type ValueField } from './value-form.ts'
+import { type FormValues, secretPlaceholder, type ValueError, type ValueField } from './value-form.ts'
 
-type Given = {
+type ValueFieldsProps = {
   fields: readonly ValueField[]
-  typed: Typed
+  typed: FormValues
   errors: Readonly<Record<string, ValueError>>
-  onChange: (typed: Typed) => void
+  onChange: (typed: FormValues) => void
 }
 
-export function ValueFields({ fields, typed, errors, onChange }: Given) {
+export function ValueFields({ fields, typed, errors, onChange }: ValueFieldsProps) {
   return fields.map((field) => (
-    <OneField
+    <ValueInput
       key={field.name}
       field={field}
       value={typed[field.name] ?? ''}
@@ -23,19 +23,19 @@ export function ValueFields({ fields, typed, errors, onChange }: Given) {
   ))
 }
 
-type OneGiven = {
+type ValueInputProps = {
   field: ValueField
   value: string
   error: ValueError | undefined
   onChange: (value: string) => void
 }
 
-function OneField({
+function ValueInput({
   field: { label, description, kind, isSecret, isRequired, choices },
   value,
   error,
   onChange,
-}: OneGiven) {
+}: ValueInputProps) {
   const text = useText(credentialMessages)
   const words = useText(componentMessages)
   const hint = [description, value === secretPlaceholder && text.stays].filter(Boolean).join(' ')

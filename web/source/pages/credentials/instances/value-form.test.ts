@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { secretPlaceholder as placeholderOfTheApi } from '@millwright/api/credentials-shapes.ts'
-import { changesOf, errorsIn, fieldsOf, rangesIn, secretPlaceholder, typedOf, valuesOf } from './value-form.ts'
+import { changesOf, errorsIn, fieldsOf, formValuesOf, rangesIn, secretPlaceholder, valuesOf } from './value-form.ts'
 
 const schema = {
   type: 'object',
@@ -56,7 +56,7 @@ test('what stands for a secret is what the API answers in its place', () => {
 
 test('a change keeps a secret that was not touched, and takes away what was emptied', () => {
   const before = { username: 'a', password: secretPlaceholder, port: 22 }
-  const typed = { ...typedOf(before), port: '' }
+  const typed = { ...formValuesOf(before), port: '' }
   assert.deepEqual(changesOf(fields, before, typed), { username: 'a', password: secretPlaceholder, port: null })
 })
 

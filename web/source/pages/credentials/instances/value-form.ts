@@ -12,7 +12,7 @@ export type ValueField = {
   choices: readonly string[]
 }
 
-export type Typed = Readonly<Record<string, string>>
+export type FormValues = Readonly<Record<string, string>>
 export type ValueError = 'needed' | 'notNumber' | 'notJson'
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -22,8 +22,8 @@ export const secretPlaceholder = '***'
 /** The properties of an object schema, in its order. What is nested is typed as JSON. */
 export function fieldsOf(schema: JsonObject): ValueField[] {
   const required = Array.isArray(schema.required) ? schema.required : []
-  return Object.entries(objectIn(schema.properties)).map(([name, given]) => {
-    const property = objectIn(given)
+  return Object.entries(objectIn(schema.properties)).map(([name, value]) => {
+    const property = objectIn(value)
     const choices = Array.isArray(property.enum) ? property.enum.map(String) : []
     return {
       name,
@@ -44,7 +44,7 @@ function kindOf({ type, enum: choices }: JsonObject): ValueKind {
   return type === 'string' || type === undefined ? 'text' : 'json'
 }
 
-export function errorsIn(fields: readonly ValueField[], typed: Typed): Readonly<Record<string, ValueError>> {
+export function errorsIn(fields: readonly ValueField[], typed: FormValues): Readonly<Record<string, ValueError>> {
   const wrong = fields.flatMap(({ name, kind, isRequired }): [string, ValueError][] => {
     const text = typed[name] ?? ''
     if (text === '') return isRequired ? [[name, 'needed']] : []
@@ -55,22 +55,26 @@ export function errorsIn(fields: readonly ValueField[], typed: Typed): Readonly<
 }
 
 /** What is sent. Nothing is trimmed: a blank may belong to a password. */
-export function valuesOf(fields: readonly ValueField[], typed: Typed): Record<string, unknown> {
+export function valuesOf(fields: readonly ValueField[], typed: FormValues): Record<string, unknown> {
   const values = fields.flatMap(({ name, kind }): [string, unknown][] => {
     const text = typed[name] ?? ''
-    return text === '' ? [] : [[name, text === secretPlaceholder ? text : typedValue(kind, text)]]
+    return text === '' ? [] : [[name, text === secretPlaceholder ? text : parsedValue(kind, text)]]
   })
   return Object.fromEntries(values)
 }
 
 /** A change in the words of RFC 7396: what was there and is empty now is taken away. */
-export function changesOf(fields: readonly ValueField[], before: JsonObject, typed: Typed): Record<string, unknown> {
+export function changesOf(
+  fields: readonly ValueField[],
+  before: JsonObject,
+  typed: FormValues,
+): Record<string, unknown> {
   const values = valuesOf(fields, typed)
-  const gone = fields.filter(({ name }) => before[name] !== undefined && values[name] === undefined)
-  return { ...values, ...Object.fromEntries(gone.map(({ name }) => [name, null])) }
+  const removed = fields.filter(({ name }) => before[name] !== undefined && values[name] === undefined)
+  return { ...values, ...Object.fromEntries(removed.map(({ name }) => [name, null])) }
 }
 
-export function typedOf(values: JsonObject): Typed {
+export function formValuesOf(values: JsonObject): FormValues {
   const texts = Object.entries(values).map(([name, value]) => [
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
@@ -78,7 +82,7 @@ export function typedOf(values: JsonObject): Typed {
   return Object.fromEntries(texts)
 }
 
-function typedValue(kind: ValueKind, text: string): unknown {
+function parsedValue(kind: ValueKind, text: string): unknown {
   if (kind === 'number') return Number(text)
   if (kind === 'boolean') return text === 'true'
   return kind === 'json' ? parsed(text)?.value : text

@@ -4,33 +4,37 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { credentialMessages } from '../messages.ts'
 
-type Given = { template: InstancesTemplate; mayWrite: boolean; onClose: () => void }
+type MonitoringSetDialogProps = { template: InstancesTemplate; canWrite: boolean; onClose: () => void }
 
 /** What is in a monitoring template; put in, take out. */
-export function TemplateDialog({ template: { id, name, description }, mayWrite, onClose }: Given) {
+export function MonitoringSetDialog({
+  template: { id, name, description },
+  canWrite,
+  onClose,
+}: MonitoringSetDialogProps) {
   const text = useText(credentialMessages)
   const api = useApi()
   const query = useOperationQuery()
   const queryClient = useQueryClient()
   const [failure, setFailure] = useState<unknown>()
   const params = { instancesTemplateId: id }
-  const asked = { params, query: { limit: 100 } }
-  const mapped = useQuery(query(['credentials', 'listTemplateInstances'], asked, { live: ['credentials'] }))
+  const input = { params, query: { limit: 100 } }
+  const mapped = useQuery(query(['credentials', 'listTemplateInstances'], input, { live: ['credentials'] }))
   const renew = () => queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
   const remove = async () => {
     await api.credentials.deleteInstancesTemplate({ params })
     await renew()
-    toldDone(text.removed)
+    showSuccess(text.removed)
     onClose()
   }
   const unmap = (instanceId: string) => {
@@ -42,7 +46,7 @@ export function TemplateDialog({ template: { id, name, description }, mayWrite, 
       title={name}
       onClose={onClose}
       actions={
-        mayWrite && (
+        canWrite && (
           <ConfirmButton action={text.remove} title={text.removeTitle(name)} onConfirm={remove}>
             {text.removeTemplate}
           </ConfirmButton>
@@ -59,7 +63,7 @@ export function TemplateDialog({ template: { id, name, description }, mayWrite, 
                   <Link className="link-name" to={`/credentials/${instance.id}`}>
                     {instance.name}
                   </Link>
-                  {mayWrite && (
+                  {canWrite && (
                     <button type="button" className="link-button" onClick={() => unmap(instance.id)}>
                       {text.unmap}
                     </button>
@@ -67,7 +71,9 @@ export function TemplateDialog({ template: { id, name, description }, mayWrite, 
                 </li>
               ))}
             </ul>
-            {mayWrite && <MapForm templateId={id} mapped={data.map((instance) => instance.id)} onMapped={renew} />}
+            {canWrite && (
+              <AddCredentialForm templateId={id} mapped={data.map((instance) => instance.id)} onMapped={renew} />
+            )}
           </>
         )}
       </QueryState>
@@ -76,9 +82,9 @@ export function TemplateDialog({ template: { id, name, description }, mayWrite, 
   )
 }
 
-type MapGiven = { templateId: string; mapped: readonly string[]; onMapped: () => Promise<unknown> }
+type AddCredentialFormProps = { templateId: string; mapped: readonly string[]; onMapped: () => Promise<unknown> }
 
-function MapForm({ templateId, mapped, onMapped }: MapGiven) {
+function AddCredentialForm({ templateId, mapped, onMapped }: AddCredentialFormProps) {
   const text = useText(credentialMessages)
   const api = useApi()
   const query = useOperationQuery()

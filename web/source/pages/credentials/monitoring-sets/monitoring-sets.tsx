@@ -3,13 +3,13 @@ import { iconKey } from '@siemens/ix-icons/icons'
 import { IxButton } from '@siemens/ix-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { usePaged } from '../../../app/api/paged-list.ts'
+import { usePagedList } from '../../../app/api/paged-list.ts'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useAdding } from '../../../app/navigation/create-dialog-state.ts'
-import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { useCreateDialog } from '../../../app/navigation/create-dialog-state.ts'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { TextAreaField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
@@ -18,24 +18,24 @@ import { PagedTable } from '../../../components/tables/paged-table.tsx'
 import { Toolbar } from '../../../components/tables/toolbar.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
-import { TemplateDialog } from './monitoring-set-dialog.tsx'
+import { MonitoringSetDialog } from './monitoring-set-dialog.tsx'
 
 /** Groups of credentials for monitoring applications. */
-export function Templates() {
+export function MonitoringSets() {
   const text = useText(credentialMessages)
   const formats = useFormats()
-  const mayWrite = useMay('glb_credential_write')
+  const canWrite = usePermission('glb_credential_write')
   const [open, setOpen] = useState<InstancesTemplate>()
-  const [isAdding, setAdding] = useAdding()
-  const paged = usePaged(['credentials', 'listInstancesTemplates'], {}, { live: ['credentials'] })
+  const [isAdding, setAdding] = useCreateDialog()
+  const pagedList = usePagedList(['credentials', 'listInstancesTemplates'], {}, { live: ['credentials'] })
   return (
     <>
-      <Toolbar count={text.count(paged.total, formats.number(paged.total))}>
-        {mayWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
+      <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
+        {canWrite && <IxButton onClick={() => setAdding(true)}>{text.addTemplate}</IxButton>}
       </Toolbar>
       <PagedTable
         label={text.templates}
-        paged={paged}
+        pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ id }) => id}
         onOpen={setOpen}
@@ -45,16 +45,18 @@ export function Templates() {
           </EmptyState>
         }
       />
-      {isAdding && mayWrite && (
-        <NewTemplate
+      {isAdding && canWrite && (
+        <NewMonitoringSetDialog
           onClose={() => setAdding(false)}
-          onMade={(template) => {
+          onCreated={(template) => {
             setAdding(false)
             setOpen(template)
           }}
         />
       )}
-      {open !== undefined && <TemplateDialog template={open} mayWrite={mayWrite} onClose={() => setOpen(undefined)} />}
+      {open !== undefined && (
+        <MonitoringSetDialog template={open} canWrite={canWrite} onClose={() => setOpen(undefined)} />
+      )}
     </>
   )
 }
@@ -75,22 +77,28 @@ function columnsOf(text: Text): Column<InstancesTemplate>[] {
   ]
 }
 
-function NewTemplate({ onClose, onMade }: { onClose: () => void; onMade: (template: InstancesTemplate) => void }) {
+function NewMonitoringSetDialog({
+  onClose,
+  onCreated,
+}: {
+  onClose: () => void
+  onCreated: (template: InstancesTemplate) => void
+}) {
   const text = useText(credentialMessages)
   const api = useApi()
   const queryClient = useQueryClient()
   const [name, setName] = useState('')
   const [description, setDescription] = useState('')
-  const [isTold, setTold] = useState(false)
+  const [isSubmitted, setSubmitted] = useState(false)
   const save = async () => {
     const data = { name: name.trim(), ...(description.trim() && { description: description.trim() }) }
-    const made = await api.credentials.createInstancesTemplate({ body: { data } })
+    const created = await api.credentials.createInstancesTemplate({ body: { data } })
     await queryClient.invalidateQueries({ queryKey: keyOf('credentials', 'listInstancesTemplates') })
-    toldDone(text.saved)
-    onMade(made.data)
+    showSuccess(text.saved)
+    onCreated(created.data)
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return name.trim() === '' ? false : save()
   }
   return (
@@ -98,7 +106,7 @@ function NewTemplate({ onClose, onMade }: { onClose: () => void; onMade: (templa
       <Form action={text.save} onSubmit={submit}>
         <TextField
           label={text.name}
-          error={isTold && name.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && name.trim() === '' ? text.needed : undefined}
           isRequired
           value={name}
           onChange={setName}

@@ -1,7 +1,7 @@
 import { IxButton } from '@siemens/ix-react'
 import { useEffect, useState } from 'react'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { download } from '../../../components/actions/download.ts'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { gatewayMessages } from './gateway-messages.ts'
@@ -14,7 +14,7 @@ export function ConfigFile({ gatewayId }: { gatewayId: string }) {
   const api = useApi()
   const [expires, setExpires] = useState<string>()
   const [failure, setFailure] = useState<unknown>()
-  const make = async () => {
+  const createFile = async () => {
     try {
       setFailure(undefined)
       const config = await api.onboarding.createGatewayConfig({ params: { id: gatewayId } })
@@ -27,12 +27,12 @@ export function ConfigFile({ gatewayId }: { gatewayId: string }) {
   return (
     <>
       <div className="config-file">
-        <IxButton variant={expires === undefined ? 'primary' : 'secondary'} onClick={make}>
+        <IxButton variant={expires === undefined ? 'primary' : 'secondary'} onClick={createFile}>
           {expires === undefined ? text.download : text.downloadAgain}
         </IxButton>
         {expires !== undefined && <Countdown until={expires} />}
       </div>
-      {failure !== undefined && <ProblemMessage failure={failure} onRetry={make} />}
+      {failure !== undefined && <ProblemMessage failure={failure} onRetry={createFile} />}
     </>
   )
 }

@@ -9,12 +9,12 @@ const live = ['discovery.link', 'onboarding.gateway', 'inventory.relation']
 
 export function useLinksOf(gatewayId: string | undefined) {
   const query = useOperationQuery()
-  const asked = { params: { gatewayId: gatewayId ?? '' } }
-  return useQuery({ ...query(['discovery', 'listAssetLinks'], asked, { live }), enabled: gatewayId !== undefined })
+  const gateways = { params: { gatewayId: gatewayId ?? '' } }
+  return useQuery({ ...query(['discovery', 'listAssetLinks'], gateways, { live }), enabled: gatewayId !== undefined })
 }
 
 /** The links of all gateways that can be scanned with now. */
-export function useReadyLinks(): { links: GatewayLink[]; isWaiting: boolean } {
+export function useReadyLinks(): { links: GatewayLink[]; isLoading: boolean } {
   const query = useOperationQuery()
   const gateways = useGateways()
   const connected = gateways.data?.data.filter(({ state }) => state === 'online') ?? []
@@ -24,18 +24,18 @@ export function useReadyLinks(): { links: GatewayLink[]; isWaiting: boolean } {
   const links = connected.flatMap(({ id, name }, index) =>
     (answers[index]?.data?.data ?? []).filter(isReady).map((link) => ({ gatewayId: id, gatewayName: name, link })),
   )
-  return { links, isWaiting: gateways.isPending || answers.some(({ isPending }) => isPending) }
+  return { links, isLoading: gateways.isPending || answers.some(({ isPending }) => isPending) }
 }
 
 /** What the links of some gateways are called; the id of one that is not there any more. */
 export function useLinkNames(gatewayIds: readonly string[]): (gatewayId: string, assetLinkId: string) => string {
   const query = useOperationQuery()
-  const asked = [...new Set(gatewayIds)]
+  const gateways = [...new Set(gatewayIds)]
   const answers = useQueries({
-    queries: asked.map((gatewayId) => query(['discovery', 'listAssetLinks'], { params: { gatewayId } }, { live })),
+    queries: gateways.map((gatewayId) => query(['discovery', 'listAssetLinks'], { params: { gatewayId } }, { live })),
   })
   return (gatewayId, assetLinkId) => {
-    const links = answers[asked.indexOf(gatewayId)]?.data?.data
+    const links = answers[gateways.indexOf(gatewayId)]?.data?.data
     return links?.find((link) => link.assetLinkId === assetLinkId)?.product?.name ?? assetLinkId
   }
 }

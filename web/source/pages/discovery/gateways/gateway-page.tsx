@@ -4,20 +4,20 @@ import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { statesEveryMs } from '../../../app/api/gateways.ts'
+import { gatewayStateIntervalMs } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
-import { GrantsOf } from '../../access/grants/principal-grants.tsx'
+import { PrincipalGrants } from '../../access/grants/principal-grants.tsx'
 import { discoveryMessages } from '../messages.ts'
 import { IdentityConflicts } from '../scans/identity-conflicts.tsx'
 import { keyFor, ScanDialog } from '../scans/scan-dialog.tsx'
@@ -34,7 +34,7 @@ export function GatewayPage() {
   const query = useOperationQuery()
   const gateway = useQuery({
     ...query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }),
-    refetchInterval: statesEveryMs,
+    refetchInterval: gatewayStateIntervalMs,
   })
   const scans = useText(discoveryMessages)
   usePageTitle(gateway.data?.data.name ?? scans.gateway)
@@ -49,7 +49,7 @@ export function GatewayPage() {
         {({ data }) => (
           <div className="cards cards-two">
             <Card title={scans.gateway}>
-              <GatewayFacts gateway={data} />
+              <GatewayDetails gateway={data} />
             </Card>
             <Links gatewayId={id} />
             <GatewayGrants gateway={data} />
@@ -67,17 +67,17 @@ export function GatewayPage() {
 /** A gateway is a principal from its enrolment until it is revoked. */
 function GatewayGrants({ gateway: { id, name, state } }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
-  const mayManage = useMay('glb_access_manage')
-  if (!mayManage || (state !== 'online' && state !== 'offline')) return null
-  return <GrantsOf principal={{ id, name }} detail={text.grantsDetail} />
+  const canManage = usePermission('glb_access_manage')
+  if (!canManage || (state !== 'online' && state !== 'offline')) return null
+  return <PrincipalGrants principal={{ id, name }} detail={text.grantsDetail} />
 }
 
-function GatewayFacts({ gateway }: { gateway: OnboardedGateway }) {
+function GatewayDetails({ gateway }: { gateway: OnboardedGateway }) {
   const text = useText(gatewayMessages)
   const scans = useText(discoveryMessages)
   return (
-    <Facts
-      facts={[
+    <KeyValueList
+      items={[
         { name: scans.state, value: <GatewayState state={gateway.state} /> },
         { name: scans.version, value: gateway.version },
         { name: scans.lastSeen, value: <Time at={gateway.lastSeenTimestamp} isRelative /> },
@@ -95,18 +95,18 @@ function Actions({ gateway: { id, name, state } }: { gateway: OnboardedGateway }
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  const mayManage = useMay('glb_gateway_manage')
+  const canManage = usePermission('glb_gateway_manage')
   const [isMaking, setMaking] = useState(false)
-  if (!mayManage) return null
+  if (!canManage) return null
   const revoke = async () => {
     await api.onboarding.revokeGateway({ params: { id } })
     await queryClient.invalidateQueries({ queryKey: keyOf('onboarding') })
-    toldDone(text.revoked)
+    showSuccess(text.revoked)
   }
   const remove = async () => {
     await api.onboarding.deleteGateway({ params: { id } })
     await queryClient.invalidateQueries({ queryKey: keyOf('onboarding') })
-    toldDone(text.removed)
+    showSuccess(text.removed)
     navigate({ to: '/discovery' })
   }
   return (
@@ -137,7 +137,7 @@ function Actions({ gateway: { id, name, state } }: { gateway: OnboardedGateway }
 function Links({ gatewayId }: { gatewayId: string }) {
   const scans = useText(discoveryMessages)
   const links = useLinksOf(gatewayId)
-  const mayRun = useMay('glb_discovery_run')
+  const canRun = usePermission('glb_discovery_run')
   const [scanned, setScanned] = useState<AssetLink>()
   return (
     <QueryState query={links}>
@@ -152,9 +152,9 @@ function Links({ gatewayId }: { gatewayId: string }) {
             <Card
               key={link.assetLinkId}
               title={nameOf(link)}
-              actions={mayRun && isReady(link) && <IxButton onClick={() => setScanned(link)}>{scans.scan}</IxButton>}
+              actions={canRun && isReady(link) && <IxButton onClick={() => setScanned(link)}>{scans.scan}</IxButton>}
             >
-              <LinkFacts link={link} />
+              <LinkDetails link={link} />
             </Card>
           ))}
           {scanned !== undefined && (
@@ -166,21 +166,21 @@ function Links({ gatewayId }: { gatewayId: string }) {
   )
 }
 
-function LinkFacts({ link }: { link: AssetLink }) {
+function LinkDetails({ link }: { link: AssetLink }) {
   const text = useText(gatewayMessages)
   const scans = useText(discoveryMessages)
   const { product, problem, incompatibility } = link
   return (
     <>
       {product?.description !== undefined && <p className="quiet card-lead">{product.description}</p>}
-      <Facts
-        facts={[
+      <KeyValueList
+        items={[
           { name: scans.state, value: <LinkState link={link} /> },
           { name: scans.problem, value: problem ?? incompatibility },
           { name: scans.version, value: link.version },
           { name: scans.vendor, value: product?.vendor },
           { name: scans.endpoint, value: <code>{link.endpoint}</code> },
-          { name: scans.interfaces, value: [...new Set(link.interfaces.map(spoken))].join(', ') },
+          { name: scans.interfaces, value: [...new Set(link.interfaces.map(interfaceName))].join(', ') },
           { name: scans.filters, value: link.filters.map(({ key }) => key).join(', ') },
           { name: scans.options, value: link.options.map(({ key }) => key).join(', ') },
           { name: text.events, value: link.events.length === 0 ? undefined : <LinkEvents link={link} /> },
@@ -207,6 +207,6 @@ function LinkEvents({ link: { events } }: { link: AssetLink }) {
 }
 
 /** `siemens.industrialassethub.discover.v1` is about `discover`. */
-function spoken(name: string): string {
+function interfaceName(name: string): string {
   return /([^.]+)\.v\d\w*$/.exec(name)?.[1] ?? name
 }

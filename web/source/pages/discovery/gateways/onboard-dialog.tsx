@@ -6,10 +6,10 @@ import { useState } from 'react'
 import { useAccessGroups } from '../../../app/api/access-groups.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { CopyButton } from '../../../components/actions/copy-button.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
-import { Waiting } from '../../../components/feedback/loading.tsx'
+import { Loading } from '../../../components/feedback/loading.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { Form } from '../../../components/forms/form.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
@@ -33,7 +33,7 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
   const queryClient = useQueryClient()
   const [name, setName] = useState('')
   const [group, setGroup] = useState('')
-  const [isTold, setTold] = useState(false)
+  const [isSubmitted, setSubmitted] = useState(false)
   const create = async () => {
     const body = { data: { name: name.trim(), ...(group !== '' && { access_group: group }) } }
     const { data } = await api.onboarding.createGateway({ body })
@@ -41,7 +41,7 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
     onCreated(data)
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return name.trim() === '' ? false : create()
   }
   const choices = useAccessGroups().map(({ id, name: label }) => ({ value: id, label }))
@@ -50,7 +50,7 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
       <TextField
         label={text.name}
         hint={text.nameHint}
-        error={isTold && name.trim() === '' ? text.needsName : undefined}
+        error={isSubmitted && name.trim() === '' ? text.needsName : undefined}
         isRequired
         value={name}
         onChange={setName}
@@ -75,7 +75,7 @@ function Steps({ gateway: { id } }: { gateway: OnboardedGateway }) {
   const query = useOperationQuery()
   const navigate = useNavigate()
   const known = useQuery(query(['onboarding', 'getGateway'], { params: { id } }, { live: ['onboarding.gateway'] }))
-  const isHere = known.data?.data.state === 'online'
+  const isOnline = known.data?.data.state === 'online'
   return (
     <ol className="steps">
       <li>
@@ -86,12 +86,12 @@ function Steps({ gateway: { id } }: { gateway: OnboardedGateway }) {
         <p>{text.stepStart}</p>
         <div className="command">
           <code>{command}</code>
-          <CopyButton value={command} what={text.stepStart} />
+          <CopyButton value={command} label={text.stepStart} />
         </div>
       </li>
       <li>
         <p>{text.stepWait}</p>
-        {isHere ? (
+        {isOnline ? (
           <>
             <p>
               <StatusChip tone="good">{text.here}</StatusChip>
@@ -99,7 +99,7 @@ function Steps({ gateway: { id } }: { gateway: OnboardedGateway }) {
             <IxButton onClick={() => navigate({ to: `/discovery/gateways/${id}` })}>{text.open}</IxButton>
           </>
         ) : (
-          <Waiting label={text.waiting} />
+          <Loading label={text.waiting} />
         )}
       </li>
     </ol>

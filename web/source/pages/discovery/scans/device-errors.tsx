@@ -4,18 +4,18 @@ import { useText } from '../../../app/language/language-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { type Column, DataTable } from '../../../components/tables/data-table.tsx'
 import { JsonView } from '../../../components/values/json-view.tsx'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { discoveryMessages } from '../messages.ts'
 
 /** An error in the place where the report has it: it has no name of its own. */
-type Placed = DeviceError & { place: number }
+type IndexedError = DeviceError & { place: number }
 
-type Given = { errors: readonly DeviceError[]; onEnd: () => void }
+type DeviceErrorsProps = { errors: readonly DeviceError[]; onEnd: () => void }
 
 /** What went wrong with single devices. */
-export function DeviceErrors({ errors, onEnd }: Given) {
+export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
-  const [open, setOpen] = useState<Placed>()
+  const [open, setOpen] = useState<IndexedError>()
   return (
     <>
       <DataTable
@@ -28,9 +28,9 @@ export function DeviceErrors({ errors, onEnd }: Given) {
         empty={<p className="quiet">{text.nothingOf}</p>}
       />
       {open !== undefined && (
-        <Dialog title={deviceIn(open.device) || text.problem} onClose={() => setOpen(undefined)} isWide>
-          <Facts
-            facts={[
+        <Dialog title={deviceName(open.device) || text.problem} onClose={() => setOpen(undefined)} isWide>
+          <KeyValueList
+            items={[
               { name: text.problem, value: open.description },
               { name: text.code, value: open.reason ?? open.code },
               open.fields !== undefined && {
@@ -52,22 +52,22 @@ export function DeviceErrors({ errors, onEnd }: Given) {
 
 type Text = (typeof discoveryMessages)['en']
 
-function columnsOf(text: Text): Column<Placed>[] {
+function columnsOf(text: Text): Column<IndexedError>[] {
   return [
-    { id: 'device', header: text.device, width: 240, cell: ({ device }) => deviceIn(device) },
+    { id: 'device', header: text.device, width: 240, cell: ({ device }) => deviceName(device) },
     { id: 'problem', header: text.problem, width: 420, cell: ({ description }) => description },
-    { id: 'fields', header: text.fields, width: 420, cell: ({ fields }) => fieldsIn(fields) },
+    { id: 'fields', header: text.fields, width: 420, cell: ({ fields }) => fieldErrorText(fields) },
     { id: 'code', header: text.code, width: 140, cell: ({ reason, code }) => reason ?? code },
   ]
 }
 
 /** Each refused field with the reason. */
-function fieldsIn(fields: DeviceError['fields']): string {
+function fieldErrorText(fields: DeviceError['fields']): string {
   return (fields ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`).join('; ')
 }
 
 /** The words in an address: links have shapes of their own for it. */
-function deviceIn(device: DeviceError['device']): string {
+function deviceName(device: DeviceError['device']): string {
   const values = Object.values(device ?? {})
   const words = values.filter((value) => typeof value === 'string')
   return (words.length > 0 ? words : values.filter((value) => typeof value === 'number')).join(', ')

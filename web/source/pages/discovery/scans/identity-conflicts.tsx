@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useOperationQuery } from '../../../app/api/queries.ts'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
-import { useMay } from '../../../app/session/user-context.tsx'
+import { usePermission } from '../../../app/session/app-context.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { identifierLine } from '../../assets/model/identifier-names.ts'
@@ -13,14 +13,14 @@ export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
   const text = useText(gatewayMessages)
   const language = useLanguage()
   const query = useOperationQuery()
-  const mayRead = useMay('inventory_read_asset_data')
+  const canRead = usePermission('inventory_read_asset_data')
   const conflicts = useQuery({
     ...query(
       ['inventory', 'listIdentityConflicts'],
       { query: { gateway: gatewayId, limit: 100 } },
       { live: ['discovery.run'] },
     ),
-    enabled: mayRead,
+    enabled: canRead,
   })
   const rows = conflicts.data?.data ?? []
   if (rows.length === 0) return null

@@ -1,18 +1,18 @@
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 import { useText } from '../../../app/language/language-context.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
-import { isNumeric, type ParameterError, type Typed } from './parameter-form.ts'
+import { type FormValues, isNumeric, type ParameterError } from './parameter-form.ts'
 import { scanMessages } from './scan-messages.ts'
 
-type Given = {
+type ParameterFieldsProps = {
   parameters: readonly LinkParameter[]
-  typed: Typed
+  typed: FormValues
   errors: Readonly<Record<string, ParameterError>>
-  onChange: (typed: Typed) => void
+  onChange: (typed: FormValues) => void
 }
 
 /** Fields made from what a link says that it understands. */
-export function ParameterFields({ parameters, typed, errors, onChange }: Given) {
+export function ParameterFields({ parameters, typed, errors, onChange }: ParameterFieldsProps) {
   return parameters.map((parameter) => (
     <ParameterField
       key={parameter.key}
@@ -24,14 +24,14 @@ export function ParameterFields({ parameters, typed, errors, onChange }: Given) 
   ))
 }
 
-type FieldGiven = {
+type ParameterFieldProps = {
   parameter: LinkParameter
   value: string
   error: ParameterError | undefined
   onChange: (value: string) => void
 }
 
-function ParameterField({ parameter, value, error, onChange }: FieldGiven) {
+function ParameterField({ parameter, value, error, onChange }: ParameterFieldProps) {
   const text = useText(scanMessages)
   const { key, dataType, mandatory, defaultValue, description } = parameter
   const common = {

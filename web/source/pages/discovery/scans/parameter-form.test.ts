@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 import fc from 'fast-check'
-import { errorsOf, parametersOf, typedOf } from './parameter-form.ts'
+import { errorsOf, formValuesOf, parametersOf } from './parameter-form.ts'
 
-const parameter = (given: Partial<LinkParameter>): LinkParameter => ({
+const parameter = (values: Partial<LinkParameter>): LinkParameter => ({
   key: 'ip_range',
   dataType: 'text',
   mandatory: false,
-  ...given,
+  ...values,
 })
 
 test('what is left empty is left to the link, unless the link needs it and has no value of its own', () => {
@@ -39,9 +39,9 @@ test('what was sent can be changed and sent again', () => {
     parameter({ key: 'flag', dataType: 'boolean' }),
   ]
   fc.assert(
-    fc.property(values, (given) => {
-      const sent = Object.entries(given).map(([key, value]) => ({ key, value }))
-      assert.deepEqual(parametersOf(parameters, typedOf(sent)), sent)
+    fc.property(values, (values) => {
+      const sent = Object.entries(values).map(([key, value]) => ({ key, value }))
+      assert.deepEqual(parametersOf(parameters, formValuesOf(sent)), sent)
     }),
   )
 })

@@ -2,7 +2,7 @@ import { isBase64 } from '@millwright/api/base64.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 
 /** What somebody typed for the filters or options of a link, by key; empty means: as the link does it. */
-export type Typed = Readonly<Record<string, string>>
+export type FormValues = Readonly<Record<string, string>>
 export type ParameterError = 'needed' | 'notNumber' | 'notBase64'
 export type Parameter = { key: string; value: string | number | boolean }
 
@@ -13,34 +13,37 @@ export function isNumeric({ dataType }: LinkParameter): boolean {
 }
 
 /** What is wrong with what was typed. The platform and the link look again. */
-export function errorsOf(parameters: readonly LinkParameter[], typed: Typed): Readonly<Record<string, ParameterError>> {
+export function errorsOf(
+  parameters: readonly LinkParameter[],
+  typed: FormValues,
+): Readonly<Record<string, ParameterError>> {
   const wrong = parameters.flatMap((parameter): [string, ParameterError][] => {
     const text = (typed[parameter.key] ?? '').trim()
-    if (text === '') return isNeeded(parameter) ? [[parameter.key, 'needed']] : []
+    if (text === '') return isRequired(parameter) ? [[parameter.key, 'needed']] : []
     if (parameter.dataType === 'bytes' && !isBase64(text)) return [[parameter.key, 'notBase64']]
     return isNumeric(parameter) && !Number.isFinite(Number(text)) ? [[parameter.key, 'notNumber']] : []
   })
   return Object.fromEntries(wrong)
 }
 
-function isNeeded({ mandatory, defaultValue }: LinkParameter): boolean {
+function isRequired({ mandatory, defaultValue }: LinkParameter): boolean {
   return mandatory && defaultValue === undefined
 }
 
 /** What is sent: only what was typed, in the type that the link says. */
-export function parametersOf(parameters: readonly LinkParameter[], typed: Typed): Parameter[] {
+export function parametersOf(parameters: readonly LinkParameter[], typed: FormValues): Parameter[] {
   return parameters.flatMap((parameter) => {
     const text = (typed[parameter.key] ?? '').trim()
-    return text === '' ? [] : [{ key: parameter.key, value: typedValue(parameter, text) }]
+    return text === '' ? [] : [{ key: parameter.key, value: parsedValue(parameter, text) }]
   })
 }
 
-function typedValue(parameter: LinkParameter, text: string): Parameter['value'] {
+function parsedValue(parameter: LinkParameter, text: string): Parameter['value'] {
   if (parameter.dataType === 'boolean') return text === 'true'
   return isNumeric(parameter) ? Number(text) : text
 }
 
 /** The other way round, to change what was sent before. */
-export function typedOf(parameters: readonly Parameter[]): Typed {
+export function formValuesOf(parameters: readonly Parameter[]): FormValues {
   return Object.fromEntries(parameters.map(({ key, value }) => [key, String(value)]))
 }

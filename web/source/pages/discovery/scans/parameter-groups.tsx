@@ -2,25 +2,25 @@ import type { AssetLink, Discovery } from '@millwright/api/discovery.ts'
 import { type ReactNode, useState } from 'react'
 import { useText } from '../../../app/language/language-context.tsx'
 import { ParameterFields } from './parameter-fields.tsx'
-import { errorsOf, parametersOf, type Typed, typedOf } from './parameter-form.ts'
+import { errorsOf, type FormValues, formValuesOf, parametersOf } from './parameter-form.ts'
 import { scanMessages } from './scan-messages.ts'
 
-type Asked = Pick<Discovery, 'discoveryFilters' | 'discoveryOptions'>
+type ScanSettings = Pick<Discovery, 'discoveryFilters' | 'discoveryOptions'>
 
 export type ParameterForm = {
-  asked: Asked
+  settings: ScanSettings
   isWrong: boolean
   /** The fields; with what is wrong in them, once it is to be told. */
-  fields: (isTold: boolean) => ReactNode
+  fields: (isSubmitted: boolean) => ReactNode
 }
 
 /** Where and how a link looks, in the link's own words; to begin with, as it was asked before. */
-export function useParameterForm(link: AssetLink, before?: Asked): ParameterForm {
+export function useParameterForm(link: AssetLink, before?: ScanSettings): ParameterForm {
   const text = useText(scanMessages)
-  const [filters, setFilters] = useState<Typed>(() => typedOf(before?.discoveryFilters ?? []))
-  const [options, setOptions] = useState<Typed>(() => typedOf(before?.discoveryOptions ?? []))
+  const [filters, setFilters] = useState<FormValues>(() => formValuesOf(before?.discoveryFilters ?? []))
+  const [options, setOptions] = useState<FormValues>(() => formValuesOf(before?.discoveryOptions ?? []))
   const errors = { filters: errorsOf(link.filters, filters), options: errorsOf(link.options, options) }
-  const fields = (isTold: boolean) => (
+  const fields = (isSubmitted: boolean) => (
     <>
       {link.filters.length + link.options.length === 0 && <p className="quiet">{text.noParameters}</p>}
       {link.filters.length > 0 && (
@@ -29,7 +29,7 @@ export function useParameterForm(link: AssetLink, before?: Asked): ParameterForm
           <ParameterFields
             parameters={link.filters}
             typed={filters}
-            errors={isTold ? errors.filters : {}}
+            errors={isSubmitted ? errors.filters : {}}
             onChange={setFilters}
           />
         </fieldset>
@@ -37,13 +37,13 @@ export function useParameterForm(link: AssetLink, before?: Asked): ParameterForm
       {link.options.length > 0 && (
         <details
           className="group"
-          open={(before?.discoveryOptions.length ?? 0) > 0 || (isTold && !isEmpty(errors.options))}
+          open={(before?.discoveryOptions.length ?? 0) > 0 || (isSubmitted && !isEmpty(errors.options))}
         >
           <summary>{text.options}</summary>
           <ParameterFields
             parameters={link.options}
             typed={options}
-            errors={isTold ? errors.options : {}}
+            errors={isSubmitted ? errors.options : {}}
             onChange={setOptions}
           />
         </details>
@@ -51,9 +51,9 @@ export function useParameterForm(link: AssetLink, before?: Asked): ParameterForm
     </>
   )
   return {
-    asked: {
-      discoveryFilters: parametersOf(link.filters, filters).map(comparedAs(before?.discoveryFilters)),
-      discoveryOptions: parametersOf(link.options, options).map(comparedAs(before?.discoveryOptions)),
+    settings: {
+      discoveryFilters: parametersOf(link.filters, filters).map(withOperator(before?.discoveryFilters)),
+      discoveryOptions: parametersOf(link.options, options).map(withOperator(before?.discoveryOptions)),
     },
     isWrong: !isEmpty(errors.filters) || !isEmpty(errors.options),
     fields,
@@ -61,8 +61,8 @@ export function useParameterForm(link: AssetLink, before?: Asked): ParameterForm
 }
 
 /** A program may have said how to compare: that stays. */
-function comparedAs(before: Asked['discoveryFilters'] = []) {
-  return (parameter: { key: string; value: string | number | boolean }): Asked['discoveryFilters'][number] => {
+function withOperator(before: ScanSettings['discoveryFilters'] = []) {
+  return (parameter: { key: string; value: string | number | boolean }): ScanSettings['discoveryFilters'][number] => {
     const operator = before.find(({ key }) => key === parameter.key)?.comparisonOperator
     return operator === undefined ? parameter : { ...parameter, comparisonOperator: operator }
   }

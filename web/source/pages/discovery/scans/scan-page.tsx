@@ -6,23 +6,23 @@ import { useState } from 'react'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { ConfirmButton } from '../../../components/dialogs/confirm-button.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Progress } from '../../../components/feedback/progress.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Card } from '../../../components/page/card.tsx'
 import { PageHeader } from '../../../components/page/page-header.tsx'
 import { usePageTitle } from '../../../components/page/page-title.ts'
-import { Figures } from '../../../components/values/key-figures.tsx'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyFigures } from '../../../components/values/key-figures.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { nameOf, useLinksOf } from '../gateways/gateway-links.ts'
 import { discoveryMessages } from '../messages.ts'
 import { ScanState } from '../state-chips.tsx'
-import { Report } from './scan-report.tsx'
-import { AskedCard } from './scan-settings-card.tsx'
+import { ScanReport } from './scan-report.tsx'
+import { ScanSettingsCard } from './scan-settings-card.tsx'
 import { ScheduleCard } from './schedule-card.tsx'
 
 const live = ['discovery', 'workflows.job']
@@ -49,13 +49,13 @@ export function ScanPage() {
         {({ data }) => (
           <div className="cards cards-two">
             <Card title={text.run} size="wide">
-              <RunState scan={data} />
+              <RunDetails scan={data} />
             </Card>
             <Card title={text.report} size="wide">
-              <Report scan={data} />
+              <ScanReport scan={data} />
             </Card>
             <ScheduleCard scan={data} />
-            <AskedCard scan={data} link={link} />
+            <ScanSettingsCard scan={data} link={link} />
           </div>
         )}
       </QueryState>
@@ -63,20 +63,20 @@ export function ScanPage() {
   )
 }
 
-export function isUnderWay({ state, runId }: Discovery): boolean {
+export function isRunning({ state, runId }: Discovery): boolean {
   return runId !== undefined && (state === 'created' || state === 'running')
 }
 
-function RunState({ scan }: { scan: Discovery }) {
+function RunDetails({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const gateways = useGatewayNames()
   const { startedTimestamp: started, endedTimestamp: ended } = scan
   return (
     <>
-      {isUnderWay(scan) && <Progress value={scan.progress || undefined} label={text.progress} />}
-      <Facts
-        facts={[
+      {isRunning(scan) && <Progress value={scan.progress || undefined} label={text.progress} />}
+      <KeyValueList
+        items={[
           { name: text.state, value: <ScanState state={scan.state} /> },
           // Of a run that went well it says the figures below once more.
           scan.state !== 'finished' && { name: text.says, value: scan.message },
@@ -94,7 +94,7 @@ function RunState({ scan }: { scan: Discovery }) {
             },
         ]}
       />
-      <Figures
+      <KeyFigures
         figures={[
           { name: text.found, value: formats.number(scan.found) },
           { name: text.isNew, value: formats.number(scan.created) },
@@ -118,11 +118,11 @@ function Actions({ scan }: { scan: Discovery }) {
   const api = useApi()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
-  const mayRun = useMay('glb_discovery_run')
+  const canRun = usePermission('glb_discovery_run')
   const [failure, setFailure] = useState<unknown>()
-  if (!mayRun) return null
+  if (!canRun) return null
   const params = { jobId: scan.jobId }
-  const doing = (work: () => Promise<unknown>) => async () => {
+  const withFailure = (work: () => Promise<unknown>) => async () => {
     try {
       setFailure(undefined)
       await work()
@@ -131,13 +131,13 @@ function Actions({ scan }: { scan: Discovery }) {
       setFailure(error)
     }
   }
-  const cancel = doing(async () => {
+  const cancel = withFailure(async () => {
     await api.discovery.cancelDiscovery({ params })
-    toldDone(text.canceling)
+    showSuccess(text.canceling)
   })
   const remove = async () => {
     await api.discovery.deleteDiscovery({ params })
-    toldDone(text.removed)
+    showSuccess(text.removed)
     await navigate({ to: '/discovery' })
     await queryClient.invalidateQueries({ queryKey: keyOf('discovery', 'listDiscoveries') })
   }
@@ -146,12 +146,12 @@ function Actions({ scan }: { scan: Discovery }) {
       <ConfirmButton action={text.remove} title={text.removeScanTitle} onConfirm={remove}>
         {text.removeScanDetail}
       </ConfirmButton>
-      {isUnderWay(scan) ? (
+      {isRunning(scan) ? (
         <IxButton variant="secondary" onClick={cancel}>
           {text.cancel}
         </IxButton>
       ) : (
-        <IxButton variant="primary" onClick={doing(() => api.discovery.runDiscovery({ params }))}>
+        <IxButton variant="primary" onClick={withFailure(() => api.discovery.runDiscovery({ params }))}>
           {text.again}
         </IxButton>
       )}

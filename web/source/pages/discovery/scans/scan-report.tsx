@@ -7,7 +7,7 @@ import type { Output } from '../../../app/api/client.ts'
 import type { Failure } from '../../../app/api/failure.ts'
 import { keyOf, useOperationQuery } from '../../../app/api/queries.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { useApi } from '../../../app/session/user-context.tsx'
+import { useApi } from '../../../app/session/app-context.tsx'
 import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
 import { type Tab, Tabs } from '../../../components/page/tabs.tsx'
@@ -15,23 +15,23 @@ import { type Column, DataTable } from '../../../components/tables/data-table.ts
 import { discoveryMessages } from '../messages.ts'
 import { DeviceErrors } from './device-errors.tsx'
 
-type Part = Output<'discovery', 'getReport'>['data']
-type Finding = Part['findings'][number]
+type ReportPage = Output<'discovery', 'getReport'>['data']
+type Finding = ReportPage['findings'][number]
 type View = Finding['outcome'] | 'errors'
 
 const live = ['discovery', 'workflows.job']
-const partRows = 100
+const pageSize = 100
 
 /** What a run found: new, changed, unchanged and gone assets, and errors per device. */
-export function Report({ scan }: { scan: Discovery }) {
+export function ScanReport({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
   const [run, setRun] = useState<string>()
   const [chosen, setView] = useState<View>()
-  const view = chosen ?? firstOf(scan)
+  const view = chosen ?? defaultView(scan)
   const query = useOperationQuery()
-  const asked = { params: { jobId: scan.jobId }, query: { limit: 50 } }
-  const runs = useQuery(query(['discovery', 'listRuns'], asked, { live }))
+  const input = { params: { jobId: scan.jobId }, query: { limit: 50 } }
+  const runs = useQuery(query(['discovery', 'listRuns'], input, { live }))
   const report = useReport(scan, { run, view })
   if (scan.runId === undefined) return <p className="quiet">{text.noScan}</p>
   return (
@@ -78,7 +78,7 @@ export function Report({ scan }: { scan: Discovery }) {
 }
 
 /** Where there is something to see. */
-function firstOf({ created, updated, gone, errors, unchanged }: Discovery): View {
+function defaultView({ created, updated, gone, errors, unchanged }: Discovery): View {
   if (created > 0) return 'new'
   if (updated > 0) return 'changed'
   if (gone > 0) return 'gone'
@@ -86,27 +86,27 @@ function firstOf({ created, updated, gone, errors, unchanged }: Discovery): View
   return unchanged > 0 ? 'unchanged' : 'new'
 }
 
-type Wanted = { run: string | undefined; view: View }
-type Whole = { run: Part['run']; findings: Finding[]; errors: DeviceError[] }
+type ReportOptions = { run: string | undefined; view: View }
+type LoadedReport = { run: ReportPage['run']; findings: Finding[]; errors: DeviceError[] }
 
 /** A report as far as one has scrolled in it. */
-function useReport({ jobId, runId }: Discovery, { run, view }: Wanted) {
+function useReport({ jobId, runId }: Discovery, { run, view }: ReportOptions) {
   const api = useApi()
-  const asked = { ...(run !== undefined && { run }), ...(view !== 'errors' && { outcome: view }) }
-  return useInfiniteQuery<Part, Failure, Whole, readonly unknown[], number>({
-    queryKey: keyOf('discovery', 'getReport', { jobId, ...asked }),
+  const input = { ...(run !== undefined && { run }), ...(view !== 'errors' && { outcome: view }) }
+  return useInfiniteQuery<ReportPage, Failure, LoadedReport, readonly unknown[], number>({
+    queryKey: keyOf('discovery', 'getReport', { jobId, ...input }),
     queryFn: async ({ pageParam }) => {
-      const query = { ...asked, limit: partRows, offset: pageParam }
+      const query = { ...input, limit: pageSize, offset: pageParam }
       return (await api.discovery.getReport({ params: { jobId }, query })).data
     },
     initialPageParam: 0,
     getNextPageParam: (last, parts) => {
       const [rows, total] = view === 'errors' ? [last.errors, last.totalErrors] : [last.findings, last.totalFindings]
-      const next = parts.length * partRows
+      const next = parts.length * pageSize
       return rows.length > 0 && next < total ? next : undefined
     },
     select: ({ pages }) => ({
-      run: (pages[0] as Part).run,
+      run: (pages[0] as ReportPage).run,
       findings: pages.flatMap(({ findings }) => findings),
       errors: pages.flatMap(({ errors }) => errors),
     }),

@@ -4,71 +4,73 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { discoveryMessages } from '../messages.ts'
 import { useParameterForm } from './parameter-groups.tsx'
 
-type Given = { scan: Discovery; link: AssetLink | undefined }
+type ScanSettingsCardProps = { scan: Discovery; link: AssetLink | undefined }
 
 /** Where and how the link looks, which can be changed for the next runs while the link is there to be asked. */
-export function AskedCard({ scan, link }: Given) {
+export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
   const text = useText(discoveryMessages)
-  const mayRun = useMay('glb_discovery_run')
+  const canRun = usePermission('glb_discovery_run')
   const [isChanging, setChanging] = useState(false)
   const shown = [...scan.discoveryFilters, ...scan.discoveryOptions]
-  const isAskable = link !== undefined && link.filters.length + link.options.length > 0
+  const isEditable = link !== undefined && link.filters.length + link.options.length > 0
   return (
     <Card
       title={text.asked}
       actions={
-        mayRun &&
-        isAskable && (
+        canRun &&
+        isEditable && (
           <IxButton variant="secondary" onClick={() => setChanging(true)}>
             {text.change}
           </IxButton>
         )
       }
     >
-      <Facts
-        facts={[
+      <KeyValueList
+        items={[
           { name: text.link, value: <code>{scan.assetLinkId}</code> },
           ...shown.map(({ key, value }) => ({ name: key, value: String(value) })),
           { name: text.by, value: scan.createdBy },
           { name: text.askedAt, value: <Time at={scan.createdTimestamp} /> },
         ]}
       />
-      {isChanging && link !== undefined && <AskedDialog scan={scan} link={link} onClose={() => setChanging(false)} />}
+      {isChanging && link !== undefined && (
+        <ScanSettingsDialog scan={scan} link={link} onClose={() => setChanging(false)} />
+      )}
     </Card>
   )
 }
 
-function AskedDialog({ scan, link, onClose }: { scan: Discovery; link: AssetLink; onClose: () => void }) {
+function ScanSettingsDialog({ scan, link, onClose }: { scan: Discovery; link: AssetLink; onClose: () => void }) {
   const text = useText(discoveryMessages)
   const api = useApi()
   const queryClient = useQueryClient()
-  const [isTold, setTold] = useState(false)
-  const { asked, isWrong, fields } = useParameterForm(link, scan)
+  const [isSubmitted, setSubmitted] = useState(false)
+  const { settings, isWrong, fields } = useParameterForm(link, scan)
   const save = async () => {
-    await api.discovery.updateDiscovery({ params: { jobId: scan.jobId }, body: { data: asked } })
+    await api.discovery.updateDiscovery({ params: { jobId: scan.jobId }, body: { data: settings } })
     await queryClient.invalidateQueries({ queryKey: keyOf('discovery') })
-    toldDone(text.saved)
+    showSuccess(text.saved)
     onClose()
   }
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return isWrong ? false : save()
   }
   return (
     <Dialog title={text.asked} onClose={onClose}>
       <Form action={text.save} onSubmit={submit}>
         <p className="quiet">{text.nextRuns}</p>
-        {fields(isTold)}
+        {fields(isSubmitted)}
       </Form>
     </Dialog>
   )

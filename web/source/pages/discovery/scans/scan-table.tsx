@@ -2,9 +2,9 @@ import type { Discovery } from '@millwright/api/discovery.ts'
 import { iconNetworkDevicePlay } from '@siemens/ix-icons/icons'
 import { useNavigate } from '@tanstack/react-router'
 import { useGatewayNames } from '../../../app/api/gateways.ts'
-import { usePaged } from '../../../app/api/paged-list.ts'
+import { usePagedList } from '../../../app/api/paged-list.ts'
 import { useFormats, useText } from '../../../app/language/language-context.tsx'
-import { Waiting } from '../../../components/feedback/loading.tsx'
+import { Loading } from '../../../components/feedback/loading.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
 import { Progress } from '../../../components/feedback/progress.tsx'
 import { EmptyState } from '../../../components/page/empty-state.tsx'
@@ -20,23 +20,23 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
   const formats = useFormats()
   const navigate = useNavigate()
   const gateways = useGatewayNames()
-  const paged = usePaged(
+  const pagedList = usePagedList(
     ['discovery', 'listDiscoveries'],
     { query: { ...(gatewayId !== undefined && { gatewayId }) } },
     { live: ['discovery', 'workflows.job'] },
   )
-  const linkName = useLinkNames(paged.rows.map((row) => row.gatewayId))
-  if (paged.error !== null) return <ProblemMessage failure={paged.error} onRetry={paged.retry} />
-  if (paged.isWaiting) return <Waiting />
+  const linkName = useLinkNames(pagedList.rows.map((row) => row.gatewayId))
+  if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
+  if (pagedList.isLoading) return <Loading />
   return (
     <DataTable
       label={text.scans}
       columns={columnsOf(text, { linkName, gateways, number: formats.number }).filter(
         ({ id }) => gatewayId === undefined || id !== 'gateway',
       )}
-      rows={paged.rows}
+      rows={pagedList.rows}
       idOf={({ jobId }) => jobId}
-      onEnd={paged.next}
+      onEnd={pagedList.next}
       onOpen={({ jobId }) => navigate({ to: `/discovery/scans/${jobId}` })}
       empty={
         <EmptyState icon={iconNetworkDevicePlay} title={text.noScan}>
@@ -49,13 +49,13 @@ export function ScanTable({ gatewayId }: { gatewayId?: string }) {
 
 type Text = (typeof discoveryMessages)['en']
 type Count = 'found' | 'created' | 'updated' | 'gone' | 'errors'
-type Known = {
+type ColumnContext = {
   linkName: ReturnType<typeof useLinkNames>
   gateways: ReadonlyMap<string, string>
   number: (value: number) => string
 }
 
-function columnsOf(text: Text, { linkName, gateways, number }: Known): Column<Discovery>[] {
+function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): Column<Discovery>[] {
   const count = (name: Count, header: string, width: number): Column<Discovery> => ({
     id: name,
     header,

@@ -4,18 +4,18 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keyOf } from '../../../app/api/queries.ts'
 import { useText } from '../../../app/language/language-context.tsx'
-import { useApi, useMay } from '../../../app/session/user-context.tsx'
+import { useApi, usePermission } from '../../../app/session/app-context.tsx'
 import { Dialog } from '../../../components/dialogs/dialog.tsx'
 import { ProblemMessage } from '../../../components/feedback/problem-message.tsx'
-import { toldDone } from '../../../components/feedback/toast.ts'
+import { showSuccess } from '../../../components/feedback/toast.ts'
 import { Form } from '../../../components/forms/form.tsx'
 import { Card } from '../../../components/page/card.tsx'
-import { Facts } from '../../../components/values/property-list.tsx'
+import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { discoveryMessages } from '../messages.ts'
-import { atOnce, cronOf, ownZone, type Timing, timingOf } from './schedule.ts'
-import { TimingFields } from './schedule-fields.tsx'
+import { browserTimeZone, cronOf, runNow, type ScheduleChoice, scheduleChoiceOf } from './schedule.ts'
+import { ScheduleFields } from './schedule-fields.tsx'
 
 type Changes = { paused?: boolean; schedule?: { cron: string; timezone: string } | null }
 
@@ -24,16 +24,16 @@ export function ScheduleCard({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   const api = useApi()
   const queryClient = useQueryClient()
-  const mayRun = useMay('glb_discovery_run')
+  const canRun = usePermission('glb_discovery_run')
   const [isChanging, setChanging] = useState(false)
   const [failure, setFailure] = useState<unknown>()
   const change = async (changes: Changes) => {
     await api.discovery.updateDiscovery({ params: { jobId: scan.jobId }, body: { data: changes } })
     await queryClient.invalidateQueries({ queryKey: keyOf('discovery') })
-    toldDone(text.saved)
+    showSuccess(text.saved)
   }
   const { schedule } = scan
-  const turn = () => {
+  const togglePaused = () => {
     setFailure(undefined)
     change({ paused: !schedule?.paused }).catch(setFailure)
   }
@@ -41,10 +41,10 @@ export function ScheduleCard({ scan }: { scan: Discovery }) {
     <Card
       title={text.schedule}
       actions={
-        mayRun && (
+        canRun && (
           <>
             {schedule !== undefined && (
-              <IxButton variant="secondary" onClick={turn}>
+              <IxButton variant="secondary" onClick={togglePaused}>
                 {schedule.paused ? text.resume : text.pause}
               </IxButton>
             )}
@@ -56,11 +56,11 @@ export function ScheduleCard({ scan }: { scan: Discovery }) {
       }
     >
       {failure !== undefined && <ProblemMessage failure={failure} />}
-      {schedule === undefined ? <p className="quiet">{text.noSchedule}</p> : <ScheduleFacts schedule={schedule} />}
+      {schedule === undefined ? <p className="quiet">{text.noSchedule}</p> : <ScheduleDetails schedule={schedule} />}
       {isChanging && (
         <ScheduleDialog
           schedule={schedule}
-          onSave={(given) => change({ schedule: given })}
+          onSave={(changed) => change({ schedule: changed })}
           onClose={() => setChanging(false)}
         />
       )}
@@ -68,12 +68,12 @@ export function ScheduleCard({ scan }: { scan: Discovery }) {
   )
 }
 
-function ScheduleFacts({ schedule }: { schedule: NonNullable<Discovery['schedule']> }) {
+function ScheduleDetails({ schedule }: { schedule: NonNullable<Discovery['schedule']> }) {
   const text = useText(discoveryMessages)
   const { cron, timezone, paused, nextRuns, missedRuns } = schedule
   return (
-    <Facts
-      facts={[
+    <KeyValueList
+      items={[
         paused && { name: text.state, value: <StatusChip tone="warning">{text.paused}</StatusChip> },
         { name: text.schedule, value: <code>{`${cron} (${timezone})`}</code> },
         !paused && {
@@ -94,23 +94,23 @@ function ScheduleFacts({ schedule }: { schedule: NonNullable<Discovery['schedule
   )
 }
 
-type DialogGiven = {
+type ScheduleDialogProps = {
   schedule: Discovery['schedule']
   onSave: (schedule: { cron: string; timezone: string } | null) => Promise<unknown>
   onClose: () => void
 }
 
-function ScheduleDialog({ schedule, onSave, onClose }: DialogGiven) {
+function ScheduleDialog({ schedule, onSave, onClose }: ScheduleDialogProps) {
   const text = useText(discoveryMessages)
-  const [timing, setTiming] = useState<Timing>(() =>
-    schedule === undefined ? { ...atOnce, kind: 'daily' } : timingOf(schedule.cron),
+  const [choice, setChoice] = useState<ScheduleChoice>(() =>
+    schedule === undefined ? { ...runNow, kind: 'daily' } : scheduleChoiceOf(schedule.cron),
   )
-  const [isTold, setTold] = useState(false)
-  const zone = schedule?.timezone ?? ownZone()
-  const cron = cronOf(timing)
-  const save = (given: { cron: string; timezone: string } | null) => onSave(given).then(onClose)
+  const [isSubmitted, setSubmitted] = useState(false)
+  const zone = schedule?.timezone ?? browserTimeZone()
+  const cron = cronOf(choice)
+  const save = (changed: { cron: string; timezone: string } | null) => onSave(changed).then(onClose)
   const submit = () => {
-    setTold(true)
+    setSubmitted(true)
     return cron === undefined ? false : save({ cron, timezone: zone })
   }
   return (
@@ -118,7 +118,7 @@ function ScheduleDialog({ schedule, onSave, onClose }: DialogGiven) {
       <Form
         action={text.save}
         onSubmit={submit}
-        others={
+        extraActions={
           schedule !== undefined && (
             <IxButton variant="secondary" onClick={() => save(null)}>
               {text.remove}
@@ -126,7 +126,7 @@ function ScheduleDialog({ schedule, onSave, onClose }: DialogGiven) {
           )
         }
       >
-        <TimingFields timing={timing} onChange={setTiming} zone={zone} isTold={isTold} isPlan />
+        <ScheduleFields schedule={choice} onChange={setChoice} zone={zone} isSubmitted={isSubmitted} isRecurring />
       </Form>
     </Dialog>
   )

@@ -2,36 +2,44 @@ import { localeOf } from '../../../app/language/language.ts'
 import { useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { SelectField, TextField } from '../../../components/forms/fields.tsx'
 import { scanMessages } from './scan-messages.ts'
-import { isCronLine, type Timing, timingKinds } from './schedule.ts'
+import { isCronLine, type ScheduleChoice, scheduleKinds } from './schedule.ts'
 
-type Given = { timing: Timing; onChange: (timing: Timing) => void; zone: string; isTold: boolean; isPlan?: boolean }
+type ScheduleFieldsProps = {
+  schedule: ScheduleChoice
+  onChange: (schedule: ScheduleChoice) => void
+  zone: string
+  isSubmitted: boolean
+  isRecurring?: boolean
+}
 
 /** When a scan runs. */
-export function TimingFields({ timing, onChange, zone, isTold, isPlan }: Given) {
+export function ScheduleFields({ schedule, onChange, zone, isSubmitted, isRecurring }: ScheduleFieldsProps) {
   const text = useText(scanMessages)
-  const kinds = timingKinds.filter((kind) => !isPlan || kind !== 'now')
-  const { kind, time, weekday, cron } = timing
+  const kinds = scheduleKinds.filter((kind) => !isRecurring || kind !== 'now')
+  const { kind, time, weekday, cron } = schedule
   return (
     <>
       <SelectField
         label={text.when}
         value={kind}
         {...(kind !== 'now' && { hint: text.zone(zone) })}
-        onChange={(chosen) => onChange({ ...timing, kind: chosen })}
+        onChange={(chosen) => onChange({ ...schedule, kind: chosen })}
         choices={kinds.map((value) => ({ value, label: text[value] }))}
       />
-      {kind === 'weekly' && <WeekdayField value={weekday} onChange={(day) => onChange({ ...timing, weekday: day })} />}
+      {kind === 'weekly' && (
+        <WeekdayField value={weekday} onChange={(day) => onChange({ ...schedule, weekday: day })} />
+      )}
       {(kind === 'daily' || kind === 'weekly') && (
-        <TextField label={text.at} type="time" value={time} onChange={(at) => onChange({ ...timing, time: at })} />
+        <TextField label={text.at} type="time" value={time} onChange={(at) => onChange({ ...schedule, time: at })} />
       )}
       {kind === 'cron' && (
         <TextField
           label={text.cronLine}
           hint={text.cronHint}
-          error={isTold && !isCronLine(cron) ? text.cronWrong : undefined}
+          error={isSubmitted && !isCronLine(cron) ? text.cronWrong : undefined}
           isCode
           value={cron}
-          onChange={(line) => onChange({ ...timing, cron: line })}
+          onChange={(line) => onChange({ ...schedule, cron: line })}
         />
       )}
     </>

@@ -1,5 +1,5 @@
 /** When a scan runs, as people choose it; the platform knows cron lines. */
-export type Timing = {
+export type ScheduleChoice = {
   kind: 'now' | 'hourly' | 'daily' | 'weekly' | 'cron'
   /** `HH:MM` for daily and weekly. */
   time: string
@@ -8,12 +8,12 @@ export type Timing = {
   cron: string
 }
 
-export const timingKinds = ['now', 'hourly', 'daily', 'weekly', 'cron'] as const
+export const scheduleKinds = ['now', 'hourly', 'daily', 'weekly', 'cron'] as const
 
-export const atOnce: Timing = { kind: 'now', time: '05:00', weekday: 1, cron: '' }
+export const runNow: ScheduleChoice = { kind: 'now', time: '05:00', weekday: 1, cron: '' }
 
 /** The cron line of a timing; undefined for now, or while a line is not yet one. */
-export function cronOf({ kind, time, weekday, cron }: Timing): string | undefined {
+export function cronOf({ kind, time, weekday, cron }: ScheduleChoice): string | undefined {
   const [hour, minute] = time.split(':').map(Number)
   if (kind === 'hourly') return '0 * * * *'
   if (kind === 'daily') return `${minute} ${hour} * * *`
@@ -26,19 +26,19 @@ export function isCronLine(text: string): boolean {
 }
 
 /** How a cron line is offered to be changed: as the choice that makes it, or as the line. */
-export function timingOf(cron: string): Timing {
-  if (cron === '0 * * * *') return { ...atOnce, kind: 'hourly' }
+export function scheduleChoiceOf(cron: string): ScheduleChoice {
+  if (cron === '0 * * * *') return { ...runNow, kind: 'hourly' }
   const fields = /^(\d{1,2}) (\d{1,2}) \* \* (\*|[0-6])$/.exec(cron)
-  if (fields === null) return { ...atOnce, kind: 'cron', cron }
+  if (fields === null) return { ...runNow, kind: 'cron', cron }
   const [, minute = '', hour = '', weekday = ''] = fields
   const time = `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`
   return weekday === '*'
-    ? { ...atOnce, kind: 'daily', time }
-    : { ...atOnce, kind: 'weekly', time, weekday: Number(weekday) }
+    ? { ...runNow, kind: 'daily', time }
+    : { ...runNow, kind: 'weekly', time, weekday: Number(weekday) }
 }
 
 /** Where the person is; some browsers do not know. */
-export function ownZone(): string {
+export function browserTimeZone(): string {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   return timeZone === undefined || timeZone === 'Etc/Unknown' ? 'UTC' : timeZone
 }

@@ -6,68 +6,68 @@ import { type GraphData, graphOf } from '../../components/graph/graph-data.ts'
 
 /** What the platform found in the graph: the way between two things, or what hangs on one. */
 
-export type Finding = {
+export type GraphResult = {
   graph: GraphData | undefined
   isTruncated: boolean
-  isWaiting: boolean
+  isLoading: boolean
   error: Failure | null
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000'
-const farthest = 10
-const mostThings = 2_000
+const noAsset = '00000000-0000-0000-0000-000000000000'
+const maxDepth = 10
+const maxNodes = 2_000
 
 function assetIn(key: string | undefined): string | undefined {
   return key?.startsWith('asset/') ? key.slice('asset/'.length) : undefined
 }
 
-export type Path = Finding & { isFound: boolean }
+export type Path = GraphResult & { isFound: boolean }
 
-type PathAsked = { from: string | undefined; to: string | undefined; at: string | undefined }
+type PathOptions = { from: string | undefined; to: string | undefined; at: string | undefined }
 
-export function usePath({ from: key, to, at }: PathAsked): Path | undefined {
+export function usePath({ from: key, to, at }: PathOptions): Path | undefined {
   const query = useOperationQuery()
   const from = assetIn(key)
-  const isAsked = from !== undefined && to !== undefined
-  const asked = useQuery({
+  const isEnabled = from !== undefined && to !== undefined
+  const result = useQuery({
     ...query(['inventory', 'readPath'], {
-      params: { id: from ?? nobody },
-      query: { to: to ?? nobody, ...(at && { at }) },
+      params: { id: from ?? noAsset },
+      query: { to: to ?? noAsset, ...(at && { at }) },
     }),
-    enabled: isAsked,
+    enabled: isEnabled,
   })
-  const found = asked.data?.data
+  const found = result.data?.data
   const graph = useMemo(() => (found?.found ? graphOf(found) : undefined), [found])
-  if (!isAsked) return undefined
+  if (!isEnabled) return undefined
   return {
     graph,
     isFound: found?.found ?? false,
     isTruncated: found?.truncated ?? false,
-    isWaiting: asked.isPending,
-    error: asked.error,
+    isLoading: result.isPending,
+    error: result.error,
   }
 }
 
-export type Impact = Finding & { of: string }
+export type Impact = GraphResult & { of: string }
 
 export function useImpact({ of: key, at }: { of: string | undefined; at: string | undefined }): Impact | undefined {
   const query = useOperationQuery()
   const id = assetIn(key)
-  const asked = useQuery({
+  const result = useQuery({
     ...query(['inventory', 'readGraph'], {
-      params: { id: id ?? nobody },
-      query: { direction: 'in', depth: farthest, limit: mostThings, ...(at && { at }) },
+      params: { id: id ?? noAsset },
+      query: { direction: 'in', depth: maxDepth, limit: maxNodes, ...(at && { at }) },
     }),
     enabled: id !== undefined,
   })
-  const found = asked.data?.data
+  const found = result.data?.data
   const graph = useMemo(() => (found === undefined ? undefined : graphOf(found)), [found])
   if (key === undefined || id === undefined) return undefined
   return {
     of: key,
     graph,
     isTruncated: found?.truncated ?? false,
-    isWaiting: asked.isPending,
-    error: asked.error,
+    isLoading: result.isPending,
+    error: result.error,
   }
 }

@@ -24,8 +24,8 @@ export function useFacet(by: string, { filter, limit = 7 }: { filter?: string | 
 }
 
 /** How the gateways are, as long as the page is open. */
-export function useGatewayHealth() {
-  return useGateways({ againAfterMs: 30_000 })
+export function useGatewayStates() {
+  return useGateways({ refetchIntervalMs: 30_000 })
 }
 
 export function useJobs(phase: 'running' | 'waiting' | 'failed', since?: string) {

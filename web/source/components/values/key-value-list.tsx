@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
 
-export type Fact = { name: string; value: ReactNode }
+export type KeyValueItem = { name: string; value: ReactNode }
 
 /** Names and values; what is empty is left out. */
-export function Facts({ facts }: { facts: readonly (Fact | undefined | false)[] }) {
-  const shown = facts.filter((fact): fact is Fact => !!fact && fact.value !== undefined && fact.value !== '')
+export function KeyValueList({ items }: { items: readonly (KeyValueItem | undefined | false)[] }) {
+  const shown = items.filter((fact): fact is KeyValueItem => !!fact && fact.value !== undefined && fact.value !== '')
   return (
     <dl className="facts">
       {shown.map(({ name, value }) => (

@@ -3,55 +3,55 @@ import Sigma from 'sigma'
 import { EdgeArrowProgram, EdgeLineProgram, NodeCircleProgram, NodePointProgram } from 'sigma/rendering'
 import type { Settings } from 'sigma/settings'
 import type { EdgeDisplayData, NodeDisplayData } from 'sigma/types'
-import { entryOf, type LegendEntry, type Painting } from './graph-colours.ts'
-import { emptyGraph, type Fate, type GraphData, keyOf, labelOf } from './graph-data.ts'
+import { type ColourScheme, entryOf, type LegendEntry } from './graph-colours.ts'
+import { type ChangeKind, emptyGraph, type GraphData, keyOf, labelOf } from './graph-data.ts'
 import { drawHover, drawLabel, type Palette, paletteOf } from './graph-palette.ts'
-import { firstPlaces, type LayoutNews, orderOf, roundsFor } from './layout.ts'
+import { initialPositions, iterationsFor, type LayoutUpdate, layoutRequestOf } from './layout.ts'
 
 /** How the picture looks, apart from what is in it. */
-export type Look = {
-  painting: Painting
+export type GraphAppearance = {
+  scheme: ColourScheme
   legend: readonly LegendEntry[]
   selected: string | undefined
   /** What the picture is about. */
   root: string | undefined
-  /** What stands out: keys of things and ids of relations; everything does without it. */
+  /** What stands out: keys of nodeCount and ids of relations; everything does without it. */
   emphasis: ReadonlySet<string> | undefined
 }
 
-export type PainterEvents = {
+export type RendererEvents = {
   onSelect: (key: string | undefined) => void
   onSettled: (isSettled: boolean) => void
 }
 
 type NodeAttributes = { x: number; y: number; size: number; label: string; entry: string }
-type EdgeAttributes = { label: string; fate: Fate | undefined }
-type Drawn = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
+type EdgeAttributes = { label: string; change: ChangeKind | undefined }
+type DisplayedGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
 
 /** Beyond so many relations nobody reads what each of them says. */
-const mostEdgeLabels = 80
+const maxEdgeLabels = 80
 /** Arrows of many relations are specks. */
-const mostArrows = 1_500
+const maxArrows = 1_500
 /** So many are seen at once: nobody has to be led to one of them. */
-const mostAtOnce = 150
+const maxVisibleNodes = 150
 
-/** Draws a graph into an element, and keeps it while things come and go. */
-export class GraphPainter {
+/** Draws a graph into an element, and keeps it while nodeCount come and go. */
+export class GraphRenderer {
   readonly #sigma: Sigma<NodeAttributes, EdgeAttributes>
   readonly #container: HTMLElement
-  readonly #events: PainterEvents
+  readonly #events: RendererEvents
   readonly #theme: MutationObserver
   #palette: Palette
-  #look: Look
+  #appearance: GraphAppearance
   #data: GraphData = emptyGraph
-  #graph: Drawn = new MultiDirectedGraph()
+  #graph: DisplayedGraph = new MultiDirectedGraph()
   #worker: Worker | undefined
   #frame = 0
 
-  constructor(container: HTMLElement, look: Look, events: PainterEvents) {
+  constructor(container: HTMLElement, appearance: GraphAppearance, events: RendererEvents) {
     this.#container = container
     this.#events = events
-    this.#look = look
+    this.#appearance = appearance
     this.#palette = paletteOf(container)
     this.#sigma = new Sigma(this.#graph, container, this.#settings())
     this.#sigma.on('clickNode', ({ node }) => events.onSelect(node))
@@ -69,12 +69,12 @@ export class GraphPainter {
     this.#sigma.kill()
   }
 
-  /** Shows other things; those that were there keep their places. */
-  show(data: GraphData, look: Look): void {
-    this.#look = look
+  /** Shows other nodeCount; those that were there keep their places. */
+  show(data: GraphData, appearance: GraphAppearance): void {
+    this.#appearance = appearance
     this.#data = data
-    const places = this.#placesFor(data)
-    this.#graph = drawnFrom(data, places, look)
+    const positions = this.#positionsFor(data)
+    this.#graph = displayedGraphOf(data, positions, appearance)
     // Drawing is another task than building: together they could hold up the page.
     cancelAnimationFrame(this.#frame)
     this.#frame = requestAnimationFrame(() => this.#draw())
@@ -82,28 +82,28 @@ export class GraphPainter {
 
   #draw(): void {
     const { size, order } = this.#graph
-    const isLarge = size > mostArrows
+    const isLarge = size > maxArrows
     this.#sigma.setSettings({
-      renderEdgeLabels: size <= mostEdgeLabels,
+      renderEdgeLabels: size <= maxEdgeLabels,
       defaultEdgeType: isLarge ? 'line' : 'arrow',
       defaultNodeType: isLarge ? 'point' : 'circle',
       hideEdgesOnMove: isLarge,
       ...labelsFor(order),
     })
     this.#sigma.setGraph(this.#graph)
-    this.#settle()
+    this.#runLayout()
   }
 
-  repaint(look: Look): void {
-    const isRecoloured = look.legend !== this.#look.legend
-    this.#look = look
-    if (isRecoloured) this.#sort()
+  repaint(appearance: GraphAppearance): void {
+    const isRecoloured = appearance.legend !== this.#appearance.legend
+    this.#appearance = appearance
+    if (isRecoloured) this.#assignEntries()
     this.#sigma.refresh({ schedule: true })
   }
 
   /** Moves the view to a thing. */
   focusOn(key: string): void {
-    if (this.#graph.order <= mostAtOnce) return
+    if (this.#graph.order <= maxVisibleNodes) return
     // Places are those of the view only once it is drawn.
     this.#sigma.once('afterRender', () => {
       const place = this.#sigma.getNodeDisplayData(key)
@@ -124,22 +124,22 @@ export class GraphPainter {
   }
 
   /** Says anew which entry of the legend each thing belongs to. */
-  #sort(): void {
-    const { painting, legend } = this.#look
+  #assignEntries(): void {
+    const { scheme, legend } = this.#appearance
     this.#graph.forEachNode((key, attributes) => {
-      const thing = this.#data.nodes.get(key)
-      if (thing !== undefined) attributes.entry = entryOf(thing, painting, legend)
+      const node = this.#data.nodes.get(key)
+      if (node !== undefined) attributes.entry = entryOf(node, scheme, legend)
     })
   }
 
-  #placesFor(data: GraphData) {
+  #positionsFor(data: GraphData) {
     const known = new Map<string, { x: number; y: number }>()
     this.#graph.forEachNode((key, { x, y }) => known.set(key, { x, y }))
-    return firstPlaces([...data.nodes.keys()], linksOf(data), known)
+    return initialPositions([...data.nodes.keys()], linksOf(data), known)
   }
 
-  /** Lets the worker find better places, and moves things there as it goes on. */
-  #settle(): void {
+  /** Lets the worker find better places, and moves nodeCount there as it goes on. */
+  #runLayout(): void {
     this.#worker?.terminate()
     const { order, size } = this.#graph
     const isPlaced = order < 2 || size === 0
@@ -149,25 +149,25 @@ export class GraphPainter {
     const links = this.#graph.mapEdges((_edge, _attributes, source, target) => ({ source, target }))
     const worker = new Worker(new URL('./layout-worker.ts', import.meta.url), { type: 'module' })
     this.#worker = worker
-    worker.addEventListener('message', ({ data }: MessageEvent<LayoutNews>) => this.#move(data))
-    const message = orderOf(placed, links, roundsFor(order))
+    worker.addEventListener('message', ({ data }: MessageEvent<LayoutUpdate>) => this.#applyLayout(data))
+    const message = layoutRequestOf(placed, links, iterationsFor(order))
     worker.postMessage(message, [message.nodes.buffer, message.edges.buffer])
   }
 
-  #move({ places, isDone }: LayoutNews): void {
+  #applyLayout({ positions, isDone }: LayoutUpdate): void {
     let at = 0
     // Set without telling each, which would draw as often.
     this.#graph.forEachNode((_key, attributes) => {
-      attributes.x = places[at++] ?? 0
-      attributes.y = places[at++] ?? 0
+      attributes.x = positions[at++] ?? 0
+      attributes.y = positions[at++] ?? 0
     })
     this.#sigma.refresh({ partialGraph: { nodes: this.#graph.nodes() }, schedule: true })
     if (!isDone) return
     this.#worker?.terminate()
     this.#worker = undefined
     this.#events.onSettled(true)
-    if (this.#graph.order <= mostAtOnce) this.zoom('all')
-    else if (this.#look.selected !== undefined) this.focusOn(this.#look.selected)
+    if (this.#graph.order <= maxVisibleNodes) this.zoom('all')
+    else if (this.#appearance.selected !== undefined) this.focusOn(this.#appearance.selected)
   }
 
   #recolour(): void {
@@ -194,13 +194,13 @@ export class GraphPainter {
       maxCameraRatio: 3,
       defaultDrawNodeLabel: (context, data, settings) => drawLabel(context, data, { settings, palette: this.#palette }),
       defaultDrawNodeHover: (context, data, settings) => drawHover(context, data, { settings, palette: this.#palette }),
-      nodeReducer: (key, attributes) => this.#nodeLook(key, attributes),
-      edgeReducer: (id, attributes) => this.#edgeLook(id, attributes),
+      nodeReducer: (key, attributes) => this.#nodeDisplay(key, attributes),
+      edgeReducer: (id, attributes) => this.#edgeDisplay(id, attributes),
     }
   }
 
-  #nodeLook(key: string, attributes: NodeAttributes): Partial<NodeDisplayData> {
-    const { selected, root, emphasis, legend } = this.#look
+  #nodeDisplay(key: string, attributes: NodeAttributes): Partial<NodeDisplayData> {
+    const { selected, root, emphasis, legend } = this.#appearance
     const colour = legend.find(({ value }) => value === attributes.entry)?.colour
     const base = { ...attributes, color: this.#palette.colour(colour), zIndex: 1 }
     if (key === selected) return { ...base, size: attributes.size + 3, highlighted: true, forceLabel: true, zIndex: 3 }
@@ -210,19 +210,19 @@ export class GraphPainter {
     return { ...base, color: this.#palette.faded, label: null, zIndex: 0 }
   }
 
-  #edgeLook(id: string, { label, fate }: EdgeAttributes): Partial<EdgeDisplayData> {
-    const { emphasis } = this.#look
+  #edgeDisplay(id: string, { label, change }: EdgeAttributes): Partial<EdgeDisplayData> {
+    const { emphasis } = this.#appearance
     const { edge, faded, strong } = this.#palette
-    const colour = fate === undefined ? edge : this.#palette.colour(fateColours[fate])
-    const thickness = this.#graph.size > mostArrows ? 1 : 2
-    const base = { label, size: fate === undefined ? thickness : 3, color: colour, zIndex: 0 }
+    const colour = change === undefined ? edge : this.#palette.colour(changeColours[change])
+    const thickness = this.#graph.size > maxArrows ? 1 : 2
+    const base = { label, size: change === undefined ? thickness : 3, color: colour, zIndex: 0 }
     if (emphasis === undefined) return base
-    if (emphasis.has(id)) return { ...base, color: fate === undefined ? strong : colour, size: 3, zIndex: 1 }
+    if (emphasis.has(id)) return { ...base, color: change === undefined ? strong : colour, size: 3, zIndex: 1 }
     return { ...base, color: faded, label: '' }
   }
 }
 
-const fateColours: Readonly<Record<Fate, string>> = {
+const changeColours: Readonly<Record<ChangeKind, string>> = {
   added: '--theme-color-success',
   removed: '--theme-color-alarm',
   changed: '--theme-color-warning',
@@ -232,34 +232,34 @@ function linksOf({ edges }: GraphData) {
   return [...edges.values()].map(({ subject, object }) => ({ source: keyOf(subject), target: keyOf(object) }))
 }
 
-type Places = ReadonlyMap<string, { x: number; y: number }>
+type Positions = ReadonlyMap<string, { x: number; y: number }>
 
-function drawnFrom(data: GraphData, places: Places, { painting, legend }: Look): Drawn {
-  const graph: Drawn = new MultiDirectedGraph()
+function displayedGraphOf(data: GraphData, positions: Positions, { scheme, legend }: GraphAppearance): DisplayedGraph {
+  const graph: DisplayedGraph = new MultiDirectedGraph()
   const degrees = degreesIn(data)
   const { smallest, growth } = sizesFor(data.nodes.size)
-  for (const [key, thing] of data.nodes) {
-    const { x, y } = places.get(key) ?? { x: 0, y: 0 }
+  for (const [key, node] of data.nodes) {
+    const { x, y } = positions.get(key) ?? { x: 0, y: 0 }
     const size = smallest + growth * Math.min(8, Math.sqrt(degrees.get(key) ?? 0))
-    graph.addNode(key, { x, y, size, label: labelOf(thing), entry: entryOf(thing, painting, legend) })
+    graph.addNode(key, { x, y, size, label: labelOf(node), entry: entryOf(node, scheme, legend) })
   }
   for (const { id, subject, object, predicate } of data.edges.values()) {
     const [source, target] = [keyOf(subject), keyOf(object)]
     if (!graph.hasNode(source) || !graph.hasNode(target)) continue
-    graph.addDirectedEdgeWithKey(id, source, target, { label: predicate, fate: painting.fates?.get(id) })
+    graph.addDirectedEdgeWithKey(id, source, target, { label: predicate, change: scheme.changes?.get(id) })
   }
   return graph
 }
 
-function sizesFor(things: number): { smallest: number; growth: number } {
-  if (things > 1_000) return { smallest: 1.2, growth: 0.6 }
-  return things > 200 ? { smallest: 3, growth: 0.8 } : { smallest: 6, growth: 1 }
+function sizesFor(nodeCount: number): { smallest: number; growth: number } {
+  if (nodeCount > 1_000) return { smallest: 1.2, growth: 0.6 }
+  return nodeCount > 200 ? { smallest: 3, growth: 0.8 } : { smallest: 6, growth: 1 }
 }
 
-/** The more things there are, the fewer have their name beside them. */
-function labelsFor(things: number): { labelDensity: number; labelGridCellSize: number } {
-  if (things > 500) return { labelDensity: 0.1, labelGridCellSize: 180 }
-  return things > 60 ? { labelDensity: 0.4, labelGridCellSize: 150 } : { labelDensity: 1, labelGridCellSize: 100 }
+/** The more nodeCount there are, the fewer have their name beside them. */
+function labelsFor(nodeCount: number): { labelDensity: number; labelGridCellSize: number } {
+  if (nodeCount > 500) return { labelDensity: 0.1, labelGridCellSize: 180 }
+  return nodeCount > 60 ? { labelDensity: 0.4, labelGridCellSize: 150 } : { labelDensity: 1, labelGridCellSize: 100 }
 }
 
 function degreesIn({ edges }: GraphData): Map<string, number> {

@@ -1,0 +1,47 @@
+import type { Permission } from '@millwright/api/permission.ts'
+import { createContext, use } from 'react'
+import type { Api, FetchOperation } from '../api/client.ts'
+import type { LiveEvents } from '../live/live-events.ts'
+import type { PreferenceStore } from '../preferences/preference-store.ts'
+import type { Rights } from './rights.ts'
+
+export type CurrentUser = {
+  sub: string
+  name: string
+  preferred_username: string
+  tenant: string
+  tenant_name: string
+  roles: string[]
+}
+
+/** `AppContextValue` is everything that pages share while a user is signed in. */
+export type AppContextValue = {
+  user: CurrentUser
+  rights: Rights
+  api: Api
+  fetchOperation: FetchOperation
+  live: LiveEvents
+  preferences: PreferenceStore
+  signOut(): Promise<void>
+}
+
+export const AppContext = createContext<AppContextValue | undefined>(undefined)
+
+export function useAppContext(): AppContextValue {
+  const context = use(AppContext)
+  if (context === undefined) throw new Error('useAppContext needs an AppContext provider')
+  return context
+}
+
+export function useApi(): Api {
+  return useAppContext().api
+}
+
+export function useRights(): Rights {
+  return useAppContext().rights
+}
+
+/** Whether the user has a permission in at least one access group. Controls without permission are not shown. */
+export function usePermission(permission: Permission): boolean {
+  return useAppContext().rights.has(permission)
+}
