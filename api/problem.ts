@@ -27,7 +27,7 @@ export const problemCodes = {
   invalid_schema: { status: 400, title: 'The schema cannot be used' },
   weak_password: { status: 400, title: 'The password is too weak' },
   unauthenticated: { status: 401, title: 'A valid access token is needed' },
-  forbidden: { status: 403, title: 'You lack a permission' },
+  forbidden: { status: 403, title: 'Permission denied' },
   would_escalate: { status: 403, title: 'You cannot give away rights that you do not have' },
   enrolment_refused: { status: 403, title: 'The gateway cannot be enrolled with this file' },
   tenant_suspended: { status: 403, title: 'The tenant is suspended' },

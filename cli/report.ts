@@ -90,11 +90,11 @@ export function explained(thrown: unknown): string {
   const error = asProblem(thrown)
   if (error instanceof Problem) {
     const { title, message, code, errors = [], headers } = error
-    const same = message === '' || message === title
+    const text = message === '' ? title : message.startsWith(title) ? message : `${title}: ${message}`
     const request = headers['x-request-id']
     const places = errors.filter(({ detail }) => !message.includes(detail))
     return [
-      same ? `${title} (${code})` : `${title}: ${message} (${code})`,
+      `${text} (${code})`,
       ...places.map(({ pointer, detail }) => `  ${pointer} ${detail}`),
       ...(error.status >= 500 && request !== undefined ? [`  It was logged as request ${request}.`] : []),
       ...nextLine(nextSteps[code]),

@@ -161,7 +161,7 @@ describe('a gateway at protected devices', () => {
       operation === 'requestCredentials' ? { status: 403, body: { code: 'forbidden', detail: 'no' } } : undefined
     const { job, end } = await discover()
     assert.deepEqual([end.state, ...reported(cloud, job)], ['FINISHED', 4, 2])
-    assert.match(String(cloud.errors(job)[0]?.description), /no credentials could be asked for: You lack a permission/)
+    assert.match(String(cloud.errors(job)[0]?.description), /no credentials could be asked for: Permission denied/)
   })
 
   test('waits for a lease that is renewed', async () => {

@@ -306,7 +306,7 @@ test('nobody gets more than they may, and is told why', async () => {
   assert.equal(denied.code, 3)
   assert.match(
     denied.err,
-    /^You lack a permission: .*inventory_write_asset_data.*\(forbidden\)\nNext: millwright whoami/,
+    /^Permission denied: requires `inventory_write_asset_data` \(forbidden\)\nNext: millwright whoami/,
   )
   const why = await platform.run(['access', 'why', 'inventory_write_asset_data'], { token: viewer })
   assert.match(why.out, /^No: /)

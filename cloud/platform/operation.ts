@@ -1,7 +1,8 @@
-import { type Contract, type Operation, writes } from '@millwright/api/contract.ts'
+import type { Contract, Operation } from '@millwright/api/contract.ts'
 import { permissions } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
+import { permissionDenied } from './access/permission-denied.ts'
 import { may, maySomewhere } from './access/rights.ts'
 import { Answer, plainBody, Shaped, type Visitor } from './service.ts'
 import { answerValidator, inputValidator, type RawInput } from './validation.ts'
@@ -54,9 +55,5 @@ export function authorize(operation: Operation, caller: Caller): void {
   }
   const allowed = permissions[access].scope === 'global' ? may(caller, access) : maySomewhere(caller, access)
   if (allowed) return
-  const what = writes(operation) ? 'do this' : 'see this'
-  throw new Problem(
-    'forbidden',
-    `To ${what} you need the permission ${access}: ask an administrator for a role that has it`,
-  )
+  throw permissionDenied({ permission: access })
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Permission, permissionNames, permissions } from '@millwright/api/permission.ts'
+import { builtInRoles, type Permission, permissionNames, permissions } from '@millwright/api/permission.ts'
 import fc from 'fast-check'
 import { lacking, requireCovers } from './escalation.ts'
-import { groupsWith, type HeldRole, may, mayIn, maySomewhere, reasonsFor, rightsOf } from './rights.ts'
+import { groupsWith, type HeldRole, may, mayIn, maySomewhere, reasonsFor, rightsOf, visibleGroups } from './rights.ts'
 
 const groups = ['line-1', 'line-2', 'line-3']
 const place = fc.option(fc.constantFrom(...groups), { nil: null })
@@ -101,4 +101,22 @@ test('administrator of one access group is administrator of nothing else', () =>
   assert.equal(maySomewhere(holder, 'glb_access_manage'), false)
   assert.equal(mayIn(holder, 'inventory_write_asset_data', 'line-1'), true)
   assert.equal(mayIn(holder, 'inventory_write_asset_data', 'line-2'), false)
+})
+
+function visibleWith(role: keyof typeof builtInRoles | 'auditor', accessGroupId: string | null) {
+  const permissions = role === 'auditor' ? ['glb_audit_read'] : builtInRoles[role].permissions
+  return visibleGroups(rightsOf([{ accessGroupId, permissions }]))
+}
+
+test('a role in an access group makes that group visible', () => {
+  assert.deepEqual(visibleWith('viewer', 'line-1'), new Set(['line-1']))
+})
+
+test('a role in the whole tenant with an access-group permission makes every group visible', () => {
+  assert.equal(visibleWith('viewer', null), 'all')
+})
+
+test('a role without access-group permissions makes no group visible', () => {
+  assert.deepEqual(visibleWith('auditor', null), new Set())
+  assert.deepEqual(visibleWith('auditor', 'line-1'), new Set())
 })

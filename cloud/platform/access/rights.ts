@@ -5,7 +5,6 @@ import {
   permissionNames,
   permissions,
 } from '@millwright/api/permission.ts'
-import { Problem } from '@millwright/api/problem.ts'
 
 /** A role in the whole tenant or in one access group. */
 export type GrantedRole = { role: string; accessGroupId: string | null }
@@ -97,8 +96,16 @@ export function groupsWith({ rights }: Holder, permission: Permission): 'all' | 
   return [...(rights.inGroups.get(permission) ?? [])]
 }
 
-export function require(holder: Holder, permission: Permission): void {
-  if (!may(holder, permission)) throw new Problem('forbidden', `This needs the permission ${permission}`)
+/** A caller who manages access, or holds a permission in every group, sees all groups; others those they hold one in. */
+export function visibleGroups({ everywhere, inGroups }: Rights): 'all' | ReadonlySet<string> {
+  const inAll = [...everywhere].some((permission) => permissions[permission]?.scope === 'access-group')
+  if (inAll || everywhere.has('glb_access_manage')) return 'all'
+  return new Set([...inGroups.values()].flatMap((groups) => [...groups]))
+}
+
+export function isVisibleGroup(rights: Rights, accessGroupId: string): boolean {
+  const visible = visibleGroups(rights)
+  return visible === 'all' || visible.has(accessGroupId)
 }
 
 /** The reasons why a permission is held: the roles that contain it, wide enough for the asked group. */

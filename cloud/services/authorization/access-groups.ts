@@ -1,14 +1,14 @@
 import type { authorization } from '@millwright/api/authorization.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { Rights } from '../../platform/access/rights.ts'
+import { isVisibleGroup, type Rights, visibleGroups } from '../../platform/access/rights.ts'
 import * as store from '../../platform/access/store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
-import { isVisible, showAccessGroup, visibleGroups } from './access-group.ts'
+import { showAccessGroup } from './access-group.ts'
 import { page, pagingOf } from './paging.ts'
 
 type Names = 'listAccessGroups' | 'createAccessGroup' | 'readAccessGroup' | 'updateAccessGroup' | 'deleteAccessGroup'
@@ -40,7 +40,7 @@ export function accessGroupHandlers({ database }: Context): Pick<Handlers<typeof
 
     async readAccessGroup({ params: { id } }, caller) {
       const group = await database.glance(caller, (handle) => store.findAccessGroup(handle, id))
-      if (group === undefined || !isVisible(caller.rights, id)) throw missing(id)
+      if (group === undefined || !isVisibleGroup(caller.rights, id)) throw missing(id)
       return answer(200, { data: showAccessGroup(group) }, { etag: etagOf(group.version) })
     },
 
@@ -82,7 +82,7 @@ async function listVisible(handle: Handle, rights: Rights, { name, ...paging }: 
   const visible = visibleGroups(rights)
   if (name !== undefined) {
     const group = await store.findAccessGroupByName(handle, name)
-    return store.pageOf(group !== undefined && isVisible(rights, group.id) ? [group] : [], paging)
+    return store.pageOf(group !== undefined && isVisibleGroup(rights, group.id) ? [group] : [], paging)
   }
   if (visible === 'all') return store.listAccessGroups(handle, paging)
   return store.pageOf(await store.listAccessGroupsAmong(handle, [...visible]), paging)

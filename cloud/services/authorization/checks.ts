@@ -3,11 +3,11 @@ import { offeredPermissions } from '@millwright/api/contracts.ts'
 import { permissions } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { groupsWith, may, require } from '../../platform/access/rights.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
+import { groupsWith, isVisibleGroup, may } from '../../platform/access/rights.ts'
 import * as store from '../../platform/access/store.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
-import { isVisible } from './access-group.ts'
 import { judge } from './check.ts'
 import { page, pagingOf } from './paging.ts'
 import { builtInRolesWith } from './role.ts'
@@ -43,7 +43,7 @@ export function checkHandlers({ database }: Context): Pick<Handlers<typeof autho
 
     async check({ query }, caller) {
       const { permission, principal: principalId = caller.principal.id, accessGroup = null } = query
-      if (principalId !== caller.principal.id) require(caller, 'glb_access_manage')
+      if (principalId !== caller.principal.id) requirePermission(caller, 'glb_access_manage')
       return database.read(caller, async (handle) => {
         if (accessGroup !== null) await requireGroup(handle, caller, accessGroup)
         const { principal, held } = await getAccess(handle, principalId)
@@ -79,7 +79,7 @@ export function checkHandlers({ database }: Context): Pick<Handlers<typeof autho
 /** A group that the caller cannot see does not exist for the caller. */
 async function requireGroup(handle: Handle, caller: Caller, id: string): Promise<void> {
   const group = await store.findAccessGroup(handle, id)
-  if (group !== undefined && isVisible(caller.rights, id)) return
+  if (group !== undefined && isVisibleGroup(caller.rights, id)) return
   throw new Problem('access_group_not_found', `There is no access group ${id}`)
 }
 

@@ -1,5 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { AccessCache } from '../../platform/access/cache.ts'
+import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
 import { mayIn, type Rights } from '../../platform/access/rights.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { createYield } from '../../platform/event-loop.ts'
@@ -49,19 +50,26 @@ export function requireGroup({ workspace }: Pick<Applying, 'workspace'>, accessG
  * Returns the asset, or throws the problem of an item that names it. A missing asset and an asset that the caller cannot
  * read give the same error. `pointer` is the place of the id in a bulk request.
  */
-export function requireAsset(
-  { workspace, rights }: Pick<Applying, 'workspace' | 'rights'>,
+export async function requireAsset(
+  { tx, workspace, rights }: Pick<Applying, 'tx' | 'workspace' | 'rights'>,
   assetId: string,
   pointer?: string,
-): WorkingAsset {
+): Promise<WorkingAsset> {
   const asset = workspace.asset(assetId)
   if (asset !== undefined && mayWrite(rights, asset.accessGroupId)) return asset
-  const isVisible = asset !== undefined && mayRead(rights, asset.accessGroupId)
-  const code = isVisible ? 'forbidden' : 'asset_not_found'
-  const detail = isVisible
-    ? `The asset ${assetId} needs the permission inventory_write_asset_data in its access group`
-    : `There is no asset ${assetId}`
+  if (asset !== undefined && mayRead(rights, asset.accessGroupId))
+    throw await writeDenied({ tx, rights }, asset.accessGroupId, pointer)
+  const code = 'asset_not_found'
+  const detail = `There is no asset ${assetId}`
   throw new Problem(code, detail, pointer === undefined ? {} : { errors: [{ pointer, code, detail }] })
+}
+
+export function writeDenied(
+  { tx, rights }: Pick<Applying, 'tx' | 'rights'>,
+  accessGroupId: string,
+  pointer?: string,
+): Promise<Problem> {
+  return permissionDeniedIn(tx, { rights }, { permission: 'inventory_write_asset_data', accessGroupId, pointer })
 }
 
 export function mayRead(rights: Rights, accessGroupId: string): boolean {

@@ -3,6 +3,7 @@ import type { AssetDocument, inventory, Source } from '@millwright/api/inventory
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { permissionDenied, permissionDeniedIn } from '../../platform/access/permission-denied.ts'
 import { may, mayIn } from '../../platform/access/rights.ts'
 import { type AccessGroupRow, findAccessGroup, findAccessGroupByName } from '../../platform/access/store.ts'
 import type { Database, Handle } from '../../platform/database/database.ts'
@@ -322,7 +323,8 @@ async function putItem(
     wantedGroup === undefined || wantedGroup === null
       ? undefined
       : await writableGroup(handle, caller, { group: String(wantedGroup), pointer: `${pointer}/access_group`, groups })
-  if (accessGroupId === undefined && !maySomewhereWrite(caller, defaultGroupId)) throw forbidden()
+  if (accessGroupId === undefined && !maySomewhereWrite(caller, defaultGroupId))
+    throw await permissionDeniedIn(handle, caller, { permission: writeAssets, accessGroupId: defaultGroupId })
   if (accessGroupId === undefined && defaultGroupId === '') throw noDefaultGroup(pointer)
   const { asset_identifiers: identifiers = [], asset_relations: relations = [], ...fields } = document
   return {
@@ -392,7 +394,8 @@ async function writableGroup(
     (mayIn(caller, 'inventory_read_asset_data', found.id) || mayIn(caller, 'inventory_write_asset_data', found.id))
   if (!visible || found === undefined)
     throw at('access_group_not_found', pointer, 'is not an access group that you can see')
-  if (!mayIn(caller, 'inventory_write_asset_data', found.id)) throw forbidden()
+  if (!mayIn(caller, writeAssets, found.id))
+    throw permissionDenied({ permission: writeAssets, accessGroup: found.name })
   return found.id
 }
 
@@ -406,16 +409,12 @@ async function findGroup(handle: Handle, group: string): Promise<AccessGroupRow 
 export async function requireWritable(handle: Handle, caller: Caller, id: string): Promise<void> {
   const group = (await findGroups(handle, [id])).get(id)
   if (group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)) return
-  if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group)) throw forbidden()
+  if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group))
+    throw await permissionDeniedIn(handle, caller, { permission: writeAssets, accessGroupId: group })
   throw new Problem('not_found', 'There is no such asset')
 }
 
-function forbidden(): Problem {
-  return new Problem(
-    'forbidden',
-    'This needs the permission inventory_write_asset_data in the access group of the asset',
-  )
-}
+const writeAssets = 'inventory_write_asset_data'
 
 function at(code: 'access_group_not_found' | 'property_not_found', pointer: string, detail: string): Problem {
   return new Problem(code, `${pointer} ${detail}`, { errors: [{ pointer, code, detail }] })

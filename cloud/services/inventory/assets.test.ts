@@ -552,6 +552,10 @@ describe('assets', () => {
       body: { data: { access_group: 'default' } },
     })
     assert.equal(taken.status, 403)
+    assert.equal(
+      (taken.body as ProblemDocument).detail,
+      'Permission denied: requires `inventory_write_asset_data` in access group `only-read`',
+    )
   })
 
   test('what became of a write is for who sent it, and for an administrator', async () => {

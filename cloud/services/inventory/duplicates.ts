@@ -1,8 +1,10 @@
 import type { inventory } from '@millwright/api/inventory.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
 import { mayIn } from '../../platform/access/rights.ts'
 import { record } from '../../platform/audit/audit.ts'
+import type { Handle } from '../../platform/database/database.ts'
 import { emit } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { pairOf, showDuplicate } from './duplicate.ts'
@@ -26,7 +28,7 @@ export function duplicateHandlers({ database }: Context): Pick<Handlers<typeof i
       return database.transaction(caller, async (tx) => {
         const groups = await lockAssets(tx, [asset, other], readableGroups(caller))
         requireReadable(data, groups)
-        requireWritable(caller, groups.values())
+        await requireWritable(tx, caller, groups.values())
         const pair = pairOf(asset, other)
         const row = await store.dismissDuplicate(tx, { ...pair, dismissed })
         if (row === undefined) throw new Problem('not_found', 'Nobody has taken these two for one')
@@ -53,8 +55,8 @@ function requireReadable(pair: { asset: string; other: string }, found: { has(id
   if (errors[0] !== undefined) throw new Problem('asset_not_found', errors[0].detail, { errors })
 }
 
-function requireWritable(caller: Caller, groups: Iterable<string>): void {
+async function requireWritable(handle: Handle, caller: Caller, groups: Iterable<string>): Promise<void> {
   const permission = 'inventory_write_asset_data'
-  if ([...groups].every((group) => mayIn(caller, permission, group))) return
-  throw new Problem('forbidden', `This needs the permission ${permission} in the access groups of both assets`)
+  const accessGroupId = [...groups].find((group) => !mayIn(caller, permission, group))
+  if (accessGroupId !== undefined) throw await permissionDeniedIn(handle, caller, { permission, accessGroupId })
 }

@@ -74,6 +74,10 @@ describe('bulk writes report failures per item', () => {
       assert.deepEqual([forOwn?.assetId, forOwn?.outcome], [own, applied], operation)
       assert.deepEqual(summary(results), ['asset_not_found', applied, 'asset_not_found', 'forbidden'], operation)
       assert.equal(forReadable?.errors?.[0]?.pointer, pointerAt(3), operation)
+      assert.match(
+        forReadable?.detail ?? '',
+        /^Permission denied: requires `inventory_write_asset_data` in access group `.+`$/,
+      )
       const comparable = (result: ItemResult | undefined, id: string, index: number) =>
         JSON.stringify(result).replaceAll(id, 'id').replaceAll(pointerAt(index), 'pointer')
       assert.equal(comparable(forMissing, missing, 0), comparable(forHidden, hidden, 2), operation)

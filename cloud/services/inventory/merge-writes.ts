@@ -1,6 +1,7 @@
 import type { inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
 import { mayIn } from '../../platform/access/rights.ts'
 import type { Handle } from '../../platform/database/database.ts'
 import type { Handlers } from '../../platform/service.ts'
@@ -8,7 +9,7 @@ import { findGroups } from './asset-store.ts'
 import { matching } from './asset-writes.ts'
 import { keyOf } from './identifier.ts'
 import { findMerge, type ListedMerge, listMerges } from './merge-store.ts'
-import { forbidden, requireUndoable } from './merges.ts'
+import { requireUndoable } from './merges.ts'
 import { isReadable } from './relation-store.ts'
 import type { Desk } from './service.ts'
 import { acceptedAnswer } from './statuses.ts'
@@ -39,7 +40,7 @@ export function mergeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
         const groups = await findGroups(handle, [id, other])
         requireReadable(caller, groups.get(id))
         if (!mayRead(caller, groups.get(other))) throw unknownOther(other)
-        requireWritable(caller, [groups.get(id), groups.get(other)])
+        await requireWritable(handle, caller, [groups.get(id), groups.get(other)])
       })
       const payload = { otherId: other, prefer }
       return accept(caller, { kind: 'merge', action: 'mergeAsset', assetId: id, payload, headers })
@@ -51,7 +52,7 @@ export function mergeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
         const merge = await findMerge(handle, { assetId: id, mergeId })
         if (merge === undefined || !mayRead(caller, merge.otherAccessGroupId))
           throw new Problem('not_found', 'There is no such merge into this asset')
-        requireWritable(caller, [group, merge.otherAccessGroupId])
+        await requireWritable(handle, caller, [group, merge.otherAccessGroupId])
         requireUndoable(merge)
       })
       const payload = { mergeId }
@@ -83,7 +84,7 @@ function showMerge({ mergedAt, undoneAt, ...merge }: ListedMerge) {
 async function requireWritableAsset(handle: Handle, caller: Caller, id: string): Promise<string | undefined> {
   const group = (await findGroups(handle, [id])).get(id)
   requireReadable(caller, group)
-  requireWritable(caller, [group])
+  await requireWritable(handle, caller, [group])
   return group
 }
 
@@ -99,10 +100,11 @@ function requireReadable(caller: Caller, group: string | undefined): void {
   if (!mayRead(caller, group)) throw new Problem('not_found', 'There is no such asset')
 }
 
-function requireWritable(caller: Caller, groups: readonly (string | undefined)[]): void {
-  const writable = (group: string | undefined) =>
-    group !== undefined && mayIn(caller, 'inventory_write_asset_data', group)
-  if (!groups.every(writable)) throw forbidden()
+async function requireWritable(handle: Handle, caller: Caller, groups: readonly (string | undefined)[]): Promise<void> {
+  const permission = 'inventory_write_asset_data'
+  for (const accessGroupId of groups)
+    if (accessGroupId !== undefined && !mayIn(caller, permission, accessGroupId))
+      throw await permissionDeniedIn(handle, caller, { permission, accessGroupId })
 }
 
 function unknownOther(id: string): Problem {

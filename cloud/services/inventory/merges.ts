@@ -2,7 +2,7 @@ import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { keepAccessGroups } from '../../platform/access/store.ts'
 import { idsAt } from '../../platform/database/id.ts'
-import { type ApplierParts, type Applying, mayWrite } from './applying.ts'
+import { type ApplierParts, type Applying, mayWrite, writeDenied } from './applying.ts'
 import { createdDocument, writeShape } from './asset.ts'
 import { findGroups } from './asset-store.ts'
 import { Precondition } from './asset-tag.ts'
@@ -69,7 +69,7 @@ export async function applyUndo(parts: ApplierParts, applying: Applying, payload
   if (identifiers.length > 0 && identifiers.length === own.length) throw nothingLeft()
   // Its group may have been deleted since, for it was not in it any more.
   const [group = asset.accessGroupId] = await keepAccessGroups(tx, [merge.otherAccessGroupId])
-  if (!mayWrite(rights, group)) throw forbidden()
+  if (!mayWrite(rights, group)) throw await writeDenied(applying, group)
   const document = revertedDocument(asset.document, { before: merge.documentBefore, after: merge.documentAfter })
   await requireValid(parts, applying, document)
 
@@ -176,10 +176,6 @@ function nothingLeft(): Problem {
 
 function nothingCame(): Problem {
   return new Problem('conflict', 'None of the identifiers that came over is an identifier of this asset any more')
-}
-
-export function forbidden(): Problem {
-  return new Problem('forbidden', 'This needs inventory_write_asset_data in the access groups of both assets')
 }
 
 function next(asset: WorkingAsset, document: Record<string, unknown>, time: string): WorkingAsset {

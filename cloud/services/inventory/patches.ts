@@ -1,5 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
-import { type ApplierParts, type Applying, mayWrite, requireAsset, requireGroup } from './applying.ts'
+import { type ApplierParts, type Applying, mayWrite, requireAsset, requireGroup, writeDenied } from './applying.ts'
 import {
   isSame,
   mergeAsset,
@@ -48,14 +48,14 @@ type One = { item: PatchItem; precondition: Precondition; pointer?: string }
 
 async function patchOne(parts: ApplierParts, applying: Applying, { item, precondition, pointer }: One) {
   const { workspace, rights, operation, tx } = applying
-  const asset = requireAsset(applying, item.assetId, pointer)
+  const asset = await requireAsset(applying, item.assetId, pointer)
   precondition.require(asset)
   if (item.change === 'gateway_version' && asset.document.functional_object_type !== 'Gateway') {
     throw new Problem('not_found', `There is no gateway ${item.assetId}`)
   }
   if (item.change === 'access_group') requireGroup(applying, item.accessGroupId)
   if (item.change === 'access_group' && !mayWrite(rights, item.accessGroupId)) {
-    throw new Problem('forbidden', 'This needs inventory_write_asset_data in both access groups')
+    throw await writeDenied(applying, item.accessGroupId)
   }
   const now = new Date().toISOString()
   const document = changed(asset, item, now)

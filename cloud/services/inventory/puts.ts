@@ -10,6 +10,7 @@ import {
   mayWrite,
   requireAsset,
   requireGroup,
+  writeDenied,
 } from './applying.ts'
 import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from './asset.ts'
 import { Precondition } from './asset-tag.ts'
@@ -95,7 +96,7 @@ async function putOne(parts: ApplierParts, applying: Applying, one: One): Promis
   const now = new Date().toISOString()
   const accessGroupId = groupAfter(applying, { item, known, payload })
   if (accessGroupId !== known?.accessGroupId && !mayWrite(rights, accessGroupId))
-    throw new Problem('forbidden', 'This needs inventory_write_asset_data in the access group')
+    throw await writeDenied(applying, accessGroupId)
 
   const own =
     known === undefined
@@ -280,22 +281,24 @@ function relateOne(applying: Applying, { relation, result, payload }: Relating):
     workspace.relate({ subject: object, object: subject, ...stated }, report)
 }
 
-export function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload): unknown[] {
+export async function applyDelete(applying: Applying, { ids, ifMatch }: DeletePayload): Promise<unknown[]> {
   const precondition = new Precondition(ifMatch)
-  return ids.map((assetId, index) => {
+  const results: unknown[] = []
+  for (const [index, assetId] of ids.entries()) {
     try {
-      return deleteOne(applying, { assetId, precondition, pointer: `/data/ids/${index}` })
+      results.push(await deleteOne(applying, { assetId, precondition, pointer: `/data/ids/${index}` }))
     } catch (error) {
-      return refusalOf(error).toDocument({ traceId: applying.operation.id })
+      results.push(refusalOf(error).toDocument({ traceId: applying.operation.id }))
     }
-  })
+  }
+  return results
 }
 
 type Deleted = { assetId: string; precondition: Precondition; pointer: string }
 
-function deleteOne(applying: Applying, { assetId, precondition, pointer }: Deleted) {
+async function deleteOne(applying: Applying, { assetId, precondition, pointer }: Deleted) {
   const { workspace, operation } = applying
-  const asset = requireAsset(applying, assetId, pointer)
+  const asset = await requireAsset(applying, assetId, pointer)
   precondition.require(asset)
   workspace.remove(asset, { actor: operation, source: { type: 'manual' }, time: new Date().toISOString() })
   return { assetId, outcome: 'deleted' }

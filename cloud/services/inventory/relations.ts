@@ -2,7 +2,7 @@ import { type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { StatementResult } from '@millwright/api/inventory-relations.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { require } from '../../platform/access/rights.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { recordAll } from '../../platform/audit/audit.ts'
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
@@ -76,7 +76,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
     },
 
     async deleteRelations({ body: { data } }, caller) {
-      require(caller, 'glb_inventory_read_relation_data')
+      requirePermission(caller, 'glb_inventory_read_relation_data')
       return database.transaction(caller, async (tx) => {
         const ended = await store.endRelations(tx, data.ids, authorOf(caller))
         await tellEnded(tx, caller, { ended, operation: 'deleteRelations' })
@@ -88,7 +88,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
     async deleteRelationsByFilter({ query: { relationsFilter, caseInsensitive = false } }, caller) {
       const filter = parseRelationFilter(relationsFilter, { caseInsensitive })
       requireNarrow(filter)
-      require(caller, 'glb_inventory_read_relation_data')
+      requirePermission(caller, 'glb_inventory_read_relation_data')
       return database.transaction(caller, async (tx) => {
         const oldest = await store.lockOldest(tx, filter.condition, inventoryLimits.relationsDeletedByFilter)
         const deletable = await store.countRelations(tx, filter.condition)

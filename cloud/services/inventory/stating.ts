@@ -1,7 +1,9 @@
 import type { ItemErrors } from '@millwright/api/contract.ts'
 import type { RelationStatement, StatementResult } from '@millwright/api/inventory-relations.ts'
+import type { Permission } from '@millwright/api/permission.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
+import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
 import { mayIn } from '../../platform/access/rights.ts'
 import { record, recordAll } from '../../platform/audit/audit.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
@@ -114,7 +116,13 @@ async function stateAll(
   lock: (assetIds: string[]) => Promise<Groups>,
 ): Promise<Outcome[]> {
   const groups = await lock([...new Set(statements.flatMap(({ relation }) => assetsOf(relation)))])
-  const decided = statements.map((statement) => refusalOf(statement, groups) ?? authored(statement))
+  const decided: (Problem | ReturnType<typeof authored>)[] = []
+  for (const statement of statements) {
+    const refusal = refusalOf(statement, groups)
+    if (refusal === undefined) decided.push(authored(statement))
+    else if (refusal instanceof Problem) decided.push(refusal)
+    else decided.push(await permissionDeniedIn(tx, statement.caller, refusal))
+  }
   const put = await putRelations(
     tx,
     decided.flatMap((one) => (one instanceof Problem ? [] : one)),
@@ -133,7 +141,9 @@ function authored({ caller, relation }: Statement) {
   return triplesOf(relation).map((triple) => ({ ...triple, source, author: authorOf(caller) }))
 }
 
-function refusalOf(statement: Statement, groups: Groups): Problem | undefined {
+type MissingPermission = { permission: Permission; accessGroupId: string }
+
+function refusalOf(statement: Statement, groups: Groups): Problem | MissingPermission | undefined {
   const { caller, relation } = statement
   if (isReserved(relation.predicate)) {
     const detail = `${relation.predicate} is written when the system sees it happen; it cannot be stated by hand`
@@ -142,8 +152,10 @@ function refusalOf(statement: Statement, groups: Groups): Problem | undefined {
   const missing = missingAssets(statement, groups)
   if (missing[0] !== undefined) return new Problem('asset_not_found', missing[0].detail, { errors: missing })
   const permission = 'inventory_write_asset_data'
-  if (assetsOf(relation).every((id) => mayIn(caller, permission, groups.get(id) ?? ''))) return undefined
-  return new Problem('forbidden', `To relate an asset you need the permission ${permission} in its access group`)
+  const accessGroupId = assetsOf(relation)
+    .map((id) => groups.get(id) ?? '')
+    .find((group) => !mayIn(caller, permission, group))
+  return accessGroupId === undefined ? undefined : { permission, accessGroupId }
 }
 
 /** An asset that is missing and one that the caller may not see are told apart by nobody. */

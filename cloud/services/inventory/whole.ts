@@ -1,6 +1,7 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { permissionDenied } from '../../platform/access/permission-denied.ts'
 import { may } from '../../platform/access/rights.ts'
-import { type Applying, mayRead, mayWrite } from './applying.ts'
+import { type Applying, mayRead, mayWrite, writeDenied } from './applying.ts'
 import { setPropertyValues, setState, stateValueOf } from './asset.ts'
 import { lockRelationsFrom } from './merge-store.ts'
 import type { PutRest } from './payload.ts'
@@ -30,15 +31,14 @@ export async function setPartOf(
   if (!isNew && others.length === 0) return
   const needed = ['glb_inventory_write_relation_data', 'glb_inventory_read_relation_data'] as const
   const missing = needed.slice(0, others.length === 0 ? 1 : 2).find((permission) => !may({ rights }, permission))
-  if (missing !== undefined) throw new Problem('forbidden', `This needs the permission ${missing}`)
+  if (missing !== undefined) throw permissionDenied({ permission: missing })
   const change = { actor: operation, source: { type: 'manual' }, time: new Date().toISOString() }
   workspace.end(
     others.map(({ id }) => id),
     change,
   )
   if (!isNew) return
-  if (!mayWrite(rights, whole.accessGroupId))
-    throw new Problem('forbidden', 'To relate an asset you need inventory_write_asset_data in its access group')
+  if (!mayWrite(rights, whole.accessGroupId)) throw await writeDenied({ tx, rights }, whole.accessGroupId)
   const predicate = others[0]?.predicate ?? predicates[0] ?? ''
   const [subject, object] = [assetId, whole.id].map((id) => ({ type: 'asset' as const, id }))
   if (subject === undefined || object === undefined) return

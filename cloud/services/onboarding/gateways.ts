@@ -7,7 +7,8 @@ import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { validate as isUuid } from 'uuid'
 import type { Caller } from '../../platform/access/caller.ts'
-import { may, mayIn } from '../../platform/access/rights.ts'
+import { permissionDenied } from '../../platform/access/permission-denied.ts'
+import { isVisibleGroup, may, mayIn } from '../../platform/access/rights.ts'
 import { findAccessGroup, findAccessGroupByName } from '../../platform/access/store.ts'
 import { systemCaller } from '../../platform/access/system.ts'
 import { isReadableGateway, readableGateways } from '../../platform/asset-visibility.ts'
@@ -145,20 +146,17 @@ async function findReadable(context: Context, caller: Caller, id: string): Promi
 /** A gateway writes assets of its access group, so a caller who enrols a gateway needs that permission in the group. */
 const writeAssets = 'inventory_write_asset_data'
 
-function forbidden(): Problem {
-  return new Problem('forbidden', `This needs the permission ${writeAssets} in the access group of the gateway`)
-}
-
 /** The asset says in which access group the gateway is now. */
 async function requireWritable(context: Context, caller: Caller, id: string): Promise<void> {
   if (may(caller, writeAssets)) return
   const { data: asset } = await context
     .peers(inventory, systemCaller(caller))
     .readAsset({ params: { id }, query: { fields: 'id,access_group' } })
-  const group = await context.database.read(caller, (handle) =>
-    findAccessGroupByName(handle, String(asset.access_group)),
-  )
-  if (group === undefined || !mayIn(caller, writeAssets, group.id)) throw forbidden()
+  const name = String(asset.access_group)
+  const group = await context.database.read(caller, (handle) => findAccessGroupByName(handle, name))
+  if (group !== undefined && mayIn(caller, writeAssets, group.id)) return
+  const isVisible = group !== undefined && isVisibleGroup(caller.rights, group.id)
+  throw permissionDenied({ permission: writeAssets, accessGroup: isVisible ? name : undefined })
 }
 
 /** The gateway as an asset: its id is the gateway's. */
@@ -192,7 +190,8 @@ async function groupOf({ database }: Context, caller: Caller, nameOrId: string):
     isUuid(nameOrId) ? findAccessGroup(handle, nameOrId) : findAccessGroupByName(handle, nameOrId),
   )
   if (group !== undefined && mayIn(caller, writeAssets, group.id)) return group.id
-  if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group.id)) throw forbidden()
+  if (group !== undefined && mayIn(caller, 'inventory_read_asset_data', group.id))
+    throw permissionDenied({ permission: writeAssets, accessGroup: group.name })
   const detail = `There is no access group ${nameOrId}`
   throw new Problem('access_group_not_found', detail, {
     errors: [{ pointer: '/data/access_group', code: 'access_group_not_found', detail }],

@@ -1,6 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import { require } from '../../platform/access/rights.ts'
+import { requirePermission } from '../../platform/access/permission-denied.ts'
 import { readableGateways } from '../../platform/asset-visibility.ts'
 import type { Context } from '../../platform/service.ts'
 import type { JobRow } from './job.ts'
@@ -18,12 +18,12 @@ export function readingReach(context: Pick<Context, 'peers'>, caller: Caller): P
 }
 
 export async function writingReach(context: Pick<Context, 'peers'>, caller: Caller): Promise<Reach> {
-  require(caller, isGateway(caller) ? 'glb_gateway_work' : 'glb_workflow_manage')
+  requirePermission(caller, isGateway(caller) ? 'glb_gateway_work' : 'glb_workflow_manage')
   return reachOf(context, caller)
 }
 
 export function requireJobAccess(caller: Caller): void {
-  require(caller, isGateway(caller) ? 'glb_gateway_work' : 'glb_jobs_read')
+  requirePermission(caller, isGateway(caller) ? 'glb_gateway_work' : 'glb_jobs_read')
 }
 
 export function isGateway({ principal }: Pick<Caller, 'principal'>): boolean {

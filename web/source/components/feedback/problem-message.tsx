@@ -69,7 +69,17 @@ function translate({ title, message, code }: Failure, text: Text, language: Lang
   if (code === consoleCodes.noAnswer)
     return { title: text.noAnswerTitle, detail: text.noAnswerDetail, detailLanguage: language }
   const name = code === consoleCodes.fault ? text.faultTitle : problemTitle(code, title, language)
-  return { title: name, detail: message === title ? undefined : message, detailLanguage: 'en' as const }
+  return {
+    title: name,
+    detail: message === title ? undefined : withoutTitle(message, title),
+    detailLanguage: 'en' as const,
+  }
+}
+
+/** A detail may begin with the title, which is shown above it. */
+function withoutTitle(detail: string, title: string): string {
+  const rest = detail.startsWith(`${title}: `) ? detail.slice(title.length + 2) : detail
+  return rest.charAt(0).toUpperCase() + rest.slice(1)
 }
 
 function sentence(words: string): string {

@@ -1,0 +1,52 @@
+import type { Permission } from '@millwright/api/permission.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Handle } from '../database/database.ts'
+import { isVisibleGroup, may, type Rights } from './rights.ts'
+import { findAccessGroup } from './store.ts'
+
+type Holder = { readonly rights: Rights }
+type MissingPermission = {
+  permission: Permission
+  /** The name of an access group that the caller can see. */
+  accessGroup?: string | undefined
+  /** The place in the body that the permission is needed for. */
+  pointer?: string | undefined
+}
+
+/** The error of a missing permission, which has one form everywhere. */
+export function permissionDenied({ permission, accessGroup, pointer }: MissingPermission): Problem {
+  const place = accessGroup === undefined ? '' : ` in access group \`${accessGroup}\``
+  const detail = `Permission denied: requires \`${permission}\`${place}`
+  const errors = pointer === undefined ? {} : { errors: [{ pointer, code: 'forbidden', detail }] }
+  return new Problem('forbidden', detail, errors)
+}
+
+type MissingInGroup = { permission: Permission; accessGroupId: string; pointer?: string | undefined }
+
+/** The same for the id of an access group. The name of a group that the caller cannot see is left out. */
+export async function permissionDeniedIn(
+  handle: Handle,
+  { rights }: Holder,
+  { permission, accessGroupId, pointer }: MissingInGroup,
+): Promise<Problem> {
+  const accessGroup = isVisibleGroup(rights, accessGroupId) ? await nameOf(handle, accessGroupId) : undefined
+  return permissionDenied({ permission, accessGroup, pointer })
+}
+
+type Names = Map<string, Promise<string | undefined>>
+
+/** Thousands of items of one request may lack the same permission: each name is read once per handle. */
+const namesByHandle = new WeakMap<Handle, Names>()
+
+function nameOf(handle: Handle, accessGroupId: string): Promise<string | undefined> {
+  const names: Names = namesByHandle.get(handle) ?? new Map()
+  namesByHandle.set(handle, names)
+  const name = names.get(accessGroupId) ?? findAccessGroup(handle, accessGroupId).then((group) => group?.name)
+  names.set(accessGroupId, name)
+  return name
+}
+
+/** Throws unless the permission is held in the whole tenant. */
+export function requirePermission(holder: Holder, permission: Permission): void {
+  if (!may(holder, permission)) throw permissionDenied({ permission })
+}
