@@ -1,7 +1,7 @@
-/** The map of the house as data. `architecture.test.ts` holds the code, the README and the migrations to it. */
+/** The import rules as data. `architecture.test.ts` checks the code, the README and the migrations against them. */
 
 type Room = {
-  /** What it is for: the README's table says the same. */
+  /** The purpose of the folder, as in the table of the README. */
   holds: string
   /** Which rooms it may import from; its own files are always allowed. */
   mayImport: readonly string[]
@@ -10,12 +10,15 @@ type Room = {
 /** A file belongs to the room with the longest path that it starts with. */
 export const rooms: Readonly<Record<string, Room>> = {
   api: {
-    holds: 'What every part shares: contracts, the one error, the typed client, back-off and semaphore',
+    holds: 'Contracts of all services, error codes, permissions, the typed client, back-off, semaphore',
     mayImport: [],
   },
-  'cloud/platform': { holds: 'What every service stands on, and knows none of them', mayImport: ['api'] },
+  'cloud/platform': {
+    holds: 'The base of all services: database, access, audit, events, tasks, HTTP',
+    mayImport: ['api'],
+  },
   'cloud/platform/testing': {
-    holds: 'The test kit: a whole hub with a tenant of its own',
+    holds: 'The test kit: all services with a separate tenant',
     mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/services/identity', 'cloud/services', 'architecture'],
   },
   'cloud/front': { holds: 'The API gateway: tokens, permissions, rate limits', mayImport: ['api', 'cloud/platform'] },
@@ -37,53 +40,56 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/services/workflows',
     ],
   },
-  'cloud/services/audit': { holds: 'Who did what: list, export, verify', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/audit': { holds: 'The audit trail: list, export, verify', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/authorization': {
-    holds: 'Roles, access groups, grants, and why',
+    holds: 'Roles, access groups, grants, and explanations of access',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/credentials': {
-    holds: 'What gateways need to get into devices: schemas, instances and their secrets, where they apply',
+    holds: 'Device credentials: schemas, instances, address ranges, deliveries',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/discovery': {
-    holds: 'Finding devices: discoveries, their runs and reports, the links of gateways',
+    holds: 'Discoveries, their runs and reports, the links of gateways',
     mayImport: ['api', 'cloud/platform'],
   },
-  'cloud/services/events': { holds: 'What changed, in order', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/events': { holds: 'The list and the stream of events', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/gatekeeper': {
-    holds: 'Where gateways ask for work and hand in what they found',
+    holds: 'The API for gateways: leases, uploads, credentials',
     mayImport: ['api', 'cloud/platform'],
   },
-  'cloud/services/identity': { holds: 'Users, server users, sign-in, tokens', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/identity': {
+    holds: 'Users, service accounts, sign-in, tokens',
+    mayImport: ['api', 'cloud/platform'],
+  },
   'cloud/services/inventory': {
-    holds: 'Assets, their identifiers, and how they hang together',
+    holds: 'Assets, identifiers, relations, search, history',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/inventory-v1': {
-    holds: 'The inventory as clients of its version 1 know it',
+    holds: 'The inventory API of version 1',
     mayImport: ['api', 'cloud/platform'],
   },
-  'cloud/services/jobs': { holds: 'All jobs, whatever their type', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/jobs': { holds: 'The list of all jobs', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/onboarding': {
-    holds: 'Bringing gateways in, and sending them away',
+    holds: 'Onboarding and revocation of gateways',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/workflows': {
-    holds: 'State machines as data, jobs as their instances',
+    holds: 'Workflows (state machines as data) and their jobs',
     mayImport: ['api', 'cloud/platform'],
   },
   cloud: {
-    holds: 'Brings the cloud part together: settings, database, services, front',
+    holds: 'Composition of the platform: settings, database, services, front',
     mayImport: ['api', 'architecture', 'cloud/front', 'cloud/platform', 'cloud/services', 'cloud/services/identity'],
   },
-  gateway: { holds: 'The asset gateway of a shop floor; reaches the cloud only through the API', mayImport: ['api'] },
+  gateway: { holds: 'The gateway on a shop floor; uses only the public API', mayImport: ['api'] },
   'link-sdk': {
-    holds: 'Everything that the author of an asset link needs, and the suite that says whether it is one',
+    holds: 'The SDK for asset links and its conformance suite',
     mayImport: ['api'],
   },
   links: { holds: 'Asset links, one folder per protocol', mayImport: ['api', 'link-sdk'] },
-  web: { holds: 'The console; reaches the cloud only through the API', mayImport: ['api', 'tools'] },
+  web: { holds: 'The console; uses only the public API', mayImport: ['api', 'tools'] },
   cli: {
     holds: 'The command line',
     mayImport: [
@@ -101,7 +107,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     ],
   },
   bench: {
-    holds: 'Figures: what the hot paths cost',
+    holds: 'Benchmarks',
     mayImport: [
       'tools',
       'api',
@@ -115,12 +121,21 @@ export const rooms: Readonly<Record<string, Room>> = {
       'gateway',
     ],
   },
-  e2e: { holds: 'The product as a user meets it', mayImport: ['api', 'cloud', 'cloud/platform'] },
+  e2e: { holds: 'End-to-end tests of the complete product', mayImport: ['api', 'cloud', 'cloud/platform'] },
   tools: {
-    holds: 'What runs and checks the house',
-    mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/platform/testing', 'cloud/services/workflows', 'e2e'],
+    holds: 'Development tools: checks, test runner, generators',
+    mayImport: [
+      'api',
+      'cli',
+      'cloud',
+      'cloud/platform',
+      'cloud/platform/testing',
+      'cloud/services/workflows',
+      'e2e',
+      'gateway',
+    ],
   },
-  architecture: { holds: 'This map, and the test that holds the code to it', mayImport: [] },
+  architecture: { holds: 'The import rules, and the test that enforces them', mayImport: [] },
 }
 
 /** Tests may use the test kit and the whole cloud, wherever they are. */

@@ -3,12 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parts } from './parts.ts'
-import { exitCodeHelp } from './report.ts'
 import { TestPlatform, wordsOf } from './testing.ts'
 
-/** The page about the command line: its examples work, and what it says is so. */
+/** The how-to guide of the command line: its examples work, and it names every command. */
 
-const page = readFileSync(new URL('../docs/command-line.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../docs/how-to/use-the-command-line.md', import.meta.url), 'utf8')
 const examples = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap(([, text = '']) => text.trim().split('\n'))
 
 let platform: TestPlatform
@@ -21,8 +20,8 @@ before(async () => {
 
 after(() => platform[Symbol.asyncDispose]())
 
-describe('on the page about the command line', () => {
-  test('there are examples', () => assert.ok(examples.length > 30))
+describe('the how-to guide of the command line', () => {
+  test('has more than 30 examples', () => assert.ok(examples.length > 30))
 
   for (const line of examples) {
     test(line, async () => {
@@ -34,19 +33,12 @@ describe('on the page about the command line', () => {
     })
   }
 
-  test('what a graph looks like is what it looks like', async () => {
+  test('shows a graph as the command prints it', async () => {
     const { out } = await platform.run(['graph', 'Rack 1'], { token })
     assert.ok(page.includes(`\`\`\`text\n${out}\`\`\``), out)
   })
 
-  test('the exit codes are those of the help', () => {
-    for (const line of exitCodeHelp.split('\n').slice(1)) {
-      const [, code, meaning] = /^ +(\d+) +(.*)$/.exec(line) ?? []
-      assert.ok(page.includes(`| ${code} | ${meaning} |`), line)
-    }
-  })
-
-  test('every command is named', () => {
+  test('names every command', () => {
     const missing = Object.keys(parts).filter((name) => !new RegExp(`(millwright |\`)${name}\\b`).test(page))
     assert.deepEqual(
       missing.filter((name) => name !== 'schemas'),

@@ -68,8 +68,8 @@ const nextSteps: Partial<Record<ProblemCode, string>> = {
   forbidden: 'millwright whoami shows what you may do; an administrator gives you a role: millwright access grant',
   tenant_suspended: 'whoever operates the platform resumes it: millwright tenants resume',
   invalid_filter:
-    'the language is described in docs/filters.md; quote a filter for the shell: --filter "name eq \'Drive 12\'"',
-  unknown_property: 'docs/filters.md lists every property',
+    'the language is described in docs/reference/filters.md; quote a filter for the shell: --filter "name eq \'Drive 12\'"',
+  unknown_property: 'docs/reference/filters.md lists every property',
   access_group_not_found: 'millwright access groups list shows them',
   role_not_found: 'millwright access roles list shows them',
   permission_not_found: 'millwright access permissions shows them',

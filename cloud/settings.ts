@@ -106,7 +106,7 @@ export const cloudSettings = {
   externalIssuers: json('MILLWRIGHT_EXTERNAL_ISSUERS', {
     default: [],
     check: checkExternalIssuers,
-    help: 'Identity providers whose tokens are accepted (JSON, see docs/operating.md)',
+    help: 'Identity providers whose tokens are accepted (JSON, see docs/how-to/connect-an-identity-provider.md)',
   }),
   rateLimit: integer('MILLWRIGHT_RATE_LIMIT', {
     default: 1000,

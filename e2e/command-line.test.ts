@@ -269,19 +269,25 @@ describe('beside a running platform', () => {
 
 const hasCurl = spawnSync('curl', ['--version']).error === undefined
 
-test('what the README and the API guide say to type works', { skip: !hasCurl && 'there is no curl' }, async () => {
+test('the commands in the tutorial and the guides work when typed into a shell', {
+  skip: !hasCurl && 'there is no curl',
+}, async () => {
   using folder = temporaryFolder('guides')
-  // A scan needs a gateway, which has tests of its own.
-  const readme = blocksOf('README.md').filter((block) => /TOKEN/.test(block))
+  // A scan needs a gateway, which other tests cover.
+  const tutorial = blocksOf('docs/tutorial/first-plant.md').filter((block) => /TOKEN/.test(block))
   const ids = 'export MODULE=$(npx millwright assets list --fields id --json | field data[0].id); RACK=$MODULE'
-  const [basics = '', first = '', ...inventory] = blocksOf('docs/inventory.md')
-  // What changed between two times of the past did not change here.
+  const [basics = '', first = '', ...inventory] = blocksOf('docs/how-to/work-with-assets.md')
+  // This platform has no history at the times of the example.
   const later = inventory.filter((block) => !block.includes('/difference?'))
-  const blocks = [...readme, ...blocksOf('docs/api.md'), basics, first, ids, ...later]
+  const blocks = [...tutorial, ...blocksOf('docs/how-to/integrate-over-the-api.md'), basics, first, ids, ...later]
   const { code, stdout, stderr, statuses } = typeIn(platform, folder.path, blocks)
   assert.equal(code, 0, stderr)
   const refused = statuses.filter((status) => status >= 300)
-  assert.deepEqual([readme.length, refused], [4, [400]], `only the mistake that the guide makes on purpose: ${stdout}`)
+  assert.deepEqual(
+    [tutorial.length, refused],
+    [4, [400]],
+    `only the intended mistake of the guide is refused: ${stdout}`,
+  )
   assert.ok(statuses.length > 20)
 })
 

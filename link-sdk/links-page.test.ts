@@ -9,8 +9,8 @@ import { startLink } from './start-link.ts'
 
 const root = join(import.meta.dirname, '..')
 
-test('the link of docs/links.md keeps to the protocol', async () => {
-  const page = await readFile(join(root, 'docs/links.md'), 'utf8')
+test('the example link of the how-to guide conforms to the protocol', async () => {
+  const page = await readFile(join(root, 'docs/how-to/write-a-link.md'), 'utf8')
   const example = /```ts\n(.*?)```/s.exec(page)?.[1] ?? ''
   const workshop = join(root, '.millwright')
   await mkdir(workshop, { recursive: true })

@@ -23,7 +23,7 @@ type ListOptions = Selection & Paging & { columns?: string; fields?: string }
 /** The ways to say which assets are meant; the same as those of the API. */
 export function selecting(command: Command): Command {
   return command
-    .option('--filter <filter>', 'as in the API: "name eq \'Drive 12\'"; docs/filters.md has the language')
+    .option('--filter <filter>', 'as in the API: "name eq \'Drive 12\'"; docs/reference/filters.md has the language')
     .option('--relations-filter <filter>', "by relations: \"object.id eq '<id>' and predicate eq 'is_module_of'\"")
     .option('--depth <count>', 'how many relations to follow, one after the other', wholeNumber(1, 10))
     .option('--ignore-case', 'compare text without regard to case')

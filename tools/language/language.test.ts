@@ -72,6 +72,14 @@ describe('the language check', () => {
     assert.deepEqual(check('docs/page.md', 'Run `told`.\n\n```sh\necho nobody\n```\n'), [])
   })
 
+  test('ignores generated sections of pages', () => {
+    const page = 'First.\n\n<!-- generated: x -->\n| nobody |\n<!-- end -->\n\nThen nobody.\n'
+    assert.deepEqual(
+      check('docs/page.md', page).map(({ line }) => line),
+      [7],
+    )
+  })
+
   test('accepts an exception and reports one that matches nothing', () => {
     const used = { file: 'docs/page.md', text: 'nobody is the user name', reason: 'the name of an account' }
     const unused = { file: 'docs/page.md', text: 'anew', reason: 'not in the page' }

@@ -58,9 +58,9 @@ function findingsIn(passage: Passage, active: readonly Rule[]): Omit<Finding, 'f
   ]
 }
 
-/** Sentences above the limit. A full stop, a colon, a semicolon, a table cell or an empty line ends a sentence. */
+/** Sentences above the limit. A full stop, a colon, a semicolon, a middle dot, a table cell or an empty line ends a sentence. */
 function longSentences(text: string): { index: number; words: number }[] {
-  return [...text.matchAll(/(?:[^.!?:;|\n]|[.!?:;](?!\s|$)|\n(?!\s*(?:\n|[-*@] )))+/g)]
+  return [...text.matchAll(/(?:[^.!?:;|·\n]|[.!?:;](?!\s|$)|\n(?!\s*(?:\n|[-*@] )))+/g)]
     .map((match) => ({
       index: match.index + Math.max(0, match[0].search(/\S/)),
       words: match[0].split(/\s+/).filter((word) => /\p{L}/u.test(word)).length,

@@ -47,12 +47,19 @@ function hideCode(text: string): string {
   return text.replace(/`[^`\n]*`/g, 'code')
 }
 
-/** Prose of a page: fenced code is left out, each list item, table row and paragraph is one passage. */
+/**
+ * Prose of a page: each list item, table row and paragraph is one passage. Fenced code and generated sections are left
+ * out; the text of a generated section is checked in its source.
+ */
 function markdownPassages(content: string): Passage[] {
   const passages: Passage[] = []
   let fence: string | undefined
   let paragraph: Passage | undefined
+  let isGenerated = false
   for (const [index, line] of content.split('\n').entries()) {
+    if (/^<!-- generated: /.test(line)) isGenerated = true
+    if (line === '<!-- end -->') isGenerated = false
+    if (isGenerated) continue
     const mark = /^\s*(```+|~~~+)/.exec(line)?.[1]
     if (fence !== undefined || mark !== undefined) {
       if (fence === undefined) fence = mark

@@ -68,7 +68,7 @@ export const rules: readonly Rule[] = [
   phrase('\\bbeside\\b', 'use "next to", "besides" or "in addition to"'),
   phrase('\\b(?:afar|in earnest|in threes|all the same|not few|not seldom)\\b', 'use the plain term'),
   phrase(
-    '\\bof (?:ours|yours|theirs|its own|their own|your own|our own|his own)\\b',
+    '\\bof (?:ours|yours|theirs)\\b|\\b(?:an?|one|no|any|every|each) (?:[\\w-]+ ){1,2}of (?:its|their|your|our|his) own\\b|\\b[a-z-]+s of their own\\b',
     'put the owner first: "its own process", "your program"',
   ),
   phrase('\\bhangs? (?:on|together)\\b', 'use "depends on", "is related to"'),
@@ -112,10 +112,9 @@ export const allowed: readonly Exception[] = []
  * `node tools/language-check.mjs <folder>`.
  */
 export const notYet: readonly string[] = [
-  'ARCHITECTURE.md',
+  'docs/decisions',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
-  'README.md',
   'SECURITY.md',
   'api',
   'architecture.test.ts',
@@ -152,7 +151,6 @@ export const notYet: readonly string[] = [
   'cloud/services/jobs',
   'cloud/services/onboarding',
   'cloud/services/workflows',
-  'docs',
   'e2e',
   'gateway',
   'link-sdk',

@@ -8,7 +8,7 @@ import { enrolledGateway, linkReport } from '../../platform/testing/gateway.ts'
 import { testHub } from '../../platform/testing/hub.ts'
 import { givenAsset, newInstance, password, schema } from './testing.ts'
 
-const page = await readFile(new URL('../../../docs/credentials.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../../docs/how-to/set-up-credentials.md', import.meta.url), 'utf8')
 
 type Opened = { assetId: string; instanceId: string }
 type Monitor = (given: {
@@ -26,7 +26,7 @@ async function clientOnThePage(): Promise<Monitor> {
   return module.monitor
 }
 
-test('the client in the documentation goes all the way of the monitoring workflow, as credential_manager', async () => {
+test('the client in the documentation completes the monitoring workflow, as credential_manager', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const manager = await hub.as('credential_manager')

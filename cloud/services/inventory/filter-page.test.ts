@@ -11,7 +11,7 @@ import { applied, asset, node, state } from './testing.ts'
 
 /** The page about filters: its examples work, and its lists are whole. */
 
-const page = readFileSync(new URL('../../../docs/filters.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/reference/filters.md', import.meta.url), 'utf8')
 const blocks = [...page.matchAll(/^```(\w+)(?: depth=(\d+))?\n([\s\S]*?)^```$/gm)].map(
   ([, kind, depth, text = '']) => ({
     kind: kind ?? '',
@@ -82,13 +82,13 @@ describe('on the page about filters', () => {
     const listed = (table: PropertyTable) => table.filterable.filter((name) => !name.endsWith('/any(…)'))
     const arrays = assetProperties.filterable.filter((name) => name.endsWith('/any(…)'))
     for (const name of [...listed(assetProperties), ...listed(relationProperties)])
-      assert.ok(page.includes(`\`${name}\``), `docs/filters.md lacks ${name}`)
+      assert.ok(page.includes(`\`${name}\``), `docs/reference/filters.md lacks ${name}`)
     for (const name of arrays.map((array) => array.replace('/any(…)', ''))) {
       const property = assetProperties.find(name)
       assert.ok(property?.kind === 'array')
       const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? ''
       for (const inner of property.elements.properties.filterable)
-        assert.ok(row.includes(`\`${inner}\``), `docs/filters.md lacks ${name}/${inner}`)
+        assert.ok(row.includes(`\`${inner}\``), `docs/reference/filters.md lacks ${name}/${inner}`)
     }
   })
 })

@@ -9,7 +9,7 @@ import { directUpdate, machine } from './testing.ts'
 
 for (const workflow of builtInWorkflows.values()) {
   test(`the picture of ${workflow.name} in the documents is the one that is drawn`, () => {
-    const kept = readFileSync(new URL(`../../../docs/workflows/${workflow.name}.svg`, import.meta.url), 'utf8')
+    const kept = readFileSync(new URL(`../../../docs/pictures/workflows/${workflow.name}.svg`, import.meta.url), 'utf8')
     assert.equal(kept, picture(workflow), 'run node tools/workflow-pictures.mjs')
   })
 }

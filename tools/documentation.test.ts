@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { root } from './checks.ts'
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const docs = globSync('docs/**/*.md', { cwd: root }).toSorted()
+const pages = [...globSync('*.md', { cwd: root }).toSorted(), ...docs]
+const guides = docs.filter((file) => !file.startsWith('docs/decisions/'))
+
+describe('the documentation', () => {
+  test('has working links to files and headings', () => {
+    const links = pages.flatMap((page) => linksIn(read(page)).map((target) => ({ page, target })))
+    assert.ok(links.length > 200)
+    assert.deepEqual(
+      links.filter(({ page, target }) => !resolves(page, target)).map(({ page, target }) => `${page}: ${target}`),
+      [],
+    )
+  })
+
+  test('starts each page with what the reader will achieve or find', () => {
+    assert.ok(guides.length > 20)
+    const starts = /^# .+\n\n(?:This (?:guide shows|page (?:lists|describes|defines|explains))|In this tutorial, you) /
+    assert.deepEqual(
+      guides.filter((file) => !starts.test(read(file))),
+      [],
+    )
+  })
+
+  test('lists every page in its index', () => {
+    const listed = linksIn(read('docs/README.md')).map((target) => join('docs', target))
+    assert.deepEqual(
+      guides.filter((file) => file !== 'docs/README.md' && !listed.includes(file)),
+      [],
+    )
+  })
+
+  test('names only existing folders and files in the glossary', () => {
+    const places = read('docs/glossary.md')
+      .split('\n')
+      .filter((line) => line.startsWith('|') && line.split(' | ').length === 3)
+      .flatMap((line) => [...(line.split(' | ')[2] ?? '').matchAll(/`([^`]+)`/g)].map(([, path = '']) => path))
+    assert.ok(places.length > 40)
+    assert.deepEqual(
+      places.filter((path) => !existsSync(join(root, path))),
+      [],
+    )
+  })
+
+  test('has every page that the code refers to', () => {
+    const sources = globSync('{api,bench,cli,cloud,gateway,link-sdk,links,tools,web}/**/*.{ts,tsx}', {
+      cwd: root,
+      exclude: ['**/node_modules', '**/*.test.ts'],
+    })
+    const named = sources.flatMap((file) =>
+      [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => ({ file, page })),
+    )
+    assert.ok(named.length > 2)
+    assert.deepEqual(
+      named.filter(({ page }) => !existsSync(join(root, page))),
+      [],
+    )
+  })
+})
+
+/** The targets of links and pictures, without those to other sites. */
+function linksIn(page: string): string[] {
+  return [...page.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(
+    ([, target = '']) => target,
+  )
+}
+
+function resolves(page: string, target: string): boolean {
+  const [path = '', anchor] = target.split('#')
+  const file = path === '' ? page : join(dirname(page), path)
+  if (!existsSync(join(root, file))) return false
+  if (anchor === undefined || statSync(join(root, file)).isDirectory()) return anchor === undefined
+  return !file.endsWith('.md') || headingsIn(read(file)).includes(anchor)
+}
+
+/** Headings as GitHub turns them into anchors. */
+function headingsIn(page: string): string[] {
+  return [...page.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
