@@ -66,7 +66,8 @@ export async function startGateway(settings: GatewaySettings, given: Given = {})
   const spool = await Spool.open({ folder: join(settings.home, 'spool'), limitBytes: settings.spoolBytes, log })
   cleanUp.defer(() => spool.close())
   const monitor = new LinkMonitor({ registry, outgoing, log })
-  const connections = new DeviceConnections()
+  const connections = await DeviceConnections.open({ file: join(settings.home, 'connections.json'), log })
+  cleanUp.defer(() => connections.close())
   const discovery = new DiscoveryAgent({
     outgoing,
     registry,

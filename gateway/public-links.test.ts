@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
 import { type RunningGateway, startGateway } from './gateway.ts'
@@ -302,4 +304,51 @@ describe('a gateway with links of the public SDK', () => {
     const { infos } = await askRegistry(gateway.registryPort, 'siemens')('QueryRegisteredServices', { filter })
     assert.deepEqual(infos[0].interfaces, ['siemens.commondevicemanagement.devicediscovery.v1'])
   })
+})
+
+test('reads a device after a restart by the connection that the link reported before, once the link is inspected', async () => {
+  await using cloud = await TestCloud.start()
+  const home = temporaryFolder()
+  cloud.configure(home)
+  const isInspected = (id: string) =>
+    cloud.callsOf('reportLinks').some(({ body: { data } }) => {
+      const link = data.links.find(({ appInstanceId }: Call) => appInstanceId === id)
+      return link?.interfaces.includes('siemens.common.identifiers.v1')
+    })
+  const endOf = (job: string) => until(() => cloud.endOf(job))
+  let job: string | undefined
+  using link = await TestLink.start({
+    'connectivitysuite.drvinfo.v1': {
+      // After the restart the link says what it is only when the gateway has the job.
+      GetVersionInfo: async (_: Call, answer: Call) => {
+        await until(() => job === undefined || cloud.leases.has(job))
+        answer(null, { version: { major: 3, minor: 7, patch: 4 } })
+      },
+    },
+    ...identifiers,
+    ...discoveryInterface(scanEverything),
+  })
+  const id = 'cdm-device-class-driver-example'
+  cloud.credentials.set('10.0.0.2', [right])
+  const first = await startGateway(settingsFor(home), { renewEveryMs: 50 })
+  const info = { app_instance_id: id, ipv4_address: '127.0.0.1', grpc_ip_port_number: link.port }
+  await askRegistry(first.registryPort, 'siemens')('RegisterService', { info })
+  await until(() => isInspected(id))
+  const scan = cloud.offer('discovery', { runId: 'r', assetLinkId: id })
+  await endOf(scan)
+  await first.stop()
+  const [, device] = cloud.found(scan)
+  assert.equal(device?.name, 'Protected')
+
+  const asked = { assetLinkId: id, assetIdentifiers: device?.asset_identifiers, addresses: ['10.0.0.2'] }
+  job = cloud.offer('device-info', { ...asked, keys: ['name'] })
+  const second = await startGateway(settingsFor(home), { renewEveryMs: 50 })
+  try {
+    assert.deepEqual((await endOf(job)).result, { results: [{ key: 'name', value: 'Protected' }] })
+  } finally {
+    await second.stop()
+  }
+  const stored = readFileSync(join(home, 'connections.json'), 'utf8')
+  assert.match(stored, /alNic/)
+  assert.doesNotMatch(stored, new RegExp(password), 'credentials are not on the disk')
 })

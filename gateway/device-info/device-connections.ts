@@ -1,28 +1,90 @@
 import type { ConnectionParameterSet } from '@millwright/api/proto/generated/address_pb.js'
 import { LruMap } from 'toad-cache'
+import { readIfThere, writeDurably } from '../durable-file.ts'
+import type { Log } from '../log.ts'
 
-const mostConnections = 10_000
+/** How a link reaches a device, in its own terms: for example with the name of a network interface of its host. */
+export type DeviceConnection = Pick<ConnectionParameterSet, 'schemaUri' | 'parameterJson' | 'subdriverJson'>
+
+type Options = { file: string; log: Log }
+type Stored = { assetLinkId: string; address: string; connection: DeviceConnection }
+
+const limits = { connections: 10_000, characters: 4_096 } as const
+
+/** A scan reports many devices in a short time: they are written together. */
+const writeAfterMs = 2_000
 
 /**
  * The connections under which links reported devices, by link and IP address. Links without the device-info interface
- * find a device by these parameters only.
+ * find a device by these parameters only, so they are kept on disk for the next start of the gateway. Credentials are not
+ * part of them.
  */
 export class DeviceConnections {
-  readonly #connections = new LruMap<ConnectionParameterSet>(mostConnections)
+  readonly #options: Options
+  readonly #connections = new LruMap<Stored>(limits.connections)
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<void> = Promise.resolve()
 
-  set(assetLinkId: string, address: string, connection: ConnectionParameterSet): void {
-    this.#connections.set(keyOf(assetLinkId, address), connection)
+  private constructor(options: Options) {
+    this.#options = options
   }
 
-  find(assetLinkId: string, addresses: readonly string[]): ConnectionParameterSet | undefined {
+  static async open(options: Options): Promise<DeviceConnections> {
+    const connections = new DeviceConnections(options)
+    for (const stored of storedIn(await readIfThere(options.file))) connections.#connections.set(keyOf(stored), stored)
+    return connections
+  }
+
+  set(assetLinkId: string, address: string, { schemaUri, parameterJson, subdriverJson }: DeviceConnection): void {
+    if (schemaUri.length + parameterJson.length + subdriverJson.length > limits.characters) return
+    const stored: Stored = { assetLinkId, address, connection: { schemaUri, parameterJson, subdriverJson } }
+    const before = this.#connections.get(keyOf(stored))
+    if (before !== undefined && JSON.stringify(before) === JSON.stringify(stored)) return
+    this.#connections.set(keyOf(stored), stored)
+    this.#timer ??= setTimeout(() => void this.#write(), writeAfterMs).unref()
+  }
+
+  find(assetLinkId: string, addresses: readonly string[]): DeviceConnection | undefined {
     for (const address of addresses) {
-      const connection = this.#connections.get(keyOf(assetLinkId, address))
-      if (connection !== undefined) return connection
+      const stored = this.#connections.get(keyOf({ assetLinkId, address }))
+      if (stored !== undefined) return stored.connection
     }
     return undefined
   }
+
+  async close(): Promise<void> {
+    if (this.#timer === undefined) return this.#writing
+    clearTimeout(this.#timer)
+    await this.#write()
+  }
+
+  #write(): Promise<void> {
+    this.#timer = undefined
+    const { file, log } = this.#options
+    const stored = [...this.#connections.items.values()].map(({ value }) => value)
+    this.#writing = this.#writing
+      .then(() => writeDurably(file, JSON.stringify(stored)))
+      .catch((error: unknown) => log.error({ error }, 'the connections of devices could not be written'))
+    return this.#writing
+  }
 }
 
-function keyOf(assetLinkId: string, address: string): string {
+function keyOf({ assetLinkId, address }: Pick<Stored, 'assetLinkId' | 'address'>): string {
   return `${address} ${assetLinkId}`
+}
+
+/** The connections in a file. A file that cannot be read counts as empty: the next scan reports the connections again. */
+function storedIn(text: string | undefined): Stored[] {
+  try {
+    const stored: unknown = JSON.parse(text ?? '[]')
+    return Array.isArray(stored) ? stored.filter(isStored) : []
+  } catch {
+    return []
+  }
+}
+
+function isStored(value: Partial<Stored> | null): value is Stored {
+  const { assetLinkId, address, connection } = value ?? {}
+  const { schemaUri, parameterJson, subdriverJson } = connection ?? {}
+  return [assetLinkId, address, schemaUri, parameterJson, subdriverJson].every((text) => typeof text === 'string')
 }

@@ -34,6 +34,7 @@ const atOnce = 16
 /** Somebody waits for the answer, for seconds: it is of no use on a disk. */
 const attempts = 4
 const credentialsWithinMs = 3_000
+const inspectedWithinMs = 5_000
 
 /** Does device-info jobs: asks a device for its properties while somebody waits. */
 export class DeviceInfoAgent {
@@ -70,9 +71,11 @@ export class DeviceInfoAgent {
     const registration = registry.find(name)
     if (registration === undefined) return unreachable(`No service is registered as ${name}`)
     using link = new LinkClient(registration)
+    const deadlineAtMs = performance.now() + answerMs
+    // After a start of the gateway the interfaces that a link has, but did not register, are not known at once.
+    await monitor.inspected(name, { withinMs: inspectedWithinMs, signal: held.signal })
     const service = readServiceOf(monitor.reportOf(name) ?? registration) ?? 'deviceInfo'
     const connection = service === 'identifiers' ? connections.find(name, textsIn(definition.addresses)) : undefined
-    const deadlineAtMs = performance.now() + answerMs
     const ask = async (credential?: Credential): Promise<Record<string, unknown>> => {
       const device = deviceOf(definition, { service, connection, credential })
       const options = { device, service, signal: held.signal, deadlineMs: deadlineAtMs - performance.now() }

@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
 import { assetTypeOf, baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import { linkServices } from '@millwright/api/link-protocol.ts'
-import type { ConnectionParameterSet, DestinationSchema } from '@millwright/api/proto/generated/address_pb.js'
+import type { DestinationSchema } from '@millwright/api/proto/generated/address_pb.js'
 import { Code } from '@millwright/api/proto/generated/code_pb.js'
 import type { GetPropertyValuesResponse } from '@millwright/api/proto/generated/device-info_pb.js'
 import type { SupportedProperty } from '@millwright/api/proto/generated/properties_pb.js'
@@ -14,6 +14,7 @@ import { decodeDevice } from '../mapping/decode.ts'
 import { type Document, documentsOf, isDocument } from '../mapping/document.ts'
 import { hasMember } from '../mapping/fit.ts'
 import { readIdentifiers } from '../mapping/reading.ts'
+import type { DeviceConnection } from './device-connections.ts'
 
 /**
  * Reads one device through a link. Links of the current generation answer `GetPropertyValues` of the device-info
@@ -44,7 +45,7 @@ export function readServiceOf(link: { interfaces: readonly string[] }): ReadServ
 
 type DeviceOptions = {
   service: ReadService
-  connection?: ConnectionParameterSet | undefined
+  connection?: DeviceConnection | undefined
   credential?: Credential | undefined
 }
 
@@ -64,7 +65,7 @@ export function deviceOf(definition: Document, { service, connection, credential
   )
 }
 
-type Connection = Pick<ConnectionParameterSet, 'schemaUri' | 'parameterJson'> & { subdriverJson?: string }
+type Connection = Omit<DeviceConnection, 'subdriverJson'> & Partial<DeviceConnection>
 
 export function destinationOf(
   { schemaUri, parameterJson, subdriverJson = '' }: Connection,

@@ -25,6 +25,7 @@ type Known = {
   isGone: boolean
   isAsked: boolean
   hasAnswered: boolean
+  firstInspection: PromiseWithResolvers<void>
 }
 
 /**
@@ -108,6 +109,18 @@ export class LinkMonitor {
     return known === undefined ? undefined : reportOf(known.registration, known.inspection)
   }
 
+  /** Waits for the first inspection of a link since the start of the gateway, for a limited time. */
+  async inspected(
+    appInstanceId: string,
+    { withinMs, signal }: { withinMs: number; signal: AbortSignal },
+  ): Promise<void> {
+    const known = this.#known.get(appInstanceId)
+    if (known === undefined || known.inspection !== unasked) return
+    const over = new AbortController()
+    await Promise.race([known.firstInspection.promise, pause(withinMs, AbortSignal.any([signal, over.signal]))])
+    over.abort()
+  }
+
   /** What links said of their own accord, the latest last. */
   get recentEvents() {
     return this.#events.recent
@@ -123,7 +136,14 @@ export class LinkMonitor {
       return
     }
     const inspection = before?.inspection ?? unasked
-    const known = { registration, inspection, isGone: false, isAsked: false, hasAnswered: false }
+    const known: Known = {
+      registration,
+      inspection,
+      isGone: false,
+      isAsked: false,
+      hasAnswered: false,
+      firstInspection: Promise.withResolvers(),
+    }
     this.#known.set(registration.appInstanceId, known)
     void this.#ask(known)
   }
@@ -166,6 +186,7 @@ export class LinkMonitor {
     const { inspection: before, hasAnswered } = known
     known.inspection = inspection
     known.hasAnswered = true
+    known.firstInspection.resolve()
     // One that says the same as before may say it elsewhere.
     if (hasAnswered && JSON.stringify(before) === JSON.stringify(inspection)) return
     const link = registration.appInstanceId
