@@ -119,6 +119,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'e2e',
       'web',
       'gateway',
+      'links',
     ],
   },
   e2e: { holds: 'End-to-end tests of the complete product', mayImport: ['api', 'cloud', 'cloud/platform'] },

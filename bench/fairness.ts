@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { type PlantAsset, plantAssets } from '@millwright/cloud/services/inventory/plant.ts'
+import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
 import { roundOf } from './measuring.ts'
 import { bearer, type PlatformProcess, type ProcessLoad, tokenFor, withHome, withPlatform } from './platform-process.ts'
 import type { Goal, Report, Row } from './report.ts'

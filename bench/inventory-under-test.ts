@@ -2,9 +2,10 @@ import { setTimeout } from 'node:timers/promises'
 import { type Address, openClient } from '@millwright/cloud/platform/database/connection.ts'
 import type { Database, Scope } from '@millwright/cloud/platform/database/database.ts'
 import { statement } from '@millwright/cloud/platform/database/statement.ts'
+import { bulkLoad } from '@millwright/cloud/services/inventory/bulk-load.ts'
 import { anyQueued } from '@millwright/cloud/services/inventory/operation-store.ts'
-import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import { plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
 import type { Places } from './beside.ts'
 import { withoutIndexes } from './indexes.ts'
 import type { InventoryQuestion, ProcessLoad } from './platform-process.ts'
@@ -27,7 +28,8 @@ export async function answerAboutInventory(question: InventoryQuestion, under: U
   switch (question.kind) {
     case 'grow a plant':
       return asOwner(under, async (owner) => {
-        await withoutIndexes(owner, () => growPlant(question.size, { owner, tenantId: scope.tenantId }))
+        const load = { owner, tenantId: scope.tenantId, property: plantProperty, source: plantSource }
+        await withoutIndexes(owner, () => bulkLoad(plantAssets(question.size), load))
         await owner.query('vacuum analyze')
       })
     case 'wait until everything is applied':

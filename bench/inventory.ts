@@ -1,5 +1,5 @@
 import { inventory as contract } from '@millwright/api/inventory.ts'
-import { type PlantAsset, plantAssets } from '@millwright/cloud/services/inventory/plant.ts'
+import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
 import type { Options } from './bench.ts'
 import { type Bench, cpuOf, loadOf, stealBetween, withBench } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'

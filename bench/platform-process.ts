@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Access } from '@millwright/cloud/first-run.ts'
-import type { PlantSize } from '@millwright/cloud/services/inventory/plant.ts'
+import type { PlantSize } from '@millwright/links/plant/generator.ts'
 import { type AskedProcess, startAsked } from './asked-process.ts'
 import type { Sent } from './raw.ts'
 

@@ -1,14 +1,16 @@
-import { setTimeout } from 'node:timers/promises'
 import type { authorization } from '@millwright/api/authorization.ts'
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { Client } from '@millwright/api/client.ts'
 import { type AssetDocument, type Entity, type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
+import { Semaphore } from '@millwright/api/semaphore.ts'
 import {
-  costCentreProperty,
   type PlantAsset,
   type PlantSize,
   plantAssets,
-} from '@millwright/cloud/services/inventory/plant.ts'
+  plantProperty,
+  plantSource,
+} from '@millwright/links/plant/generator.ts'
 import { batches } from './batches.ts'
 
 type Sending = {
@@ -60,7 +62,7 @@ function sendable({ asset, accessGroup, relations }: PlantAsset): AssetDocument 
 async function sendAssets({ inventory }: Sending, assets: readonly PlantAsset[]): Promise<string[]> {
   const { data: accepted } = await patiently(() =>
     inventory.createAssets({
-      body: { data: { assets: assets.map(sendable), meta: { source: 'plant generator' } } },
+      body: { data: { assets: assets.map(sendable), meta: { source: plantSource } } },
       query: {},
       headers: {},
     }),
@@ -85,16 +87,17 @@ async function sendRest({ inventory }: Sending, { assets, ids, propertyKey }: Re
   const states = known
     .filter(({ managementState }) => managementState !== 'unknown')
     .map(({ id, managementState }) => ({ asset_id: id, state_value: managementState }))
-  const values = known.map(({ id, costCentre }) => ({ asset_id: id, key: propertyKey, value: costCentre }))
+  const values = known.map(({ id, propertyValue }) => ({ asset_id: id, key: propertyKey, value: propertyValue }))
   const relations = known.flatMap(({ id, relations }) =>
     relations.flatMap((relation) => ('node' in relation ? [{ id, ...relation }] : [])),
   )
-  const calls = [
+  const calls: (() => Promise<unknown>)[] = [
     ...chunks(states).map((data) => () => inventory.setManagementStates({ body: { data }, headers: {} })),
     ...chunks(values).map((data) => () => inventory.setPropertyValues({ body: { data }, headers: {} })),
     ...chunks(relations).map((some) => () => relate(inventory, some)),
   ]
-  await someAtOnce(calls)
+  const sending = new Semaphore({ capacity: atOnce })
+  await Promise.all(calls.map((call) => sending.run('', () => patiently(call))))
 }
 
 type ToNode = { id: string; predicate: string; node: Entity }
@@ -118,25 +121,16 @@ function chunks<Value>(values: readonly Value[]): Value[][] {
   )
 }
 
-async function someAtOnce(calls: readonly (() => Promise<unknown>)[]): Promise<void> {
-  let next = 0
-  const work = async () => {
-    for (let call = calls[next++]; call !== undefined; call = calls[next++]) await patiently(call)
-  }
-  await Promise.all(Array.from({ length: atOnce }, work))
-}
-
-const patienceMs = 1_000
-
-/** Tries again later when there is too much to do at the moment. */
+/** Repeats the call while the platform is overloaded. */
 async function patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  const backOff = new BackOff({ firstMs: 1_000, longestMs: 10_000 })
   for (;;) {
     try {
       return await call()
     } catch (error) {
       const isTooMuch = error instanceof Problem && (error.code === 'overloaded' || error.code === 'too_many_requests')
       if (!isTooMuch) throw error
-      await setTimeout(patienceMs)
+      await pause(backOff.nextMs())
     }
   }
 }
@@ -149,8 +143,8 @@ async function ensureGroup({ authorization }: Sending, name: string): Promise<vo
 
 async function propertyKeyOf({ inventory }: Sending): Promise<string> {
   const { data } = await inventory.listCustomProperties({ query: { limit: 100 } })
-  const found = data.find(({ name }) => name === costCentreProperty)
+  const found = data.find(({ name }) => name === plantProperty)
   if (found !== undefined) return found.key
-  const made = await inventory.createCustomProperty({ body: { data: { name: costCentreProperty, data_type: 'text' } } })
+  const made = await inventory.createCustomProperty({ body: { data: { name: plantProperty, data_type: 'text' } } })
   return made.data.key
 }

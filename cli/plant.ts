@@ -1,9 +1,10 @@
 import { authorization } from '@millwright/api/authorization.ts'
 import { inventory } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { findTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
-import type { PlantSize } from '@millwright/cloud/services/inventory/plant.ts'
-import { growPlant } from '@millwright/cloud/services/inventory/planting.ts'
+import { bulkLoad } from '@millwright/cloud/services/inventory/bulk-load.ts'
+import { type PlantSize, plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
 import type { Command } from 'commander'
 import { type Connection, connect, connecting } from './online.ts'
 import { asOwner, recordForTenants } from './owner.ts'
@@ -50,7 +51,16 @@ async function grow({ tenant: name, ...size }: PlantSize & { tenant: string }): 
     if (tenant === undefined)
       throw new StartError(`There is no tenant named ${name}: millwright tenants list shows them.`)
     const progress = progressOf(size.assets)
-    await growPlant(size, { owner, tenantId: tenant.id, onProgress: progress.show })
+    await bulkLoad(plantAssets(size), {
+      owner,
+      tenantId: tenant.id,
+      property: plantProperty,
+      source: plantSource,
+      onProgress: progress.show,
+    }).catch((error: unknown) => {
+      if (!(error instanceof Problem) || error.code !== 'already_exists') throw error
+      throw new StartError(`The plant of seed ${size.seed} exists already. Use another seed: --seed <number>`)
+    })
     await owner.query('analyze')
     progress.end()
     const { assets, seed, relations } = size

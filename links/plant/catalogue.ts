@@ -1,122 +1,242 @@
-/** What made-up devices are. Their makers are made up too. */
+/** The products, sites and areas of simulated plants. The vendors do not exist. */
 
 export type Product = {
   vendor: string
   article: string
   name: string
   family: string
-  /** What comes before the number in a device's name. */
-  tag: string
-  hardware: readonly string[]
+  hardware: readonly [string, ...string[]]
   /** Oldest first. */
   firmware: readonly [string, ...string[]]
 }
 
-export const controllers: readonly [Product, ...Product[]] = [
-  {
-    vendor: 'Aldermoor Automation',
-    article: 'AM-C4200-2PN',
-    name: 'Aldermoor C4200',
-    family: 'C4000',
-    tag: 'PLC',
-    hardware: ['2', '3', '4'],
-    firmware: ['2.8.3', '2.9.4', '3.0.1', '3.1.0', '3.1.2'],
-  },
-  {
-    vendor: 'Brennick',
-    article: 'BR 80.22-A',
-    name: 'Brennick Logic 80',
-    family: 'Logic 80',
-    tag: 'PLC',
-    hardware: ['A', 'B'],
-    firmware: ['33.02', '34.10', '35.00', '35.01'],
-  },
-]
-
-export const modules: readonly [Product, ...Product[]] = [
-  {
-    vendor: 'Aldermoor Automation',
-    article: 'AM-DI32-24',
-    name: 'Digital input 32 x 24 V',
-    family: 'C4000 I/O',
-    tag: 'DI',
-    hardware: ['1', '2'],
-    firmware: ['1.0.0', '1.1.0', '1.2.1'],
-  },
-  {
-    vendor: 'Aldermoor Automation',
-    article: 'AM-AQ8-HS',
-    name: 'Analog output 8 channels, fast',
-    family: 'C4000 I/O',
-    tag: 'AQ',
-    hardware: ['1'],
-    firmware: ['2.0.1', '2.1.0'],
-  },
-  {
-    vendor: 'Brennick',
-    article: 'BR 81.04-F',
-    name: 'Safety input 4 channels',
-    family: 'Logic 80 safe',
-    tag: 'FDI',
-    hardware: ['B', 'C'],
-    firmware: ['4.2', '4.3', '5.0'],
-  },
-]
-
-export const fieldDevices: readonly [Product, ...Product[]] = [
-  {
-    vendor: 'Corvane Drives',
-    article: 'CV-900-055',
-    name: 'Corvane 900 5.5 kW',
-    family: 'Corvane 900',
-    tag: 'DRV',
-    hardware: ['1', '2'],
-    firmware: ['5.1.0', '5.2.2', '5.3.0', '6.0.0'],
-  },
-  {
-    vendor: 'Dunholm Networks',
-    article: 'DH-XS16-M',
-    name: 'Managed switch, 16 ports',
-    family: 'XS',
-    tag: 'SW',
-    hardware: ['4', '5'],
-    firmware: ['04.03.00', '04.04.01', '05.00.00'],
-  },
-  {
-    vendor: 'Esker Vision',
-    article: 'EV-CAM-5M-GE',
-    name: 'Inspection camera, 5 megapixels',
-    family: 'EV',
-    tag: 'CAM',
-    hardware: ['R1', 'R2'],
-    firmware: ['1.9.7', '2.0.0', '2.0.3'],
-  },
-  {
-    vendor: 'Fennimore Panels',
-    article: 'FP-1200-TFT',
-    name: 'Operator panel, 12 inches',
-    family: 'FP Comfort',
-    tag: 'HMI',
-    hardware: ['3'],
-    firmware: ['16.0.4', '17.0.0', '17.0.1'],
-  },
-  {
-    vendor: 'Garnet Robotics',
-    article: 'GR-6-120',
-    name: 'Six-axis robot, 120 kg',
-    family: 'GR',
-    tag: 'ROB',
-    hardware: ['7', '8'],
-    firmware: ['8.6.11', '8.7.0', '9.0.2'],
-  },
-]
-
-export const halls = [
-  'Press shop',
-  'Body shop',
-  'Paint shop',
-  'Assembly',
-  'Machining',
-  'Packaging',
-  'Utilities',
+export const sites = [
+  'Aarhus',
+  'Bilbao',
+  'Brno',
+  'Cork',
+  'Dresden',
+  'Eindhoven',
+  'Ghent',
+  'Graz',
+  'Katowice',
+  'Linz',
+  'Lyon',
+  'Malmo',
+  'Monterrey',
+  'Nagoya',
+  'Porto',
+  'Pune',
+  'Sendai',
+  'Tampere',
+  'Torino',
+  'Toledo',
+  'Trieste',
+  'Ulm',
+  'Utrecht',
+  'Vigo',
 ] as const
+
+export const areas = [
+  'press shop',
+  'body shop',
+  'paint shop',
+  'assembly',
+  'battery',
+  'machining',
+  'packaging',
+  'utilities',
+] as const
+
+export const catalogue = {
+  controller: [
+    {
+      vendor: 'Kestrel Controls',
+      article: 'KC 1515-2',
+      name: 'Kestrel 1515',
+      family: 'Kestrel 1500',
+      hardware: ['2', '3', '4'],
+      firmware: ['2.6.1', '2.8.3', '2.9.4', '3.0.1', '3.1.0'],
+    },
+    {
+      vendor: 'Kestrel Controls',
+      article: 'KC 1518-4',
+      name: 'Kestrel 1518 redundant',
+      family: 'Kestrel 1500',
+      hardware: ['1', '2'],
+      firmware: ['2.9.4', '3.0.1', '3.1.0'],
+    },
+    {
+      vendor: 'Nordwerk',
+      article: 'NW-PLC-80',
+      name: 'Modulus 80',
+      family: 'Modulus',
+      hardware: ['A', 'B'],
+      firmware: ['20.11', '21.04', '33.02', '35.00'],
+    },
+  ],
+  module: [
+    {
+      vendor: 'Kestrel Controls',
+      article: 'KC 521-DI32',
+      name: 'Digital input 32x24 V',
+      family: 'Kestrel I/O',
+      hardware: ['1', '2'],
+      firmware: ['1.0.0', '1.1.0', '1.2.1'],
+    },
+    {
+      vendor: 'Kestrel Controls',
+      article: 'KC 522-DQ32',
+      name: 'Digital output 32x24 V',
+      family: 'Kestrel I/O',
+      hardware: ['1', '2'],
+      firmware: ['1.0.0', '1.1.2'],
+    },
+    {
+      vendor: 'Kestrel Controls',
+      article: 'KC 531-AI8',
+      name: 'Analog input 8xU/I',
+      family: 'Kestrel I/O',
+      hardware: ['1'],
+      firmware: ['1.0.0', '1.3.0'],
+    },
+    {
+      vendor: 'Nordwerk',
+      article: 'NW-AO-4',
+      name: 'Analog output 4x',
+      family: 'Modulus I/O',
+      hardware: ['B', 'C'],
+      firmware: ['4.2', '4.5'],
+    },
+  ],
+  drive: [
+    {
+      vendor: 'Aurelia Drives',
+      article: 'AD-G120-75',
+      name: 'Aurelia 7.5 kW',
+      family: 'Aurelia G',
+      hardware: ['1', '2'],
+      firmware: ['4.7.10', '4.7.13', '5.1.0', '5.2.2'],
+    },
+    {
+      vendor: 'Hallstein',
+      article: 'HS-880-22',
+      name: 'Hallstein 22 kW',
+      family: 'HS 880',
+      hardware: ['3', '4'],
+      firmware: ['3.30', '3.41', '3.51'],
+    },
+  ],
+  switch: [
+    {
+      vendor: 'Meridian Networks',
+      article: 'MN-XC216',
+      name: 'Managed switch 16 ports',
+      family: 'XC 200',
+      hardware: ['4', '5'],
+      firmware: ['4.1', '4.3', '4.4.1', '4.5'],
+    },
+    {
+      vendor: 'Meridian Networks',
+      article: 'MN-XC208',
+      name: 'Managed switch 8 ports',
+      family: 'XC 200',
+      hardware: ['4'],
+      firmware: ['4.3', '4.5'],
+    },
+  ],
+  sensor: [
+    {
+      vendor: 'Sensorik Bodan',
+      article: 'SB-WT24',
+      name: 'Photoelectric sensor',
+      family: 'WT',
+      hardware: ['1', '2'],
+      firmware: ['1.4', '1.6', '2.0'],
+    },
+    {
+      vendor: 'Sensorik Bodan',
+      article: 'SB-PT100-L',
+      name: 'Temperature transmitter',
+      family: 'PT',
+      hardware: ['1'],
+      firmware: ['2.1', '2.2'],
+    },
+    {
+      vendor: 'Lumen Vision',
+      article: 'LV-2M',
+      name: 'Camera 2 MP',
+      family: 'LV',
+      hardware: ['R1', 'R2'],
+      firmware: ['6.1.0', '6.4.2', '7.0.0'],
+    },
+    {
+      vendor: 'Hallstein',
+      article: 'HS-FLOW-50',
+      name: 'Flow meter DN50',
+      family: 'HS Flow',
+      hardware: ['2'],
+      firmware: ['3.0', '3.2'],
+    },
+  ],
+  panel: [
+    {
+      vendor: 'Kestrel Controls',
+      article: 'KC TP1200',
+      name: 'Touch panel 12 inch',
+      family: 'Kestrel Panel',
+      hardware: ['3'],
+      firmware: ['16.0.4', '17.0.0', '18.0.2'],
+    },
+  ],
+  gateway: [
+    {
+      vendor: 'Millwright',
+      article: 'MW-GW',
+      name: 'Asset gateway',
+      family: 'Gateway',
+      hardware: ['1'],
+      firmware: ['1.0.0', '1.1.0'],
+    },
+  ],
+  software: [
+    {
+      vendor: 'Kestrel Controls',
+      article: 'KC-RT',
+      name: 'Line visualisation runtime',
+      family: 'Runtime',
+      hardware: ['1'],
+      firmware: ['16.0', '17.0', '18.0'],
+    },
+    {
+      vendor: 'Opal Software',
+      article: 'OS-HIST',
+      name: 'Process historian',
+      family: 'Opal',
+      hardware: ['1'],
+      firmware: ['8.1', '8.2', '9.0'],
+    },
+    {
+      vendor: 'Opal Software',
+      article: 'OS-RCP',
+      name: 'Recipe manager',
+      family: 'Opal',
+      hardware: ['1'],
+      firmware: ['3.4', '3.5'],
+    },
+  ],
+} as const satisfies Record<string, readonly [Product, ...Product[]]>
+
+export type Kind = keyof typeof catalogue
+
+/** What the name of an asset begins with before its number. */
+export const tags = {
+  gateway: 'GW',
+  switch: 'SW',
+  controller: 'PLC',
+  module: 'IO',
+  drive: 'DRV',
+  sensor: 'SEN',
+  panel: 'HMI',
+  software: 'APP',
+} as const satisfies Record<Kind, string>

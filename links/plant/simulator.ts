@@ -1,5 +1,6 @@
-import { controllers, fieldDevices, halls, modules, type Product } from './catalogue.ts'
+import { areas, catalogue, type Kind, type Product, tags } from './catalogue.ts'
 import type { Device } from './device.ts'
+import { draw, pick } from './draw.ts'
 
 /** Which plant, and when. */
 export type Plant = {
@@ -19,18 +20,20 @@ const modulesPerStation = 2
 const stationsPerHall = 40
 
 /** What a number is drawn for: two things of one device must not hang together. */
-const salts = { product: 1, hardware: 2, firmware: 3, phase: 4, gone: 5, protection: 6, silence: 7, mode: 8 } as const
-
-/** A number that seed, device and purpose decide alone: the plant needs no memory, whatever its size. */
-function draw({ seed }: Plant, index: number, salt: number): number {
-  let mixed = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(seed + 1, 0x85ebca77) ^ Math.imul(salt, 0xc2b2ae3d)
-  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)
-  mixed = Math.imul(mixed ^ (mixed >>> 12), 0x297a2d39)
-  return (mixed ^ (mixed >>> 15)) >>> 0
-}
+const salts = {
+  kind: 9,
+  product: 1,
+  hardware: 2,
+  firmware: 3,
+  phase: 4,
+  gone: 5,
+  protection: 6,
+  silence: 7,
+  mode: 8,
+} as const
 
 function isDrawn(plant: Plant, index: number, { salt, percent }: { salt: number; percent: number }): boolean {
-  return draw(plant, index, salt) % 10_000 < percent * 100
+  return draw(plant.seed, index, salt) % 10_000 < percent * 100
 }
 
 /** How many devices there have ever been: some are added with each tick. */
@@ -60,23 +63,24 @@ export function reachedThrough(index: number): number {
 }
 
 export function deviceAt(plant: Plant, index: number): Device {
-  const product = productAt(plant, index)
+  const kind = kindAt(plant, index)
+  const product = pick<Product>(catalogue[kind], draw(plant.seed, index, salts.product))
   const station = stationOf(index)
-  const hall = halls[Math.floor(station / stationsPerHall) % halls.length] ?? halls[0]
+  const hall = pick(areas, Math.floor(station / stationsPerHall))
   const serial = serialOf(plant, index)
   return {
-    name: `${product.tag}-${String(station + 1).padStart(3, '0')}-${(index % perStation) + 1}`,
+    name: `${tags[kind]}-${String(station + 1).padStart(3, '0')}-${(index % perStation) + 1}`,
     description: `${product.name} in station ${station + 1}, ${hall}`,
     vendor: product.vendor,
     article: product.article,
     productName: product.name,
     family: product.family,
     serial,
-    hardware: pick(product.hardware, draw(plant, index, salts.hardware)) ?? '1',
+    hardware: pick(product.hardware, draw(plant.seed, index, salts.hardware)),
     firmware: firmwareAt(plant, { index, product }),
     productLink: productLink(product.vendor, { article: product.article, serial }),
     location: { hall, station: station + 1 },
-    mode: draw(plant, index, salts.mode) % 50 === 0 ? 'stop' : 'run',
+    mode: draw(plant.seed, index, salts.mode) % 50 === 0 ? 'stop' : 'run',
     needs: { read: isProtected(plant, index), admin: isProtected(plant, index) },
     isSilent: isDrawn(plant, index, { salt: salts.silence + 16 * plant.tick, percent: plant.silentPercent }),
     ...connection(plant, index),
@@ -103,10 +107,11 @@ function isModule(index: number): boolean {
   return place >= 1 && place <= modulesPerStation
 }
 
-function productAt(plant: Plant, index: number): Product {
-  const place = index % perStation
-  const kind = place === 0 ? controllers : isModule(index) ? modules : fieldDevices
-  return pick(kind, draw(plant, index, salts.product)) ?? kind[0]
+const fieldKinds = ['drive', 'switch', 'sensor', 'panel'] as const satisfies Kind[]
+
+function kindAt({ seed }: Plant, index: number): Kind {
+  if (index % perStation === 0) return 'controller'
+  return isModule(index) ? 'module' : pick(fieldKinds, draw(seed, index, salts.kind))
 }
 
 /** Modules cannot be asked without their controller, so it is the controller that is protected. */
@@ -116,10 +121,10 @@ function isProtected(plant: Plant, index: number): boolean {
 
 /** Each device is updated once in a while, one version at a time, until it has the newest. */
 function firmwareAt(plant: Plant, { index, product }: { index: number; product: Product }): string {
-  const first = draw(plant, index, salts.firmware) % product.firmware.length
+  const first = draw(plant.seed, index, salts.firmware) % product.firmware.length
   if (plant.changesPercent === 0) return product.firmware[first] ?? product.firmware[0]
   const ticksBetween = Math.max(1, Math.round(300 / plant.changesPercent))
-  const phase = draw(plant, index, salts.phase) % ticksBetween
+  const phase = draw(plant.seed, index, salts.phase) % ticksBetween
   const updates = Math.floor((plant.tick + phase) / ticksBetween)
   return product.firmware[Math.min(first + updates, product.firmware.length - 1)] ?? product.firmware[0]
 }
@@ -147,8 +152,4 @@ function productLink(vendor: string, { article, serial }: { article: string; ser
 
 function hex(value: number, digits: number): string {
   return value.toString(16).toUpperCase().padStart(digits, '0')
-}
-
-function pick<T>(from: readonly T[], drawn: number): T | undefined {
-  return from[drawn % from.length]
 }

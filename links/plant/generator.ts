@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { AssetDocument, Entity } from '@millwright/api/inventory.ts'
-import { areas, catalogue, cell, type Kind, type Product, sites } from './plant-catalogue.ts'
+import { areas, catalogue, type Kind, type Product, sites, tags } from './catalogue.ts'
+import { draw, pick } from './draw.ts'
 
-/** What a plant is: the same numbers always make the same plant, and a larger one begins with the smaller one. */
+/** The same numbers always make the same plant, and a larger plant begins with the assets of a smaller one. */
 export type PlantSize = {
   assets: number
   seed: number
@@ -24,22 +25,33 @@ export type PlantAsset = {
   asset: AssetDocument
   relations: PlantRelation[]
   managementState: 'regarded' | 'ignored' | 'unknown'
-  costCentre: string
+  /** The value of the custom property `cost centre`. */
+  propertyValue: string
 }
 
-export const costCentreProperty = 'cost centre'
+export const plantProperty = 'cost centre'
+export const plantSource = 'plant generator'
 
 const cellsPerLine = 8
 const linesPerArea = 6
 
-type Random = () => number
+const cell: readonly { kind: Kind; count: number }[] = [
+  { kind: 'switch', count: 1 },
+  { kind: 'controller', count: 1 },
+  { kind: 'module', count: 5 },
+  { kind: 'drive', count: 3 },
+  { kind: 'sensor', count: 7 },
+  { kind: 'panel', count: 1 },
+  { kind: 'software', count: 2 },
+]
+
+const salts = { product: 1, hardware: 2, firmware: 3, mode: 4, state: 5 } as const
 
 type Made = { place: number; identifier: AssetDocument }
 
 /** Where in the plant, and what the assets of a cell hang on. */
 type Place = {
   seed: number
-  random: Random
   code: string
   accessGroup: string
   costCentre: string
@@ -85,7 +97,6 @@ function placeOf(number: number, seed: number): Omit<Place, 'gateway' | 'lineSwi
   const lineCode = `L${padded((lineNumber % linesPerArea) + 1, 2)}`
   return {
     seed,
-    random: randomOf(seed, number),
     code: `${siteCode}-${area.slice(0, 4).toUpperCase()}-${lineCode}-C${padded((number % cellsPerLine) + 1, 2)}`,
     accessGroup: `${site}${round === 0 ? '' : ` ${round + 1}`} ${area}`,
     costCentre: `${4000 + (areaNumber % 900)}`,
@@ -97,11 +108,12 @@ type Member = { kind: Kind; one: number; place: number; made: ReadonlyMap<Kind, 
 
 function assetOf(where: Place, member: Member): PlantAsset {
   const { kind, one, place } = member
-  const { random } = where
-  const product = pick<Product>(catalogue[kind], random)
-  // Most are up to date, and some never were.
-  const version = product.firmware[Math.floor(Math.sqrt(random()) * product.firmware.length)] ?? ''
-  const name = `${where.code}-${shortNames[kind]}${padded(one, 2)}`
+  const drawn = (purpose: keyof typeof salts) => draw(where.seed, place, salts[purpose])
+  const chance = (purpose: keyof typeof salts) => drawn(purpose) / 2 ** 32
+  const product = pick<Product>(catalogue[kind], drawn('product'))
+  // Newer versions are more frequent.
+  const version = pick(product.firmware, Math.floor(Math.sqrt(chance('firmware')) * product.firmware.length))
+  const name = `${where.code}-${tags[kind]}${padded(one, 2)}`
   const described = { product, version, name, serial: serialOf(where.seed, place) }
   return {
     place,
@@ -114,34 +126,23 @@ function assetOf(where: Place, member: Member): PlantAsset {
       product_instance_information: {
         serial_number: described.serial,
         manufacturer_product: {
-          manufacturer: { name: product.maker },
-          product_id: product.id,
-          product_version: `${1 + Math.floor(random() * 4)}`,
+          manufacturer: { name: product.vendor },
+          product_id: product.article,
+          product_version: pick(product.hardware, drawn('hardware')),
           product_name: product.name,
           product_family: product.family,
         },
       },
       ...(isNetworked(kind) ? { connection_points: connectionsOf(where.seed, place) } : {}),
       ...(types[kind] === 'Device' ? { software_components: [firmwareOf(described)] } : {}),
-      ...(kind === 'controller' ? { operating_mode: { mode_name: random() < 0.95 ? 'run' : 'stop' } } : {}),
+      ...(kind === 'controller' ? { operating_mode: { mode_name: chance('mode') < 0.95 ? 'run' : 'stop' } } : {}),
       location: [{ location_type: 'Okz', location_identifier: where.code }],
     },
     relations: relationsOf(where, member),
-    managementState: stateBy(random()),
-    costCentre: where.costCentre,
+    managementState: stateBy(chance('state')),
+    propertyValue: where.costCentre,
   }
 }
-
-const shortNames = {
-  gateway: 'GW',
-  switch: 'SW',
-  controller: 'PLC',
-  module: 'IO',
-  drive: 'DRV',
-  sensor: 'SEN',
-  panel: 'HMI',
-  software: 'APP',
-} as const satisfies Record<Kind, string>
 
 const types = {
   gateway: 'Gateway',
@@ -183,8 +184,8 @@ function identifiersOf(where: Place, { kind, one, place, made }: Member, describ
   }
   const own = {
     asset_identifier_type: 'ProductInstanceIdentifier',
-    vendor: product.maker,
-    article_number: product.id,
+    vendor: product.vendor,
+    article_number: product.article,
     serial_number: serial,
   }
   const parent = kind === 'module' ? made.get('controller')?.identifier : undefined
@@ -270,19 +271,4 @@ function nodeId(seed: number, name: string): string {
 
 function padded(value: number, digits: number): string {
   return String(value).padStart(digits, '0')
-}
-
-function pick<Value>(values: readonly Value[], random: Random): Value {
-  return values[Math.floor(random() * values.length)] as Value
-}
-
-/** Mulberry32: small, quick, the same everywhere. */
-function randomOf(seed: number, cell: number): Random {
-  let state = (Math.imul(seed, 0x85eb_ca6b) ^ Math.imul(cell + 1, 0xc2b2_ae35)) | 0
-  return () => {
-    state = (state + 0x6d2b_79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

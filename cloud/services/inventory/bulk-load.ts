@@ -1,4 +1,5 @@
-import type { Entity } from '@millwright/api/inventory.ts'
+import { randomInt } from 'node:crypto'
+import type { AssetDocument, Entity } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { listAccessGroups } from '../../platform/access/store.ts'
@@ -13,7 +14,6 @@ import type { Document } from './document.ts'
 import { recountFacets } from './facet-store.ts'
 import { keyOf, storedIdentifier } from './identifier.ts'
 import type { StoredIdentifier } from './payload.ts'
-import { costCentreProperty, type PlantAsset, type PlantSize, plantAssets } from './plant.ts'
 import { insertProperty } from './property-store.ts'
 import { countPredicates } from './relation-count-store.ts'
 import { searchText } from './search.ts'
@@ -23,54 +23,76 @@ import { putWords } from './word-store.ts'
 const batch = 5_000
 const allGroups = 1_000_000
 
-type Planting = { owner: Owner; tenantId: string; onProgress?: (assets: number) => void }
+export type BulkAsset = {
+  /** Its position in the load, from 0. */
+  place: number
+  /** The name; groups that do not exist are created. */
+  accessGroup: string
+  /** As it would be sent, without its access group and relations. */
+  asset: AssetDocument
+  /** With the asset as subject. Other assets are named by their position. */
+  relations: readonly ({ predicate: string } & ({ place: number } | { node: Entity & { type: 'node' } }))[]
+  managementState: 'regarded' | 'ignored' | 'unknown'
+  /** The value of the load's custom property. */
+  propertyValue: string
+}
 
-const source = { type: 'discovery', value: 'plant generator' } as const
+type BulkLoad = {
+  owner: Owner
+  tenantId: string
+  /** The name of the custom property that is created. */
+  property: string
+  /** What history and relations name as the source. */
+  source: string
+  onProgress?: (assets: number) => void
+}
 
 /**
- * Loads a plant into the tables as the applier would have left them, with counts, words and history, without asking
- * anybody: no queue, no events. For tenants that are made to be large; it begins with nothing of the plant there.
+ * Loads many new assets into the tables as the applier would have left them, with counts, search index and history. It
+ * passes neither the queue nor the events. It refuses when the first asset exists already.
  */
-export async function growPlant(size: PlantSize, { owner, tenantId, onProgress }: Planting): Promise<void> {
-  const startedAt = Date.now()
-  const { propertyKey, groups } = await ownerTransaction(owner, tenantId, (tx) => prepare(tx, size))
-  const means = { tenantId, groups, propertyKey, idOf: (place: number) => idAt(startedAt, size.seed, place) }
-  let assets: PlantAsset[] = []
+export async function bulkLoad(all: Iterable<BulkAsset>, load: BulkLoad): Promise<void> {
+  const { owner, tenantId, onProgress } = load
+  let means: Means | undefined
+  let assets: BulkAsset[] = []
   let written = Promise.resolve()
   // The next batch is made while the one before it is written.
-  const flush = async () => {
-    const load = loadOf(assets, means)
+  const flush = async (through: Means) => {
+    const rows = rowsOf(assets, through)
     const done = (assets.at(-1)?.place ?? 0) + 1
     assets = []
     await written
-    written = ownerTransaction(owner, tenantId, (tx) => write(tx, owner, load)).then(() => onProgress?.(done))
+    written = ownerTransaction(owner, tenantId, (tx) => write(tx, owner, rows)).then(() => onProgress?.(done))
     written.catch(() => {})
   }
-  for (const asset of plantAssets(size)) {
-    if (assets.push(asset) === batch) await flush()
+  for (const asset of all) {
+    means ??= await ownerTransaction(owner, tenantId, (tx) => prepare(tx, load, asset))
+    if (assets.push(asset) === batch) await flush(means)
   }
-  if (assets.length > 0) await flush()
+  if (means !== undefined && assets.length > 0) await flush(means)
   await written
 }
 
-async function prepare(tx: Transaction, size: PlantSize) {
-  const [first] = plantAssets({ ...size, assets: 1 })
-  const identifiers = (first?.asset.asset_identifiers ?? []) as Document[]
-  const keys = identifiers.map(keyOf)
-  if ((await findByKeys(tx, keys)).length > 0) {
-    throw new Problem('already_exists', `The plant of seed ${size.seed} is there already: take another seed`)
-  }
-  const { key: propertyKey } = await insertProperty(tx, { key: v7(), name: costCentreProperty, dataType: 'text' })
-  const { rows } = await listAccessGroups(tx, { limit: allGroups, offset: 0 })
-  const groups = new Map(rows.map(({ id, name }) => [name, id]))
-  return { propertyKey, groups }
+async function requireNew(tx: Transaction, { asset }: BulkAsset): Promise<void> {
+  const identifiers = (asset.asset_identifiers ?? []) as Document[]
+  if ((await findByKeys(tx, identifiers.map(keyOf))).length === 0) return
+  throw new Problem('already_exists', `The asset ${asset.name} exists already`)
 }
 
-/** In the order of their making, and known before they are written: relations may go anywhere. */
-function idAt(startedAt: number, seed: number, place: number): string {
+async function prepare(tx: Transaction, { tenantId, property, source }: BulkLoad, first: BulkAsset): Promise<Means> {
+  await requireNew(tx, first)
+  const { key: propertyKey } = await insertProperty(tx, { key: v7(), name: property, dataType: 'text' })
+  const { rows } = await listAccessGroups(tx, { limit: allGroups, offset: 0 })
+  const groups = new Map(rows.map(({ id, name }) => [name, id]))
+  const [startedAt, suffix] = [Date.now(), randomInt(2 ** 32)]
+  return { tenantId, groups, propertyKey, source, idOf: (place) => idAt(startedAt, suffix, place) }
+}
+
+/** Ids ascend with the position and are known before the assets are written, because relations may go to any of them. */
+function idAt(startedAt: number, suffix: number, place: number): string {
   const random = new Uint8Array(16)
   const view = new DataView(random.buffer)
-  view.setUint32(8, seed)
+  view.setUint32(8, suffix)
   view.setUint32(12, place)
   return v7({ msecs: startedAt + Math.floor(place / batch), seq: place % batch, random })
 }
@@ -80,10 +102,11 @@ type Means = {
   /** Ids by name; those of new ones are added. */
   groups: Map<string, string>
   propertyKey: string
+  source: string
   idOf: (place: number) => string
 }
 
-type Planted = {
+type NewAsset = {
   id: string
   group: string
   document: Document
@@ -93,8 +116,8 @@ type Planted = {
 
 type Rows = Parameters<typeof copyRows>[2]
 
-/** What is written of some assets: the rows of each table, in the order in which they need each other, words and counts. */
-type Load = {
+/** What a batch writes: the rows of each table, in the order of their foreign keys, search texts and counts. */
+type BatchRows = {
   tables: [name: string, rows: Rows][]
   columns: (AssetColumns & { access_group_id: string })[]
   texts: { id: string; text: string }[]
@@ -102,7 +125,7 @@ type Load = {
   relations: { predicate: string }[]
 }
 
-function loadOf(assets: readonly PlantAsset[], { tenantId, groups, propertyKey, idOf }: Means): Load {
+function rowsOf(assets: readonly BulkAsset[], { tenantId, groups, propertyKey, source, idOf }: Means): BatchRows {
   const time = new Date().toISOString()
   const made: [string, string][] = []
   const groupNamed = (name: string) => {
@@ -113,7 +136,7 @@ function loadOf(assets: readonly PlantAsset[], { tenantId, groups, propertyKey, 
     groups.set(name, id)
     return id
   }
-  const planted = assets.map((asset): Planted => {
+  const created = assets.map((asset): NewAsset => {
     const relations = asset.relations.map((relation) => ({
       predicate: relation.predicate,
       object: 'node' in relation ? relation.node : { type: 'asset' as const, id: idOf(relation.place) },
@@ -125,30 +148,30 @@ function loadOf(assets: readonly PlantAsset[], { tenantId, groups, propertyKey, 
       relations,
     }
   })
-  const columns = planted.map(({ group, document }) => ({ ...columnsOf(document), access_group_id: group }))
+  const columns = created.map(({ group, document }) => ({ ...columnsOf(document), access_group_id: group }))
   const newGroups = { columns: ['tenant_id', 'id', 'name'], rows: made.map((group) => [tenantId, ...group]) }
-  const counts = Map.groupBy(planted, ({ group }) => group)
+  const counts = Map.groupBy(created, ({ group }) => group)
   return {
     tables: [
       ['access_groups', newGroups],
-      ...assetRows(planted, { tenantId, time, columns }),
-      ...partRows(planted, { tenantId, time }),
-      ['relations', relationRows(planted, { tenantId, time })],
+      ...assetRows(created, { tenantId, time, source, columns }),
+      ...partRows(created, { tenantId, time }),
+      ['relations', relationRows(created, { tenantId, time, source })],
     ],
     columns,
-    texts: planted.map(({ id, document, identifiers }) => {
+    texts: created.map(({ id, document, identifiers }) => {
       const plain = identifiers.map(({ identifier }) => identifier)
       return { id, text: searchText(document, plain) }
     }),
     groups: new Map([...counts].map(([group, members]) => [group, members.length])),
-    relations: planted.flatMap(({ relations }) => relations),
+    relations: created.flatMap(({ relations }) => relations),
   }
 }
 
 async function write(
   tx: Transaction,
   owner: Owner,
-  { tables, columns, texts, groups, relations }: Load,
+  { tables, columns, texts, groups, relations }: BatchRows,
 ): Promise<void> {
   for (const [table, rows] of tables) await copyRows(owner, table, rows)
   await putWords(tx, texts)
@@ -157,16 +180,16 @@ async function write(
   await countPredicates(tx, relations, 1)
 }
 
-type Making = { tenantId: string; time: string }
+type Creation = { tenantId: string; time: string; source: string }
 
 function assetRows(
-  planted: readonly Planted[],
-  { tenantId, time, columns }: Making & Pick<Load, 'columns'>,
+  created: readonly NewAsset[],
+  { tenantId, time, source, columns }: Creation & Pick<BatchRows, 'columns'>,
 ): [string, Rows][] {
-  const rows = planted.map(({ id, document }, index) => ({
+  const rows = created.map(({ id, document }, index) => ({
     tenant_id: tenantId,
     id,
-    ...(columns[index] as Load['columns'][number]),
+    ...(columns[index] as BatchRows['columns'][number]),
     document: jsonText(document),
     version: 1,
     created_at: time,
@@ -178,8 +201,8 @@ function assetRows(
       ...['source_type', 'source_value', 'document'],
     ],
     rows: rows.map(({ id, access_group_id, document }) => [
-      ...[tenantId, id, 1, time, 'created', access_group_id, nobody, grower],
-      ...[source.type, source.value, document],
+      ...[tenantId, id, 1, time, 'created', access_group_id, noPrincipal, author],
+      ...['discovery', source, document],
     ]),
   }
   return [
@@ -189,10 +212,10 @@ function assetRows(
 }
 
 /** What belongs to an asset: identifiers, addresses, property values. */
-function partRows(planted: readonly Planted[], { tenantId, time }: Making): [string, Rows][] {
+function partRows(created: readonly NewAsset[], { tenantId, time }: Omit<Creation, 'source'>): [string, Rows][] {
   const identifiers = {
     columns: ['tenant_id', 'asset_id', 'key', 'uncertainty', 'type', 'name', 'value', 'identifier', 'created_at'],
-    rows: planted.flatMap(({ id, identifiers }) =>
+    rows: created.flatMap(({ id, identifiers }) =>
       identifiers.map(({ key, uncertainty, type, name, value, identifier }) => [
         ...[tenantId, id, key, uncertainty, type, name, value, jsonText(identifier), time],
       ]),
@@ -200,13 +223,13 @@ function partRows(planted: readonly Planted[], { tenantId, time }: Making): [str
   }
   const addresses = {
     columns: ['tenant_id', 'asset_id', 'kind', 'address'],
-    rows: planted.flatMap(({ id, document }) =>
+    rows: created.flatMap(({ id, document }) =>
       addressesOf(document).map(({ kind, address }) => [tenantId, id, kind, address]),
     ),
   }
   const values = {
     columns: ['tenant_id', 'asset_id', 'key', 'value'],
-    rows: planted.flatMap(({ id, document }) => {
+    rows: created.flatMap(({ id, document }) => {
       const values = document.custom_properties as { key: string; value: string }[]
       return values.map(({ key, value }) => [tenantId, id, key, value])
     }),
@@ -218,32 +241,32 @@ function partRows(planted: readonly Planted[], { tenantId, time }: Making): [str
   ]
 }
 
-function relationRows(planted: readonly Planted[], { tenantId, time }: Making): Rows {
+function relationRows(created: readonly NewAsset[], { tenantId, time, source }: Creation): Rows {
   return {
     columns: [
       ...['tenant_id', 'id', 'subject_type', 'subject_id', 'predicate', 'object_type', 'object_id'],
       ...['source_type', 'source_value', 'created_at', 'modified_at', 'created_by_id', 'created_by_name'],
     ],
-    rows: planted.flatMap(({ id, relations }) =>
+    rows: created.flatMap(({ id, relations }) =>
       relations.map(({ predicate, object }) => [
         ...[tenantId, v7(), 'asset', id, predicate, object.type, object.id],
-        ...[source.type, source.value, time, time, nobody, grower],
+        ...['discovery', source, time, time, noPrincipal, author],
       ]),
     ),
   }
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000'
-const grower = 'millwright'
+const noPrincipal = '00000000-0000-0000-0000-000000000000'
+const author = 'millwright'
 
-function stored({ asset, managementState, costCentre }: PlantAsset, made: { time: string; propertyKey: string }) {
+function stored({ asset, managementState, propertyValue }: BulkAsset, made: { time: string; propertyKey: string }) {
   const { time: now, propertyKey: key } = made
   const { document: sent } = normaliseAsset(asset)
   const { asset_identifiers: identifiers = [], ...fields } = sent
-  const created = createdDocument(fields, { responsible: grower, now })
-  const managed = setState(created, { state: 'management_state', value: managementState, now })
+  const document = createdDocument(fields, { responsible: author, now })
+  const managed = setState(document, { state: 'management_state', value: managementState, now })
   return {
-    document: setPropertyValue(managed, { key, value: costCentre }),
+    document: setPropertyValue(managed, { key, value: propertyValue }),
     identifiers: (identifiers as Document[]).map(storedIdentifier),
   }
 }

@@ -1,0 +1,14 @@
+/**
+ * A number below 2^32 that seed, index and purpose decide alone: a plant needs no memory, whatever its size. Draws of one
+ * index for different purposes (salts) are independent.
+ */
+export function draw(seed: number, index: number, salt: number): number {
+  let mixed = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(seed + 1, 0x85ebca77) ^ Math.imul(salt, 0xc2b2ae3d)
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)
+  mixed = Math.imul(mixed ^ (mixed >>> 12), 0x297a2d39)
+  return (mixed ^ (mixed >>> 15)) >>> 0
+}
+
+export function pick<Value>(values: readonly [Value, ...Value[]], drawn: number): Value {
+  return values[drawn % values.length] ?? values[0]
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { plantAssets } from './generator.ts'
+
+describe('the assets of a simulated plant', () => {
+  test('are the same for the same seed, and the first assets of a larger plant', () => {
+    fc.assert(
+      fc.property(fc.nat(0xffff_ffff), fc.integer({ min: 1, max: 400 }), (seed, assets) => {
+        const small = [...plantAssets({ assets, seed, relations: 5 })]
+        const large = [...plantAssets({ assets: assets + 50, seed, relations: 5 })]
+        assert.equal(small.length, assets)
+        assert.deepEqual(large.slice(0, assets), small)
+      }),
+      { numRuns: 10 },
+    )
+  })
+
+  test('have relations to assets before them only, as many as requested', () => {
+    let relations = 0
+    for (const asset of plantAssets({ assets: 1_000, seed: 3, relations: 5 })) {
+      for (const relation of asset.relations) if ('place' in relation) assert.ok(relation.place < asset.place)
+      relations += asset.relations.length
+    }
+    assert.ok(relations > 4_500, `${relations}`)
+  })
+})
