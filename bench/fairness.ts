@@ -1,5 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
+import { startAsked } from './asked-process.ts'
+import type { Flooded, FloodQuestion } from './flood.ts'
 import { roundOf } from './measuring.ts'
 import { bearer, type PlatformProcess, type ProcessLoad, tokenFor, withHome, withPlatform } from './platform-process.ts'
 import type { Goal, Report, Row } from './report.ts'
@@ -25,10 +27,10 @@ export function fairness(): Promise<Report> {
       const writes = plantWrites()
       await measure(measuring, writes)
       const alone = await measure(measuring, writes)
-      const flood = startFlood(platform, flooding, { callers: 16, body: plantBatches() })
+      const flood = await startFlood(platform, { ...flooding, callers: 16, perBatch })
       const during = await measure(measuring, writes)
       const flooded = await flood.end()
-      const attack = startFlood(platform, flooding, { callers: 2, body: () => expensiveBatch() })
+      const attack = await startFlood(platform, { ...flooding, callers: 2, perBatch: 100, schemaUrl })
       const attacked = await measure(measuring, writes)
       const attackedWith = await attack.end()
       return reportOf({ alone, during, attacked, flooded, attackedWith })
@@ -62,45 +64,31 @@ async function measure({ url, token }: Client, write: () => unknown): Promise<Me
   return Object.fromEntries(await Promise.all(rounds)) as Measured
 }
 
-type Flooded = { accepted: number; refused: number; megabytes: number }
+type Load = Flooded & { megabytes: number }
 
-/** Sends batches without a pause until it is ended. Refusals (429, 503) are what a client that floods gets. */
-function startFlood(
+/** A flood in a process of its own, while the memory of the platform is watched. */
+async function startFlood(
   platform: PlatformProcess,
-  { url, token }: Client,
-  { callers, body }: { callers: number; body: () => string },
-): { end(): Promise<Flooded> } {
-  const found: Flooded = { accepted: 0, refused: 0, megabytes: 0 }
+  options: Omit<Extract<FloodQuestion, { kind: 'start' }>, 'kind'>,
+): Promise<{ end(): Promise<Load> }> {
+  const client = await startAsked<FloodQuestion>('./flood.ts')
+  let megabytes = 0
   let isOver = false
-  const call = async () => {
-    while (!isOver) {
-      const response = await fetch(`${url}/inventory/v2/assets/batch`, {
-        method: 'POST',
-        headers: { ...bearer(token), 'content-type': 'application/json' },
-        body: body(),
-      })
-      await response.arrayBuffer()
-      if (response.ok) found.accepted += 1
-      else if (response.status === 503 || response.status === 429) {
-        found.refused += 1
-        // A client that ignores Retry-After, but does not spin.
-        await setTimeout(100)
-      } else throw new Error(`A batch got ${response.status}`)
-    }
-  }
   const watch = async () => {
     while (!isOver) {
-      const { megabytes } = await platform.ask<ProcessLoad>({ kind: 'load' })
-      found.megabytes = Math.max(found.megabytes, megabytes)
+      megabytes = Math.max(megabytes, (await platform.ask<ProcessLoad>({ kind: 'load' })).megabytes)
       await setTimeout(250)
     }
   }
-  const running = Promise.all([...Array.from({ length: callers }, call), watch()])
+  await client.ask({ kind: 'start', ...options })
+  const watching = watch()
   return {
     async end() {
+      const found = await client.ask<Flooded>({ kind: 'stop' })
       isOver = true
-      await running
-      return found
+      await watching
+      await client.stop()
+      return { ...found, megabytes }
     },
   }
 }
@@ -110,11 +98,6 @@ function plantWrites(): () => { asset: unknown } {
   return () => ({ asset: next().asset })
 }
 
-function plantBatches(): () => string {
-  const next = freshAssets(8)
-  return () => JSON.stringify({ data: { assets: Array.from({ length: perBatch }, () => next().asset) } })
-}
-
 function freshAssets(seed: number): () => PlantAsset {
   const plant = plantAssets({ assets: Number.MAX_SAFE_INTEGER, seed, relations: 0 })
   return () => plant.next().value as PlantAsset
@@ -122,16 +105,7 @@ function freshAssets(seed: number): () => PlantAsset {
 
 const schemaUrl = 'https://bench.example/expensive'
 
-function expensiveBatch(): string {
-  const assets = Array.from({ length: 100 }, (_, index) => ({
-    functional_object_type: 'Device',
-    functional_object_schema_url: schemaUrl,
-    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'bench', value: `expensive ${index}` }],
-  }))
-  return JSON.stringify({ data: { assets } })
-}
-
-type Found = { alone: Measured; during: Measured; attacked: Measured; flooded: Flooded; attackedWith: Flooded }
+type Found = { alone: Measured; during: Measured; attacked: Measured; flooded: Load; attackedWith: Load }
 
 function reportOf({ alone, during, attacked, flooded, attackedWith }: Found): Report {
   const rows: Row[] = [

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 
 /** How long work may occupy one turn of the event loop: other requests wait meanwhile. */
-const turnMs = 10
+const turnMs = 5
 
 /** Splits long synchronous work into turns of the event loop: call it between steps. It waits when the turn is used up. */
 export function createYield(): () => Promise<void> | undefined {

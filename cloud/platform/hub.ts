@@ -6,7 +6,7 @@ import { problemOf } from './http/problems.ts'
 import { authorize, type LocalOperation, localOperation } from './operation.ts'
 import { type PeerTokens, peerScheme } from './peer-token.ts'
 import { idempotent } from './requests/idempotency.ts'
-import { type Context, type Peers, plainBody, type Service } from './service.ts'
+import { type BeforeBody, type Context, type Peers, plainBody, type Service } from './service.ts'
 import { copiedFor, type RawInput } from './validation.ts'
 
 type Options = {
@@ -27,8 +27,13 @@ export function createHub(parts: Omit<Context, 'peers'>, { services, remote, pee
   const context: Context = { ...parts, peers: peers({ local, remote, peerTokens, strict }) }
   for (const service of services) {
     const handlers = service.handlers(context) as Record<string, never>
+    const beforeBody: Record<string, BeforeBody | undefined> = service.beforeBody?.(context) ?? {}
     const operations = Object.keys(service.contract.operations).map((name) => {
-      const operation = localOperation(service.contract, name, { handler: handlers[name] as never, strict })
+      const operation = localOperation(service.contract, name, {
+        handler: handlers[name] as never,
+        beforeBody: beforeBody[name],
+        strict,
+      })
       return [name, idempotent(operation, context)] as const
     })
     local.set(service.contract.name, new Map(operations))

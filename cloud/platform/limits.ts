@@ -8,8 +8,8 @@ export const limits = {
   bodyMs: 10_000,
   bodyBytesPerSecond: 256 * 1024,
   /** Bytes of all large bodies that are handled at once in a process, and those of one tenant: more wait unread. */
-  bodiesInFlight: 24 * 1024 * 1024,
-  bodiesInFlightPerTenant: 12 * 1024 * 1024,
+  bodiesInFlight: 12 * 1024 * 1024,
+  bodiesInFlightPerTenant: 2 * 1024 * 1024,
   /** Requests with large bodies of one tenant that wait to be read. */
   bodiesWaitingPerTenant: 256,
   /** Bytes of a request's path and query. */

@@ -4,7 +4,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { permissionDenied } from './access/permission-denied.ts'
 import { may, maySomewhere } from './access/rights.ts'
-import { Answer, plainBody, Shaped, type Visitor } from './service.ts'
+import { Answer, type BeforeBody, plainBody, Shaped, type Visitor } from './service.ts'
 import { answerValidator, inputValidator, type RawInput } from './validation.ts'
 
 export type AnyHandler = (request: never, caller: never) => Promise<unknown>
@@ -14,12 +14,23 @@ export type LocalOperation = {
   contract: Contract
   name: string
   operation: Operation
+  /** Refuses a request before its body is read. */
+  beforeBody?: BeforeBody
   invoke(input: RawInput, caller: Caller | Visitor): Promise<Answer>
 }
 
-type Options = { handler: AnyHandler /** Also check what the handler answers. */; strict: boolean }
+type Options = {
+  handler: AnyHandler
+  beforeBody?: BeforeBody | undefined
+  /** Also check what the handler answers. */
+  strict: boolean
+}
 
-export function localOperation(contract: Contract, name: string, { handler, strict }: Options): LocalOperation {
+export function localOperation(
+  contract: Contract,
+  name: string,
+  { handler, beforeBody, strict }: Options,
+): LocalOperation {
   const operation = contract.operations[name]
   if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
   const validate = inputValidator(operation)
@@ -30,6 +41,7 @@ export function localOperation(contract: Contract, name: string, { handler, stri
     contract,
     name,
     operation,
+    ...(beforeBody === undefined ? {} : { beforeBody }),
     async invoke(input, caller) {
       validate(input)
       input.headers ??= {}

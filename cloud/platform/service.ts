@@ -107,11 +107,15 @@ export type Handler<O extends Operation> = (
 
 export type Handlers<C extends Contract> = { [Name in keyof C['operations']]: Handler<C['operations'][Name]> }
 
+/** Throws a problem to refuse a request of the caller before its body is read. */
+export type BeforeBody = (caller: Caller) => void
+
 /** A service: what it offers, what it keeps, what it does in the background. */
 export type Service<C extends Contract = Contract> = {
   readonly contract: C
   readonly migrations?: MigrationSource
   readonly handlers: (context: Context) => Handlers<C>
+  readonly beforeBody?: (context: Context) => { readonly [Name in keyof C['operations']]?: BeforeBody }
   readonly jobs?: (context: Context) => JobKinds
   /** What must be there before the service starts, made by the owner of the database. Runs at every start. */
   readonly prepare?: (owner: Owner, secrets: Secrets) => Promise<void>

@@ -1,6 +1,7 @@
 import { backOffMs, pause } from '@millwright/api/back-off.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { Semaphore } from '@millwright/api/semaphore.ts'
+import { createYield } from '../event-loop.ts'
 import type { Server } from './binding.ts'
 import { type Address, openConnection, send, sessionSettings, timeouts } from './connection.ts'
 import { DatabaseHealth } from './health.ts'
@@ -29,7 +30,7 @@ export type Transaction = Handle & {
    * One after the other, each asked while the server still works on what was asked before: much takes long to put
    * together, and neither should wait for the other.
    */
-  inTurn(parts: readonly (() => Promise<unknown>)[]): Promise<void>
+  inTurn(parts: Iterable<() => Promise<unknown>>): Promise<void>
 }
 
 export type ReferenceHandle = Omit<Handle, 'tenantId'>
@@ -331,15 +332,18 @@ function letGoOfMuch(connection: Connection): void {
   if (waitsToLeave(connection) > muchBytes) connection.client.connection.stream.uncork()
 }
 
-async function inTurn(connection: Connection, parts: readonly (() => Promise<unknown>)[]): Promise<void> {
+async function inTurn(connection: Connection, parts: Iterable<() => Promise<unknown>>): Promise<void> {
   const asked: Promise<unknown>[] = []
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
+  const yieldTurn = createYield()
   for (const part of parts) {
+    await yieldTurn()
     const answer = part()
     answer.catch(failure.reject)
     asked.push(answer)
-    if (waitsToLeave(connection) > muchBytes) await Promise.race([leaving(connection), failure.promise])
+    if (connection.client.connection.stream.writableNeedDrain)
+      await Promise.race([drained(connection), failure.promise])
   }
   await Promise.all(asked)
 }
@@ -348,8 +352,8 @@ function waitsToLeave({ client }: Connection): number {
   return client.connection.stream.writableLength
 }
 
-/** Until what was asked has left: the server takes it when it is done with what came before. */
-async function leaving({ client }: Connection): Promise<void> {
+/** Waits until the socket has sent its buffer: the server reads more when it is done with the statements before. */
+async function drained({ client }: Connection): Promise<void> {
   const { stream } = client.connection
   const { promise, resolve } = Promise.withResolvers<void>()
   stream.on('drain', resolve).on('close', resolve)

@@ -230,6 +230,7 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
       request.caller = admission.caller
       if (admission.headers !== undefined) reply.headers(admission.headers)
       if (operation.body !== undefined) await bodies.admit(request, reply, operation)
+      local.beforeBody?.(request.caller as Caller)
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       requireType(request, operation)

@@ -228,15 +228,12 @@ const addressesStatement = statement(
    select $1, "assetId", kind, address from ${addressRows.rows} on conflict do nothing`,
 )
 
-/** Of assets that were there before, what they had is replaced. */
-export async function replaceAddresses(
-  tx: Transaction,
-  { known, rows }: { known: readonly string[]; rows: readonly AddressRow[] },
-) {
-  await Promise.all([
-    known.length > 0 && tx.run(lessAddresses, arrayOf('uuid', known)),
-    rows.length > 0 && tx.run(addressesStatement, ...addressRows.values(rows)),
-  ])
+export async function deleteAddresses(tx: Transaction, assetIds: readonly string[]): Promise<void> {
+  if (assetIds.length > 0) await tx.run(lessAddresses, arrayOf('uuid', assetIds))
+}
+
+export async function insertAddresses(tx: Transaction, rows: readonly AddressRow[]): Promise<void> {
+  if (rows.length > 0) await tx.run(addressesStatement, ...addressRows.values(rows))
 }
 
 export type PropertyRow = { assetId: string; key: string; value: string }
@@ -250,14 +247,12 @@ const propertiesStatement = statement(
    select $1, "assetId", key, value from ${propertyRows.rows}`,
 )
 
-export async function replacePropertyValues(
-  tx: Transaction,
-  { known, rows }: { known: readonly string[]; rows: readonly PropertyRow[] },
-) {
-  await Promise.all([
-    known.length > 0 && tx.run(lessProperties, arrayOf('uuid', known)),
-    rows.length > 0 && tx.run(propertiesStatement, ...propertyRows.values(rows)),
-  ])
+export async function deletePropertyValues(tx: Transaction, assetIds: readonly string[]): Promise<void> {
+  if (assetIds.length > 0) await tx.run(lessProperties, arrayOf('uuid', assetIds))
+}
+
+export async function insertPropertyValues(tx: Transaction, rows: readonly PropertyRow[]): Promise<void> {
+  if (rows.length > 0) await tx.run(propertiesStatement, ...propertyRows.values(rows))
 }
 
 export type HistoryRow = {

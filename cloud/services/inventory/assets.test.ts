@@ -5,11 +5,11 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { systemCaller } from '../../platform/access/system.ts'
 import { lowestIdAt } from '../../platform/database/id.ts'
+import { PayloadCache } from '../../platform/payload-cache.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { Acceptance } from './acceptance.ts'
-import { Handover } from './handover.ts'
-import { preferredWaitMs, statusJobs } from './statuses.ts'
 import { assertCounted, givenCaller } from './testing.ts'
+import { WriteAcceptor, type WriteRequest } from './writes/accept.ts'
+import { preferredWaitMs, statusJobs } from './writes/status.ts'
 
 type Result = {
   assetId: string
@@ -854,14 +854,13 @@ describe('assets', () => {
       { items: 3, bytes: 1024 * 1024 },
       { items: 3, bytes: 160 },
       { items: 3, bytes: 64 },
-    ].map((limit) => new Acceptance({ database, handover: new Handover(), queue: limit })) as [
-      Acceptance,
-      Acceptance,
-      Acceptance,
-    ]
+    ].map(
+      (limit) =>
+        new WriteAcceptor({ database, payloads: new PayloadCache<unknown>({ capacity: 1_000 }), queue: limit }),
+    ) as [WriteAcceptor, WriteAcceptor, WriteAcceptor]
     const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
     const change = { assetId: v7(), change: 'responsible', responsible: 'jane' }
-    const wanted = (items: number) => ({
+    const wanted = (items: number): WriteRequest => ({
       kind: 'patch',
       action: 'inventory.setResponsibles',
       payload: { items: Array(items).fill(change), single: false },
@@ -879,6 +878,8 @@ describe('assets', () => {
       const refused = { code: 'overloaded', status: 503, headers: { 'retry-after': '5' } }
       // One asset is queued: three more are too many, two fit, and then not one more fits.
       await assert.rejects(queue.accept(caller, wanted(3)), refused)
+      // For a moment, the next write is refused before its body is read.
+      assert.throws(() => queue.requireRoom(caller), refused)
       await assert.rejects(
         database.transaction(caller, (tx) => queue.accept({ ...caller, transaction: tx }, wanted(3))),
         refused,

@@ -11,18 +11,18 @@ import * as store from './asset-list-store.ts'
 import { type Selection, selectionOf } from './asset-selection.ts'
 import { identifiersOf } from './asset-store.ts'
 import { assetTag } from './asset-tag.ts'
+import type { InventoryContext } from './context.ts'
 import { listFacet, totalWith } from './facet-store.ts'
 import { pageMeta, type SortKey, sortKey, stretchesOf, totalSeen, wholeOrder, writeCursor } from './listing.ts'
 import { momentOf } from './moment.ts'
 import { isReadable } from './relation-store.ts'
 import { requireKept } from './retention.ts'
-import type { Desk } from './service.ts'
 import { containsGateways, type Groups, readableGroups } from './visibility.ts'
 import { withoutHiddenAuthors } from './visibility-store.ts'
 
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
 
-export function assetHandlers({ database }: Desk): Pick<Handlers<typeof inventory>, Names> {
+export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
   const asked = new AskedBefore()
   return {
     async listAssets({ query }, caller) {

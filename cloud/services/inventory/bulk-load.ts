@@ -13,11 +13,11 @@ import { type AssetColumns, changeCounts, findByKeys } from './asset-store.ts'
 import type { Document } from './document.ts'
 import { recountFacets } from './facet-store.ts'
 import { keyOf, storedIdentifier } from './identifier.ts'
-import type { StoredIdentifier } from './payload.ts'
 import { insertProperty } from './property-store.ts'
 import { countPredicates } from './relation-count-store.ts'
 import { searchText } from './search.ts'
 import { putWords } from './word-store.ts'
+import type { StoredIdentifier } from './writes/write.ts'
 
 /** How many assets share a transaction. */
 const batch = 5_000

@@ -1,7 +1,7 @@
 import type { Duplicate } from '@millwright/api/inventory-identity.ts'
 import type { DuplicateRow, Evidence, Pair, Suspicion } from './duplicate-store.ts'
 import type { Identity } from './identifier.ts'
-import type { StoredIdentifier, WriteSource } from './payload.ts'
+import type { StoredIdentifier, WriteSource } from './writes/write.ts'
 
 /** The same pair whichever of the two is named first. */
 export function pairOf(one: string, other: string): Pair {

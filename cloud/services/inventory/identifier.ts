@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 import { storableText } from '../../platform/database/json.ts'
 import { cutToBytes, isObject, mapMembers } from './document.ts'
-import type { StoredIdentifier } from './payload.ts'
+import type { StoredIdentifier } from './writes/write.ts'
 
 /** What an asset is recognised by, as it is sent: one of the classes of the schema. */
 export type Identifier = { readonly [field: string]: unknown }

@@ -5,13 +5,13 @@ import { storableText } from '../../platform/database/json.ts'
 import { emit } from '../../platform/events/events.ts'
 import { etagOf } from '../../platform/http/etag.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
+import type { InventoryContext } from './context.ts'
 import { builtInSchemas, checkSchema, isBuiltInUrl } from './schema.ts'
 import * as store from './schema-store.ts'
-import type { Desk } from './service.ts'
 
 type Names = 'listSchemas' | 'readSchema' | 'createSchema'
 
-export function schemaHandlers({ database }: Desk): Pick<Handlers<typeof inventory>, Names> {
+export function schemaHandlers({ database }: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
   return {
     async listSchemas({ query: { limit = 50, offset = 0 } }, caller) {
       const own = builtInSchemas.slice(offset, offset + limit)

@@ -2,23 +2,24 @@ import type { ItemErrors } from '@millwright/api/contract.ts'
 import type { AssetDocument, inventory, Source } from '@millwright/api/inventory.ts'
 import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { type FieldError, Problem } from '@millwright/api/problem.ts'
-import type { Caller } from '../../platform/access/caller.ts'
-import { permissionDenied, permissionDeniedIn } from '../../platform/access/permission-denied.ts'
-import { may, mayIn } from '../../platform/access/rights.ts'
-import { type AccessGroupRow, findAccessGroup, findAccessGroupByName } from '../../platform/access/store.ts'
-import type { Database, Handle } from '../../platform/database/database.ts'
-import { limitedErrors } from '../../platform/error-limits.ts'
-import type { Handlers } from '../../platform/service.ts'
-import { normaliseAsset } from './asset.ts'
-import { areGateways, findGroups } from './asset-store.ts'
-import { objectsOf } from './document.ts'
-import { isReservedIdentifier, keyOf, storedIdentifier, uncertaintyOf } from './identifier.ts'
-import type { PatchChange, PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './payload.ts'
-import { propertyText } from './property.ts'
-import { findProperties } from './property-store.ts'
-import { itemOrRefusal, type RefusedItem } from './refused-item.ts'
-import type { Desk } from './service.ts'
-import { acceptedAnswer } from './statuses.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import { permissionDenied, permissionDeniedIn } from '../../../platform/access/permission-denied.ts'
+import { may, mayIn } from '../../../platform/access/rights.ts'
+import { type AccessGroupRow, findAccessGroup, findAccessGroupByName } from '../../../platform/access/store.ts'
+import type { Database, Handle } from '../../../platform/database/database.ts'
+import { limitedErrors } from '../../../platform/error-limits.ts'
+import { createYield } from '../../../platform/event-loop.ts'
+import type { Handlers } from '../../../platform/service.ts'
+import { normaliseAsset } from '../asset.ts'
+import { areGateways, findGroups } from '../asset-store.ts'
+import type { InventoryContext } from '../context.ts'
+import { objectsOf } from '../document.ts'
+import { isReservedIdentifier, keyOf, storedIdentifier, uncertaintyOf } from '../identifier.ts'
+import { propertyText } from '../property.ts'
+import { findProperties } from '../property-store.ts'
+import { itemOrRefusal, type RefusedItem } from './item-result.ts'
+import { acceptedAnswer } from './status.ts'
+import type { PatchChange, PatchItem, PutItem, PutPayload, StoredIdentifier, WriteSource } from './write.ts'
 
 type Identifier = Record<string, unknown>
 type AssetRelation = {
@@ -56,9 +57,9 @@ export function matching({ 'if-match': ifMatch }: Headers): { ifMatch?: string }
   return ifMatch === undefined ? {} : { ifMatch }
 }
 
-/** What is wrong with a write is said before it is accepted, as far as it can be known then. */
-export function assetWriteHandlers(desk: Desk): Writes {
-  const { context, acceptance } = desk
+/** Handlers of writes to assets. A write is checked as far as possible before it is accepted. */
+export function writeHandlers(own: InventoryContext): Writes {
+  const { context, acceptor } = own
   const read = <Result>(caller: Caller, work: (handle: Handle) => Promise<Result>) =>
     context.database.read(caller, work)
 
@@ -74,11 +75,15 @@ export function assetWriteHandlers(desk: Desk): Writes {
     },
   ) => {
     const { headers } = wanted
-    const checked = await putPayload(desk, eachByItself(context.database, caller), { caller, ...wanted })
+    const checked = await putPayload(own, eachByItself(context.database, caller), { caller, ...wanted })
     const payload = { ...checked, ...matching(headers) }
-    const [kind, action] = wanted.single ? ['put', 'inventory.createAsset'] : ['put-many', 'inventory.createAssets']
-    const id = await acceptance.accept(caller, { kind, action, payload })
-    return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
+    const id = await acceptor.accept(caller, {
+      ...(wanted.single
+        ? { kind: 'put', action: 'inventory.createAsset' }
+        : { kind: 'put-many', action: 'inventory.createAssets' }),
+      payload,
+    })
+    return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
   }
 
   /** Queues changes of assets. Items of a bulk write that cannot be applied get their own result in the status. */
@@ -87,13 +92,13 @@ export function assetWriteHandlers(desk: Desk): Writes {
     wanted: { action: string; items: (PatchItem | RefusedItem)[]; target?: string; headers: Headers },
   ) => {
     const { items, target, headers, action } = wanted
-    const id = await acceptance.accept(caller, {
+    const id = await acceptor.accept(caller, {
       kind: 'patch',
       action: `inventory.${action}`,
       payload: { items, single: target !== undefined, ...matching(headers) },
       ...(target === undefined ? {} : { target }),
     })
-    return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
+    return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
   }
 
   /** A change of the asset in the path, which must exist and be writable. */
@@ -116,12 +121,12 @@ export function assetWriteHandlers(desk: Desk): Writes {
       put(caller, { assets: data.assets, meta: data.meta, strict, single: false, headers, itemErrors }),
 
     async deleteAssets({ body: { data }, headers }, caller) {
-      const id = await acceptance.accept(caller, {
+      const id = await acceptor.accept(caller, {
         kind: 'delete',
         action: 'inventory.deleteAssets',
         payload: { ids: data.ids, ...matching(headers) },
       })
-      return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
+      return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
     },
 
     setManagementState: ({ params, body: { data }, headers }, caller) =>
@@ -246,20 +251,29 @@ type Putting = {
   itemErrors?: ItemErrors | undefined
 }
 
-/** Checks and normalises assets, so that what is queued needs no second look but at what is there by then. */
+/**
+ * Checks and normalises the assets of a request. The applier checks only what may have changed since. A large batch is
+ * prepared in several turns of the event loop.
+ */
 export async function putPayload(
-  desk: Desk,
+  own: InventoryContext,
   handle: Handle,
   { caller, assets, meta, strict, single, itemErrors }: Putting,
 ): Promise<PutPayload> {
-  const defaultGroupId = await defaultGroupOf(desk, handle)
+  const defaultGroupId = await defaultGroupOf(own, handle)
   const groups: FoundGroups = new Map()
   const source = sourceOf(meta?.source)
   const items: (PutItem | RefusedItem)[] = []
-  const normalised = assets.map((asset, index) => normalisedAsset(itemErrors?.has(index) ? {} : asset))
+  const yieldTurn = createYield()
+  const normalised: NormalisedAsset[] = []
+  for (const [index, asset] of assets.entries()) {
+    await yieldTurn()
+    normalised.push(normalisedAsset(itemErrors?.has(index) ? {} : asset))
+  }
   const documents = normalised.map(({ document }) => document)
-  const schemaFaults = await desk.schemas.faultsOfWrites(handle, documents)
+  const schemaFaults = await own.schemas.faultsOfWrites(handle, documents)
   for (const [index, asset] of normalised.entries()) {
+    await yieldTurn()
     const pointer = single ? '/data/asset' : `/data/assets/${index}`
     const check = () => {
       const malformed = itemErrors?.get(index)
@@ -285,7 +299,7 @@ export function eachByItself(database: Database, caller: Caller): Handle {
 }
 
 /** The default group can be neither renamed nor deleted, so its id is cached once it exists. Empty while it does not. */
-async function defaultGroupOf({ defaultGroups }: Desk, handle: Handle): Promise<string> {
+async function defaultGroupOf({ defaultGroups }: InventoryContext, handle: Handle): Promise<string> {
   const known = defaultGroups.get(handle.tenantId)
   if (known !== undefined) return known
   const id = (await findAccessGroupByName(handle, defaultAccessGroup))?.id

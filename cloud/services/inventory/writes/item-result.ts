@@ -1,5 +1,5 @@
 import { type FieldError, Problem, type ProblemCode, type ProblemDocument } from '@millwright/api/problem.ts'
-import { isTransient } from '../../platform/database/transient.ts'
+import { isTransient } from '../../../platform/database/transient.ts'
 
 /** An item of a bulk write that was refused when the write was accepted. Its result in the status is this problem. */
 export type RefusedItem = { refused: { code: ProblemCode; detail: string; errors?: readonly FieldError[] } }
@@ -38,4 +38,9 @@ export function refusedItem({ code, message: detail, errors }: Problem): Refused
 export function refusedResult({ refused }: RefusedItem, traceId: string): ProblemDocument {
   const { code, detail, errors } = refused
   return new Problem(code, detail, errors === undefined ? {} : { errors: [...errors] }).toDocument({ traceId })
+}
+
+/** Whether a result is a problem document. */
+export function isFailure(result: unknown): boolean {
+  return typeof result === 'object' && result !== null && 'code' in result && 'status' in result
 }

@@ -1,9 +1,9 @@
 import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import { arrayOf } from '../../platform/database/rowset.ts'
-import { statement } from '../../platform/database/statement.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import { arrayOf } from '../../../platform/database/rowset.ts'
+import { statement } from '../../../platform/database/statement.ts'
+import type { ConflictKey } from '../identity-conflict-store.ts'
 import { GatewayScope } from './gateway-scope.ts'
-import type { ConflictKey } from './identity-conflict-store.ts'
 
 const foundByGatewayStatement = statement<ConflictKey>(
   `select subject_id as "assetId", object_id as "gatewayId" from relations

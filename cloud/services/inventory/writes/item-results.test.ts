@@ -3,8 +3,8 @@ import { after, before, describe, test } from 'node:test'
 import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
-import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { asset, givenAssets, givenCaller, node } from './testing.ts'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { asset, givenAssets, givenCaller, node } from '../testing.ts'
 
 type ItemResult = Partial<ProblemDocument> & { assetId?: string; outcome?: string }
 

@@ -1,13 +1,13 @@
 import { BackOff } from '@millwright/api/back-off.ts'
 import { inventory, inventoryLimits, type OperationStatus } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { Caller } from '../../platform/access/caller.ts'
-import { may } from '../../platform/access/rights.ts'
-import type { Database, Scope } from '../../platform/database/database.ts'
-import { etagOf } from '../../platform/http/etag.ts'
-import type { JobKinds } from '../../platform/jobs/jobs.ts'
-import { type Answer, answer, type Context, type Handlers } from '../../platform/service.ts'
-import { findStatus, pruneOperations, type StatusRow } from './operation-store.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import { may } from '../../../platform/access/rights.ts'
+import type { Database, Scope } from '../../../platform/database/database.ts'
+import { etagOf } from '../../../platform/http/etag.ts'
+import type { JobKinds } from '../../../platform/jobs/jobs.ts'
+import { type Answer, answer, type Context, type Handlers } from '../../../platform/service.ts'
+import { findStatus, pruneWrites, type StatusRow } from './queue.ts'
 
 /** Between looks, when the write is applied in another process and nobody here is told. */
 const poll = { firstMs: 20, longestMs: 250 } as const
@@ -48,21 +48,21 @@ export class StatusWaiters {
   }
 }
 
-export type StatusDesk = Pick<Context, 'database'> & { waiters: StatusWaiters }
+export type StatusContext = Pick<Context, 'database'> & { waiters: StatusWaiters }
 
 /** The status once it is final, or as it is when the time is over. */
 export async function awaitStatus(
-  desk: StatusDesk,
+  own: StatusContext,
   scope: Scope,
   { id, ms }: { id: string; ms: number },
 ): Promise<StatusRow | undefined> {
   const deadline = performance.now() + ms
   const backOff = new BackOff(poll)
   for (;;) {
-    const row = await read(desk.database, scope, id)
+    const row = await read(own.database, scope, id)
     const left = deadline - performance.now()
-    if (row === undefined || row.state !== 'queued' || left <= 0 || desk.waiters.isStopping) return row
-    await desk.waiters.wait(id, Math.min(backOff.nextMs(), left))
+    if (row === undefined || row.state !== 'queued' || left <= 0 || own.waiters.isStopping) return row
+    await own.waiters.wait(id, Math.min(backOff.nextMs(), left))
   }
 }
 
@@ -81,7 +81,7 @@ export function preferredWaitMs(header = ''): number {
 
 /** The 202 of an accepted write, with its final state when the caller asked to wait and it came in time. */
 export async function acceptedAnswer(
-  desk: StatusDesk,
+  own: StatusContext,
   caller: Caller,
   accepted: { id: string; prefer: string | undefined },
 ) {
@@ -89,20 +89,20 @@ export async function acceptedAnswer(
   const location = `${inventory.prefix}/status/${id}`
   const ms = preferredWaitMs(prefer)
   if (ms === 0 || caller.transaction !== undefined) return answer(202, { data: { statusId: id } }, { location })
-  const row = await awaitStatus(desk, caller, { id, ms })
+  const row = await awaitStatus(own, caller, { id, ms })
   const final = row === undefined || row.state === 'queued' ? {} : { state: row.state, detail: { result: row.result } }
   return answer(202, { data: { statusId: id, ...final } }, { location, 'preference-applied': `wait=${ms / 1000}` })
 }
 
 export type AcceptedAnswer = Answer<{ data: { statusId: string } }>
 
-export function statusHandlers(desk: StatusDesk): Pick<Handlers<typeof inventory>, 'readStatus'> {
+export function statusHandlers(own: StatusContext): Pick<Handlers<typeof inventory>, 'readStatus'> {
   return {
     async readStatus({ params: { id }, query: { wait = 0 } }, caller) {
-      const first = await read(desk.database, caller, id)
+      const first = await read(own.database, caller, id)
       if (first === undefined || !isVisible(first, caller)) throw missing()
       const isFinal = first.state !== 'queued' || wait === 0
-      const row = isFinal ? first : await awaitStatus(desk, caller, { id, ms: wait * 1000 })
+      const row = isFinal ? first : await awaitStatus(own, caller, { id, ms: wait * 1000 })
       if (row === undefined) throw missing()
       return answer(200, { data: shown(row) }, { etag: etagOf(row.state) })
     },
@@ -119,7 +119,7 @@ export function statusJobs({ database }: { database: Database }): JobKinds {
     'inventory.prune': {
       standing: { everyMs },
       async run({ tenantId, signal }) {
-        const prune = () => database.transaction({ tenantId }, (tx) => pruneOperations(tx, { days, limit }))
+        const prune = () => database.transaction({ tenantId }, (tx) => pruneWrites(tx, { days, limit }))
         while (!signal.aborted && (await prune()) === limit);
       },
     },

@@ -1,26 +1,28 @@
 import { Problem } from '@millwright/api/problem.ts'
-import type { Caller } from '../../platform/access/caller.ts'
-import { recordAll } from '../../platform/audit/audit.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
-import { newId } from '../../platform/database/id.ts'
-import { jsonText } from '../../platform/database/json.ts'
-import { type Sharer, Sharing } from '../../platform/database/sharing.ts'
-import type { Handover } from './handover.ts'
-import { insertOperations, type QueueSize, queueSize } from './operation-store.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import { recordAll } from '../../../platform/audit/audit.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { newId } from '../../../platform/database/id.ts'
+import { jsonText } from '../../../platform/database/json.ts'
+import { type Sharer, Sharing } from '../../../platform/database/sharing.ts'
+import { createYield } from '../../../platform/event-loop.ts'
+import type { PayloadCache } from '../../../platform/payload-cache.ts'
+import { insertWrites, type QueueSize, queueSize } from './queue.ts'
+import { itemsIn, type Write } from './write.ts'
 
-/** A write to be applied later: what it is, and what it says. */
-export type Wanted = { kind: string; action: string; target?: string; payload: unknown }
+/** A write with its entry on the audit trail. */
+export type WriteRequest = Write & { action: string; target?: string }
 
-type Stored = Wanted & QueueSize & { id: string; caller: Caller; printed: string }
+type PendingWrite = WriteRequest & QueueSize & { id: string; caller: Caller; printed: string }
 
 const mebibyte = 1024 * 1024
 
 const limits = {
   /** Writes and bytes of one transaction. */
   batch: 256,
-  batchBytes: 8 * mebibyte,
+  batchBytes: 2 * mebibyte,
   /** Bytes of one tenant that wait in this process for their transaction. */
-  waitingBytes: 32 * mebibyte,
+  waitingBytes: 16 * mebibyte,
   /** How long the size of a queue is used before it is read again. Writes of this process are added meanwhile. */
   sizeFreshMs: 250,
 } as const
@@ -29,24 +31,27 @@ const limits = {
 export const queueLimit: QueueSize = { items: 50_000, bytes: 128 * mebibyte }
 
 /** The topic that wakes the applier. */
-export const operationsTopic = 'operations'
+export const writesTopic = 'operations'
 
 /** `queue` limits the accepted writes of one tenant that wait to be applied. */
-type AcceptanceParts = { database: Database; handover: Handover; queue?: QueueSize }
+type WriteAcceptorOptions = { database: Database; payloads: PayloadCache<unknown>; queue?: QueueSize }
 
-/** Accepts writes: durable before anybody is told so, with one commit for a thousand callers. */
-export class Acceptance {
+/**
+ * `WriteAcceptor` stores writes in the queue of their tenant. A write is durable when `accept` returns. Concurrent writes of
+ * a tenant are committed together. A write that does not fit into the queue is refused with 503.
+ */
+export class WriteAcceptor {
   readonly #database: Database
-  readonly #handover: Handover
+  readonly #payloads: PayloadCache<unknown>
   readonly #limit: QueueSize
-  readonly #sharing: Sharing<Stored, void>
+  readonly #sharing: Sharing<PendingWrite, void>
   /** The size of each tenant's queue: as it was read, plus the writes that this process accepted since. */
-  readonly #sizes = new Map<string, { size: QueueSize; readAt: number }>()
+  readonly #sizes = new Map<string, { size: QueueSize; readAt: number; isFull: boolean }>()
 
-  constructor({ database, handover, queue = queueLimit }: AcceptanceParts) {
+  constructor({ database, payloads, queue = queueLimit }: WriteAcceptorOptions) {
     this.#database = database
     this.#limit = queue
-    this.#handover = handover
+    this.#payloads = payloads
     this.#sharing = new Sharing({
       most: limits.batch,
       heaviest: limits.batchBytes,
@@ -58,42 +63,48 @@ export class Acceptance {
     })
   }
 
+  /** Refuses a write whose queue was full a moment ago, before its body is read. */
+  requireRoom({ tenantId }: Pick<Caller, 'tenantId'>): void {
+    const known = this.#sizes.get(tenantId)
+    if (known?.isFull && performance.now() - known.readAt <= limits.sizeFreshMs) throw this.#queueFull()
+  }
+
   /** Returns the id of the status. */
-  async accept(caller: Caller, wanted: Wanted): Promise<string> {
+  async accept(caller: Caller, request: WriteRequest): Promise<string> {
     const id = newId()
-    const printed = jsonText(wanted.payload)
-    const size = { items: itemsIn(wanted.payload), bytes: Buffer.byteLength(printed) }
+    const printed = await printPayload(request.payload)
+    const size = { items: itemsIn(request), bytes: Buffer.byteLength(printed) }
     if (size.bytes > this.#limit.bytes) throw this.#tooLarge(size.bytes)
-    const stored = { ...wanted, ...size, id, caller, printed }
+    const pending = { ...request, ...size, id, caller, printed }
     if (caller.transaction === undefined) {
-      await this.#sharing.share(caller.tenantId, stored)
+      await this.#sharing.share(caller.tenantId, pending)
       return id
     }
-    if ((await this.#fitting(caller.transaction, [stored])) === 0) throw this.#queueFull()
-    await store(caller.transaction, [stored])
+    if ((await this.#fitting(caller.transaction, [pending])) === 0) throw this.#queueFull()
+    await store(caller.transaction, [pending])
     // If the transaction is rolled back, the payload is never requested.
-    this.#handOver(stored)
+    this.#cache(pending)
     return id
   }
 
-  async #commit(tenantId: string, sharers: readonly Sharer<Stored, void>[]): Promise<void> {
+  async #commit(tenantId: string, sharers: readonly Sharer<PendingWrite, void>[]): Promise<void> {
     const fitting = await this.#database.transaction({ tenantId }, async (tx) => {
-      const items = sharers.map(({ item }) => item)
-      const count = await this.#fitting(tx, items)
-      if (count > 0) await store(tx, items.slice(0, count))
+      const writes = sharers.map(({ item }) => item)
+      const count = await this.#fitting(tx, writes)
+      if (count > 0) await store(tx, writes.slice(0, count))
       return count
     })
     for (const [index, { item, resolve, reject }] of sharers.entries()) {
       if (index < fitting) {
-        this.#handOver(item)
+        this.#cache(item)
         resolve()
       } else reject(this.#queueFull())
     }
   }
 
-  /** Just as it is stored: what may have been replaced to be storable is read again. */
-  #handOver({ id, payload, printed }: Stored): void {
-    if (!printed.includes('\ufffd')) this.#handover.keep(id, { payload, weight: printed.length })
+  /** A payload with replaced characters is not cached: the stored text differs from the object. */
+  #cache({ id, payload, printed }: PendingWrite): void {
+    if (!printed.includes('\ufffd')) this.#payloads.keep(id, { payload, weight: printed.length })
   }
 
   /** How many of the writes, in their order, fit into the tenant's queue. They are counted as queued. */
@@ -107,7 +118,7 @@ export class Acceptance {
     }
     const readAt = performance.now()
     const { count, size } = this.#fit(await queueSize(tx, this.#limit.items), writes)
-    this.#sizes.set(tx.tenantId, { size, readAt })
+    this.#sizes.set(tx.tenantId, { size, readAt, isFull: count < writes.length })
     return count
   }
 
@@ -136,8 +147,23 @@ export class Acceptance {
   }
 }
 
-async function store(tx: Transaction, batch: readonly Stored[]): Promise<void> {
-  const operations = batch.map(({ id, kind, items, printed, caller }) => ({
+/** The payload as JSON text. A large batch is printed in several turns of the event loop. */
+async function printPayload(payload: WriteRequest['payload']): Promise<string> {
+  if (!('items' in payload)) return jsonText(payload)
+  const { items, ...rest } = payload
+  const yieldTurn = createYield()
+  const printed: string[] = []
+  for (const item of items) {
+    // Small writes are printed without a wait, so that they stay in the order of their requests.
+    const turn = yieldTurn()
+    if (turn !== undefined) await turn
+    printed.push(jsonText(item))
+  }
+  return `{"items":[${printed.join(',')}],${jsonText(rest).slice(1)}`
+}
+
+async function store(tx: Transaction, batch: readonly PendingWrite[]): Promise<void> {
+  const writes = batch.map(({ id, kind, items, printed, caller }) => ({
     id,
     kind,
     payload: printed,
@@ -155,11 +181,6 @@ async function store(tx: Transaction, batch: readonly Stored[]): Promise<void> {
     target: target ?? `operation/${id}`,
     detail: { statusId: id },
   }))
-  await Promise.all([insertOperations(tx, operations), recordAll(tx, entries)])
-  tx.signal(operationsTopic)
-}
-
-function itemsIn(payload: unknown): number {
-  const { items, ids } = payload as { items?: unknown[]; ids?: unknown[] }
-  return Math.max(1, items?.length ?? ids?.length ?? 1)
+  await Promise.all([insertWrites(tx, writes), recordAll(tx, entries)])
+  tx.signal(writesTopic)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
-import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 
 function assetNamed(name: string) {
   const asset_identifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }]

@@ -4,8 +4,8 @@ import { type Entity, inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
-import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { applied, assertCounted, asset as entity, node, state } from './testing.ts'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { applied, assertCounted, asset as entity, node, state } from '../testing.ts'
 
 const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
 

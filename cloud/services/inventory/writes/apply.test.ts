@@ -4,22 +4,21 @@ import { inventory } from '@millwright/api/inventory.ts'
 import { inventoryLimits } from '@millwright/api/inventory-shapes.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
-import { AccessCache } from '../../platform/access/cache.ts'
-import { Database, type Scope, type Transaction } from '../../platform/database/database.ts'
-import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { operationsTopic } from './acceptance.ts'
-import { applyQueued } from './apply.ts'
-import type { ApplierParts } from './applying.ts'
-import { assetTag } from './asset-tag.ts'
-import { Handover } from './handover.ts'
-import { lockQueue } from './operation-store.ts'
-import { SchemaRegistry } from './schema.ts'
-import { findSchema } from './schema-store.ts'
-import { StatusWaiters } from './statuses.ts'
-import { assertCounted, asset, givenAssets, givenRelations, type Link, node, state } from './testing.ts'
+import { AccessCache } from '../../../platform/access/cache.ts'
+import { Database, type Scope, type Transaction } from '../../../platform/database/database.ts'
+import { PayloadCache } from '../../../platform/payload-cache.ts'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { assetTag } from '../asset-tag.ts'
+import { SchemaRegistry } from '../schema.ts'
+import { findSchema } from '../schema-store.ts'
+import { assertCounted, asset, givenAssets, givenRelations, type Link, node, state } from '../testing.ts'
+import { writesTopic } from './accept.ts'
+import { type ApplierOptions, applyQueued } from './apply.ts'
+import { lockQueue } from './queue.ts'
+import { StatusWaiters } from './status.ts'
 
 /** So few that a few dozen relations are many. */
-const endedAtOnce = 10
+const relationsEnded = 10
 const relationsMerged = 25
 const portions = 'delete from relations'
 
@@ -72,7 +71,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('costs nothing more where they are few', async () => {
-    const { id, relations } = await givenCrowded(endedAtOnce - 1)
+    const { id, relations } = await givenCrowded(relationsEnded - 1)
     await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     const sent = (await hub.statements(() => apply())).map(({ text }) => text)
     for (const once of [portions, 'insert into ended_relations', 'insert into events', 'delete from assets'])
@@ -84,7 +83,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     const { id, relations } = await givenCrowded(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     await applyOnePortion()
-    assert.equal((await ended(relations)).rows.length, endedAtOnce)
+    assert.equal((await ended(relations)).rows.length, relationsEnded)
     assert.equal((await stateOf(status)).state, 'queued')
     const again = await state(operator, { subject: asset(id), predicate: 'again', object: node() })
     assert.equal(again.status, 201)
@@ -99,7 +98,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     await applyOnePortion()
     await assert.rejects(brokenOff(apply), { code: 'unavailable' })
-    assert.equal((await ended(relations)).rows.length, endedAtOnce)
+    assert.equal((await ended(relations)).rows.length, relationsEnded)
     await apply()
     assert.equal((await stateOf(status)).state, 'finished')
     await assertEnded(relations)
@@ -250,7 +249,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     const statuses = [await describe(900), await describe(100), await describe(100), await describe(100)]
     const taken = (bytes: number) =>
       hub.contextOf('inventory').database.transaction(hub.tenant, async (tx) => {
-        const heads = await lockQueue(tx, { operations: 10, items: 10, bytes })
+        const heads = await lockQueue(tx, { writes: 10, items: 10, bytes })
         return heads.map((head) => statuses.indexOf(head.id))
       })
     assert.deepEqual([await taken(500), await taken(1_300), await taken(5_000)], [[0], [0, 1], [0, 1, 2, 3]])
@@ -271,7 +270,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     }
     let wakeUps = 0
     hub.contextOf('inventory').database.onCommit(({ topics }) => {
-      if (topics.has(operationsTopic)) wakeUps++
+      if (topics.has(writesTopic)) wakeUps++
     })
     await apply({ sliceMs: 0 })
     assert.deepEqual(await queued(), [statuses.length - 1])
@@ -331,13 +330,17 @@ describe('deleting an asset with more relations than may end in one transaction'
   }
 
   async function apply(
-    given: Partial<ApplierParts> = {},
+    given: Partial<ApplierOptions> = {},
     signal: AbortSignal = new AbortController().signal,
   ): Promise<void> {
     const { database, access, log, jobs, stopping } = hub.contextOf('inventory')
     const schemas = new SchemaRegistry({ load: findSchema })
-    const own = { schemas, waiters: new StatusWaiters(stopping), handover: new Handover() }
-    const parts = { database, access, log, jobs, ...own, endedAtOnce, relationsMerged, ...given }
+    const own = {
+      schemas,
+      waiters: new StatusWaiters(stopping),
+      payloads: new PayloadCache<unknown>({ capacity: 1_000_000 }),
+    }
+    const parts = { database, access, log, jobs, ...own, relationsEnded, relationsMerged, ...given }
     await applyQueued(parts, hub.tenant.tenantId, signal)
   }
 

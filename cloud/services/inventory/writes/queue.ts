@@ -1,31 +1,19 @@
-import type { GrantedRole } from '../../platform/access/rights.ts'
-import type { Handle, Transaction } from '../../platform/database/database.ts'
-import { lowestIdAt } from '../../platform/database/id.ts'
-import { jsonText } from '../../platform/database/json.ts'
-import { arrayOf, rowset } from '../../platform/database/rowset.ts'
-import { statement } from '../../platform/database/statement.ts'
+import type { Handle, Transaction } from '../../../platform/database/database.ts'
+import { lowestIdAt } from '../../../platform/database/id.ts'
+import { jsonText } from '../../../platform/database/json.ts'
+import { arrayOf, rowset } from '../../../platform/database/rowset.ts'
+import { statement } from '../../../platform/database/statement.ts'
+import { createYield } from '../../../platform/event-loop.ts'
+import type { Payloads, QueuedWrite } from './write.ts'
 
 const dayMs = 86_400_000
 
-/** An accepted write as the applier gets it. */
-export type QueuedOperation = {
-  id: string
-  kind: string
-  payload: unknown
-  principalId: string
-  principalKind: string
-  principalName: string
-  roles: string[]
-  /** Where each of the roles counts, if the token of the sender said so. */
-  grants: GrantedRole[] | null
-}
+/** A write as it is inserted. The payload is JSON text. */
+export type NewWrite = Omit<QueuedWrite, 'payload'> & { payload: string; items: number; requestId: string }
 
-/** The payload is printed already. */
-export type NewOperation = QueuedOperation & { payload: string; items: number; requestId: string }
+type WriteRow = Omit<NewWrite, 'roles' | 'grants'> & { place: number; roles: string; grants: string | null }
 
-type StoredOperation = Omit<NewOperation, 'roles' | 'grants'> & { place: number; roles: string; grants: string | null }
-
-const stored = rowset<StoredOperation>({
+const stored = rowset<WriteRow>({
   place: 'integer',
   id: 'uuid',
   kind: 'text',
@@ -47,20 +35,21 @@ const insertStatement = statement(
    returning id`,
 )
 
-/** In the order given, which is the order of acceptance. */
-export async function insertOperations(tx: Transaction, operations: readonly NewOperation[]): Promise<void> {
-  const rows = operations.map((operation, place) => ({
-    ...operation,
+/** Inserts accepted writes. The order given is the order in which they are applied. */
+export async function insertWrites(tx: Transaction, writes: readonly NewWrite[]): Promise<void> {
+  const rows = writes.map((write, place) => ({
+    ...write,
     place,
-    roles: jsonText(operation.roles),
-    grants: operation.grants === null ? null : jsonText(operation.grants),
+    roles: jsonText(write.roles),
+    grants: write.grants === null ? null : jsonText(write.grants),
   }))
   await tx.run(insertStatement, ...stored.values(rows))
 }
 
-type Head = Omit<QueuedOperation, 'payload'>
+/** A queued write without its payload. */
+export type QueueEntry = Omit<QueuedWrite, 'payload'>
 
-const queueStatement = statement<Omit<Head, 'roles'> & { items: number; bytes: number; roles: string }>(
+const queueStatement = statement<Omit<QueueEntry, 'roles'> & { items: number; bytes: number; roles: string }>(
   `select id, items, octet_length(payload) as bytes, kind, principal_id as "principalId", principal_kind as "principalKind",
           principal_name as "principalName", roles, grants
    from operations where tenant_id = $1 and state = 'queued' order by accepted_at, id limit $2 for update`,
@@ -70,42 +59,51 @@ const payloadsStatement = statement<{ id: string; payload: string }>(
   'select id, payload from operations where tenant_id = $1 and id = any($2::uuid[])',
 )
 
-/** How many writes, about how many assets, that say how much. */
-export type Batch = { operations: number; items: number; bytes: number }
+/** The limits of one batch. */
+export type BatchLimits = { writes: number; items: number; bytes: number }
 
 /**
- * The oldest that wait, held until the end of the transaction: a second applier waits, and then finds them done. As many
- * as fit; one that is larger than a batch comes alone.
+ * Locks the oldest queued writes until the end of the transaction. A second applier waits and then finds them applied.
+ * A write that is larger than the limits is returned alone.
  */
-export async function lockQueue(tx: Transaction, most: Batch): Promise<Head[]> {
-  const waiting = await tx.rows(queueStatement, most.operations)
+export async function lockQueue(tx: Transaction, limits: BatchLimits): Promise<QueueEntry[]> {
+  const waiting = await tx.rows(queueStatement, limits.writes)
   const sum = { items: 0, bytes: 0 }
   const fitting = waiting.filter(({ items, bytes }, index) => {
     sum.items += items
     sum.bytes += bytes
-    return index === 0 || (sum.items <= most.items && sum.bytes <= most.bytes)
+    return index === 0 || (sum.items <= limits.items && sum.bytes <= limits.bytes)
   })
-  return fitting.map(({ items: _, bytes: __, roles, ...head }) => ({ ...head, roles: JSON.parse(roles) }))
+  return fitting.map(({ items: _, bytes: __, roles, ...entry }) => ({ ...entry, roles: JSON.parse(roles) }))
 }
 
-/** With what they say: as this process remembers it, else as it is stored. */
+/** Adds the payloads: from the cache of this process, else from the database. */
 export async function withPayloads(
   tx: Transaction,
-  heads: readonly Head[],
-  remembered: (id: string) => unknown,
-): Promise<QueuedOperation[]> {
-  const payloads = new Map(heads.map(({ id }) => [id, remembered(id)]))
-  const missing = heads.filter(({ id }) => payloads.get(id) === undefined).map(({ id }) => id)
+  entries: readonly QueueEntry[],
+  cached: (id: string) => unknown,
+): Promise<QueuedWrite[]> {
+  const payloads = new Map(entries.map(({ id }) => [id, cached(id)]))
+  const missing = entries.filter(({ id }) => payloads.get(id) === undefined).map(({ id }) => id)
   const rows = missing.length === 0 ? [] : await tx.rows(payloadsStatement, arrayOf('uuid', missing))
-  for (const { id, payload } of rows) payloads.set(id, JSON.parse(payload))
-  return heads.map((head) => ({ ...head, payload: payloads.get(head.id) }))
+  const yieldTurn = createYield()
+  for (const { id, payload } of rows) {
+    await yieldTurn()
+    payloads.set(id, JSON.parse(payload))
+  }
+  return entries.map((entry) => queuedWrite(entry, payloads.get(entry.id)))
+}
+
+/** The kind of a stored write says which type its payload has: both were stored together. */
+function queuedWrite(entry: QueueEntry, payload: unknown): QueuedWrite {
+  return { ...entry, payload: payload as Payloads[typeof entry.kind] } as QueuedWrite
 }
 
 export const anyQueued = statement(
   `select id from operations where tenant_id = $1 and state = 'queued' order by accepted_at, id limit 1`,
 )
 
-/** Accepted writes that wait to be applied: how many assets they name, and the bytes of their payloads. */
+/** The size of a tenant's queue: the assets that its writes name, and the bytes of their payloads. */
 export type QueueSize = { items: number; bytes: number }
 
 const sizeStatement = statement<QueueSize>(
@@ -119,9 +117,10 @@ export async function queueSize(handle: Handle, limit: number): Promise<QueueSiz
   return (await handle.row(sizeStatement, limit)) ?? { items: 0, bytes: 0 }
 }
 
-export type Outcome = { id: string; state: 'finished' | 'failed'; result: unknown }
+/** The final state of a write. */
+export type WriteOutcome = { id: string; state: 'finished' | 'failed'; result: unknown }
 
-const finished = rowset<Omit<Outcome, 'result'> & { result: string; endedAt: string }>({
+const finished = rowset<Omit<WriteOutcome, 'result'> & { result: string; endedAt: string }>({
   id: 'uuid',
   state: 'text',
   result: 'printed',
@@ -134,7 +133,7 @@ const finishStatement = statement(
    where o.tenant_id = $1 and o.id = r.id and o.state = 'queued'`,
 )
 
-export async function finishOperations(tx: Transaction, outcomes: readonly Outcome[]): Promise<void> {
+export async function finishWrites(tx: Transaction, outcomes: readonly WriteOutcome[]): Promise<void> {
   if (outcomes.length === 0) return
   const endedAt = new Date().toISOString()
   const rows = outcomes.map((outcome) => ({ ...outcome, result: jsonText(outcome.result), endedAt }))
@@ -166,7 +165,7 @@ const pruneStatement = statement(
      select id from operations where tenant_id = $1 and id < $2 and state <> 'queued' order by id limit $3))`,
 )
 
-/** Ids tell when a write was accepted, so that no index is kept for its age. */
-export function pruneOperations(handle: Handle, { days, limit }: { days: number; limit: number }): Promise<number> {
+/** Deletes the status of old writes. Ids contain the time of acceptance, so no index of times is needed. */
+export function pruneWrites(handle: Handle, { days, limit }: { days: number; limit: number }): Promise<number> {
   return handle.run(pruneStatement, lowestIdAt(Date.now() - days * dayMs), limit)
 }

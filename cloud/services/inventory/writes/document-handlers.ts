@@ -1,18 +1,18 @@
 import type { inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { Handlers } from '../../platform/service.ts'
-import { eachByItself, matching, putPayload, requireWritable } from './asset-writes.ts'
-import type { PutRest } from './payload.ts'
-import { propertyText } from './property.ts'
-import { findProperties } from './property-store.ts'
-import type { Desk } from './service.ts'
-import { acceptedAnswer } from './statuses.ts'
+import type { Handlers } from '../../../platform/service.ts'
+import type { InventoryContext } from '../context.ts'
+import { propertyText } from '../property.ts'
+import { findProperties } from '../property-store.ts'
+import { eachByItself, matching, putPayload, requireWritable } from './handlers.ts'
+import { acceptedAnswer } from './status.ts'
+import type { DocumentRest } from './write.ts'
 
 type Names = 'putWholeAsset'
 
-/** For services that know an asset as one document: all of it in one operation, or none of it. */
-export function wholeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>, Names> {
-  const { database, acceptance } = desk
+/** Writes a complete v1 document: all of it or nothing. */
+export function documentWriteHandlers(own: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
+  const { database, acceptor } = own
   return {
     async putWholeAsset({ body: { data }, headers }, caller) {
       const { asset, assetId, states = {}, responsible, properties, partOf } = data
@@ -20,15 +20,15 @@ export function wholeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
       const handle = eachByItself(database, caller)
       if (assetId !== undefined) await requireWritable(handle, caller, assetId)
       const values = await propertyValues(handle, properties)
-      const put = await putPayload(desk, handle, {
+      const put = await putPayload(own, handle, {
         caller,
         assets: [asset],
         meta: undefined,
         strict: assetId !== undefined,
         single: true,
       })
-      const rest: PutRest = {
-        states: Object.entries(states).map(([state, value]) => ({ state, value })) as PutRest['states'],
+      const rest: DocumentRest = {
+        states: Object.entries(states).map(([state, value]) => ({ state, value })) as DocumentRest['states'],
         ...(responsible === undefined ? {} : { responsible }),
         ...(values === undefined ? {} : { properties: values }),
         ...(partOf === undefined ? {} : { partOf: { assetId: partOf.asset, predicates: partOf.predicates } }),
@@ -36,13 +36,13 @@ export function wholeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
       const items = put.items.map((item) => ({ ...item, rest, ...(assetId === undefined ? {} : { assetId }) }))
       const payload = { ...put, ...matching(headers), items }
       const target = assetId === undefined ? {} : { target: `asset/${assetId}` }
-      const id = await acceptance.accept(caller, {
+      const id = await acceptor.accept(caller, {
         kind: 'put-whole',
         action: 'inventory.putWholeAsset',
         payload,
         ...target,
       })
-      return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
+      return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
     },
   }
 }

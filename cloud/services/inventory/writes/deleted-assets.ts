@@ -1,8 +1,8 @@
 import { onboarding, onboardingLimits } from '@millwright/api/onboarding.ts'
-import { systemCaller } from '../../platform/access/system.ts'
-import type { Transaction } from '../../platform/database/database.ts'
-import type { JobKinds, Jobs } from '../../platform/jobs/jobs.ts'
-import type { Context } from '../../platform/service.ts'
+import { systemCaller } from '../../../platform/access/system.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import type { JobKinds, Jobs } from '../../../platform/jobs/jobs.ts'
+import type { Context } from '../../../platform/service.ts'
 
 const kind = 'inventory.report-deleted'
 

@@ -1,35 +1,36 @@
 import type { inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import type { Caller } from '../../platform/access/caller.ts'
-import { permissionDeniedIn } from '../../platform/access/permission-denied.ts'
-import { mayIn } from '../../platform/access/rights.ts'
-import type { Handle } from '../../platform/database/database.ts'
-import type { Handlers } from '../../platform/service.ts'
-import { findGroups } from './asset-store.ts'
-import { matching } from './asset-writes.ts'
-import { keyOf } from './identifier.ts'
-import { findMerge, type ListedMerge, listMerges } from './merge-store.ts'
-import { requireUndoable } from './merges.ts'
-import { isReadable } from './relation-store.ts'
-import type { Desk } from './service.ts'
-import { acceptedAnswer } from './statuses.ts'
-import { readableGroups } from './visibility.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import { permissionDeniedIn } from '../../../platform/access/permission-denied.ts'
+import { mayIn } from '../../../platform/access/rights.ts'
+import type { Handle } from '../../../platform/database/database.ts'
+import type { Handlers } from '../../../platform/service.ts'
+import { findGroups } from '../asset-store.ts'
+import type { InventoryContext } from '../context.ts'
+import { keyOf } from '../identifier.ts'
+import { findMerge, type ListedMerge, listMerges } from '../merge-store.ts'
+import { isReadable } from '../relation-store.ts'
+import { readableGroups } from '../visibility.ts'
+import { matching } from './handlers.ts'
+import { requireUndoable } from './merge.ts'
+import { acceptedAnswer } from './status.ts'
+import type { Write } from './write.ts'
 
 type Names = 'mergeAsset' | 'undoMerge' | 'splitAsset' | 'listMerges'
 type Headers = Record<string, string | undefined>
-type Write = { kind: string; action: string; assetId: string; payload: object; headers: Headers }
+type MergeWrite = Write<'merge' | 'undo-merge' | 'split'>
 
-export function mergeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>, Names> {
-  const { database, acceptance } = desk
+export function mergeHandlers(own: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
+  const { database, acceptor } = own
 
-  const accept = async (caller: Caller, { kind, action, assetId, payload, headers }: Write) => {
-    const id = await acceptance.accept(caller, {
-      kind,
-      action: `inventory.${action}`,
-      target: `asset/${assetId}`,
-      payload: { assetId, ...payload, ...matching(headers) },
-    })
-    return acceptedAnswer(desk, caller, { id, prefer: headers.prefer })
+  const accept = async (
+    caller: Caller,
+    action: string,
+    { write, headers }: { write: MergeWrite; headers: Headers },
+  ) => {
+    const target = `asset/${write.payload.assetId}`
+    const id = await acceptor.accept(caller, { ...write, action: `inventory.${action}`, target })
+    return acceptedAnswer(own, caller, { id, prefer: headers.prefer })
   }
 
   return {
@@ -42,8 +43,8 @@ export function mergeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
         if (!mayRead(caller, groups.get(other))) throw unknownOther(other)
         await requireWritable(handle, caller, [groups.get(id), groups.get(other)])
       })
-      const payload = { otherId: other, prefer }
-      return accept(caller, { kind: 'merge', action: 'mergeAsset', assetId: id, payload, headers })
+      const payload = { assetId: id, otherId: other, prefer, ...matching(headers) }
+      return accept(caller, 'mergeAsset', { write: { kind: 'merge', payload }, headers })
     },
 
     async undoMerge({ params: { id, mergeId }, headers }, caller) {
@@ -55,15 +56,16 @@ export function mergeWriteHandlers(desk: Desk): Pick<Handlers<typeof inventory>,
         await requireWritable(handle, caller, [group, merge.otherAccessGroupId])
         requireUndoable(merge)
       })
-      const payload = { mergeId }
-      return accept(caller, { kind: 'undo-merge', action: 'undoMerge', assetId: id, payload, headers })
+      const payload = { assetId: id, mergeId, ...matching(headers) }
+      return accept(caller, 'undoMerge', { write: { kind: 'undo-merge', payload }, headers })
     },
 
     async splitAsset({ params: { id }, body: { data }, headers }, caller) {
       await database.read(caller, (handle) => requireWritableAsset(handle, caller, id))
       const { identifiers, name } = data
-      const payload = { keys: identifiers.map(keyOf), ...(name === undefined ? {} : { name }) }
-      return accept(caller, { kind: 'split', action: 'splitAsset', assetId: id, payload, headers })
+      const keys = identifiers.map(keyOf)
+      const payload = { assetId: id, keys, ...(name === undefined ? {} : { name }), ...matching(headers) }
+      return accept(caller, 'splitAsset', { write: { kind: 'split', payload }, headers })
     },
 
     async listMerges({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {

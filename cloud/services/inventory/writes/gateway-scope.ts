@@ -1,5 +1,5 @@
-import type { ConflictKey } from './identity-conflict-store.ts'
-import type { QueuedOperation } from './operation-store.ts'
+import type { ConflictKey } from '../identity-conflict-store.ts'
+import type { Sender } from './write.ts'
 
 /**
  * `GatewayScope` holds, for one batch, what decides which assets a gateway may write beyond its access groups. A write of a
@@ -40,6 +40,6 @@ function pairKey({ assetId, gatewayId }: ConflictKey): string {
   return assetId + gatewayId
 }
 
-export function isOfGateway({ principalKind }: Pick<QueuedOperation, 'principalKind'>): boolean {
+export function isOfGateway({ principalKind }: Pick<Sender, 'principalKind'>): boolean {
   return principalKind === 'gateway'
 }

@@ -1,0 +1,71 @@
+import { setTimeout } from 'node:timers/promises'
+import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
+import { answerQuestions } from './asked-process.ts'
+
+/**
+ * A client that floods the platform, in a process of its own: making its batches would otherwise delay the requests that
+ * are measured.
+ */
+export type FloodQuestion =
+  | { kind: 'start'; url: string; token: string; callers: number; perBatch: number; schemaUrl?: string }
+  | { kind: 'stop' }
+
+export type Flooded = { accepted: number; refused: number }
+
+type Flood = { found: Flooded; end(): Promise<void> }
+
+let flood: Flood | undefined
+
+answerQuestions<FloodQuestion>(async (question) => {
+  if (question.kind === 'start') {
+    flood = startFlood(question)
+    return undefined
+  }
+  await flood?.end()
+  return flood?.found
+})
+process.send?.({ ready: undefined })
+
+/** Sends batches without a pause until it is ended. Refusals (429, 503) are what a client that floods gets. */
+function startFlood({ url, token, callers, ...options }: Extract<FloodQuestion, { kind: 'start' }>): Flood {
+  const found: Flooded = { accepted: 0, refused: 0 }
+  const nextBatch = options.schemaUrl === undefined ? plantBatches(options.perBatch) : expensiveBatches(options)
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  let isOver = false
+  const call = async () => {
+    while (!isOver) {
+      const response = await fetch(`${url}/inventory/v2/assets/batch`, { method: 'POST', headers, body: nextBatch() })
+      await response.arrayBuffer()
+      if (response.ok) found.accepted += 1
+      else if (response.status === 503 || response.status === 429) {
+        found.refused += 1
+        // A client that ignores Retry-After, but does not spin.
+        await setTimeout(100)
+      } else throw new Error(`A batch got ${response.status}`)
+    }
+  }
+  const running = Promise.all(Array.from({ length: callers }, call))
+  return {
+    found,
+    async end() {
+      isOver = true
+      await running
+    },
+  }
+}
+
+function plantBatches(perBatch: number): () => string {
+  const plant = plantAssets({ assets: Number.MAX_SAFE_INTEGER, seed: 8, relations: 0 })
+  const next = () => (plant.next().value as PlantAsset).asset
+  return () => JSON.stringify({ data: { assets: Array.from({ length: perBatch }, next) } })
+}
+
+function expensiveBatches({ perBatch, schemaUrl }: { perBatch: number; schemaUrl?: string }): () => string {
+  const assets = Array.from({ length: perBatch }, (_, index) => ({
+    functional_object_type: 'Device',
+    functional_object_schema_url: schemaUrl,
+    asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'bench', value: `expensive ${index}` }],
+  }))
+  const body = JSON.stringify({ data: { assets } })
+  return () => body
+}

@@ -1,0 +1,42 @@
+import { PayloadCache } from '../../platform/payload-cache.ts'
+import type { Context } from '../../platform/service.ts'
+import { SchemaRegistry } from './schema.ts'
+import { findSchema } from './schema-store.ts'
+import { WriteAcceptor } from './writes/accept.ts'
+import { StatusWaiters } from './writes/status.ts'
+
+/** The text length of all cached payloads. As objects they take several times as much memory. */
+const payloadCharacters = 4 * 1024 * 1024
+
+/** What the handlers and the background tasks of this service share. */
+export type InventoryContext = {
+  context: Context
+  database: Context['database']
+  acceptor: WriteAcceptor
+  schemas: SchemaRegistry
+  waiters: StatusWaiters
+  payloads: PayloadCache<unknown>
+  /** The id of the default access group of each tenant. */
+  defaultGroups: Map<string, string>
+}
+
+/** One for each process: the applier wakes the requests that wait for a write, and uses the cached payloads. */
+const contexts = new WeakMap<Context, InventoryContext>()
+
+export function inventoryContext(context: Context): InventoryContext {
+  const known = contexts.get(context)
+  if (known !== undefined) return known
+  const { database } = context
+  const payloads = new PayloadCache<unknown>({ capacity: payloadCharacters })
+  const created = {
+    context,
+    database,
+    payloads,
+    acceptor: new WriteAcceptor({ database, payloads }),
+    schemas: new SchemaRegistry({ load: findSchema }),
+    waiters: new StatusWaiters(context.stopping),
+    defaultGroups: new Map<string, string>(),
+  }
+  contexts.set(context, created)
+  return created
+}

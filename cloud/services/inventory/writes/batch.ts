@@ -1,0 +1,115 @@
+import { keepAccessGroups } from '../../../platform/access/store.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import * as store from '../asset-store.ts'
+import { addChange, type Change, type ChangeSet, emptyChangeSet, type WorkingAsset } from './change-set.ts'
+import { type GatewayScope, isOfGateway } from './gateway-scope.ts'
+import { loadGatewayScope } from './gateway-scope-store.ts'
+import type { Needs, Sender } from './write.ts'
+
+/** The asset that an identifier belongs to. */
+type Owner = { assetId: string; createdAt: string }
+
+type LoadedRows = {
+  assets: readonly WorkingAsset[]
+  keys: readonly store.KnownIdentifier[]
+  accessGroups: ReadonlySet<string>
+  gatewayScope: GatewayScope
+}
+
+/**
+ * `Batch` is the state that the writes of one transaction read: the rows that were loaded for all of them, with the changes
+ * of the writes before. `add` takes the changes of a write that succeeded.
+ */
+export class Batch {
+  readonly #assets: Map<string, WorkingAsset | undefined>
+  readonly #owners: Map<string, Owner | undefined>
+  /** The assets that exist in the database. */
+  readonly stored: ReadonlySet<string>
+  /** The access groups that writes name and that still exist. */
+  readonly accessGroups: ReadonlySet<string>
+  readonly gatewayScope: GatewayScope
+  readonly changes: ChangeSet = emptyChangeSet()
+
+  constructor({ assets, keys, accessGroups, gatewayScope }: LoadedRows) {
+    this.accessGroups = accessGroups
+    this.gatewayScope = gatewayScope
+    this.#assets = new Map(assets.map((asset) => [asset.id, asset]))
+    this.#owners = new Map(keys.map(({ key, assetId, createdAt }) => [key, { assetId, createdAt }]))
+    this.stored = new Set(this.#assets.keys())
+  }
+
+  asset(id: string): WorkingAsset | undefined {
+    return this.#assets.get(id)
+  }
+
+  /** Identifiers that move between assets keep their owner here: such writes are applied alone. */
+  ownerOf(key: string): Owner | undefined {
+    return this.#owners.get(key)
+  }
+
+  /** The assets that are deleted when the batch is saved. */
+  get deletedIds(): string[] {
+    return [...this.changes.deleted.keys()]
+  }
+
+  add(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const before = change.type === 'put asset' ? this.#assets.get(change.asset.id) : undefined
+      addChange(this.changes, change, before)
+      if (change.type === 'put asset') this.#assets.set(change.asset.id, change.asset)
+      else if (change.type === 'delete asset') this.#delete(change.asset.id)
+      else if (change.type === 'add identifier') {
+        const { key, assetId } = change.row
+        this.#owners.set(key, { assetId, createdAt: change.assetCreatedAt })
+      }
+    }
+  }
+
+  #delete(id: string): void {
+    this.#assets.set(id, undefined)
+    for (const [key, owner] of this.#owners) if (owner?.assetId === id) this.#owners.set(key, undefined)
+  }
+}
+
+/** A write, or its sender, with the rows that it reads. */
+type Loaded = { sender: Sender; needs: Needs }
+
+type LoadOptions = {
+  /** Whether no other transaction of the tenant can write relations: assets are then locked without skipping. */
+  relationsLocked: boolean
+}
+
+/**
+ * Loads and locks what the writes need. Returns `undefined` when a write needs all relations of an asset, and another
+ * transaction is just writing some: the caller then locks the relations of the tenant and loads again.
+ */
+export async function loadBatch(
+  tx: Transaction,
+  writes: readonly Loaded[],
+  { relationsLocked }: LoadOptions,
+): Promise<Batch | undefined> {
+  const needs = writes.map((write) => write.needs)
+  const [accessGroups, keys] = await Promise.all([
+    keepAccessGroups(tx, [...new Set(needs.flatMap(({ accessGroupIds }) => accessGroupIds))]),
+    store.findByKeys(tx, [...new Set(needs.flatMap((need) => need.keys))]),
+  ])
+  const senders = writes.map(({ sender }) => sender)
+  const gatewayIds = [...new Set(senders.filter(isOfGateway).map(({ principalId }) => principalId))]
+  const matched = [...new Set(keys.map(({ assetId }) => assetId))]
+  const named = needs.flatMap(({ assetIds }) => assetIds)
+  const assets = await store.lockAssets(tx, [...new Set([...matched, ...named, ...gatewayIds])])
+  const gatewayScope = await loadGatewayScope(tx, { gatewayIds, assetIds: matched })
+  const held = assetsToHold(needs, keys)
+  const existing = assets.filter(({ id }) => held.has(id)).map(({ id }) => id)
+  if ((await store.holdAssets(tx, existing, { onlyFree: !relationsLocked })) < existing.length) return undefined
+  const working = assets.map((asset) => ({ ...asset, document: JSON.parse(asset.document) }))
+  return new Batch({ assets: working, keys, accessGroups, gatewayScope })
+}
+
+/** The assets whose relations must not change until the batch is saved. */
+function assetsToHold(needs: readonly Needs[], keys: readonly store.KnownIdentifier[]): ReadonlySet<string> {
+  const held = needs.filter(({ allRelations }) => allRelations)
+  const heldKeys = new Set(held.flatMap((need) => need.keys))
+  const matched = keys.filter(({ key }) => heldKeys.has(key)).map(({ assetId }) => assetId)
+  return new Set([...held.flatMap(({ assetIds }) => assetIds), ...matched])
+}

@@ -1,0 +1,184 @@
+import { jsonText } from '../../../platform/database/json.ts'
+import type { EventRecord } from '../../../platform/events/events.ts'
+import type { HistoryRow, IdentifierRow } from '../asset-store.ts'
+import type { Suspicion } from '../duplicate-store.ts'
+import type { ConflictKey, IdentityConflict } from '../identity-conflict-store.ts'
+import type { MergeRow } from '../merge-store.ts'
+import type { AuthoredRelation } from '../relation.ts'
+
+/** An asset while a batch is applied. */
+export type WorkingAsset = {
+  id: string
+  accessGroupId: string
+  version: number
+  createdAt: string
+  document: Record<string, unknown>
+}
+
+export type Actor = { principalId: string; principalName: string }
+
+/** Who changes an asset, when, and where the change comes from. */
+export type Cause = {
+  actor: Actor
+  source: { type: string; value?: string | undefined }
+  time: string
+  /** The identifiers that matched the asset. */
+  matchedBy?: readonly Record<string, unknown>[]
+}
+
+/** An identifier and the asset that it belongs to from now on. */
+export type IdentifierMove = { key: string; identifier: Record<string, unknown>; to: string }
+
+/** A relation to write. `report` gets the outcome. Relations with a `time` are created at that time. */
+export type RelationChange = { relation: AuthoredRelation; report?: { outcome: string }; time?: string }
+
+/** One change that a write decides on. */
+export type Change =
+  | { type: 'put asset'; asset: WorkingAsset; cause: Cause }
+  | { type: 'delete asset'; asset: WorkingAsset; cause: Cause }
+  | { type: 'add identifier'; row: IdentifierRow; assetCreatedAt: string }
+  | ({ type: 'move identifier' } & IdentifierMove)
+  | ({ type: 'write relation' } & RelationChange)
+  | { type: 'end relations'; ids: readonly string[]; cause: Cause }
+  | { type: 'suspect duplicate'; suspicion: Suspicion }
+  | { type: 'record conflict'; conflict: IdentityConflict }
+  | { type: 'resolve conflict'; key: ConflictKey }
+  | { type: 'merge'; merge: MergeRow }
+  | { type: 'undo merge'; id: string; time: string }
+
+/** The result of a write or of one item, and what it changes. A write that fails changes nothing. */
+export type Decision<Result> = { result: Result; changes: readonly Change[] }
+
+/** Everything that a batch of writes changes, by table. `save` writes it. */
+export type ChangeSet = {
+  /** The last state of each asset that was created or changed. */
+  readonly assets: Map<string, WorkingAsset>
+  readonly deleted: Map<string, Cause>
+  /** The change of the number of assets by access group. */
+  readonly counts: Map<string, number>
+  readonly identifiers: IdentifierRow[]
+  readonly identifierMoves: IdentifierMove[]
+  readonly history: HistoryRow[]
+  readonly events: EventRecord[]
+  readonly relations: RelationChange[]
+  readonly endedRelations: { ids: readonly string[]; cause: Cause }[]
+  readonly suspicions: Suspicion[]
+  readonly identityConflicts: IdentityConflict[]
+  readonly resolvedConflicts: ConflictKey[]
+  readonly merges: MergeRow[]
+  readonly undoneMerges: { id: string; time: string }[]
+}
+
+export function emptyChangeSet(): ChangeSet {
+  return {
+    assets: new Map(),
+    deleted: new Map(),
+    counts: new Map(),
+    identifiers: [],
+    identifierMoves: [],
+    history: [],
+    events: [],
+    relations: [],
+    endedRelations: [],
+    suspicions: [],
+    identityConflicts: [],
+    resolvedConflicts: [],
+    merges: [],
+    undoneMerges: [],
+  }
+}
+
+/** Adds a change to the set. `before` is the asset as the batch knows it so far. */
+export function addChange(set: ChangeSet, change: Change, before: WorkingAsset | undefined): void {
+  switch (change.type) {
+    case 'put asset':
+      putAsset(set, { asset: change.asset, before, cause: change.cause })
+      break
+    case 'delete asset': {
+      const { asset, cause } = change
+      set.assets.delete(asset.id)
+      set.deleted.set(asset.id, cause)
+      count(set, asset.accessGroupId, -1)
+      recordChange(set, { asset: { ...asset, version: asset.version + 1 }, change: 'deleted', cause })
+      break
+    }
+    case 'add identifier':
+      set.identifiers.push(change.row)
+      break
+    case 'move identifier':
+      set.identifierMoves.push(change)
+      break
+    case 'write relation':
+      set.relations.push(change)
+      break
+    case 'end relations':
+      set.endedRelations.push(change)
+      break
+    case 'suspect duplicate':
+      set.suspicions.push(change.suspicion)
+      break
+    case 'record conflict':
+      set.identityConflicts.push(change.conflict)
+      break
+    case 'resolve conflict':
+      set.resolvedConflicts.push(change.key)
+      break
+    case 'merge':
+      set.merges.push(change.merge)
+      break
+    case 'undo merge':
+      set.undoneMerges.push(change)
+      break
+  }
+}
+
+type PutAsset = { asset: WorkingAsset; before: WorkingAsset | undefined; cause: Cause }
+
+function putAsset(set: ChangeSet, { asset, before, cause }: PutAsset): void {
+  set.assets.set(asset.id, asset)
+  set.deleted.delete(asset.id)
+  count(set, asset.accessGroupId, 1)
+  if (before !== undefined) count(set, before.accessGroupId, -1)
+  recordChange(set, { asset, change: before === undefined ? 'created' : 'updated', cause })
+  if (before === undefined || before.accessGroupId === asset.accessGroupId) return
+  // Callers who can read the old access group only learn that the asset left it, and nothing else.
+  const data = { id: asset.id, accessGroupId: before.accessGroupId, version: asset.version }
+  set.events.push({ type: 'inventory.asset.left', subject: `asset/${asset.id}`, data })
+}
+
+function count({ counts }: ChangeSet, accessGroupId: string, change: number): void {
+  counts.set(accessGroupId, (counts.get(accessGroupId) ?? 0) + change)
+}
+
+type Recorded = { asset: WorkingAsset; change: 'created' | 'updated' | 'deleted'; cause: Cause }
+
+/** One version in the history and one event. */
+function recordChange({ history, events }: ChangeSet, { asset, change, cause }: Recorded): void {
+  const { actor, source, time, matchedBy } = cause
+  history.push({
+    assetId: asset.id,
+    version: asset.version,
+    time,
+    change,
+    accessGroupId: asset.accessGroupId,
+    principalId: actor.principalId,
+    principalName: actor.principalName,
+    sourceType: source.type,
+    sourceValue: source.value ?? null,
+    document: change === 'deleted' ? null : jsonText(asset.document),
+    matchedBy: matchedBy === undefined ? null : jsonText(matchedBy),
+  })
+  const { name, functional_object_type: type } = asset.document
+  events.push({
+    type: `inventory.asset.${change}`,
+    subject: `asset/${asset.id}`,
+    data: {
+      id: asset.id,
+      accessGroupId: asset.accessGroupId,
+      version: asset.version,
+      name: name ?? null,
+      type,
+      source,
+    },
+  })
+}

@@ -1,0 +1,181 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { keepAccessGroups } from '../../../platform/access/store.ts'
+import { idsAt } from '../../../platform/database/id.ts'
+import { findGroups } from '../asset-store.ts'
+import { Precondition } from '../asset-tag.ts'
+import { mergedDocument, partedRelations, revertedDocument, takenRelations, turnedRelations } from '../merge.ts'
+import * as store from '../merge-store.ts'
+import type { RelationRow, StatedRelation } from '../relation.ts'
+import { lockRelationsOf, lockStated } from '../relation-store.ts'
+import type { Actor, Cause, Change, Decision, WorkingAsset } from './change-set.ts'
+import type { MergePayload, UndoMergePayload } from './write.ts'
+import { type KindRules, mayWrite, type Writing, writeDenied } from './writing.ts'
+
+/** Merges the other asset into this one and deletes it. */
+export const merge: KindRules<MergePayload> = {
+  isAlone: true,
+  needs: ({ assetId, otherId }) => aloneNeeds(assetId, otherId),
+  apply: async (writing, payload) => applied(writing, await mergeAssets(writing, payload)),
+}
+
+/** Restores the asset that was merged, with the identifiers and relations that this asset still has from it. */
+export const undoMerge: KindRules<UndoMergePayload> = {
+  isAlone: true,
+  needs: ({ assetId }) => aloneNeeds(assetId),
+  apply: async (writing, payload) => applied(writing, await undo(writing, payload)),
+}
+
+/** The needs of a write that moves identifiers and relations between assets. */
+export function aloneNeeds(...assetIds: readonly string[]) {
+  return { keys: [], assetIds, accessGroupIds: [], allRelations: true }
+}
+
+export function applied<Result>({ batch }: Writing, { result, changes }: Decision<Result>): Result {
+  batch.add(changes)
+  return result
+}
+
+async function mergeAssets(writing: Writing, payload: MergePayload): Promise<Decision<object>> {
+  const { tx, sender } = writing
+  const asset = requireWritable(writing, payload.assetId)
+  const other = requireWritable(writing, payload.otherId)
+  new Precondition(payload.ifMatch).require(asset)
+  const document = mergedDocument(asset.document, other.document, payload.prefer)
+  await requireValid(writing, document)
+  const identifiers = await store.identifiersWithKeys(tx, other.id)
+  const ends = { assetId: asset.id, otherId: other.id }
+  const relations = await movableRelations(writing, other)
+  const current = await lockStated(tx, turnedRelations(relations, ends))
+  const { restate, united } = takenRelations({ ...ends, relations, current })
+  const time = new Date().toISOString()
+  // The id contains the time of the merge: retention deletes the merge together with the relations that ended then.
+  const [mergeId = ''] = idsAt(Date.parse(time), 1)
+  const row = {
+    id: mergeId,
+    ...ends,
+    mergedAt: time,
+    principalId: sender.principalId,
+    principalName: sender.principalName,
+    otherName: typeof other.document.name === 'string' ? other.document.name : null,
+    otherAccessGroupId: other.accessGroupId,
+    otherVersion: other.version,
+    otherCreatedAt: other.createdAt,
+    otherDocument: other.document,
+    keys: identifiers.map(({ key }) => key),
+    united,
+    documentBefore: asset.document,
+    documentAfter: document,
+  }
+  const cause = (value: string) => causeOf(sender, { time, type: 'merge', value })
+  const counts = { identifiers: identifiers.length, relations: restate.length }
+  return {
+    result: { assetId: asset.id, outcome: 'merged', mergeId, otherId: other.id, ...counts },
+    changes: [
+      { type: 'put asset', asset: nextVersion(asset, document, time), cause: cause(other.id) },
+      ...identifiers.map((identifier): Change => ({ type: 'move identifier', ...identifier, to: asset.id })),
+      ...writeRelations(restate, sender, time),
+      { type: 'delete asset', asset: other, cause: cause(asset.id) },
+      { type: 'merge', merge: row },
+    ],
+  }
+}
+
+async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decision<object>> {
+  const { tx, sender, rights } = writing
+  const asset = requireWritable(writing, payload.assetId)
+  new Precondition(payload.ifMatch).require(asset)
+  const merged = await store.lockMerge(tx, payload)
+  if (merged === undefined) throw new Problem('not_found', 'There is no such merge into this asset')
+  requireUndoable(merged)
+  const { otherId, mergedAt, united } = merged
+  const own = await store.identifiersWithKeys(tx, asset.id)
+  const identifiers = own.filter(({ key }) => merged.keys.includes(key))
+  if (merged.keys.length > 0 && identifiers.length === 0) throw noIdentifierToRestore()
+  if (identifiers.length > 0 && identifiers.length === own.length) throw noIdentifierLeft()
+  // The access group may have been deleted since: the merged asset was not in it any more.
+  const [group = asset.accessGroupId] = await keepAccessGroups(tx, [merged.otherAccessGroupId])
+  if (!mayWrite(rights, group)) throw await writeDenied(writing, group)
+  const document = revertedDocument(asset.document, { before: merged.documentBefore, after: merged.documentAfter })
+  await requireValid(writing, document)
+
+  const ends = { assetId: asset.id, otherId }
+  const ended = await store.relationsEndedAt(tx, { assetId: otherId, at: mergedAt })
+  const current = await lockStated(tx, turnedRelations(ended, ends))
+  const existing = await findGroups(tx, assetEnds(ended))
+  const { end, restate } = partedRelations({ ...ends, ended, united, current, isThere: (id) => existing.has(id) })
+  const time = new Date().toISOString()
+  const cause = (value: string) => causeOf(sender, { time, type: 'merge_undone', value })
+  const restored = {
+    id: otherId,
+    accessGroupId: group,
+    // The deletion was a version, too.
+    version: merged.otherVersion + 2,
+    createdAt: merged.otherCreatedAt,
+    document: { ...merged.otherDocument, last_modified_timestamp: time },
+  }
+  const counts = { identifiers: identifiers.length, relations: restate.length }
+  return {
+    result: { assetId: asset.id, outcome: 'undone', mergeId: merged.id, otherId, ...counts },
+    changes: [
+      { type: 'put asset', asset: nextVersion(asset, document, time), cause: cause(otherId) },
+      { type: 'put asset', asset: restored, cause: cause(asset.id) },
+      ...identifiers.map((identifier): Change => ({ type: 'move identifier', ...identifier, to: otherId })),
+      { type: 'end relations', ids: end, cause: cause(otherId) },
+      ...writeRelations(restate, sender, time),
+      { type: 'undo merge', id: merged.id, time },
+    ],
+  }
+}
+
+function writeRelations(relations: readonly StatedRelation[], author: Actor, time: string): Change[] {
+  return relations.map((relation) => ({ type: 'write relation', relation: { ...relation, author }, time }))
+}
+
+export function requireWritable({ batch, rights }: Writing, id: string): WorkingAsset {
+  const asset = batch.asset(id)
+  if (asset !== undefined && mayWrite(rights, asset.accessGroupId)) return asset
+  throw new Problem('asset_not_found', `There is no asset ${id}`)
+}
+
+/** All relations of the merged asset: they move together, so that the merge can be undone as a whole. */
+async function movableRelations({ tx, relationsMerged }: Writing, { id }: WorkingAsset) {
+  const relations = await lockRelationsOf(tx, id, relationsMerged + 1)
+  if (relations.length <= relationsMerged) return relations
+  const detail = `The asset ${id} has more than ${relationsMerged} relations, which is as many as can move to another asset`
+  throw new Problem('too_many_relations', `${detail}. Merge the other way round, so that it is the one that stays`)
+}
+
+async function requireValid({ schemas, tx }: Writing, document: Record<string, unknown>) {
+  const errors = await schemas.faultsOf(tx, document)
+  if (errors[0] === undefined) return
+  const detail = `The resulting asset does not fit its schema: ${errors[0].pointer} ${errors[0].detail}`
+  throw new Problem('invalid_asset', detail, { errors })
+}
+
+export function requireUndoable({ undoneAt }: { undoneAt: string | null }): void {
+  if (undoneAt !== null) throw new Problem('conflict', `The merge was undone at ${undoneAt}`)
+}
+
+export function noIdentifierLeft(): Problem {
+  return new Problem('conflict', 'At least one identifier must stay: an asset without identifiers cannot exist')
+}
+
+function noIdentifierToRestore(): Problem {
+  return new Problem('conflict', 'This asset has none of the identifiers any more that the merge moved to it')
+}
+
+export function nextVersion(asset: WorkingAsset, document: Record<string, unknown>, time: string): WorkingAsset {
+  return { ...asset, version: asset.version + 1, document: { ...document, last_modified_timestamp: time } }
+}
+
+export function causeOf(actor: Actor, { time, ...source }: { time: string; type: string; value: string }): Cause {
+  return { actor, source, time }
+}
+
+function assetEnds(relations: readonly RelationRow[]): string[] {
+  const ends = relations.flatMap(({ subjectType, subjectId, objectType, objectId }) => [
+    ...(subjectType === 'asset' ? [subjectId] : []),
+    ...(objectType === 'asset' ? [objectId] : []),
+  ])
+  return [...new Set(ends)]
+}

@@ -1,0 +1,113 @@
+import { Problem } from '@millwright/api/problem.ts'
+import {
+  isSame,
+  mergeAsset,
+  removePropertyValue,
+  setFirmware,
+  setGatewayVersion,
+  setPropertyValue,
+  setState,
+} from '../asset.ts'
+import { Precondition } from '../asset-tag.ts'
+import type { Decision, WorkingAsset } from './change-set.ts'
+import { acceptedItems, isRefused, refusedResult } from './item-result.ts'
+import type { PatchItem, PatchPayload } from './write.ts'
+import {
+  applyItem,
+  type KindRules,
+  mayWrite,
+  requireAsset,
+  requireGroup,
+  type Writing,
+  writeDenied,
+} from './writing.ts'
+
+/** Changes of single fields of assets. */
+export const patch: KindRules<PatchPayload> = {
+  isAlone: false,
+
+  needs({ items }) {
+    const accepted = acceptedItems(items)
+    return {
+      keys: [],
+      assetIds: accepted.map(({ assetId }) => assetId),
+      accessGroupIds: accepted.flatMap((item) => (item.change === 'access_group' ? item.accessGroupId : [])),
+      allRelations: false,
+    }
+  },
+
+  async apply(writing, { items, single, ifMatch }) {
+    const results: unknown[] = []
+    const precondition = new Precondition(ifMatch)
+    for (const [index, item] of items.entries()) {
+      await writing.yieldTurn()
+      if (isRefused(item)) {
+        results.push(refusedResult(item, writing.id))
+        continue
+      }
+      const pointer = single ? {} : { pointer: `/data/${index}/asset_id` }
+      results.push(await applyItem(writing, () => patchAsset(writing, { item, precondition, ...pointer })))
+    }
+    return single ? results[0] : results
+  },
+}
+
+type PatchOptions = { item: PatchItem; precondition: Precondition; pointer?: string }
+type PatchResult = { assetId: string; outcome: 'updated' | 'unchanged' }
+
+async function patchAsset(
+  writing: Writing,
+  { item, precondition, pointer }: PatchOptions,
+): Promise<Decision<PatchResult>> {
+  const { rights, sender, tx, schemas } = writing
+  const asset = await requireAsset(writing, item.assetId, pointer)
+  precondition.require(asset)
+  if (item.change === 'gateway_version' && asset.document.functional_object_type !== 'Gateway') {
+    throw new Problem('not_found', `There is no gateway ${item.assetId}`)
+  }
+  if (item.change === 'access_group') requireGroup(writing, item.accessGroupId)
+  if (item.change === 'access_group' && !mayWrite(rights, item.accessGroupId)) {
+    throw await writeDenied(writing, item.accessGroupId)
+  }
+  const now = new Date().toISOString()
+  const document = patchedDocument(asset, item, now)
+  const accessGroupId = item.change === 'access_group' ? item.accessGroupId : asset.accessGroupId
+  if (accessGroupId === asset.accessGroupId && isSame(asset.document, document))
+    return { result: { assetId: asset.id, outcome: 'unchanged' }, changes: [] }
+  const faults = await schemas.faultsOf(tx, document)
+  if (faults.length > 0)
+    throw new Problem('invalid_asset', 'The resulting asset does not fit its schema', { errors: faults })
+  const next = {
+    ...asset,
+    accessGroupId,
+    version: asset.version + 1,
+    document: { ...document, last_modified_timestamp: now },
+  }
+  const cause = { actor: sender, source: { type: 'manual' }, time: now }
+  return { result: { assetId: asset.id, outcome: 'updated' }, changes: [{ type: 'put asset', asset: next, cause }] }
+}
+
+function patchedDocument({ document }: WorkingAsset, item: PatchItem, now: string): Record<string, unknown> {
+  switch (item.change) {
+    case 'management_state':
+    case 'reachability_state':
+    case 'trust_state':
+      return setState(document, { state: item.change, value: item.value, now })
+    case 'firmware':
+      return setFirmware(document, { version: item.version, ...(item.name === undefined ? {} : { name: item.name }) })
+    case 'gateway_version':
+      return setGatewayVersion(document, item.version)
+    case 'responsible':
+      return { ...document, responsible: item.responsible }
+    case 'name':
+      return mergeAsset(document, { name: item.name })
+    case 'description':
+      return mergeAsset(document, { description: item.description })
+    case 'property':
+      return setPropertyValue(document, { key: item.key, value: item.value })
+    case 'no_property':
+      return removePropertyValue(document, item.key)
+    case 'access_group':
+      return document
+  }
+}

@@ -1,0 +1,345 @@
+import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
+import { Problem, type ProblemDocument } from '@millwright/api/problem.ts'
+import { may } from '../../../platform/access/rights.ts'
+import { newId } from '../../../platform/database/id.ts'
+import { createdDocument, isSame, mergeAsset, setState, stateValueOf } from '../asset.ts'
+import { Precondition } from '../asset-tag.ts'
+import { suspicionsOf } from '../duplicate.ts'
+import { choose, type Identity, isReservedIdentifier } from '../identifier.ts'
+import { isReserved } from '../relation.ts'
+import type { Change, Decision, WorkingAsset } from './change-set.ts'
+import { moveBelow, withRest } from './document-write.ts'
+import { isOfGateway } from './gateway-scope.ts'
+import { acceptedItems, isRefused, refusalOf, refusedResult } from './item-result.ts'
+import type { PutItem, PutPayload, RelationInput, StoredIdentifier } from './write.ts'
+import {
+  isFoundBySender,
+  type KindRules,
+  mayRead,
+  mayWrite,
+  requireGroup,
+  type Writing,
+  writeDenied,
+} from './writing.ts'
+
+/** Another asset that owns some of the identifiers that were sent. */
+type Conflict = { assetId: string; by: Record<string, unknown>[] }
+
+export type PutResult = {
+  assetId: string
+  outcome: 'created' | 'updated' | 'unchanged'
+  matchedBy?: Record<string, unknown>[]
+  conflicts?: Conflict[]
+  relations: RelationResult[]
+}
+
+export type RelationResult = { predicate: string; outcome: 'created' | 'refreshed' | 'skipped'; reason?: string }
+
+/** Assets that are created or updated by their identifiers. */
+export const putMany: KindRules<PutPayload> = {
+  isAlone: false,
+
+  needs({ items }) {
+    const accepted = acceptedItems(items)
+    return {
+      keys: accepted.flatMap(({ identifiers, relations }) => [
+        ...identifiers.map(({ key }) => key),
+        ...relations.flatMap(({ related }) => related.map(({ key }) => key)),
+      ]),
+      assetIds: accepted.flatMap(({ assetId, rest }) =>
+        [assetId, rest?.partOf?.assetId].filter((id) => typeof id === 'string'),
+      ),
+      accessGroupIds: accepted.flatMap(({ accessGroupId }) => accessGroupId ?? []),
+      allRelations: false,
+    }
+  },
+
+  apply: putAssets,
+}
+
+/** One asset: the result is an object. */
+export const put: KindRules<PutPayload> = {
+  ...putMany,
+  apply: async (writing, payload) => (await putAssets(writing, payload))[0],
+}
+
+/** One complete document. Its parent is read from the stored relations, so it is applied alone. */
+export const putWhole: KindRules<PutPayload> = {
+  ...put,
+  isAlone: true,
+  needs: (payload) => ({ ...putMany.needs(payload), allRelations: true }),
+}
+
+/** Writes all assets first and then their relations: a child may come before its parent. */
+async function putAssets(writing: Writing, payload: PutPayload): Promise<(PutResult | ProblemDocument)[]> {
+  const results: (PutResult | ProblemDocument)[] = []
+  const precondition = new Precondition(payload.ifMatch)
+  for (const item of payload.items) {
+    await writing.yieldTurn()
+    results.push(
+      isRefused(item) ? refusedResult(item, writing.id) : await putItem(writing, { item, payload, precondition }),
+    )
+  }
+  for (const [index, item] of payload.items.entries()) {
+    const result = results[index]
+    if (isRefused(item) || result === undefined || !('assetId' in result)) continue
+    await writing.yieldTurn()
+    for (const relation of item.relations) writing.batch.add(relate(writing, { relation, result, payload }))
+  }
+  return results
+}
+
+type PutOptions = { item: PutItem; payload: PutPayload; precondition: Precondition }
+
+/** Adds the changes of one item to the batch. A refused item changes nothing but the list of identity conflicts. */
+async function putItem(writing: Writing, options: PutOptions): Promise<PutResult | ProblemDocument> {
+  try {
+    const { result, changes } = await putAsset(writing, options)
+    const { partOf } = options.item.rest ?? {}
+    const moved = partOf === undefined ? [] : await moveBelow(writing, result.assetId, partOf)
+    writing.batch.add([...changes, ...moved])
+    return result
+  } catch (error) {
+    const refusal = refusalOf(error)
+    if (refusal instanceof IdentityTaken) writing.batch.add(identityConflict(writing, { error: refusal, ...options }))
+    return refusal.toDocument({ traceId: writing.id })
+  }
+}
+
+async function putAsset(writing: Writing, { item, payload, precondition }: PutOptions): Promise<Decision<PutResult>> {
+  const { batch, rights, sender, schemas } = writing
+  const identity = choose(ownersOf(writing, item.identifiers))
+  const targetId = item.assetId ?? identity.match
+  const isAnother = targetId !== undefined && identity.match !== undefined && identity.match !== targetId
+  if (isAnother || (payload.strict && identity.conflicts.length > 0)) {
+    throw new Problem(
+      'ambiguous_identity',
+      'The identifiers belong to several assets: say which one is meant, or merge them',
+    )
+  }
+  const known = targetId === undefined ? undefined : batch.asset(targetId)
+  if (known === undefined && item.assetId !== undefined)
+    throw new Problem('asset_not_found', `There is no asset ${item.assetId}`)
+  if (known !== undefined && !mayOverwrite(writing, known, { item, payload }))
+    throw new IdentityTaken(known.id, identifiersWith(item, identity.matchedBy))
+  requireVersion(precondition, known)
+  const fresh = item.identifiers.filter(({ key }) => batch.ownerOf(key) === undefined)
+  requireUnreserved(writing, { fresh, item, payload })
+  if (item.accessGroupId !== undefined) requireGroup(writing, item.accessGroupId)
+  const now = new Date().toISOString()
+  const accessGroupId = groupAfter(writing, { item, known, payload })
+  if (accessGroupId !== known?.accessGroupId && !mayWrite(rights, accessGroupId))
+    throw await writeDenied(writing, accessGroupId)
+
+  const own =
+    known === undefined
+      ? createdDocument(item.asset, { responsible: sender.principalName, now })
+      : mergeAsset(known.document, item.asset)
+  const written = item.rest === undefined ? own : withRest(own, item.rest, now)
+  const content = payload.source.type === 'discovery' ? withReachedState(written, now) : written
+  const faults = await schemas.faultsOf(writing.tx, content, {
+    asSent: known === undefined && item.rest === undefined,
+  })
+  if (faults.length > 0) {
+    throw new Problem(
+      'invalid_asset',
+      `The resulting asset does not fit its schema: ${faults[0]?.pointer} ${faults[0]?.detail}`,
+      { errors: faults },
+    )
+  }
+  const recognised = identity.matchedBy.length === 0 ? {} : { matchedBy: identifiersWith(item, identity.matchedBy) }
+  const changes: Change[] = suspicionsOf(identity, { ...item, source: payload.source, time: now }).map(
+    (suspicion): Change => ({ type: 'suspect duplicate', suspicion }),
+  )
+  if (known !== undefined && batch.gatewayScope.isInConflict(known.id, sender.principalId))
+    changes.push({ type: 'resolve conflict', key: { assetId: known.id, gatewayId: sender.principalId } })
+  const conflicts = visibleConflicts(writing, item, identity)
+  const decision = (assetId: string, outcome: PutResult['outcome']): Decision<PutResult> => {
+    const result = { assetId, outcome, ...recognised, ...(conflicts.length === 0 ? {} : { conflicts }), relations: [] }
+    return { result, changes }
+  }
+  const isUnmoved = known?.accessGroupId === accessGroupId
+  if (known !== undefined && fresh.length === 0 && isUnmoved && isSame(known.document, content))
+    return decision(known.id, 'unchanged')
+  const asset: WorkingAsset = {
+    id: known?.id ?? newId(),
+    accessGroupId,
+    version: (known?.version ?? 0) + 1,
+    createdAt: known?.createdAt ?? now,
+    document: { ...content, last_modified_timestamp: now },
+  }
+  changes.push({
+    type: 'put asset',
+    asset,
+    cause: { actor: sender, source: payload.source, time: now, ...recognised },
+  })
+  for (const identifier of fresh) {
+    const row = { ...identifier, assetId: asset.id, createdAt: now }
+    changes.push({ type: 'add identifier', row, assetCreatedAt: asset.createdAt })
+  }
+  return decision(asset.id, known === undefined ? 'created' : 'updated')
+}
+
+/** The assets that these identifiers belong to. */
+function ownersOf({ batch }: Writing, identifiers: readonly { key: string; uncertainty: number }[]) {
+  return identifiers.flatMap(({ key, uncertainty }) => {
+    const owner = batch.ownerOf(key)
+    return owner === undefined ? [] : [{ key, uncertainty, ...owner }]
+  })
+}
+
+/** A write with `If-Match` never creates an asset. */
+function requireVersion(precondition: Precondition, known: WorkingAsset | undefined): void {
+  if (known !== undefined) precondition.require(known)
+  else if (precondition.isGiven) throw new Problem('precondition_failed', 'No asset has these identifiers any more')
+}
+
+/** The identifiers match an asset that the sender may not change. The problem document does not name the asset. */
+class IdentityTaken extends Problem {
+  readonly assetId: string
+  readonly identifiers: readonly Record<string, unknown>[]
+
+  constructor(assetId: string, identifiers: readonly Record<string, unknown>[]) {
+    super('identity_taken', 'An identifier belongs to an asset that the sender may not change')
+    this.assetId = assetId
+    this.identifiers = identifiers
+  }
+}
+
+type PutInput = { item: PutItem; payload: PutPayload }
+
+/**
+ * Whether a gateway reports one of its own links: all identifiers are link identifiers, and these begin with the id of the
+ * gateway.
+ */
+function isOwnLink({ sender }: Writing, { item, payload }: PutInput): boolean {
+  if (!isOfGateway(sender) || payload.source.type !== 'assetlinkdiscovery') return false
+  return item.identifiers.every(
+    ({ type, name, value }) =>
+      type === 'CustomIdentifier' &&
+      name === platformIdentifiers.assetLink &&
+      value.startsWith(`${sender.principalId}/`),
+  )
+}
+
+/**
+ * Only the platform and link reports give an asset an identifier that is reserved for the platform. Otherwise an asset could
+ * take the place of a gateway or link that does not exist yet. An asset keeps the reserved identifiers that it has.
+ */
+function requireUnreserved(
+  writing: Writing,
+  { fresh, ...input }: PutInput & { fresh: readonly StoredIdentifier[] },
+): void {
+  if (writing.sender.principalKind === 'system' || isOwnLink(writing, input)) return
+  const reserved = fresh.find(({ identifier }) => isReservedIdentifier(identifier))
+  if (reserved === undefined) return
+  const detail = `${reserved.name} is reserved for the platform`
+  throw new Problem('invalid_asset', `/asset_identifiers: the identifier name ${detail}`, {
+    errors: [{ pointer: '/asset_identifiers', code: 'reserved', detail }],
+  })
+}
+
+/**
+ * Whether the sender may write an asset that its identifiers match. The only identifier of an asset link contains the id
+ * of its gateway, so the gateway that reports the link owns the asset. A discovered device never changes an asset that the
+ * platform manages.
+ */
+function mayOverwrite(writing: Writing, asset: WorkingAsset, input: PutInput): boolean {
+  const isInWritableGroup = mayWrite(writing.rights, asset.accessGroupId)
+  if (!isOfGateway(writing.sender)) return isInWritableGroup
+  if (isOwnLink(writing, input)) return true
+  const isManaged = writing.batch.gatewayScope.isManaged(asset.id)
+  return !isManaged && (isInWritableGroup || isFoundBySender(writing, asset))
+}
+
+type Placement = PutInput & { known: WorkingAsset | undefined }
+
+/** A gateway puts new assets into its own access group and never moves an asset. */
+function groupAfter({ batch, sender }: Writing, { item, known, payload }: Placement): string {
+  const gateway = isOfGateway(sender) ? batch.asset(sender.principalId) : undefined
+  if (gateway !== undefined) return known?.accessGroupId ?? gateway.accessGroupId
+  return item.accessGroupId ?? known?.accessGroupId ?? payload.defaultGroupId
+}
+
+/**
+ * The identity conflict of a refused item. People who can read both the asset and the gateway see it: they can grant the
+ * gateway access or correct a wrong identifier.
+ */
+function identityConflict(
+  { sender }: Writing,
+  { error, item, payload }: PutInput & { error: IdentityTaken },
+): Change[] {
+  const { assetId, identifiers } = error
+  const gatewayId = sender.principalId
+  if (!isOfGateway(sender) || assetId === gatewayId) return []
+  const { name } = item.asset
+  const conflict = {
+    assetId,
+    gatewayId,
+    jobId: payload.discovery?.jobId ?? null,
+    runId: payload.discovery?.runId ?? null,
+    deviceName: typeof name === 'string' ? name : null,
+    identifiers,
+    time: new Date().toISOString(),
+  }
+  return [{ type: 'record conflict', conflict }]
+}
+
+function identifiersWith({ identifiers }: PutItem, keys: readonly string[]): Record<string, unknown>[] {
+  return identifiers.filter(({ key }) => keys.includes(key)).map(({ identifier }) => identifier)
+}
+
+/** The conflicting assets that the sender can read. */
+function visibleConflicts({ batch, rights }: Writing, item: PutItem, { conflicts }: Identity): Conflict[] {
+  return conflicts.flatMap(({ assetId, by }) => {
+    const asset = batch.asset(assetId)
+    const isVisible = asset !== undefined && mayRead(rights, asset.accessGroupId)
+    return isVisible ? [{ assetId, by: identifiersWith(item, by) }] : []
+  })
+}
+
+type RelateOptions = { relation: RelationInput; result: PutResult; payload: PutPayload }
+
+/** The relation of an item that was written. One that cannot be written is skipped with a reason; the asset stays written. */
+function relate(writing: Writing, { relation, result, payload }: RelateOptions): Change[] {
+  const { batch, rights, sender } = writing
+  const { predicate } = relation
+  const skip = (reason: string): Change[] => {
+    result.relations.push({ predicate, outcome: 'skipped', reason })
+    return []
+  }
+  if (isReserved(predicate)) return skip('system_managed_predicate')
+  if (!payload.mayRelate || !may({ rights }, 'glb_inventory_write_relation_data')) return skip('forbidden')
+  const { match } = choose(ownersOf(writing, relation.related))
+  const other = match === undefined ? undefined : batch.asset(match)
+  const isFound = other !== undefined && isFoundBySender(writing, other)
+  if (other === undefined || !(isFound || mayRead(rights, other.accessGroupId))) return skip('asset_not_found')
+  if (!(isFound || mayWrite(rights, other.accessGroupId))) return skip('forbidden')
+  const report: RelationResult = { predicate, outcome: 'refreshed' }
+  result.relations.push(report)
+  const [subject, object] = relation.role === 'object' ? [result.assetId, other.id] : [other.id, result.assetId]
+  const triples =
+    relation.bidirectional && subject !== object
+      ? [
+          [subject, object],
+          [object, subject],
+        ]
+      : [[subject, object]]
+  return triples.map(([from = '', to = '']) => ({
+    type: 'write relation',
+    relation: {
+      subject: { type: 'asset', id: from },
+      predicate,
+      object: { type: 'asset', id: to },
+      source: payload.source,
+      author: sender,
+    },
+    report,
+  }))
+}
+
+/** A discovered asset was reached. */
+function withReachedState(document: ReturnType<typeof mergeAsset>, now: string) {
+  if (stateValueOf(document, 'reachability_state') === 'reached') return document
+  return setState(document, { state: 'reachability_state', value: 'reached', now })
+}

@@ -1,0 +1,210 @@
+import type { Transaction } from '../../../platform/database/database.ts'
+import { jsonText } from '../../../platform/database/json.ts'
+import { addressesOf } from '../address.ts'
+import { columnsOf } from '../asset.ts'
+import * as store from '../asset-store.ts'
+import { putSuspicions } from '../duplicate-store.ts'
+import { recountFacets } from '../facet-store.ts'
+import { keyOf } from '../identifier.ts'
+import { deleteIdentityConflicts, putIdentityConflicts } from '../identity-conflict-store.ts'
+import { insertMerges, markUndone, moveIdentifiers } from '../merge-store.ts'
+import { type RelationRow, relationEvents } from '../relation.ts'
+import { endRelations, endRelationsOf, putRelations } from '../relation-store.ts'
+import { searchText } from '../search.ts'
+import { deleteWords, putWords } from '../word-store.ts'
+import type { Batch } from './batch.ts'
+import type { Cause, ChangeSet, RelationChange, WorkingAsset } from './change-set.ts'
+
+/**
+ * Rows of one statement. While the database works on a statement, this process builds the next one, and between two
+ * statements the event loop serves other requests: a statement of 1,000 assets would block them for 100 ms.
+ */
+const rowsPerStatement = 50
+
+type Step = () => Promise<unknown>
+
+/** Writes the changes of a batch, table by table. Events that result from saving are added to the change set. */
+export async function save(tx: Transaction, batch: Batch): Promise<void> {
+  const { changes } = batch
+  await endChosenRelations(tx, changes)
+  await tx.inTurn(await stepsOf(tx, batch))
+  await writeRelations(tx, changes)
+}
+
+/**
+ * The statements of a batch in their order. Identifiers move between assets that are created and assets that are deleted:
+ * the new owner must exist before, and the old owner is deleted with the identifiers that it still has.
+ */
+async function stepsOf(tx: Transaction, { changes, stored, deletedIds }: Batch): Promise<Iterable<Step>> {
+  const assets = [...changes.assets.values()]
+  const updatedIds = assets.filter(({ id }) => stored.has(id)).map(({ id }) => id)
+  const added = changes.identifiers.filter(({ assetId }) => !changes.deleted.has(assetId))
+  const identifiersOf = identifiersAfter(changes, { before: await store.identifiersOf(tx, updatedIds), added })
+  const isDeleted = (...ids: readonly string[]) => ids.some((id) => changes.deleted.has(id))
+  const rows = new RowsOfAssets(changes)
+  return flatten([
+    [() => recountFacets(tx, { kept: [...updatedIds, ...deletedIds], coming: assets.map(rows.columnsOf) })],
+    portions(assets, (some) => {
+      const { created = [], updated = [] } = Object.groupBy(some, ({ id }) => (stored.has(id) ? 'updated' : 'created'))
+      return store.putAssets(tx, { fresh: created.map(rows.of), changed: updated.map(rows.of) })
+    }),
+    portions(assets, (some) =>
+      putWords(
+        tx,
+        some.map(({ id, document }) => ({ id, text: searchText(document, identifiersOf(id)) })),
+      ),
+    ),
+    [
+      () => deleteWords(tx, deletedIds),
+      () => moveIdentifiers(tx, changes.identifierMoves),
+      () => store.deleteAssets(tx, deletedIds),
+    ],
+    portions(added, (some) => store.insertIdentifiers(tx, some)),
+    [() => store.deleteAddresses(tx, updatedIds), () => store.deletePropertyValues(tx, updatedIds)],
+    portions(assets, (some) => store.insertAddresses(tx, some.flatMap(addressRows))),
+    portions(assets, (some) => store.insertPropertyValues(tx, some.flatMap(propertyRows))),
+    portions(changes.history, (some) => store.insertHistory(tx, some)),
+    [
+      () => store.changeCounts(tx, changes.counts),
+      () =>
+        putSuspicions(
+          tx,
+          changes.suspicions.filter(({ assetId, otherId }) => !isDeleted(assetId, otherId)),
+        ),
+      () =>
+        putIdentityConflicts(
+          tx,
+          changes.identityConflicts.filter(({ assetId, gatewayId }) => !isDeleted(assetId, gatewayId)),
+        ),
+      () => deleteIdentityConflicts(tx, changes.resolvedConflicts),
+      () => insertMerges(tx, changes.merges),
+      () => markUndone(tx, changes.undoneMerges),
+    ],
+  ])
+}
+
+function* flatten(groups: readonly Iterable<Step>[]): Iterable<Step> {
+  for (const group of groups) yield* group
+}
+
+/** One step for each part of the rows. Its statement is built when the step runs. */
+function* portions<Row>(rows: readonly Row[], write: (some: readonly Row[]) => Promise<unknown>): Iterable<Step> {
+  for (let from = 0; from < rows.length; from += rowsPerStatement) {
+    yield () => write(rows.slice(from, from + rowsPerStatement))
+  }
+}
+
+/** The rows of the table of assets. The history has the text of each document already. */
+class RowsOfAssets {
+  readonly #printed: ReadonlyMap<string, string | null>
+
+  constructor({ history }: ChangeSet) {
+    this.#printed = new Map(history.map(({ assetId, document }) => [assetId, document]))
+  }
+
+  readonly columnsOf = ({ document, accessGroupId }: WorkingAsset) => ({
+    ...columnsOf(document),
+    access_group_id: accessGroupId,
+  })
+
+  readonly of = (asset: WorkingAsset): store.AssetRow => ({
+    ...this.columnsOf(asset),
+    id: asset.id,
+    version: asset.version,
+    created_at: asset.createdAt,
+    modified_at: String(asset.document.last_modified_timestamp),
+    document: this.#printed.get(asset.id) ?? jsonText(asset.document),
+  })
+}
+
+function addressRows({ id, document }: WorkingAsset) {
+  return addressesOf(document).map((address) => ({ assetId: id, ...address }))
+}
+
+function propertyRows({ id, document }: WorkingAsset): store.PropertyRow[] {
+  const values = (document.custom_properties ?? []) as { key: string; value: string }[]
+  return values.map(({ key, value }) => ({ assetId: id, key, value }))
+}
+
+type Identifiers = {
+  before: ReadonlyMap<string, readonly Record<string, unknown>[]>
+  added: readonly store.IdentifierRow[]
+}
+
+/** The identifiers that an asset has when the batch is saved. */
+function identifiersAfter({ identifierMoves: moves }: ChangeSet, { before, added }: Identifiers) {
+  const moved = new Set(moves.map(({ key }) => key))
+  const arriving = Map.groupBy(
+    [...added.map(({ assetId, identifier }) => ({ to: assetId, identifier })), ...moves],
+    ({ to }) => to,
+  )
+  return (id: string): Record<string, unknown>[] => {
+    const own = before.get(id) ?? []
+    const staying = moved.size === 0 ? own : own.filter((identifier) => !moved.has(keyOf(identifier)))
+    return [...staying, ...(arriving.get(id) ?? []).map(({ identifier }) => identifier)]
+  }
+}
+
+/** Writes the relations of the batch after its assets. */
+async function writeRelations(tx: Transaction, { relations, deleted, events }: ChangeSet): Promise<void> {
+  const isEnded = ({ relation: { subject, object } }: RelationChange) =>
+    deleted.has(subject.id) || deleted.has(object.id)
+  const { ended = [], current = [] } = Object.groupBy(relations, (one) => (isEnded(one) ? 'ended' : 'current'))
+  // A later write of the batch deleted one of the assets, and the relation with it.
+  for (const { report } of ended) if (report !== undefined) report.outcome = 'created'
+  for (const [time, some] of Map.groupBy(current, (change) => change.time)) {
+    const written = await putRelations(
+      tx,
+      some.map(({ relation }) => relation),
+      time,
+    )
+    const created = written.flatMap(({ relation, outcome }, index) => {
+      const { report } = some[index] ?? {}
+      if (outcome !== 'created') return []
+      // Of two directions, one that is new is enough.
+      if (report !== undefined) report.outcome = 'created'
+      return relation
+    })
+    addEvents(events, relationEvents('created', created))
+  }
+}
+
+/** Ends the relations that writes chose. */
+async function endChosenRelations(tx: Transaction, { endedRelations, events }: ChangeSet): Promise<void> {
+  for (const { ids, cause } of endedRelations) {
+    addEvents(events, relationEvents('deleted', await endRelations(tx, ids, endedBy(cause))))
+  }
+}
+
+/** There may be more events than a call takes arguments. */
+function addEvents(events: ChangeSet['events'], added: ChangeSet['events']): void {
+  for (const event of added) events.push(event)
+}
+
+/**
+ * Ends at most `limit` relations of the assets that are deleted, and returns them and whether none is left. The rows of the
+ * assets are locked, so no relation can be added meanwhile. A merge ends all relations at its own time: undoing the merge
+ * finds them by that time.
+ */
+export async function endRelationsOfDeleted(
+  tx: Transaction,
+  { changes, deletedIds }: Batch,
+  limit: number,
+): Promise<{ ended: RelationRow[]; isComplete: boolean }> {
+  const isMerge = changes.merges.length > 0
+  const byActor = Map.groupBy(deletedIds, (id) => changes.deleted.get(id)?.actor.principalId)
+  const ended: RelationRow[][] = []
+  let left = limit
+  for (const ids of byActor.values()) {
+    const cause = changes.deleted.get(ids[0] ?? '')
+    if (cause === undefined || left === 0) continue
+    const some = await endRelationsOf(tx, ids, { ...endedBy(cause), most: isMerge ? undefined : left })
+    ended.push(some)
+    left -= some.length
+  }
+  return { ended: ended.flat(), isComplete: isMerge || left > 0 }
+}
+
+function endedBy({ actor, time }: Cause) {
+  return { principalId: actor.principalId, principalName: actor.principalName, at: time }
+}

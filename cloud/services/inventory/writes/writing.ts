@@ -1,0 +1,97 @@
+import { Problem } from '@millwright/api/problem.ts'
+import { permissionDeniedIn } from '../../../platform/access/permission-denied.ts'
+import { mayIn, type Rights } from '../../../platform/access/rights.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import type { createYield } from '../../../platform/event-loop.ts'
+import type { SchemaRegistry } from '../schema.ts'
+import type { Batch } from './batch.ts'
+import type { Decision, WorkingAsset } from './change-set.ts'
+import { isOfGateway } from './gateway-scope.ts'
+import { refusalOf } from './item-result.ts'
+import type { Needs, Sender } from './write.ts'
+
+/** What a write reads while it is applied. */
+export type Writing = {
+  tx: Transaction
+  batch: Batch
+  /** The id of the write, which is also the id of its status. */
+  id: string
+  sender: Sender
+  rights: Rights
+  schemas: SchemaRegistry
+  /** How many relations an asset may have that is merged into another. */
+  relationsMerged: number
+  /** Called between items: lets the event loop serve other requests during a large batch. */
+  yieldTurn: ReturnType<typeof createYield>
+}
+
+/** The rules of one kind of write. */
+export type KindRules<Payload> = {
+  /**
+   * Whether the write needs a transaction of its own. Writes that move identifiers between assets do, because other writes
+   * of the batch rely on their owners. Writes that read stored relations do, because those of a batch are saved at its end.
+   */
+  isAlone: boolean
+  needs(payload: Payload): Needs
+  /** The result of the write: an object, or an array with one result for each item. */
+  apply(writing: Writing, payload: Payload): Promise<unknown>
+}
+
+/** Adds the changes of an item to the batch and returns its result. An item that is refused changes nothing. */
+export async function applyItem<Result>(
+  { batch, id }: Pick<Writing, 'batch' | 'id'>,
+  decide: () => Decision<Result> | Promise<Decision<Result>>,
+): Promise<Result | ReturnType<Problem['toDocument']>> {
+  try {
+    const { result, changes } = await decide()
+    batch.add(changes)
+    return result
+  } catch (error) {
+    return refusalOf(error).toDocument({ traceId: id })
+  }
+}
+
+/** Requires the access group: it may have been deleted since the write was accepted. */
+export function requireGroup({ batch }: Pick<Writing, 'batch'>, accessGroupId: string): void {
+  if (batch.accessGroups.has(accessGroupId)) return
+  throw new Problem('access_group_not_found', `There is no access group ${accessGroupId} any more`)
+}
+
+/**
+ * Returns the asset, or throws the problem of an item that names it. A missing asset and an asset that the caller cannot
+ * read give the same error. `pointer` is the place of the id in a bulk request.
+ */
+export async function requireAsset(
+  { tx, batch, rights }: Pick<Writing, 'tx' | 'batch' | 'rights'>,
+  assetId: string,
+  pointer?: string,
+): Promise<WorkingAsset> {
+  const asset = batch.asset(assetId)
+  if (asset !== undefined && mayWrite(rights, asset.accessGroupId)) return asset
+  if (asset !== undefined && mayRead(rights, asset.accessGroupId))
+    throw await writeDenied({ tx, rights }, asset.accessGroupId, pointer)
+  const code = 'asset_not_found'
+  const detail = `There is no asset ${assetId}`
+  throw new Problem(code, detail, pointer === undefined ? {} : { errors: [{ pointer, code, detail }] })
+}
+
+export function writeDenied(
+  { tx, rights }: Pick<Writing, 'tx' | 'rights'>,
+  accessGroupId: string,
+  pointer?: string,
+): Promise<Problem> {
+  return permissionDeniedIn(tx, { rights }, { permission: 'inventory_write_asset_data', accessGroupId, pointer })
+}
+
+export function mayRead(rights: Rights, accessGroupId: string): boolean {
+  return mayIn({ rights }, 'inventory_read_asset_data', accessGroupId)
+}
+
+export function mayWrite(rights: Rights, accessGroupId: string): boolean {
+  return mayIn({ rights }, 'inventory_write_asset_data', accessGroupId)
+}
+
+/** Whether the sender is a gateway that found the asset before: it may change it in any access group. */
+export function isFoundBySender({ batch, sender }: Writing, { id }: WorkingAsset): boolean {
+  return isOfGateway(sender) && batch.gatewayScope.isFoundBy(id, sender.principalId)
+}
