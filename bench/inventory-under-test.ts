@@ -3,7 +3,7 @@ import { type Address, openClient } from '@millwright/cloud/platform/database/co
 import type { Database, Scope } from '@millwright/cloud/platform/database/database.ts'
 import { statement } from '@millwright/cloud/platform/database/statement.ts'
 import { bulkLoad } from '@millwright/cloud/services/inventory/bulk-load.ts'
-import { anyQueued } from '@millwright/cloud/services/inventory/writes/queue.ts'
+import { anyQueued } from '@millwright/cloud/services/inventory/writes/queue-store.ts'
 import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
 import { plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
 import type { Places } from './beside.ts'

@@ -20,7 +20,7 @@ import { deletedAssetJobs } from './writes/deleted-assets.ts'
 import { documentWriteHandlers } from './writes/document-handlers.ts'
 import { writeHandlers } from './writes/handlers.ts'
 import { mergeHandlers } from './writes/merge-handlers.ts'
-import { anyQueued } from './writes/queue.ts'
+import { anyQueued } from './writes/queue-store.ts'
 import { statusHandlers, statusJobs } from './writes/status.ts'
 
 /** About a fifth of a second's work: the locks of the transaction are not held longer. */

@@ -7,7 +7,7 @@ import { jsonText } from '../../../platform/database/json.ts'
 import { type Sharer, Sharing } from '../../../platform/database/sharing.ts'
 import { createYield } from '../../../platform/event-loop.ts'
 import type { PayloadCache } from '../../../platform/payload-cache.ts'
-import { insertWrites, type QueueSize, queueSize } from './queue.ts'
+import { insertWrites, type QueueSize, queueSize } from './queue-store.ts'
 import { itemsIn, type Write } from './write.ts'
 
 /** A write with its entry on the audit trail. */

@@ -14,7 +14,7 @@ import { findSchema } from '../schema-store.ts'
 import { assertCounted, asset, givenAssets, givenRelations, type Link, node, state } from '../testing.ts'
 import { writesTopic } from './accept.ts'
 import { type ApplierOptions, applyQueued } from './apply.ts'
-import { lockQueue } from './queue.ts'
+import { lockQueue } from './queue-store.ts'
 import { StatusWaiters } from './status.ts'
 
 /** So few that a few dozen relations are many. */

@@ -19,7 +19,14 @@ import { reportDeleted } from './deleted-assets.ts'
 import { isOfGateway } from './gateway-scope.ts'
 import { isFailure, refusalOf } from './item-result.ts'
 import { applyWrite, isAlone, needsOf } from './kinds.ts'
-import { type BatchLimits, finishWrites, lockQueue, type QueueEntry, type WriteOutcome, withPayloads } from './queue.ts'
+import {
+  type BatchLimits,
+  finishWrites,
+  lockQueue,
+  type QueueEntry,
+  type WriteOutcome,
+  withPayloads,
+} from './queue-store.ts'
 import { endRelationsOfDeleted, save } from './save.ts'
 import type { StatusWaiters } from './status.ts'
 import type { QueuedWrite, Sender } from './write.ts'

@@ -7,7 +7,7 @@ import type { Database, Scope } from '../../../platform/database/database.ts'
 import { etagOf } from '../../../platform/http/etag.ts'
 import type { JobKinds } from '../../../platform/jobs/jobs.ts'
 import { type Answer, answer, type Context, type Handlers } from '../../../platform/service.ts'
-import { findStatus, pruneWrites, type StatusRow } from './queue.ts'
+import { findStatus, pruneWrites, type StatusRow } from './queue-store.ts'
 
 /** Between looks, when the write is applied in another process and nobody here is told. */
 const poll = { firstMs: 20, longestMs: 250 } as const
