@@ -284,9 +284,21 @@ const surfaces: Record<string, Question> = {
     const { changed } = (body.data ?? { changed: { nodes: [] } }) as { changed: { nodes: { id: string }[] } }
     for (const { id } of changed.nodes) assert.ok(asking.wasReadable(id, from), 'a change from a hidden time')
   },
+  async 'inventory path'(asking) {
+    const [{ id }, { id: to }] = [asking.pick(asking.assets), asking.pick(asking.assets)]
+    const { status } = await asking.ask('inventory', 'readPath', { params: { id }, query: { to } })
+    assert.equal(status, !asking.canRead(id) ? 404 : asking.canRead(to) ? 200 : 422)
+  },
+  async 'inventory identity'(asking) {
+    const { id } = asking.pick(asking.assets)
+    for (const operation of ['listDuplicates', 'listIdentityConflicts'])
+      await asking.ask('inventory', operation, { query: asking.pick([{}, { asset: id }]) })
+  },
   async 'inventory v1'(asking) {
     const { id } = asking.pick(asking.assets)
     await asking.askFor('inventory-v1', 'readAsset', { input: { params: { id } }, isThere: asking.canRead(id) })
+    const { body } = await asking.ask('inventory-v1', 'listAssets')
+    assert.deepEqual(idsOf(body), asking.readable(asking.world.assets.keys()))
   },
   async onboarding(asking) {
     const { body } = await asking.ask('onboarding', 'listGateways', { query: { limit: 100 } })
@@ -319,6 +331,8 @@ const surfaces: Record<string, Question> = {
     if (!isThere) {
       for (const operation of ['cancelDiscovery', 'runDiscovery', 'deleteDiscovery'])
         await asking.askFor('discovery', operation, { input: { params: { jobId: one.id } }, isThere })
+      const change = { params: { jobId: one.id }, body: { data: {} } }
+      await asking.askFor('discovery', 'updateDiscovery', { input: change, isThere })
       return
     }
     const { run, findings, totalFindings } = report.data as {
@@ -347,6 +361,9 @@ const surfaces: Record<string, Question> = {
     const { id } = asking.pick(asking.assets)
     const { status } = await asking.ask('discovery', 'readProperties', { params: { id }, body: { data: { keys: [] } } })
     assert.equal(status === 404, !asking.canRead(id))
+    if (asking.canRead(id)) return
+    const supported = await asking.ask('discovery', 'listSupportedProperties', { params: { id } })
+    assert.equal(supported.status, 404)
   },
   async jobs(asking) {
     const { body } = await asking.ask('jobs', 'listJobs', { query: { limit: 100 } })
@@ -354,9 +371,8 @@ const surfaces: Record<string, Question> = {
     assert.equal(body.meta?.totalElements, asking.jobs.length)
     const job = asking.pick(asking.world.jobs)
     await asking.askFor('jobs', 'getJob', { input: { params: { id: job.id } }, isThere: asking.jobs.includes(job) })
-    if (job.tag === undefined) return
-    const tagged = await asking.ask('jobs', 'listJobs', { query: { tag: `asset/${job.tag}` } })
-    const isShown = asking.jobs.includes(job) && asking.canRead(job.tag)
+    const tagged = await asking.ask('jobs', 'listJobs', { query: { tag: `asset/${job.assetId}` } })
+    const isShown = asking.jobs.includes(job) && asking.canRead(job.assetId)
     assert.deepEqual(idsOf(tagged.body.data), isShown ? [job.id] : [])
   },
   async workflows(asking) {
@@ -370,7 +386,7 @@ const surfaces: Record<string, Question> = {
     const input = { params: { id: job.id }, query: { history: true } }
     const shown = await asking.askFor('workflows', 'getJob', { input, isThere })
     const { definition } = shown as unknown as { definition: object }
-    const isWhole = job.names.every((id) => asking.canRead(id))
+    const isWhole = asking.canRead(job.assetId)
     if (isThere) assert.equal(Object.keys(definition).length > 0, isWhole, 'the definition')
     if (asking.canRead(job.gatewayId)) return
     const create = { body: { clientId: job.gatewayId, workflow: 'device-info' } }
@@ -381,12 +397,19 @@ const surfaces: Record<string, Question> = {
     asking.requests++
     const events = await asking.reader.caller.events.listEvents({ query: { after, limit: 100 } })
     for (const { type, subject, data } of events.data) {
-      const leaked = idsIn(subject, data).filter((id) => asking.world.assets.has(id) && !asking.canRead(id))
       // An event about an asset is readable when the asset was in a readable group at the time.
       const { accessGroupId } = data as { accessGroupId?: string }
       const wasIn = asking.world.groups.findIndex(({ id }) => id === accessGroupId)
       const isOfReadableTime = type.includes('.inventory.asset.') && asking.reader.groups.has(wasIn)
-      assert.ok(leaked.length === 0 || isOfReadableTime, `${type} names hidden assets`)
+      const isAllowed = (id: string) => asking.canRead(id) || (isOfReadableTime && subject === `asset/${id}`)
+      const leaked = idsIn(subject, data).filter((id) => asking.world.assets.has(id) && !isAllowed(id))
+      assert.deepEqual(leaked, [], `${type} names hidden assets`)
+      const job = asking.world.jobs.find(({ id }) => subject === `job/${id}`)
+      if (job !== undefined)
+        assert.ok(
+          [job.gatewayId, job.assetId].every((id) => asking.canRead(id)),
+          `${type} of a job with a hidden asset`,
+        )
       if (type.includes('.discovery.')) asking.requireReadableDiscovery(type, { subject, data })
     }
   },

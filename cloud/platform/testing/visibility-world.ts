@@ -25,8 +25,8 @@ export type ModelAsset = {
 
 export type ModelDiscovery = { id: string; gatewayId: string; linkId: string; found: string[] }
 
-/** A job, the assets that it names besides its gateway, and the asset that it is tagged with. */
-export type ModelJob = { id: string; gatewayId: string; names: string[]; tag?: string }
+/** A job and the asset that it is tagged with: the link of a discovery, the device of a property read. */
+export type ModelJob = { id: string; gatewayId: string; assetId: string }
 
 export type Reader = {
   caller: TestCaller
@@ -111,7 +111,7 @@ async function addGateway(world: World, group: number): Promise<void> {
     const found = await discover(world, gateway, { assetLinkId: appInstanceId, devices })
     for (const id of found.ids) await addAsset(world, { id, kind: 'Device', group })
     world.discoveries.push({ id: found.discoveryId, gatewayId: gateway.id, linkId: assetId, found: found.ids })
-    world.jobs.push({ id: found.jobId, gatewayId: gateway.id, names: [assetId] })
+    world.jobs.push({ id: found.jobId, gatewayId: gateway.id, assetId })
     const [assetId0 = ''] = found.ids
     const system = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
     const job = await hub.context.peers(workflows, system).createJob({
@@ -122,7 +122,7 @@ async function addGateway(world: World, group: number): Promise<void> {
         definition: { assetId: assetId0 },
       },
     })
-    world.jobs.push({ id: job.id, gatewayId: gateway.id, names: [assetId0], tag: assetId0 })
+    world.jobs.push({ id: job.id, gatewayId: gateway.id, assetId: assetId0 })
   }
 }
 

@@ -68,12 +68,12 @@ export function runningJobs(context: Context): JobKinds {
           body: {
             clientId: gatewayId,
             workflow: discoveryWorkflow,
-            tags: [discoveryWorkflow],
+            // Callers who cannot read the link get neither events of the job nor its definition.
+            tags: [discoveryWorkflow, ...(wanted.linkAssetId === undefined ? [] : [`asset/${wanted.linkAssetId}`])],
             definition: {
               runId,
               discoveryId: wanted.discovery.id,
               assetLinkId,
-              // Callers who cannot read the link get the job without its definition.
               linkAssetId: wanted.linkAssetId,
               deviceClass,
               filters,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { workflows } from '@millwright/api/workflows.ts'
+import { systemCaller } from '../../platform/access/system.ts'
 import { givenCaller } from '../../platform/testing/caller.ts'
 import { EventReader, listening } from '../../platform/testing/event-reader.ts'
 import { enrolledGateway, foundDevice, linkReport, type TestGateway } from '../../platform/testing/gateway.ts'
@@ -12,6 +14,7 @@ const countsOf = ({ found, created, updated, unchanged, gone }: RunCounts) => [f
 
 describe('what a caller who reads the gateway but not all devices sees of a discovery', () => {
   let hub: TestHub
+  let base: string
   let admin: TestCaller
   /** Reads the access group of the gateway, and not the one of the hidden device. */
   let reader: TestCaller
@@ -21,6 +24,7 @@ describe('what a caller who reads the gateway but not all devices sees of a disc
 
   before(async () => {
     hub = await testHub()
+    base = await listening(hub)
     admin = await hub.as('administrator')
     const [hall1] = await Promise.all(['hall-1', 'hall-2'].map(createGroup))
     reader = await givenCaller(hub, [
@@ -102,7 +106,6 @@ describe('what a caller who reads the gateway but not all devices sees of a disc
 
   test('sends events of runs without counts of devices', async () => {
     const { data: events } = await reader.events.listEvents({ query: { limit: 100 } })
-    const base = await listening(hub)
     using stream = await EventReader.open(base, { ...reader, query: { after: '0', types: 'discovery.run' } })
     const listed = events.filter(({ type }) => type.includes('.discovery.run.'))
     const streamed = await stream.take(listed.length)
@@ -119,8 +122,38 @@ describe('what a caller who reads the gateway but not all devices sees of a disc
     assert.deepEqual(countsOf(finished?.data.run as RunCounts), [2, 0, 0, 2, 2])
   })
 
+  test('streams jobs of a readable link, and none of a link that the caller cannot read', async () => {
+    const first = async () => {
+      using stream = await EventReader.open(base, { ...reader, path: '/jobs/v1/jobs/events', lastEventId: 0 })
+      return JSON.parse((await stream.next())?.data ?? '{}') as { id?: string; type?: string }
+    }
+    assert.equal((await first()).type, 'discovery')
+    await move(linkAssetId, 'hall-2')
+    const { id } = await hub.context
+      .peers(workflows, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name }))
+      .createJob({
+        body: { clientId: gateway.id, workflow: 'device-info' },
+      })
+    assert.equal((await first()).id, id, 'the first job that the caller can read')
+    await move(linkAssetId, 'hall-1')
+  })
+
+  test('sends events of assets without the gateway that reported them, when the caller cannot read it', async () => {
+    const sources = async () => {
+      const { data } = await reader.events.listEvents({ query: { limit: 100 } })
+      const created = data.filter(
+        ({ type, subject }) => type.endsWith('.asset.created') && subject === `asset/${linkAssetId}`,
+      )
+      return created.map((event) => event.data.source)
+    }
+    assert.deepEqual(await sources(), [{ type: 'assetlinkdiscovery', value: gateway.id }])
+    await move(gateway.id, 'hall-2')
+    assert.deepEqual(await sources(), [{ type: 'assetlinkdiscovery' }])
+    await move(gateway.id, 'hall-1')
+  })
+
   test('shows no discovery, no event and no definition of a job with a link that the caller cannot read', async () => {
-    const { data: jobs } = await admin.jobs.listJobs({ query: {} })
+    const { data: jobs } = await admin.jobs.listJobs({ query: { type: 'discovery' } })
     const [job] = jobs
     const definition = async () =>
       (await reader.workflows.getJob({ params: { id: job?.id ?? '' }, query: {} })).definition

@@ -39,8 +39,9 @@ export function maySee(holder: Holder, event: TypedEvent): boolean {
 /**
  * The events that the reader may see. An event that names an asset, a gateway or a link is left out when the reader cannot read
  * it, and one about a job when its gateway is not readable. Events about assets carry the group that the asset was in, and
- * relations are readable tenant-wide by specification: for these the rule of their type is enough. Counts of assets are left
- * out of the events of discovery runs, because they include assets that the reader may not be able to read.
+ * relations are readable tenant-wide by specification: for these the rule of their type is enough. The source of a change is
+ * left out when it is a hidden asset, for example the gateway that reported the change. Counts of assets are left out of the
+ * events of discovery runs, because they include assets that the reader may not be able to read.
  */
 export async function readableEvents<E extends Event>(
   context: Pick<Context, 'peers'>,
@@ -50,17 +51,31 @@ export async function readableEvents<E extends Event>(
   if (readsAllAssets(reader)) return events
   const isDecided = ({ type, data }: E) =>
     /^inventory\.(?:asset|relation)\./.test(type) && maySee(reader, { type, data })
-  const others = events.filter((event) => !isDecided(event))
-  if (others.length === 0) return events
-  const gateways = others.some(isOfJob) ? await readableGateways(context, reader) : null
-  const hidden = await hiddenAssets(context, reader, idsIn(others.map(({ subject, data }) => [subject, data])))
+  const named = events.flatMap((event) =>
+    isDecided(event) ? idsIn(sourceOf(event)) : idsIn(event.subject, event.data),
+  )
+  const gateways = events.some(isOfJob) ? await readableGateways(context, reader) : null
+  const hidden = await hiddenAssets(context, reader, named)
   const readable = events.filter((event) => {
     if (isDecided(event)) return true
     if (event.type.startsWith('inventory.asset.')) return false
     if (gateways !== null && isOfJob(event) && !gateways.includes(event.data.job.gatewayId)) return false
     return !idsIn(event.subject, event.data).some((id) => hidden.has(id))
   })
-  return readable.map(withoutCounts)
+  return readable.map((event) =>
+    withoutCounts(idsIn(sourceOf(event)).some((id) => hidden.has(id)) ? withoutSource(event) : event),
+  )
+}
+
+/** The source of a change of an asset; undefined for other events. */
+function sourceOf({ type, data }: TypedEvent): unknown {
+  return type.startsWith('inventory.asset.') ? data.source : undefined
+}
+
+/** An event about an asset that says what kind of source the change has, not which one. */
+function withoutSource<E extends Event>(event: E): E {
+  const { type } = event.data.source as { type: string }
+  return { ...event, data: { ...event.data, source: { type } } }
 }
 
 /** An event of a discovery run without the numbers of assets that the run found; other events as they are. */
