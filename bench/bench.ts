@@ -9,6 +9,7 @@ import { front } from './front.ts'
 import { gateway } from './gateway.ts'
 import { gateways } from './gateways.ts'
 import { inventory } from './inventory.ts'
+import type { BenchOptions } from './options.ts'
 import { reads } from './reads.ts'
 import { print, type Report } from './report.ts'
 import { revocation } from './revocation.ts'
@@ -21,21 +22,7 @@ import { topology } from './topology.ts'
  * `--chart docs/figures/reads` to draw it beside other sizes.
  */
 
-export type Options = {
-  /** Where to write CPU profiles of the process under test. */
-  profile: string | undefined
-  /** How large the plant is, and how many relations each of its assets has. */
-  assets: number
-  relations: number
-  /** Whether to print the plans of the statements that are measured. */
-  plans: boolean
-  /** Where the plant is kept between runs; without it, it is gone afterwards. */
-  home: string | undefined
-  /** Only workloads whose name has this in it. */
-  only: string
-}
-
-const benchmarks: Record<string, (options: Options) => Promise<Report>> = {
+const benchmarks: Record<string, (options: BenchOptions) => Promise<Report>> = {
   start,
   front,
   revocation,
@@ -71,7 +58,7 @@ if (unknown !== undefined) {
 }
 
 const { profile, home, only } = values
-const options: Options = {
+const options: BenchOptions = {
   profile,
   assets: Number(values.assets),
   relations: Number(values.relations),

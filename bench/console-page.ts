@@ -5,7 +5,7 @@ import { openBrowser } from '@millwright/e2e/browser.ts'
 import { consoleOf } from '@millwright/e2e/console.ts'
 import { buildConsole } from '@millwright/web/console-build.ts'
 import type { Browser, Page } from 'playwright-core'
-import type { Options } from './bench.ts'
+import type { BenchOptions } from './options.ts'
 import { startPlatform, tokenFor, withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 
@@ -18,7 +18,7 @@ export type Open = { browser: Browser; page: Page }
 
 type Measure = (open: Open, assets: number) => Promise<Report>
 
-export function inConsole({ home, assets, relations }: Options, measure: Measure): Promise<Report> {
+export function inConsole({ home, assets, relations }: BenchOptions, measure: Measure): Promise<Report> {
   const size = { assets, relations }
   const measureIn = async (place: string) => {
     await buildConsole()

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
-import type { Options } from './bench.ts'
 import { holdsUpGoal, inConsole, tasksDuring } from './console-page.ts'
 import { median } from './measuring.ts'
+import type { BenchOptions } from './options.ts'
 import type { Report, Row } from './report.ts'
 
 const firstRowsGoalMs = 1_000
@@ -13,7 +13,7 @@ const jumps = 12
  * The table of assets in a browser: how long until the first rows are there, and whether scrolling ever holds the page
  * up. `npm run bench console -- --assets 1000000 --home <folder>` keeps the plant for the next time.
  */
-export function consoleTable(options: Options): Promise<Report> {
+export function consoleTable(options: BenchOptions): Promise<Report> {
   return inConsole(options, async (open, assets) => {
     const { page } = open
     const opened: number[] = []

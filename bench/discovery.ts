@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Options } from './bench.ts'
+import type { BenchOptions } from './options.ts'
 import { withHome } from './platform-process.ts'
 import type { Report, Row } from './report.ts'
 import { type Part, type ShopFloor, startShopFloor } from './shop-floor.ts'
@@ -9,7 +9,7 @@ const goalSeconds = 20
 const pollMs = 20
 
 /** From the request for a discovery to its last asset: the cloud, a gateway and a simulated plant on one machine. */
-export async function discover({ profile }: Options): Promise<Report> {
+export async function discover({ profile }: BenchOptions): Promise<Report> {
   return withHome(async (home) => {
     await using floor = await startShopFloor({ home, profile })
     const first = await scan(floor, { seed: '1' })

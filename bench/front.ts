@@ -1,7 +1,7 @@
 import { authorization } from '@millwright/api/authorization.ts'
-import type { Options } from './bench.ts'
 import { measureLoad, requestText } from './load.ts'
 import { median, type Round } from './measuring.ts'
+import type { BenchOptions } from './options.ts'
 import {
   bearer,
   type PlatformProcess,
@@ -28,7 +28,7 @@ type Turns = Map<Way, Round[]>
  * to the driver by the same process. The process under test does nothing else: who sends the requests is another one, as
  * is the database. The ways take turns, so that whatever else the machine does hits all of them.
  */
-export function front({ profile }: Options): Promise<Report> {
+export function front({ profile }: BenchOptions): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   return withHome(async (home) => {
     const platform = await startPlatform({ home, nodeOptions })

@@ -1,11 +1,11 @@
 import { inventory as contract } from '@millwright/api/inventory.ts'
 import { type PlantAsset, plantAssets } from '@millwright/links/plant/generator.ts'
-import type { Options } from './bench.ts'
 import { type Bench, cpuOf, loadOf, stealBetween, withBench } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'
 import type { Replayed } from './inventory-replay.ts'
 import { measureLoad, requestText } from './load.ts'
 import { median, type Round } from './measuring.ts'
+import type { BenchOptions } from './options.ts'
 import { bearer, type PlatformProcess, withHome, withPlatform } from './platform-process.ts'
 import type { Sent } from './raw.ts'
 import type { Goal, Report, Row } from './report.ts'
@@ -23,7 +23,7 @@ const goals = { single: 3_000, batch: 7_000, relations: 15_000, share: 0.5, mega
  * A plant, written and read through the front: what is accepted and applied in a second, how long lists take, and what
  * the same statements take without the platform around them.
  */
-export function inventory({ profile, assets, relations, plans, only }: Options): Promise<Report> {
+export function inventory({ profile, assets, relations, plans, only }: BenchOptions): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   return withHome(async (home) => {
     const size = { assets, relations }

@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { client, overHttp } from '@millwright/api/client.ts'
 import { inventory as contract } from '@millwright/api/inventory.ts'
-import type { Options } from './bench.ts'
 import { type Bench, withBench } from './inventory-load.ts'
 import { idsOf, measureReads } from './inventory-reads.ts'
+import type { BenchOptions } from './options.ts'
 import { tokenFor, withHome, withPlatform } from './platform-process.ts'
 import type { Goal, Report, Row } from './report.ts'
 
@@ -26,14 +26,14 @@ const few = 10_000
  * Every way to read the inventory, over HTTP with all that is around it, beside a bare server that sends the same
  * statements. With `--home` the plant is kept, and found there by the next run.
  */
-export function reads({ home, ...options }: Options): Promise<Report> {
+export function reads({ home, ...options }: BenchOptions): Promise<Report> {
   if (home === undefined) return withHome((made) => readsIn(made, options))
   return mkdir(home, { recursive: true }).then(() => readsIn(home, options))
 }
 
 async function readsIn(
   home: string,
-  { profile, assets, relations, plans, only }: Omit<Options, 'home'>,
+  { profile, assets, relations, plans, only }: Omit<BenchOptions, 'home'>,
 ): Promise<Report> {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   const size = { assets, relations }

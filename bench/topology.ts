@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
-import type { Options } from './bench.ts'
 import { holdsUpGoal, inConsole, tasksDuring } from './console-page.ts'
+import type { BenchOptions } from './options.ts'
 import type { Report, Row } from './report.ts'
 
 const patienceMs = 300_000
@@ -11,7 +11,7 @@ const chosenThings = 5
  * The plant as a graph in a browser: whether the page answers while things find their places, and while somebody moves
  * around in it. `npm run bench topology -- --assets 5000 --relations 2`.
  */
-export function topology(options: Options): Promise<Report> {
+export function topology(options: BenchOptions): Promise<Report> {
   return inConsole(options, async (open, assets) => {
     const rows: Row[] = [
       await tasksDuring(open, 'open, until every thing has its place', openGraph),

@@ -1,6 +1,5 @@
 import { inspect } from 'node:util'
 import type { JsonValue } from '@millwright/api/variant.ts'
-import type { Target } from './define-link.ts'
 import { LinkError } from './link-error.ts'
 
 /** A secret for a device; user name and password where it has the usual shape. */
@@ -40,7 +39,10 @@ function fieldsOf(text: string): Credential['fields'] {
 }
 
 /** The credentials of a target in one shape. A caller that names no shape means the one that there is. */
-export function credentialsOf({ credentials }: Pick<Target, 'credentials'>, schemaUri: string): Credential[] {
+export function credentialsOf(
+  { credentials }: { credentials: readonly Credential[] },
+  schemaUri: string,
+): Credential[] {
   return credentials.filter((one) => one.schemaUri === '' || one.schemaUri === schemaUri)
 }
 

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Answered } from './http/server.ts'
+import type { Answered } from './http/answered.ts'
 
 type Sources = {
   database: { inUse: number; waiting: number }

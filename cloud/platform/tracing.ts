@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Answered } from './http/answered.ts'
 import type { Arrival } from './http/arrival.ts'
-import type { Answered } from './http/server.ts'
 
 /** A request while it is traced. */
 export type RequestTrace = { headers: Record<string, string>; end(answered: Answered): void }

@@ -1,7 +1,7 @@
 import { v7 } from 'uuid'
 import type { Handle, Transaction } from '../database/database.ts'
 import { type Statement, statement } from '../database/statement.ts'
-import type { Listed, Paging } from './store.ts'
+import type { Listed, Paging } from './paging.ts'
 
 export type GrantRow = {
   id: string

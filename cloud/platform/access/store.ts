@@ -3,10 +3,12 @@ import { v7 } from 'uuid'
 import { type Handle, type ReferenceHandle, type Transaction, violatedConstraint } from '../database/database.ts'
 import { storableText } from '../database/json.ts'
 import { statement } from '../database/statement.ts'
+import type { Listed, Paging } from './paging.ts'
 import { type HeldRole, permissionsOf } from './rights.ts'
 
 // Grants have a file of their own for its length only.
 export * from './grant-store.ts'
+export type { Listed, Paging } from './paging.ts'
 
 export type StoredPrincipalKind = 'user' | 'server_user' | 'gateway' | 'external'
 
@@ -32,11 +34,7 @@ export type RoleRow = {
 
 export type AccessGroupRow = { id: string; name: string; version: number; createdAt: string; modifiedAt: string }
 
-export type Paging = { limit: number; offset: number }
-
 type Count = { total: number }
-
-export type Listed<Row> = { rows: Row[]; total: number }
 
 const dates = 'version, created_at as "createdAt", modified_at as "modifiedAt"'
 

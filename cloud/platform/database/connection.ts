@@ -1,7 +1,23 @@
-import pg, { type ClientConfig } from 'pg'
+import pg, { type Client, type ClientConfig } from 'pg'
 import { parserOf } from './parsing.ts'
-import type { Connection } from './pool.ts'
 import { type Found, Question } from './question.ts'
+
+/** A connection of the pool. */
+export type Connection = {
+  client: Client
+  /** The tenant this session is bound to, where tenants are bound per session. */
+  tenantId: string | undefined
+  /** The tenant that the connection is lent to: it counts towards the tenant's share. */
+  holder: string | undefined
+  /** How many use it at once: one, or a few that only glance. */
+  users: number
+  /** Moves with every use, so that a handle of an earlier use is recognised. */
+  lease: number
+  /** Set when its state is unknown (a failed rollback, a lost socket): it is closed instead of reused. */
+  broken: boolean
+  /** The first error of its transaction: PostgreSQL answers every later statement with a consequence of it. */
+  firstError: unknown
+}
 
 /** Where a server is and who connects; a URL or the parts of one. */
 export type Address =

@@ -1,4 +1,4 @@
-import type { Connection } from './pool.ts'
+import type { Connection } from './connection.ts'
 
 /** How many go out on one connection together: few enough that one slow among them does little harm. */
 export const glancesTogether = 8

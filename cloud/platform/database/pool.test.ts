@@ -3,8 +3,9 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { Client } from 'pg'
+import type { Connection } from './connection.ts'
 import { glancesTogether } from './glances.ts'
-import { type Connection, Pool } from './pool.ts'
+import { Pool } from './pool.ts'
 
 function connection(): Connection {
   return {

@@ -1,22 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
-import type { Client } from 'pg'
+import type { Connection } from './connection.ts'
 import { Glances, glancesTogether } from './glances.ts'
-
-export type Connection = {
-  client: Client
-  /** The tenant this session is bound to, where tenants are bound per session. */
-  tenantId: string | undefined
-  /** The tenant that the connection is lent to: it counts towards the tenant's share. */
-  holder: string | undefined
-  /** How many use it at once: one, or a few that only glance. */
-  users: number
-  /** Moves with every use, so that a handle of an earlier use is recognised. */
-  lease: number
-  /** Set when its state is unknown (a failed rollback, a lost socket): it is closed instead of reused. */
-  broken: boolean
-  /** The first error of its transaction: PostgreSQL answers every later statement with a consequence of it. */
-  firstError: unknown
-}
 
 /** `glance`: one quick look-up, which may share a connection with others of its kind. */
 type Wanted = { tenantId: string | undefined; glance: boolean }

@@ -10,6 +10,7 @@ import type { Log } from '../log.ts'
 import type { LocalOperation } from '../operation.ts'
 import { type Answer, JsonText, type Visitor } from '../service.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
+import type { Answered } from './answered.ts'
 import { type Admit, type Arrival, arrivalOf, toRoute } from './arrival.ts'
 import { BodyBudget, bodyBytesOf } from './body-budget.ts'
 import { formerPrefixes } from './deprecation.ts'
@@ -36,15 +37,6 @@ export type ServerOptions = {
   corsOrigins: string[]
   /** Added to every answer. */
   headers: Record<string, string>
-}
-
-export type Answered = {
-  requestId: string
-  method: string
-  route: string
-  status: number
-  ms: number
-  caller: Caller | Visitor | undefined
 }
 
 declare module 'fastify' {

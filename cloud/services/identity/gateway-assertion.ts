@@ -3,9 +3,9 @@ import { findAccess } from '../../platform/access/store.ts'
 import { useOnce } from '../../platform/access/token-store.ts'
 import type { Visitor } from '../../platform/service.ts'
 import { findDirectoryEntry, findTenantById } from '../../platform/tenants/store.ts'
+import type { IdentityContext } from './context.ts'
 import { findGatewayKey } from './gateway-store.ts'
 import { optional, type Parameters, Refusal } from './parameters.ts'
-import type { Desk } from './service.ts'
 
 /** RFC 7523 §2.2: a client proves itself with a statement that it signed. */
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -25,19 +25,22 @@ export function hasAssertion(form: Parameters): boolean {
 }
 
 /** The gateway that signed the assertion, or a refusal. An assertion counts once, in whichever process. */
-export async function authenticatedGateway(desk: Desk, { form, visitor }: { form: Parameters; visitor: Visitor }) {
+export async function authenticatedGateway(
+  shared: IdentityContext,
+  { form, visitor }: { form: Parameters; visitor: Visitor },
+) {
   if (optional(form, 'client_assertion_type') !== assertionType)
     throw new Refusal('invalid_client', `client_assertion_type must be ${assertionType}`)
   const assertion = optional(form, 'client_assertion') ?? ''
   const clientId = clientOf(assertion)
   const attempt = { subject: `client ${clientId}`, address: visitor.request.address }
-  const retryAfter = desk.guard.waitFor(attempt)
+  const retryAfter = shared.guard.waitFor(attempt)
   if (retryAfter > 0)
     throw new Refusal('slow_down', 'Too many wrong statements: wait before the next try', { retryAfter })
-  const found = await findGateway(desk, clientId)
-  const why = found === undefined ? 'there is no such gateway' : await whyWrong(desk, assertion, { found, clientId })
+  const found = await findGateway(shared, clientId)
+  const why = found === undefined ? 'there is no such gateway' : await whyWrong(shared, assertion, { found, clientId })
   const what = { attempt, action: 'identity.token', requestId: visitor.request.id }
-  await desk.guard.noteSecret(what, {
+  await shared.guard.noteSecret(what, {
     right: why === undefined,
     tenantId: found?.tenant.id,
     principal: found?.principal,
@@ -58,7 +61,7 @@ function clientOf(assertion: string): string {
   throw new Refusal('invalid_client', 'client_assertion is no statement of a gateway')
 }
 
-async function findGateway({ context: { database } }: Desk, clientId: string) {
+async function findGateway({ context: { database } }: IdentityContext, clientId: string) {
   const place = await database.reference(async (handle) => {
     const entry = await findDirectoryEntry(handle, { kind: 'client', key: clientId })
     return entry && { tenant: await findTenantById(handle, entry.tenantId) }
@@ -76,7 +79,7 @@ async function findGateway({ context: { database } }: Desk, clientId: string) {
 type Found = NonNullable<Awaited<ReturnType<typeof findGateway>>>
 
 async function whyWrong(
-  { context: { settings, database } }: Desk,
+  { context: { settings, database } }: IdentityContext,
   assertion: string,
   { found, clientId }: { found: Found; clientId: string },
 ): Promise<string | undefined> {

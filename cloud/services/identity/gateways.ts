@@ -13,14 +13,16 @@ import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
 import { putDirectoryEntry, removeDirectoryEntry } from '../../platform/tenants/store.ts'
+import type { IdentityContext } from './context.ts'
 import { gatewayClientId } from './gateway-assertion.ts'
 import { putGatewayKey } from './gateway-store.ts'
-import type { Desk } from './service.ts'
 
 type Operations = 'putGateway' | 'updateGateway' | 'deleteGateway'
 
 /** The principals of gateways, kept for the service that brings them in. A gateway has the id of its asset. */
-export function gatewayHandlers({ context: { database } }: Desk): Pick<Handlers<typeof identity>, Operations> {
+export function gatewayHandlers({
+  context: { database },
+}: IdentityContext): Pick<Handlers<typeof identity>, Operations> {
   return {
     async putGateway({ params: { id }, body: { data } }, caller) {
       const publicJwk = data.publicKey as JWK

@@ -1,13 +1,16 @@
 import type { identity } from '@millwright/api/identity.ts'
 import { builtInRoles } from '@millwright/api/permission.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
-import type { Desk } from './service.ts'
+import type { IdentityContext } from './context.ts'
 
 /** Shorter than a new key is published before it signs, so that no cache holds a list without it by then. */
 const keysCachedSeconds = 15
 const metadataCachedSeconds = 300
 
-export function metadataHandlers({ context, keys }: Desk): Pick<Handlers<typeof identity>, 'keys' | 'metadata'> {
+export function metadataHandlers({
+  context,
+  keys,
+}: IdentityContext): Pick<Handlers<typeof identity>, 'keys' | 'metadata'> {
   return {
     async keys() {
       const published = (await keys.published()) as Record<string, unknown>[]

@@ -7,14 +7,16 @@ import { revokeTokens } from '../../platform/access/token-store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
+import type { IdentityContext } from './context.ts'
 import { requireStrongPassword } from './password.ts'
 import { hashPassword, isPassword } from './password-hash.ts'
-import type { Desk } from './service.ts'
 import * as store from './store.ts'
 
 /** What people do with their own account. */
-export function ownAccountHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'userInfo' | 'changePassword'> {
-  const { database, access } = desk.context
+export function ownAccountHandlers(
+  shared: IdentityContext,
+): Pick<Handlers<typeof identity>, 'userInfo' | 'changePassword'> {
+  const { database, access } = shared.context
   return {
     async userInfo(_request, { tenantId, tenantName, principal, roles }) {
       const found = await access.of(tenantId, principal.id)
@@ -37,7 +39,7 @@ export function ownAccountHandlers(desk: Desk): Pick<Handlers<typeof identity>, 
       const attempt = { subject: `user ${principal.name}@${caller.tenantName}`, address: request.address }
       const what = { attempt, action: 'identity.changePassword', requestId: request.id, tenantId: caller.tenantId }
       const who = { id: principal.id, kind: 'user' as const, name: principal.name }
-      const outcome = await desk.guard.checkPassword(what, async () => {
+      const outcome = await shared.guard.checkPassword(what, async () => {
         const right = await isPassword(currentPassword, found.hash)
         return { right, tenantId: caller.tenantId, principal: who }
       })

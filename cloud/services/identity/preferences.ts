@@ -3,13 +3,15 @@ import { Problem } from '@millwright/api/problem.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emit } from '../../platform/events/events.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
+import type { IdentityContext } from './context.ts'
 import * as store from './preference-store.ts'
-import type { Desk } from './service.ts'
 
 type Operations = 'readPreferences' | 'putPreference'
 
 /** What people set up for themselves. */
-export function preferenceHandlers({ context: { database } }: Desk): Pick<Handlers<typeof identity>, Operations> {
+export function preferenceHandlers({
+  context: { database },
+}: IdentityContext): Pick<Handlers<typeof identity>, Operations> {
   return {
     async readPreferences(_request, caller) {
       const rows = await database.read(caller, (handle) => store.listPreferences(handle, caller.principal.id))

@@ -9,10 +9,10 @@ import { limits } from '../../platform/limits.ts'
 import { answer, type Handlers, type Visitor } from '../../platform/service.ts'
 import { findTenantById } from '../../platform/tenants/store.ts'
 import { findPublicClient } from './client.ts'
+import type { IdentityContext } from './context.ts'
 import { hasAssertion } from './gateway-assertion.ts'
 import { readOpaqueToken } from './opaque-token.ts'
 import { optional, type Parameters, Refusal, refuseRepeated } from './parameters.ts'
-import type { Desk } from './service.ts'
 import * as store from './store.ts'
 import { readClient } from './token-request.ts'
 import {
@@ -28,17 +28,19 @@ import {
 const introspectionPermission = 'glb_access_manage'
 
 /** Token revocation (RFC 7009) and introspection (RFC 7662). */
-export function revocationHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'revokeToken' | 'introspectToken'> {
+export function revocationHandlers(
+  shared: IdentityContext,
+): Pick<Handlers<typeof identity>, 'revokeToken' | 'introspectToken'> {
   return {
     revokeToken: ({ body, headers }, visitor) =>
       answerRefusals(async () => {
         refuseRepeated(body)
         const request = { form: body, client: readClient(body, headers.authorization), visitor }
-        const clientId = await clientOf(desk, request)
+        const clientId = await clientOf(shared, request)
         const token = tokenIn(body)
-        const claims = await readAccessToken(desk, token)
-        if (claims === undefined) await revokeRefreshToken(desk, { token, clientId, visitor })
-        else await revokeAccessToken(desk, { claims, clientId, visitor })
+        const claims = await readAccessToken(shared, token)
+        if (claims === undefined) await revokeRefreshToken(shared, { token, clientId, visitor })
+        else await revokeAccessToken(shared, { claims, clientId, visitor })
         return answer(200, undefined, uncached)
       }),
 
@@ -48,17 +50,17 @@ export function revocationHandlers(desk: Desk): Pick<Handlers<typeof identity>, 
         const client = readClient(body, headers.authorization)
         if (findPublicClient(client.clientId) !== undefined)
           throw new Refusal('invalid_client', 'Introspection is for server users')
-        const { tenant, principal, held, clientId } = await authenticated(desk, { form: body, client, visitor })
+        const { tenant, principal, held, clientId } = await authenticated(shared, { form: body, client, visitor })
         if (principal.disabled) throw new Refusal('access_denied', 'The server user is disabled')
         const readsAll = held.some(
           ({ accessGroupId, permissions }) => accessGroupId === null && permissions.includes(introspectionPermission),
         )
         const token = tokenIn(body)
-        const claims = await readAccessToken(desk, token)
+        const claims = await readAccessToken(shared, token)
         const found =
           claims === undefined
-            ? await describeRefreshToken(desk, token, tenant.id)
-            : await describeAccessToken(desk, claims, tenant.id)
+            ? await describeRefreshToken(shared, token, tenant.id)
+            : await describeAccessToken(shared, claims, tenant.id)
         const isVisible = found !== undefined && (readsAll || found.client_id === clientId)
         return answer(200, isVisible ? found : { active: false }, uncached)
       }),
@@ -66,10 +68,10 @@ export function revocationHandlers(desk: Desk): Pick<Handlers<typeof identity>, 
 }
 
 /** The client that sends the request, authenticated where it has a secret or a key. */
-async function clientOf(desk: Desk, request: TokenRequest): Promise<string> {
-  if (hasAssertion(request.form)) return (await gatewayClient(desk, request)).clientId
+async function clientOf(shared: IdentityContext, request: TokenRequest): Promise<string> {
+  if (hasAssertion(request.form)) return (await gatewayClient(shared, request)).clientId
   if (findPublicClient(request.client.clientId) !== undefined) return requirePublicClient(request.client).id
-  return (await authenticated(desk, request)).clientId
+  return (await authenticated(shared, request)).clientId
 }
 
 /** A token may be longer than other parameters. */
@@ -79,7 +81,7 @@ function tokenIn(form: Parameters): string {
   return token.slice(0, limits.tokenBytes)
 }
 
-async function readAccessToken({ context, keys }: Desk, token: string): Promise<TokenClaims | undefined> {
+async function readAccessToken({ context, keys }: IdentityContext, token: string): Promise<TokenClaims | undefined> {
   if (readOpaqueToken(token) !== undefined) return undefined
   const published = createLocalJWKSet({ keys: (await keys.published()) as JWK[] })
   try {
@@ -98,7 +100,7 @@ async function readAccessToken({ context, keys }: Desk, token: string): Promise<
 type Revoked = { clientId: string; visitor: Visitor }
 
 async function revokeAccessToken(
-  { context: { database } }: Desk,
+  { context: { database } }: IdentityContext,
   { claims, clientId, visitor }: Revoked & { claims: TokenClaims },
 ): Promise<void> {
   requireOwnToken(claims.client_id, clientId)
@@ -118,7 +120,7 @@ async function revokeAccessToken(
 }
 
 async function revokeRefreshToken(
-  { context: { database } }: Desk,
+  { context: { database } }: IdentityContext,
   { token, clientId, visitor }: Revoked & { token: string },
 ): Promise<void> {
   const opaque = readOpaqueToken(token)
@@ -143,7 +145,7 @@ function requireOwnToken(owner: string, clientId: string): void {
   if (owner !== clientId) throw new Refusal('unauthorized_client', 'The token was issued to another client')
 }
 
-async function describeAccessToken({ context }: Desk, claims: TokenClaims, tenantId: string) {
+async function describeAccessToken({ context }: IdentityContext, claims: TokenClaims, tenantId: string) {
   if (claims.tenant !== tenantId) return undefined
   const access = await context.access.of(tenantId, claims.sub)
   if (access === undefined || access.principal.disabled) return undefined
@@ -157,7 +159,7 @@ async function describeAccessToken({ context }: Desk, claims: TokenClaims, tenan
   }
 }
 
-async function describeRefreshToken({ context }: Desk, token: string, tenantId: string) {
+async function describeRefreshToken({ context }: IdentityContext, token: string, tenantId: string) {
   const opaque = readOpaqueToken(token)
   if (opaque === undefined || opaque.tenantId !== tenantId) return undefined
   const found = await context.database.read({ tenantId }, (handle) => store.findRefreshToken(handle, opaque.hash))

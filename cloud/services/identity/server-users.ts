@@ -11,9 +11,9 @@ import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
 import { removeDirectoryEntries } from '../../platform/tenants/store.ts'
 import { addServerUser } from './accounts.ts'
+import type { IdentityContext } from './context.ts'
 import { hashOf } from './opaque-token.ts'
 import { createClientSecret } from './server-user.ts'
-import type { Desk } from './service.ts'
 import * as store from './store.ts'
 import { serverUserOf } from './user.ts'
 
@@ -25,7 +25,7 @@ type Operations =
   | 'rotateServerUserSecret'
   | 'deleteServerUser'
 
-export function serverUserHandlers({ context }: Desk): Pick<Handlers<typeof identity>, Operations> {
+export function serverUserHandlers({ context }: IdentityContext): Pick<Handlers<typeof identity>, Operations> {
   const { database, settings } = context
   const withSecret = (row: store.ServerUserRow, clientSecret: string) => ({
     data: { ...serverUserOf(row), clientSecret, tokenUrl: `${settings.baseUrl}/oauth/token` },

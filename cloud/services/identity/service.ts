@@ -1,5 +1,6 @@
 import { identity } from '@millwright/api/identity.ts'
-import { type Context, service } from '../../platform/service.ts'
+import { service } from '../../platform/service.ts'
+import type { IdentityContext } from './context.ts'
 import { gatewayHandlers } from './gateways.ts'
 import { Guard } from './guard.ts'
 import { metadataHandlers } from './metadata.ts'
@@ -14,25 +15,22 @@ import { ensureSigningKey, KeyRing, sealedSigningKeys } from './signing-keys.ts'
 import { tokenHandlers } from './tokens.ts'
 import { userHandlers } from './users.ts'
 
-/** What the handlers of this service share. */
-export type Desk = { context: Context; keys: KeyRing; guard: Guard }
-
 export const identityService = service({
   contract: identity,
   migrations: { module: 'identity', folder: new URL('./migrations/', import.meta.url) },
   handlers(context) {
-    const desk: Desk = { context, keys: new KeyRing(context), guard: new Guard(context) }
+    const shared: IdentityContext = { context, keys: new KeyRing(context), guard: new Guard(context) }
     return {
-      ...tokenHandlers(desk),
-      ...revocationHandlers(desk),
-      ...signInHandlers(desk),
-      ...signOutHandlers(desk),
-      ...metadataHandlers(desk),
-      ...ownAccountHandlers(desk),
-      ...preferenceHandlers(desk),
-      ...userHandlers(desk),
-      ...serverUserHandlers(desk),
-      ...gatewayHandlers(desk),
+      ...tokenHandlers(shared),
+      ...revocationHandlers(shared),
+      ...signInHandlers(shared),
+      ...signOutHandlers(shared),
+      ...metadataHandlers(shared),
+      ...ownAccountHandlers(shared),
+      ...preferenceHandlers(shared),
+      ...userHandlers(shared),
+      ...serverUserHandlers(shared),
+      ...gatewayHandlers(shared),
     }
   },
   jobs: pruningJobs,

@@ -11,11 +11,11 @@ import {
   readAuthorizationRequest,
   refusalLocation,
 } from './authorization-request.ts'
+import type { IdentityContext } from './context.ts'
 import { readCookie, setCookie } from './cookie.ts'
 import { createFormProof, isFormProof } from './form-proof.ts'
 import { Refusal } from './parameters.ts'
 import { isPassword } from './password-hash.ts'
-import type { Desk } from './service.ts'
 import { beginSession, endSessionBefore, findSession, issueCode, keepSession, type Session } from './sessions.ts'
 import { readSignInName } from './sign-in-name.ts'
 import { errorPage, signInPage } from './sign-in-page.ts'
@@ -25,8 +25,8 @@ import * as store from './store.ts'
 const formCookie = 'millwright_form'
 const formCookieSeconds = 24 * 3_600
 
-export function signInHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'authorize' | 'signIn'> {
-  const { context } = desk
+export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'authorize' | 'signIn'> {
+  const { context } = shared
   return {
     async authorize({ query, headers }, _visitor) {
       const { baseUrl } = context.settings
@@ -35,13 +35,13 @@ export function signInHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'aut
       if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400, language })
       if (reading.outcome === 'refused') return redirect(302, reading.location)
       const { request } = reading
-      const session = await reusableSession(desk, request, headers.cookie)
-      if (session !== undefined) return redirect(302, await returnWithCode(desk, request, session))
+      const session = await reusableSession(shared, request, headers.cookie)
+      if (session !== undefined) return redirect(302, await returnWithCode(shared, request, session))
       if (request.prompt === 'none') {
         const refusal = new Refusal('login_required', 'The person has to sign in')
         return redirect(302, refusalLocation(request, refusal, baseUrl))
       }
-      return showForm(desk, request, { status: 200, headers })
+      return showForm(shared, request, { status: 200, headers })
     },
 
     async signIn({ query, body, headers }, visitor) {
@@ -55,14 +55,14 @@ export function signInHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'aut
       const name = textOf(body.name)
       const words = signInWords[language]
       const again = ({ status, refused, more = {} }: Refused) =>
-        showForm(desk, request, { status, error: refused(words), name, headers, more })
+        showForm(shared, request, { status, error: refused(words), name, headers, more })
 
-      if (!isOwnForm(desk, request, { origin: headers.origin, cookies, proof: textOf(body.proof) })) {
+      if (!isOwnForm(shared, request, { origin: headers.origin, cookies, proof: textOf(body.proof) })) {
         return again({ status: 400, refused: ({ staleForm }) => staleForm })
       }
-      const outcome = await checkPerson(desk, { name, password: textOf(body.password), visitor })
+      const outcome = await checkPerson(shared, { name, password: textOf(body.password), visitor })
       if ('refused' in outcome) return again(outcome)
-      const welcomed = await welcome(desk, { request, cookies, visitor, ...outcome })
+      const welcomed = await welcome(shared, { request, cookies, visitor, ...outcome })
       return welcomed ?? again({ status: 403, refused: ({ disabled }) => disabled })
     },
   }
@@ -78,7 +78,7 @@ function textOf(value: unknown): string {
 
 /** Programs on a person's machine can be impersonated (RFC 8252 §8.6): there nobody is signed in without noticing. */
 async function reusableSession(
-  { context }: Desk,
+  { context }: IdentityContext,
   { client, prompt }: AuthorizationRequest,
   cookies: string | undefined,
 ) {
@@ -86,7 +86,11 @@ async function reusableSession(
   return findSession(context, cookies)
 }
 
-async function returnWithCode({ context }: Desk, request: AuthorizationRequest, session: Session): Promise<string> {
+async function returnWithCode(
+  { context }: IdentityContext,
+  request: AuthorizationRequest,
+  session: Session,
+): Promise<string> {
   const { baseUrl } = context.settings
   try {
     return await context.database.transaction({ tenantId: session.tenant.id }, (tx) =>
@@ -108,7 +112,7 @@ type Showing = {
   more?: Record<string, string>
 }
 
-function showForm({ context }: Desk, request: AuthorizationRequest, showing: Showing) {
+function showForm({ context }: IdentityContext, request: AuthorizationRequest, showing: Showing) {
   const { baseUrl } = context.settings
   const query = queryOf(request)
   const language = languageFor(showing.headers['accept-language'])
@@ -132,7 +136,11 @@ function showForm({ context }: Desk, request: AuthorizationRequest, showing: Sho
 
 type Sender = { origin: string | undefined; cookies: string | undefined; proof: string }
 
-function isOwnForm({ context }: Desk, request: AuthorizationRequest, { origin, cookies, proof }: Sender): boolean {
+function isOwnForm(
+  { context }: IdentityContext,
+  request: AuthorizationRequest,
+  { origin, cookies, proof }: Sender,
+): boolean {
   if (origin !== undefined && origin !== new URL(context.settings.baseUrl).origin) return false
   const browser = readCookie(cookies, formCookie)
   return isFormProof(context.secrets, { browser, proof, query: queryOf(request) })
@@ -143,18 +151,18 @@ type Person = { tenant: Tenant; principalId: string; name: string }
 
 /** What is wrong besides the password is told only to somebody who knows the password. */
 async function checkPerson(
-  desk: Desk,
+  shared: IdentityContext,
   { name, password, visitor }: { name: string; password: string; visitor: Visitor },
 ): Promise<Person | Refused> {
   if (name === '' || password === '') return { refused: ({ incomplete }) => incomplete, status: 400 }
   const wanted = readSignInName(name)
   const subject = wanted === undefined ? `user ${name}` : `user ${wanted.name}@${wanted.tenant}`
   const attempt = { subject, address: visitor.request.address }
-  const { database } = desk.context
+  const { database } = shared.context
   const tenant = wanted && (await database.reference((handle) => findTenantByName(handle, wanted.tenant)))
   const what = { attempt, action: 'identity.signIn', requestId: visitor.request.id, tenantId: tenant?.id }
-  const outcome = await desk.guard
-    .checkPassword(what, () => tryPassword(desk, { tenant, name: wanted?.name ?? '', password }))
+  const outcome = await shared.guard
+    .checkPassword(what, () => tryPassword(shared, { tenant, name: wanted?.name ?? '', password }))
     .catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'overloaded') return busy(error)
       throw error
@@ -170,7 +178,7 @@ async function checkPerson(
 type GivenPassword = { tenant: Tenant | undefined; name: string; password: string }
 
 /** Takes the same time whether there is such a person or not. */
-async function tryPassword({ context: { database } }: Desk, { tenant, name, password }: GivenPassword) {
+async function tryPassword({ context: { database } }: IdentityContext, { tenant, name, password }: GivenPassword) {
   const found =
     tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, name)))
   const right = await isPassword(password, found?.hash)
@@ -189,8 +197,8 @@ function busy(error: Problem): Refused {
 type Arrival = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: Visitor }
 
 /** Signed in: a new session, a code for the program, and back to it; nothing for somebody who is disabled. */
-async function welcome(desk: Desk, { tenant, principalId, name, request, cookies, visitor }: Arrival) {
-  const { context } = desk
+async function welcome(shared: IdentityContext, { tenant, principalId, name, request, cookies, visitor }: Arrival) {
+  const { context } = shared
   const { baseUrl } = context.settings
   const outcome = await context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const access = await findAccess(tx, principalId)

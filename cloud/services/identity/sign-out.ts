@@ -4,13 +4,13 @@ import { revokeTokens } from '../../platform/access/token-store.ts'
 import { record } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { answer, type Handlers, type Visitor } from '../../platform/service.ts'
+import type { IdentityContext } from './context.ts'
 import { readOpaqueToken } from './opaque-token.ts'
-import type { Desk } from './service.ts'
 import { forgetSession, sessionTokenOf } from './sessions.ts'
 import * as store from './store.ts'
 
-export function signOutHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'signOut'> {
-  const { database, settings } = desk.context
+export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'signOut'> {
+  const { database, settings } = shared.context
   return {
     /** By the session of the browser, by a refresh token, or by both; the rest of what came from them ends too. */
     async signOut({ body, headers }, visitor) {

@@ -12,6 +12,7 @@ import { WindowLimit } from '../../platform/window-limit.ts'
 import { claimsFor, roleNames, signToken } from './access-token.ts'
 import { whyClosed } from './application.ts'
 import { findPublicClient, type PublicClient } from './client.ts'
+import type { IdentityContext } from './context.ts'
 import { authenticatedGateway, hasAssertion } from './gateway-assertion.ts'
 import { createOpaqueToken, hashOf, readOpaqueToken } from './opaque-token.ts'
 import {
@@ -25,7 +26,6 @@ import {
   required,
 } from './parameters.ts'
 import { isClientId } from './server-user.ts'
-import type { Desk } from './service.ts'
 import * as store from './store.ts'
 import { type ClientCredentials, readClient } from './token-request.ts'
 
@@ -47,12 +47,12 @@ type TokenAnswer = {
   refresh_token?: string
 }
 
-export function tokenHandlers(desk: Desk): Pick<Handlers<typeof identity>, 'token'> {
+export function tokenHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'token'> {
   const recorded = new WindowLimit(recordedPerClient)
   const grants: Record<string, (request: TokenRequest) => Promise<TokenAnswer>> = {
-    client_credentials: (request) => clientCredentials(desk, request, recorded),
-    authorization_code: (request) => authorizationCode(desk, request),
-    refresh_token: (request) => refreshToken(desk, request),
+    client_credentials: (request) => clientCredentials(shared, request, recorded),
+    authorization_code: (request) => authorizationCode(shared, request),
+    refresh_token: (request) => refreshToken(shared, request),
   }
   return {
     token: ({ body, headers }, visitor) =>
@@ -97,10 +97,14 @@ function refused({ error, message, retryAfter }: Refusal) {
   )
 }
 
-async function clientCredentials(desk: Desk, request: TokenRequest, recorded: WindowLimit): Promise<TokenAnswer> {
+async function clientCredentials(
+  shared: IdentityContext,
+  request: TokenRequest,
+  recorded: WindowLimit,
+): Promise<TokenAnswer> {
   const { tenant, principal, held, clientId, ...binding } = hasAssertion(request.form)
-    ? await gatewayClient(desk, request)
-    : await authenticated(desk, request)
+    ? await gatewayClient(shared, request)
+    : await authenticated(shared, request)
   requireOpen(tenant, 'api')
   if (principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
   const scope = readScope(optional(request.form, 'scope'))
@@ -108,24 +112,27 @@ async function clientCredentials(desk: Desk, request: TokenRequest, recorded: Wi
   if (recorded.take(clientId)) {
     const who = { principal, request: request.visitor.request }
     const detail = { grant: 'client_credentials', clientId }
-    await desk.context.database.transaction({ tenantId: tenant.id }, (tx) =>
+    await shared.context.database.transaction({ tenantId: tenant.id }, (tx) =>
       record(tx, who, { action: 'identity.token', target: `${targets[principal.kind]}/${principal.id}`, detail }),
     )
   }
-  return bearerAnswer(desk, { tenant, principal, clientId, roles, scope, ...binding })
+  return bearerAnswer(shared, { tenant, principal, clientId, roles, scope, ...binding })
 }
 
 const targets = { server_user: 'server-user', gateway: 'gateway' } as const
 
-export async function gatewayClient(desk: Desk, request: TokenRequest) {
-  const { key, tenant, principal, held, clientId } = await authenticatedGateway(desk, request)
+export async function gatewayClient(shared: IdentityContext, request: TokenRequest) {
+  const { key, tenant, principal, held, clientId } = await authenticatedGateway(shared, request)
   // Other roles of a gateway count for what discovery writes for it, not for what its token can call.
   const own = held.filter(({ role }) => role === 'gateway')
   return { tenant, principal, held: own, clientId, keyThumbprint: key.thumbprint }
 }
 
 /** The server user whose id and secret these are. */
-export async function authenticated(desk: Desk, { client: { clientId, clientSecret }, visitor }: TokenRequest) {
+export async function authenticated(
+  shared: IdentityContext,
+  { client: { clientId, clientSecret }, visitor }: TokenRequest,
+) {
   if (findPublicClient(clientId) !== undefined) {
     throw new Refusal('unauthorized_client', 'People sign in to this client: use authorization_code')
   }
@@ -133,19 +140,19 @@ export async function authenticated(desk: Desk, { client: { clientId, clientSecr
     throw new Refusal('invalid_client', 'client_id and client_secret are needed, in the form or by HTTP Basic')
   }
   const attempt = { subject: `client ${clientId}`, address: visitor.request.address }
-  const retryAfter = desk.guard.waitFor(attempt)
+  const retryAfter = shared.guard.waitFor(attempt)
   if (retryAfter > 0) throw new Refusal('slow_down', 'Too many wrong secrets: wait before the next try', { retryAfter })
 
-  const found = await findClient(desk, clientId)
+  const found = await findClient(shared, clientId)
   const right = found !== undefined && sameBytes(hashOf(clientSecret), found.hash)
   const what = { attempt, action: 'identity.token', requestId: visitor.request.id }
-  await desk.guard.noteSecret(what, { right, tenantId: found?.tenant.id, principal: found?.principal })
+  await shared.guard.noteSecret(what, { right, tenantId: found?.tenant.id, principal: found?.principal })
   if (!right) throw new Refusal('invalid_client', 'The client id or the secret is not right')
   const { tenant, principal, held, family } = found
   return { tenant, principal, held, clientId, family }
 }
 
-async function findClient({ context: { database } }: Desk, clientId: string) {
+async function findClient({ context: { database } }: IdentityContext, clientId: string) {
   if (!isClientId(clientId)) return undefined
   const place = await database.reference(async (handle) => {
     const entry = await findDirectoryEntry(handle, { kind: 'client', key: clientId })
@@ -179,7 +186,7 @@ type Bearing = {
   keyThumbprint?: string
 }
 
-async function bearerAnswer({ context: { settings }, keys }: Desk, bearing: Bearing): Promise<TokenAnswer> {
+async function bearerAnswer({ context: { settings }, keys }: IdentityContext, bearing: Bearing): Promise<TokenAnswer> {
   return {
     access_token: await signToken(claimsFor(bearing, settings, new Date()), keys),
     token_type: 'Bearer',
@@ -203,15 +210,18 @@ const unusable = new Refusal('invalid_grant', 'It is not valid, has expired, was
 /** What a code or a refresh token turned out to be good for. */
 type Redeemed = { granted: store.GrantedAccess; name: string; held: string[]; refreshToken: string }
 
-async function authorizationCode(desk: Desk, { form, client, visitor }: TokenRequest): Promise<TokenAnswer> {
+async function authorizationCode(
+  shared: IdentityContext,
+  { form, client, visitor }: TokenRequest,
+): Promise<TokenAnswer> {
   const { id: clientId } = requirePublicClient(client)
   const redirectUri = required(form, 'redirect_uri')
   const verifier = required(form, 'code_verifier')
   const code = readOpaqueToken(required(form, 'code'))
-  const tenant = await openTenant(desk, code?.tenantId)
+  const tenant = await openTenant(shared, code?.tenantId)
   if (code === undefined || tenant === undefined) throw unusable
 
-  const redeemed = await desk.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
+  const redeemed = await shared.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const found = await store.lockCode(tx, code.hash)
     if (found === undefined) return undefined
     if (found.used) {
@@ -238,17 +248,17 @@ async function authorizationCode(desk: Desk, { form, client, visitor }: TokenReq
   if (redeemed === undefined) throw unusable
   const wanted = scopeOf(redeemed.granted)
   // What was held at the sign-in may have been revoked since.
-  return userAnswer(desk, tenant, { ...redeemed, scope: wanted?.filter((name) => redeemed.held.includes(name)) })
+  return userAnswer(shared, tenant, { ...redeemed, scope: wanted?.filter((name) => redeemed.held.includes(name)) })
 }
 
-async function refreshToken(desk: Desk, { form, client, visitor }: TokenRequest): Promise<TokenAnswer> {
+async function refreshToken(shared: IdentityContext, { form, client, visitor }: TokenRequest): Promise<TokenAnswer> {
   const { id: clientId } = requirePublicClient(client)
   const token = readOpaqueToken(required(form, 'refresh_token'))
   const wanted = readScope(optional(form, 'scope'))
-  const tenant = await openTenant(desk, token?.tenantId)
+  const tenant = await openTenant(shared, token?.tenantId)
   if (token === undefined || tenant === undefined) throw unusable
 
-  const redeemed = await desk.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
+  const redeemed = await shared.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
     const found = await store.lockRefreshToken(tx, token.hash)
     if (found === undefined || found.clientId !== clientId) return undefined
     if (found.used) return endStolen(tx, { found, visitor, grant: 'refresh_token', reason: 'used_twice' })
@@ -261,10 +271,10 @@ async function refreshToken(desk: Desk, { form, client, visitor }: TokenRequest)
     return { ...next, scope: wanted ?? granted }
   })
   if (redeemed === undefined) throw unusable
-  return userAnswer(desk, tenant, redeemed)
+  return userAnswer(shared, tenant, redeemed)
 }
 
-async function openTenant({ context }: Desk, tenantId: string | undefined): Promise<Tenant | undefined> {
+async function openTenant({ context }: IdentityContext, tenantId: string | undefined): Promise<Tenant | undefined> {
   if (tenantId === undefined) return undefined
   const tenant = await context.database.reference((handle) => findTenantById(handle, tenantId))
   if (tenant !== undefined) requireOpen(tenant, 'ui')
@@ -312,11 +322,11 @@ async function renew(tx: Transaction, granted: Renewable): Promise<Redeemed | un
 
 type Renewed = Redeemed & { scope: readonly string[] | undefined }
 
-async function userAnswer(desk: Desk, tenant: Tenant, { granted, held, scope, refreshToken }: Renewed) {
+async function userAnswer(shared: IdentityContext, tenant: Tenant, { granted, held, scope, refreshToken }: Renewed) {
   const { principalId, clientId, sessionId, familyId: family } = granted
   const principal = { id: principalId, kind: 'user' as const }
   const roles = scope === undefined ? held : [...scope]
-  const bearer = await bearerAnswer(desk, { tenant, principal, clientId, roles, scope, sessionId, family })
+  const bearer = await bearerAnswer(shared, { tenant, principal, clientId, roles, scope, sessionId, family })
   return { ...bearer, refresh_token: refreshToken }
 }
 

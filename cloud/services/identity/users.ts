@@ -9,15 +9,15 @@ import { emit } from '../../platform/events/events.ts'
 import { etagOf, requireMatch } from '../../platform/http/etag.ts'
 import { answer, type Handlers } from '../../platform/service.ts'
 import { addUser } from './accounts.ts'
+import type { IdentityContext } from './context.ts'
 import { requireStrongPassword } from './password.ts'
 import { hashPassword } from './password-hash.ts'
-import type { Desk } from './service.ts'
 import * as store from './store.ts'
 import { userOf } from './user.ts'
 
 type Operations = 'listUsers' | 'createUser' | 'readUser' | 'updateUser' | 'deleteUser'
 
-export function userHandlers({ context: { database } }: Desk): Pick<Handlers<typeof identity>, Operations> {
+export function userHandlers({ context: { database } }: IdentityContext): Pick<Handlers<typeof identity>, Operations> {
   return {
     async listUsers({ query }, caller) {
       const { name, limit = 50, offset = 0 } = query

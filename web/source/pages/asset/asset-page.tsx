@@ -17,6 +17,7 @@ import { type Asset, nameOf, textAt } from '../assets/model/asset.ts'
 import { StateChip } from '../assets/table/asset-cells.tsx'
 import { AssetActions } from './asset-actions.tsx'
 import { useAsset, useCanWrite, useLatestHistory } from './asset-data.ts'
+import type { AssetTabProps } from './asset-tab.ts'
 import { TimeBar } from './history/time-bar.tsx'
 import { assetMessages } from './messages.ts'
 import { Overview } from './overview/overview.tsx'
@@ -122,8 +123,6 @@ function statesOf(asset: Asset): { path: string; value: string }[] {
     .map((path) => ({ path, value: textAt(asset, path) }))
     .filter(({ path, value }) => value !== '' && !(value === 'unknown' && path.startsWith('reachability')))
 }
-
-export type AssetTabProps = { asset: Asset; at: string | undefined; canWrite: boolean }
 
 function viewOf(tab: TabId, props: AssetTabProps): ReactNode {
   const views: Record<TabId, (props: AssetTabProps) => ReactNode> = {

@@ -9,7 +9,7 @@ import { BulkProgress, type BulkProgressState } from '../assets/bulk/bulk-progre
 import { writeInBulk } from '../assets/bulk/bulk-result.ts'
 import { maxSelected } from '../assets/model/limits.ts'
 import type { AssetSelection } from '../assets/table/selection.ts'
-import type { InboxList } from './inbox-page.tsx'
+import type { InboxList } from './inbox-list.ts'
 import { inboxMessages } from './messages.ts'
 
 type State = 'regarded' | 'ignored' | 'unknown'

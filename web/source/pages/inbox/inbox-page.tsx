@@ -16,6 +16,7 @@ import type { AssetPages } from '../assets/table/asset-pages.ts'
 import { useAssetSelection } from '../assets/table/selection.ts'
 import { DecisionBar } from './decision-bar.tsx'
 import { Duplicates } from './duplicates.tsx'
+import type { InboxList } from './inbox-list.ts'
 import { inboxMessages } from './messages.ts'
 import '../assets/assets.css'
 
@@ -43,7 +44,6 @@ const columns = shown.map(({ path, width }) => ({
 const fields = fieldsFor(shown.map(({ field }) => field))
 const idOf = ({ id }: Asset) => id
 
-export type InboxList = 'unknown' | 'ignored'
 const lists = ['unknown', 'ignored', 'twins'] as const
 
 /** Found and not yet decided assets; rows appear while a scan runs. */

@@ -7,7 +7,7 @@ import { AssetPicker, type PickedAsset } from '../../components/forms/asset-pick
 import { Form } from '../../components/forms/form.tsx'
 import { keyOf, labelOf } from '../../components/graph/graph-data.ts'
 import { topologyMessages } from './messages.ts'
-import type { TopologySearch } from './topology-page.tsx'
+import type { TopologySearch } from './topology-search.ts'
 
 type NodeActionsProps = {
   node: GraphNode

@@ -19,13 +19,12 @@ import { NodeActions } from './node-actions.tsx'
 import { ImpactNotice, PathNotice } from './result-notices.tsx'
 import { TimeNotice } from './time-notice.tsx'
 import { type TopologyQuery, useTopology } from './topology-data.ts'
+import type { TopologySearch } from './topology-search.ts'
 import { TopologyTools } from './topology-tools.tsx'
 
 /** How many things are drawn before somebody asks for more. */
 const defaultLimit = 5_500
 const maxNodes = 10_000
-
-export type TopologySearch = 'q' | 'predicate' | 'at' | 'with' | 'thing' | 'show' | 'to' | 'many'
 
 /** The plant as a graph, now or at a time, and what hangs on what in it. */
 export function TopologyPage() {

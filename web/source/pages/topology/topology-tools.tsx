@@ -7,7 +7,7 @@ import { SelectField, TextField } from '../../components/forms/fields.tsx'
 import { TimestampField } from '../../components/forms/timestamp-field.tsx'
 import { Toolbar } from '../../components/tables/toolbar.tsx'
 import { topologyMessages } from './messages.ts'
-import type { TopologySearch } from './topology-page.tsx'
+import type { TopologySearch } from './topology-search.ts'
 
 type TopologyToolsProps = {
   search: Partial<Record<TopologySearch, string>>

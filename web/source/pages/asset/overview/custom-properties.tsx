@@ -9,7 +9,7 @@ import { QueryState } from '../../../components/feedback/query-state.tsx'
 import { EditableValue } from '../../../components/forms/editable-value.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { customValue } from '../../assets/model/asset.ts'
-import type { AssetTabProps } from '../asset-page.tsx'
+import type { AssetTabProps } from '../asset-tab.ts'
 import { assetMessages } from '../messages.ts'
 
 /** What the tenant wants to know of its assets beyond what they tell themselves; changed where it stands. */

@@ -1,0 +1,3 @@
+import type { Asset } from '../assets/model/asset.ts'
+
+export type AssetTabProps = { asset: Asset; at: string | undefined; canWrite: boolean }
