@@ -17,6 +17,9 @@ export type StopReason = 'canceled' | 'abandoned' | 'stopping'
 /** Well before the lease runs out, also when one attempt is lost. */
 const renewEveryMs = 10_000
 
+/** The first renewals follow each other faster, so that a short scan reports its progress too. The interval doubles. */
+const firstRenewalMs = 1_000
+
 /** A job whose lease was lost is offered again to this gateway at once, if it is still wanted. */
 const adoptWithinMs = 60_000
 
@@ -29,6 +32,7 @@ export class HeldJob {
   readonly job: WorkflowJob
   readonly #outgoing: Outgoing
   readonly #renewEveryMs: number
+  #intervalMs: number
   readonly #stopping = new AbortController()
   readonly #done = new AbortController()
   #lease: string
@@ -40,6 +44,7 @@ export class HeldJob {
     this.#lease = lease
     this.#outgoing = outgoing
     this.#renewEveryMs = options.renewEveryMs ?? renewEveryMs
+    this.#intervalMs = Math.min(firstRenewalMs, this.#renewEveryMs)
   }
 
   get lease(): string {
@@ -89,14 +94,15 @@ export class HeldJob {
       const askedAtMs = performance.now()
       if (this.#lostAtMs === undefined) await Promise.race([this.#renew(), over])
       else if (askedAtMs - this.#lostAtMs > adoptWithinMs) this.stop('abandoned')
-      await pause(Math.max(0, this.#renewEveryMs - (performance.now() - askedAtMs)), signal)
+      await pause(Math.max(0, this.#intervalMs - (performance.now() - askedAtMs)), signal)
+      this.#intervalMs = Math.min(2 * this.#intervalMs, this.#renewEveryMs)
     }
   }
 
   /** The cloud answers when it is time for the next one, or as soon as the job is canceled. */
   async #renew(): Promise<void> {
     const lease = this.#lease
-    const waitSeconds = Math.min(Math.floor(this.#renewEveryMs / 1_000), gatekeeperLimits.renewalWaitSeconds)
+    const waitSeconds = Math.min(Math.floor(this.#intervalMs / 1_000), gatekeeperLimits.renewalWaitSeconds)
     try {
       const { data } = await this.#outgoing.gatekeeper.renewLease({
         params: { id: lease },
