@@ -142,6 +142,8 @@ describe('relations of links with their gateway', () => {
   test('a link of a revoked gateway stops running when its registration expires', async () => {
     await report({ registration: registeredAt(1, 0) })
     await admin.onboarding.revokeGateway({ params: { id: gateway.id } })
+    const [link] = (await admin.discovery.listAssetLinks({ params: { gatewayId: gateway.id } })).data
+    assert.deepEqual([link?.reachable, link?.problem], [false, 'The gateway was revoked'], 'at once')
     await stops()
     assert.deepEqual(await predicates(), ['is_installed_on'])
   })

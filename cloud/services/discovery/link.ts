@@ -107,11 +107,11 @@ const silentMs = 3 * 60_000
 
 export function showLink(
   { assetId, report, lastSeenAt }: Stored,
-  { now, gatewayVersion }: { now: Date; gatewayVersion: string | undefined },
+  { now, gatewayVersion, isRevoked }: { now: Date; gatewayVersion: string | undefined; isRevoked: boolean },
 ): AssetLink {
   const { product } = report
   const isSilent = report.state === 'running' && now.getTime() - Date.parse(lastSeenAt) > silentMs
-  const problem = isSilent ? silenceProblem(lastSeenAt) : report.problem
+  const problem = isRevoked ? 'The gateway was revoked' : isSilent ? silenceProblem(lastSeenAt) : report.problem
   const why = incompatibility(report.interfaces, gatewayVersion)
   return {
     assetLinkId: report.appInstanceId,
@@ -124,7 +124,7 @@ export function showLink(
     filters: report.filters,
     options: report.options,
     endpoint: report.endpoint,
-    reachable: report.state === 'running' && !isSilent,
+    reachable: report.state === 'running' && !isSilent && !isRevoked,
     ...(problem === undefined ? {} : { problem }),
     state: report.state,
     lastSeenTimestamp: lastSeenAt,

@@ -37,7 +37,7 @@ export function linkHandlers(context: Context): Pick<Handlers<typeof discovery>,
         caller,
         links.map(({ assetId }) => assetId),
       )
-      const seen = { now: new Date(), gatewayVersion: gateway.version }
+      const seen = { now: new Date(), gatewayVersion: gateway.version, isRevoked: gateway.state === 'revoked' }
       return { data: links.filter(({ assetId }) => !hidden.has(assetId)).map((link) => showLink(link, seen)) }
     },
 
