@@ -8,7 +8,7 @@ import { clientSettings } from './session/settings.ts'
 import type { Terminal } from './terminal.ts'
 
 type SettingRow = ReturnType<typeof describeConfiguration>[number] & {
-  /** The default port that is taken. */
+  /** The default port, when the running local gateway uses another one. */
   replaces?: string
 }
 
@@ -43,7 +43,7 @@ export function addCommands(config: Command, terminal: Terminal): void {
             set
               ? value
               : replaces !== undefined
-                ? `${value} (default ${replaces} is taken)`
+                ? `${value} (of the running gateway; default ${replaces})`
                 : value === ''
                   ? 'none'
                   : `${value} (default)`,

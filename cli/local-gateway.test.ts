@@ -80,7 +80,7 @@ describe('the settings of the gateway in millwright config', () => {
     const { out } = await millwright(['config'], environment)
     const row = (variable: string) => out.split('\n').find((line) => line.includes(variable)) ?? assert.fail(variable)
     for (const { variable } of Object.values(gatewaySettings)) row(variable)
-    assert.match(row('MILLWRIGHT_GATEWAY_REGISTRY_PORT'), /41001 \(default 50051 is taken\)/)
+    assert.match(row('MILLWRIGHT_GATEWAY_REGISTRY_PORT'), /41001 \(of the running gateway; default 50051\)/)
     assert.match(row('MILLWRIGHT_GATEWAY_PROXY_PORT'), /8090 \(default\)/)
     assert.match(row('MILLWRIGHT_GATEWAY_HTTP_PROXY'), /http:\/\/name:\*\*\*@proxy\.example:3128/)
     const { out: json } = await millwright(['config', '--json'], environment)

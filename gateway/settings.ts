@@ -40,7 +40,7 @@ export const gatewaySettings = {
   home: {
     variable: 'MILLWRIGHT_GATEWAY_HOME',
     fallback: '.millwright/gateway',
-    help: 'Folder of the key, the registry and what waits for the cloud',
+    help: 'Folder of the key, the registry and what waits for the cloud; npm start uses the folder gateway in MILLWRIGHT_HOME',
     parse: (text: string) => resolve(text),
   },
   configFile: {
