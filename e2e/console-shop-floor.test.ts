@@ -47,8 +47,12 @@ describe('a shop floor from the console', () => {
   test('an empty shop floor says what to do, and a gateway comes in with the file that is downloaded', async () => {
     await page.getByText('No gateway yet').waitFor()
     await assertAxeClean(page, 'discovery without gateways')
+    const caller = await callerOf(platform)
+    await caller.authorization.createAccessGroup({ body: { data: { name: 'annex' } } })
     await button('Add a gateway').first().click()
     await page.getByLabel('Name').fill('Hall 3')
+    const group = await page.getByLabel('Access group').locator('option:checked').textContent()
+    assert.equal(group, 'default', 'the group that the gateway gets without a choice')
     await button('Create it').click()
     const [file] = await Promise.all([page.waitForEvent('download'), button('Download gateway-config.json').click()])
     await file.saveAs(join(folder.path, 'hall.json'))
@@ -58,6 +62,9 @@ describe('a shop floor from the console', () => {
     await page.getByText('The gateway is here').waitFor(patience)
     await button('Open the gateway').click()
     await page.getByRole('heading', { level: 1, name: 'Hall 3' }).waitFor()
+    await button('Give a role').click()
+    assert.equal(await page.getByLabel('Role', { exact: true }).inputValue(), 'operator', 'a role that lets a gateway write assets')
+    await page.keyboard.press('Escape')
   })
 
   test('a link appears by itself, is asked for what it understands, and what it finds is shown while it comes', async () => {

@@ -139,6 +139,12 @@ test('returns 409 when the grant of the role gateway to a gateway is deleted', a
   const others = [...(await grantsWith('operator', gateway)), ...(await grantsWith('gateway', machine))]
   assert.equal(others.length, 2)
   for (const id of others) await admin.authorization.deleteGrant({ params: { id } })
+
+  await hub.context.database.transaction(hub.tenant, async (tx) => {
+    await changeAccess(tx)
+    await updatePrincipal(tx, gateway ?? '', { disabled: true })
+  })
+  await admin.authorization.deleteGrant({ params: { id: own } })
 })
 
 test('two administrators who revoke each other at once: one remains', async () => {

@@ -109,9 +109,10 @@ async function requireGrantable(handle: Handle, principalId: string): Promise<vo
   throw unknown('principal_not_found', 'principal', detail)
 }
 
-/** Without the role of its own token a gateway is online, but gets no jobs. Revoking the gateway removes the grant. */
+/** Without the role of its own token a gateway is online, but gets no jobs. A revoked gateway does not need the role. */
 async function requireRevocable(handle: Handle, { principalId, role }: store.GrantRow): Promise<void> {
-  if (role !== 'gateway' || (await store.findPrincipal(handle, principalId))?.kind !== 'gateway') return
+  const principal = role === 'gateway' ? await store.findPrincipal(handle, principalId) : undefined
+  if (principal?.kind !== 'gateway' || principal.disabled) return
   throw new Problem(
     'conflict',
     'A gateway needs the role gateway to get its jobs. To refuse everything from the gateway, revoke the gateway.',

@@ -11,8 +11,15 @@ import { Form } from '../../../components/forms/form.tsx'
 import { usePrincipalChoices, useRoleChoices } from '../choices.ts'
 import { accessMessages } from '../messages.ts'
 
+type GrantDialogProps = {
+  principal?: string
+  /** The role that is chosen when the dialog opens. */
+  suggestedRole?: string
+  onClose: () => void
+}
+
 /** Gives a role to somebody. */
-export function GrantDialog({ principal, onClose }: { principal?: string; onClose: () => void }) {
+export function GrantDialog({ principal, suggestedRole = 'viewer', onClose }: GrantDialogProps) {
   const text = useText(accessMessages)
   const api = useApi()
   const queryClient = useQueryClient()
@@ -20,7 +27,7 @@ export function GrantDialog({ principal, onClose }: { principal?: string; onClos
   const roles = useRoleChoices()
   const groups = useGroupNames()
   const [principalId, setWho] = useState(principal ?? '')
-  const [role, setRole] = useState('viewer')
+  const [role, setRole] = useState(suggestedRole)
   const [group, setGroup] = useState('')
   const [isSubmitted, setSubmitted] = useState(false)
   const assign = async () => {

@@ -11,10 +11,10 @@ import { accessMessages } from '../messages.ts'
 import { GrantDialog } from './grant-dialog.tsx'
 import { RevokeButton } from './revoke-button.tsx'
 
-type PrincipalGrantsProps = { principal: { id: string; name: string }; detail?: string }
+type PrincipalGrantsProps = { principal: { id: string; name: string }; detail?: string; suggestedRole?: string }
 
 /** The roles of a principal. */
-export function PrincipalGrants({ principal, detail }: PrincipalGrantsProps) {
+export function PrincipalGrants({ principal, detail, suggestedRole }: PrincipalGrantsProps) {
   const text = useText(accessMessages)
   const query = useOperationQuery()
   const groups = useGroupNames()
@@ -61,7 +61,13 @@ export function PrincipalGrants({ principal, detail }: PrincipalGrantsProps) {
           )
         }
       </QueryState>
-      {isAssigning && <GrantDialog principal={principal.id} onClose={() => setGiving(false)} />}
+      {isAssigning && (
+        <GrantDialog
+          principal={principal.id}
+          {...(suggestedRole !== undefined && { suggestedRole })}
+          onClose={() => setGiving(false)}
+        />
+      )}
     </Card>
   )
 }

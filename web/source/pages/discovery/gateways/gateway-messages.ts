@@ -28,7 +28,7 @@ export const gatewayMessages = messages({
     showAsset: 'Show it in the inventory',
     newFile: 'New file',
     newFileTitle: 'A new gateway-config.json',
-    newFileDetail: 'For a gateway that was never started, or that is set up anew. A file of before is void.',
+    newFileDetail: 'For a gateway that was never started, or that is installed again. Earlier files become invalid.',
     revoke: 'Revoke',
     revokeTitle: (name: string) => `Revoke ${name}?`,
     revokeDetail:
@@ -44,7 +44,8 @@ export const gatewayMessages = messages({
       'The gateway writes assets of its own access group. Grant it a role that can write assets, such as operator, to let it write in another group.',
     conflicts: 'Identity conflicts',
     conflictsDetail:
-      'The gateway found these devices under an identifier of an asset that it may not write. Grant the gateway access to the group of the asset, or correct the identifier.',
+      'Each of these devices has an identifier of an asset that the gateway cannot write. Give the gateway a role in the access group of the asset, or correct the identifiers of the asset.',
+    conflictsShown: (shown: string, total: string) => `The latest ${shown} of ${total} conflicts are shown.`,
     reportedName: 'Reported name',
     identifiers: 'Identifiers',
     lastRun: 'Last run',
@@ -93,7 +94,8 @@ export const gatewayMessages = messages({
       'Das Gateway schreibt Assets seiner eigenen Zugriffsgruppe. Geben Sie ihm eine Rolle mit Schreibrecht, zum Beispiel operator, damit es in einer weiteren Gruppe schreibt.',
     conflicts: 'Identitätskonflikte',
     conflictsDetail:
-      'Das Gateway fand diese Geräte unter einer Kennung eines Assets, das es nicht ändern darf. Geben Sie dem Gateway Zugriff auf die Gruppe des Assets, oder korrigieren Sie die Kennung.',
+      'Jedes dieser Geräte hat eine Kennung eines Assets, das das Gateway nicht ändern darf. Geben Sie dem Gateway eine Rolle in der Zugriffsgruppe des Assets, oder korrigieren Sie die Kennungen des Assets.',
+    conflictsShown: (shown: string, total: string) => `Gezeigt werden die neuesten ${shown} von ${total} Konflikten.`,
     reportedName: 'Gemeldeter Name',
     identifiers: 'Kennungen',
     lastRun: 'Letzter Lauf',

@@ -69,7 +69,7 @@ function GatewayGrants({ gateway: { id, name, state } }: { gateway: OnboardedGat
   const text = useText(gatewayMessages)
   const canManage = usePermission('glb_access_manage')
   if (!canManage || (state !== 'online' && state !== 'offline')) return null
-  return <PrincipalGrants principal={{ id, name }} detail={text.grantsDetail} />
+  return <PrincipalGrants principal={{ id, name }} detail={text.grantsDetail} suggestedRole="operator" />
 }
 
 function GatewayDetails({ gateway }: { gateway: OnboardedGateway }) {

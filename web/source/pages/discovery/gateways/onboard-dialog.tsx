@@ -1,4 +1,5 @@
 import type { OnboardedGateway } from '@millwright/api/onboarding.ts'
+import { defaultAccessGroup } from '@millwright/api/permission.ts'
 import { IxButton } from '@siemens/ix-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -32,10 +33,12 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
   const api = useApi()
   const queryClient = useQueryClient()
   const [name, setName] = useState('')
-  const [group, setGroup] = useState('')
+  const [picked, setPicked] = useState<string>()
   const [isSubmitted, setSubmitted] = useState(false)
+  const groups = useAccessGroups()
+  const group = picked ?? (groups.find(({ name: label }) => label === defaultAccessGroup) ?? groups[0])?.id
   const create = async () => {
-    const body = { data: { name: name.trim(), ...(group !== '' && { access_group: group }) } }
+    const body = { data: { name: name.trim(), ...(group !== undefined && { access_group: group }) } }
     const { data } = await api.onboarding.createGateway({ body })
     await queryClient.invalidateQueries({ queryKey: keyOf('onboarding') })
     onCreated(data)
@@ -44,7 +47,7 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
     setSubmitted(true)
     return name.trim() === '' ? false : create()
   }
-  const choices = useAccessGroups().map(({ id, name: label }) => ({ value: id, label }))
+  const choices = groups.map(({ id, name: label }) => ({ value: id, label }))
   return (
     <Form action={text.create} onSubmit={submit}>
       <TextField
@@ -59,8 +62,8 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
         <SelectField
           label={text.group}
           hint={text.groupHint}
-          value={group || (choices[0]?.value ?? '')}
-          onChange={setGroup}
+          value={group ?? ''}
+          onChange={setPicked}
           choices={choices}
         />
       )}

@@ -20,7 +20,7 @@ export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
     <>
       <DataTable
         label={text.errors}
-        columns={columnsOf(text)}
+        columns={columnsOf(text, errors)}
         rows={errors.map((error, place) => ({ ...error, place }))}
         idOf={({ place }) => String(place)}
         onOpen={setOpen}
@@ -52,12 +52,19 @@ export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
 
 type Text = (typeof discoveryMessages)['en']
 
-function columnsOf(text: Text): Column<IndexedError>[] {
+/** Refused fields have a column only when an error names one: the others fit the page without it. */
+function columnsOf(text: Text, errors: readonly DeviceError[]): Column<IndexedError>[] {
+  const fields: Column<IndexedError> = {
+    id: 'fields',
+    header: text.fields,
+    width: 420,
+    cell: ({ fields: refused }) => fieldErrorText(refused),
+  }
   return [
-    { id: 'device', header: text.device, width: 240, cell: ({ device }) => deviceName(device) },
-    { id: 'problem', header: text.problem, width: 420, cell: ({ description }) => description },
-    { id: 'fields', header: text.fields, width: 420, cell: ({ fields }) => fieldErrorText(fields) },
+    { id: 'device', header: text.device, width: 200, cell: ({ device }) => deviceName(device) },
     { id: 'code', header: text.code, width: 140, cell: ({ reason, code }) => reason ?? code },
+    { id: 'problem', header: text.problem, width: 640, cell: ({ description }) => description },
+    ...(errors.some((error) => error.fields !== undefined) ? [fields] : []),
   ]
 }
 

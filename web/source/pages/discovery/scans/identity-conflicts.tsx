@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useOperationQuery } from '../../../app/api/queries.ts'
-import { useLanguage, useText } from '../../../app/language/language-context.tsx'
+import { useFormats, useLanguage, useText } from '../../../app/language/language-context.tsx'
 import { usePermission } from '../../../app/session/app-context.tsx'
 import { Card } from '../../../components/page/card.tsx'
 import { Time } from '../../../components/values/time.tsx'
@@ -12,6 +12,7 @@ import { gatewayMessages } from '../gateways/gateway-messages.ts'
 export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
   const text = useText(gatewayMessages)
   const language = useLanguage()
+  const formats = useFormats()
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')
   const conflicts = useQuery({
@@ -23,6 +24,7 @@ export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
     enabled: canRead,
   })
   const rows = conflicts.data?.data ?? []
+  const total = conflicts.data?.meta.totalElements ?? rows.length
   if (rows.length === 0) return null
   return (
     <Card title={text.conflicts} size="wide">
@@ -57,6 +59,9 @@ export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
           ))}
         </tbody>
       </table>
+      {total > rows.length && (
+        <p className="quiet">{text.conflictsShown(formats.number(rows.length), formats.number(total))}</p>
+      )}
     </Card>
   )
 }
