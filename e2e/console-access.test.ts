@@ -4,7 +4,7 @@ import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { assertAxeClean, consoleOf, type Door } from './console.ts'
-import { type Platform, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
+import { callerOf, type Platform, startPlatform, temporaryFolder, tokenOf } from './platform.ts'
 
 const person = { name: 'fitter', password: `the ${plantedWord} of somebody` }
 
@@ -88,6 +88,18 @@ describe('access from the console', () => {
     await door.enter(theirs, { person, path: '/access' })
     await theirs.getByText('glb_access_manage').waitFor()
     assert.equal(await theirs.locator('ix-menu-item').filter({ hasText: 'Access' }).count(), 0)
+    await context.close()
+  })
+
+  test('the start page shows a credential manager the gateways and links, without a way to the inbox', async () => {
+    const caller = await callerOf(platform)
+    const manager = { name: 'locksmith', password: person.password }
+    const { data: user } = await caller.identity.createUser({ body: { data: manager } })
+    await caller.authorization.createGrant({ body: { data: { principal: user.id, role: 'credential_manager' } } })
+    const { context, page: theirs } = await door.visit()
+    await door.enter(theirs, { person: manager })
+    await theirs.getByRole('link', { name: /^Assets/ }).waitFor()
+    assert.equal(await theirs.locator('a[href$="/inbox"]').count(), 0)
     await context.close()
   })
 

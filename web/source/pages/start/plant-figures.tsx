@@ -11,6 +11,7 @@ export function PlantFigures() {
   const text = useText(startMessages)
   const formats = useFormats()
   const canReadJobs = usePermission('glb_jobs_read')
+  const canOpenInbox = usePermission('inventory_read_asset_data')
   const all = useQuery(useTotalQuery())
   const undecided = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
   const total = (answer: typeof all) => {
@@ -22,9 +23,11 @@ export function PlantFigures() {
       <Tile to="/assets" name={text.assets}>
         {total(all)}
       </Tile>
-      <Tile to="/inbox" name={text.undecided}>
-        {total(undecided)}
-      </Tile>
+      {canOpenInbox && (
+        <Tile to="/inbox" name={text.undecided}>
+          {total(undecided)}
+        </Tile>
+      )}
       {canReadJobs && <WorkFigures />}
     </ul>
   )

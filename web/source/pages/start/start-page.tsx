@@ -22,7 +22,8 @@ export function StartPage() {
   const rights = useRights()
   const { user } = useAppContext()
   usePageTitle(text.title)
-  const canReadAssets = rights.has('inventory_read_asset_data')
+  // A credential manager reads gateways and asset links only.
+  const canReadAssets = rights.has('inventory_read_asset_data') || rights.has('glb_inventory_read_gateway_data')
   const canReadJobs = rights.has('glb_jobs_read')
   return (
     <>
