@@ -365,6 +365,19 @@ const surfaces: Record<string, Question> = {
     const supported = await asking.ask('discovery', 'listSupportedProperties', { params: { id } })
     assert.equal(supported.status, 404)
   },
+  async credentials(asking) {
+    const { id, copies } = asking.world.credential
+    const usage = await asking.ask('credentials', 'readInstanceUsage', { params: { instanceId: id } })
+    const assigned = asking.readable(copies.map(({ assetId }) => assetId))
+    assert.deepEqual(idsOf((usage.body.data as { copies: object[] }).copies, 'assetId'), assigned)
+    const listed = await asking.ask('credentials', 'listInstances', { query: { limit: 100 } })
+    const named = (listed.body.data as { assetId?: string }[]).flatMap(({ assetId }) => assetId ?? [])
+    assert.deepEqual(named.toSorted(), assigned)
+    const copy = asking.pick(copies)
+    for (const operation of ['getInstance', 'listInstanceVersions', 'readInstanceUsage'])
+      await asking.askFor('credentials', operation, { input: { params: { instanceId: copy.id } }, isThere: true })
+    await asking.ask('credentials', 'listAssetInstances', { params: { assetId: copy.assetId } })
+  },
   async jobs(asking) {
     const { body } = await asking.ask('jobs', 'listJobs', { query: { limit: 100 } })
     assert.deepEqual(idsOf(body.data), asking.jobs.map(({ id }) => id).toSorted())

@@ -5,6 +5,7 @@ import { systemCaller } from '../access/system.ts'
 import { givenCaller } from './caller.ts'
 import { enrolledGateway, foundDevice, linkReport, type TestGateway } from './gateway.ts'
 import type { TestCaller, TestHub } from './hub.ts'
+import { plantedWord } from './secrets-shown.ts'
 
 /**
  * A plant for the visibility model: gateways in different access groups, with links, discoveries that found devices, and jobs
@@ -28,6 +29,9 @@ export type ModelDiscovery = { id: string; gatewayId: string; linkId: string; fo
 /** A job and the asset that it is tagged with: the link of a discovery, the device of a property read. */
 export type ModelJob = { id: string; gatewayId: string; assetId: string }
 
+/** Credentials, and the copies of them that are assigned to assets. */
+export type ModelCredential = { id: string; copies: { id: string; assetId: string }[] }
+
 export type Reader = {
   caller: TestCaller
   /** The groups that it reads. */
@@ -44,6 +48,7 @@ export type World = {
   relations: Relation[]
   discoveries: ModelDiscovery[]
   jobs: ModelJob[]
+  credential: ModelCredential
   readers: Reader[]
   gateways: TestGateway[]
 }
@@ -69,6 +74,7 @@ export async function createWorld(hub: TestHub): Promise<World> {
     relations: [],
     discoveries: [],
     jobs: [],
+    credential: { id: '', copies: [] },
     readers: [],
     gateways: [],
   }
@@ -90,8 +96,34 @@ export async function createWorld(hub: TestHub): Promise<World> {
       world.readers.push({ caller, groups, readsGateways })
     }
   for (let index = 0; index < groupCount; index++) await addGateway(world, index)
+  await addCredential(world)
   world.relations = (await admin.inventory.listRelations({ query: { limit: 100 } })).data
   return world
+}
+
+/** Credentials that are assigned to the first device of each discovery. */
+async function addCredential({ admin, credential, discoveries }: World): Promise<void> {
+  const schema = { type: 'object', properties: { password: { type: 'string', writeOnly: true } } }
+  const { data: created } = await admin.credentials.createSchema({
+    query: { resourceIdentifier: 'example.cdm.al.reference', resourceVersion: '1.0.0' },
+    body: { data: { uri: 'urn:example:credentials:1', schema } },
+  })
+  const { data: instance } = await admin.credentials.createInstance({
+    body: {
+      data: {
+        schemaId: created.id,
+        name: 'line',
+        values: { password: `${plantedWord}-of-a-line` },
+        metadata: { ipRanges: ['10.0.0.0/24'] },
+      },
+    },
+  })
+  credential.id = instance.id
+  for (const { found } of discoveries) {
+    const [assetId = ''] = found
+    const { data: copy } = await admin.credentials.assignInstance({ params: { assetId, instanceId: instance.id } })
+    credential.copies.push({ id: copy.id, assetId })
+  }
 }
 
 /** A gateway with two links; a discovery with each, and a job that asks a device for properties. */
