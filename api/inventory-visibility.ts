@@ -12,6 +12,17 @@ export const visibilityOperations = {
     access: 'on-behalf',
     answers: { 200: data(Type.Array(Uuid)) },
   },
+  describeGateways: {
+    method: 'POST',
+    path: '/visibility/gateways',
+    summary: 'The name and the access group that gateways have now; deleted ones are left out',
+    access: 'peer',
+    readOnly: true,
+    body: data(closed({ ids: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.classified }) })),
+    answers: {
+      200: data(Type.Array(closed({ id: Uuid, name: Type.Union([Type.String(), Type.Null()]), accessGroupId: Uuid }))),
+    },
+  },
   classifyAssets: {
     method: 'POST',
     path: '/visibility/assets',

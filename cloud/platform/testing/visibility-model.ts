@@ -305,6 +305,8 @@ const surfaces: Record<string, Question> = {
     const expected = asking.readable(asking.of('Gateway').map(({ id }) => id))
     assert.deepEqual(idsOf(body.data), expected)
     assert.equal(body.meta?.totalElements, expected.length)
+    for (const gateway of body.data as { id: string; access_group: string }[])
+      assert.equal(gateway.access_group, asking.world.groups[asking.world.assets.get(gateway.id)?.group ?? -1]?.id)
     const { id } = asking.pick(asking.of('Gateway'))
     const isThere = asking.canRead(id)
     await asking.askFor('onboarding', 'getGateway', { input: { params: { id } }, isThere })

@@ -13,7 +13,7 @@ import { schemaHandlers } from './schemas.ts'
 import { settingsHandlers } from './settings.ts'
 import { systemEventHandlers } from './system-events.ts'
 import { readableGroups } from './visibility.ts'
-import { classifyAssets, listReadableGateways } from './visibility-store.ts'
+import { classifyAssets, describeGateways, listReadableGateways } from './visibility-store.ts'
 import { writesTopic } from './writes/accept.ts'
 import { applyQueued } from './writes/apply.ts'
 import { deletedAssetJobs } from './writes/deleted-assets.ts'
@@ -77,10 +77,14 @@ export const inventoryService = service({
 
 function visibilityHandlers({
   database,
-}: Context): Pick<Handlers<typeof inventory>, 'listReadableGateways' | 'classifyAssets'> {
+}: Context): Pick<Handlers<typeof inventory>, 'listReadableGateways' | 'describeGateways' | 'classifyAssets'> {
   return {
     async listReadableGateways(_request, caller) {
       return { data: await database.read(caller, (handle) => listReadableGateways(handle, readableGroups(caller))) }
+    },
+
+    async describeGateways({ body: { data } }, caller) {
+      return { data: await database.read(caller, (handle) => describeGateways(handle, data.ids)) }
     },
 
     async classifyAssets({ body: { data } }, caller) {

@@ -16,6 +16,15 @@ export async function listReadableGateways(handle: Handle, groups: Groups): Prom
   return rows.map(({ id }) => id)
 }
 
+const describeStatement = statement<{ id: string; name: string | null; accessGroupId: string }>(
+  `select a.id, a.name, a.access_group_id as "accessGroupId" from assets a
+   where a.tenant_id = $1 and a.id = any($2::uuid[]) and a.type = 'Gateway'`,
+)
+
+export function describeGateways(handle: Handle, ids: readonly string[]) {
+  return handle.rows(describeStatement, ids)
+}
+
 const classifyStatement = statement<{ id: string; readable: boolean }>(
   `select f.id, ${wasLastReadable('f.id', '$3')} is true as readable from unnest($2::uuid[]) as f (id)
    where ${lastGroupOf('f.id')} is not null`,

@@ -1,4 +1,8 @@
+import { inventory } from '@millwright/api/inventory.ts'
 import { type OnboardedGateway, onboardingLimits } from '@millwright/api/onboarding.ts'
+import type { Caller } from '../../platform/access/caller.ts'
+import { systemCaller } from '../../platform/access/system.ts'
+import type { Context } from '../../platform/service.ts'
 import type { GatewayRow } from './store.ts'
 
 /** Where a gateway is on its way, seen at a moment. */
@@ -10,6 +14,25 @@ export function stateOf(row: GatewayRow, now: Date): OnboardedGateway['state'] {
       : 'created'
   const silentMs = now.getTime() - Date.parse(row.lastSeenAt ?? row.enrolledAt)
   return silentMs <= onboardingLimits.offlineAfterSeconds * 1000 ? 'online' : 'offline'
+}
+
+/**
+ * The gateways with the name and the access group that their assets have now: people rename and move the assets. A deleted
+ * asset leaves the gateway as it was created.
+ */
+export async function withAssets(
+  { peers }: Pick<Context, 'peers'>,
+  caller: Caller,
+  rows: readonly GatewayRow[],
+): Promise<GatewayRow[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map(({ id }) => id)
+  const { data } = await peers(inventory, systemCaller(caller)).describeGateways({ body: { data: { ids } } })
+  const assets = new Map(data.map((asset) => [asset.id, asset]))
+  return rows.map((row) => {
+    const { name, accessGroupId } = assets.get(row.id) ?? row
+    return { ...row, name: name ?? row.name, accessGroupId }
+  })
 }
 
 export function showGateway(row: GatewayRow, now: Date): OnboardedGateway {

@@ -18,7 +18,7 @@ import { emit } from '../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../platform/service.ts'
 import { putDirectoryEntry, removeDirectoryEntries } from '../../platform/tenants/store.ts'
 import { createEnrolmentToken, hashOf, noteVersion } from './enrolment.ts'
-import { showGateway, stateOf } from './gateway.ts'
+import { showGateway, stateOf, withAssets } from './gateway.ts'
 import { attendanceTopic } from './reachability.ts'
 import * as store from './store.ts'
 
@@ -50,13 +50,15 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
       )
       const now = new Date()
       return {
-        data: rows.map((row) => showGateway(row, now)),
+        data: (await withAssets(context, caller, rows)).map((row) => showGateway(row, now)),
         meta: { totalElements: total, elements: rows.length, offset },
       }
     },
 
     async getGateway({ params: { id } }, caller) {
-      return { data: showGateway(await findReadable(context, caller, id), new Date()) }
+      const row = await findReadable(context, caller, id)
+      const [current = row] = await withAssets(context, caller, [row])
+      return { data: showGateway(current, new Date()) }
     },
 
     async createGatewayConfig({ params: { id } }, caller) {
@@ -124,7 +126,8 @@ export function gatewayHandlers(context: Context): Pick<Handlers<typeof onboardi
 
     async resolveGateway({ params: { id } }, caller) {
       const row = await find(context, caller, id)
-      const { name, access_group, state, version } = showGateway(row, new Date())
+      const [current = row] = await withAssets(context, caller, [row])
+      const { name, access_group, state, version } = showGateway(current, new Date())
       return { data: { id, name, access_group, state, ...(version === undefined ? {} : { version }) } }
     },
   }

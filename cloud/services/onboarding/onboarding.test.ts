@@ -119,6 +119,28 @@ describe('onboarding a gateway', () => {
     assert.equal(await config(own.id), 403, 'the gateway moved to a group that the caller cannot write')
   })
 
+  test('a gateway has the name and the access group that its asset has now', async () => {
+    const { data: hall1 } = await admin.authorization.createAccessGroup({
+      body: { data: { name: 'onboarding-moved' } },
+    })
+    const { gateway } = await created()
+    const params = { id: gateway.id }
+    const headers = { prefer: 'wait=30' }
+    await admin.inventory.setName({ params, body: { data: { name: 'renamed' } }, headers })
+    await admin.inventory.setAccessGroup({ params, body: { data: { access_group: hall1.id } }, headers })
+    const { data: listed } = await admin.onboarding.listGateways({ query: { limit: 100 } })
+    const shown = [
+      listed.find(({ id }) => id === gateway.id),
+      (await admin.onboarding.getGateway({ params })).data,
+      (await admin.onboarding.revokeGateway({ params })).data,
+    ]
+    const expected = ['renamed', hall1.id]
+    assert.deepEqual(
+      shown.map((one) => [one?.name, one?.access_group]),
+      [expected, expected, expected],
+    )
+  })
+
   test('refused enrolments are limited per gateway and address, audited sparingly, and do not show a revocation', async () => {
     const { gateway, config } = await created()
     const key = await newKey()

@@ -9,7 +9,7 @@ import { record } from '../../platform/audit/audit.ts'
 import { emit } from '../../platform/events/events.ts'
 import type { Context, Handlers } from '../../platform/service.ts'
 import { trust } from './enrolment.ts'
-import { showGateway } from './gateway.ts'
+import { showGateway, withAssets } from './gateway.ts'
 import { attendanceTopic } from './reachability.ts'
 import * as store from './store.ts'
 
@@ -21,7 +21,8 @@ export function revocationHandlers(context: Context): Pick<Handlers<typeof onboa
       const isReadable = await isReadableGateway(context, caller, id)
       const row = isReadable ? await revoke(context, caller, { id }) : undefined
       if (row === undefined) throw new Problem('not_found', `There is no gateway ${id}`)
-      return { data: showGateway(row, new Date()) }
+      const [current = row] = await withAssets(context, caller, [row])
+      return { data: showGateway(current, new Date()) }
     },
 
     /** The inventory calls it until it succeeds, so every step can be repeated. */
