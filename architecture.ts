@@ -169,7 +169,7 @@ export const ownersWork: readonly string[] = [
   'cloud/platform/service.ts',
   'cloud/platform/tenants',
   'cloud/platform/postgres',
-  'cloud/services/identity/signing-key-store.ts',
+  'cloud/services/identity/signing-keys/signing-key-store.ts',
   'bench',
 ]
 

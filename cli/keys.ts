@@ -4,7 +4,7 @@ import { rewrapWithTransit, rotateMasterKey } from '@millwright/cloud/platform/s
 import { Safe } from '@millwright/cloud/platform/secrets/safe.ts'
 import { findTenant, listTenants } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { sealedColumns } from '@millwright/cloud/prepare.ts'
-import { rotateSigningKey } from '@millwright/cloud/services/identity/signing-keys.ts'
+import { rotateSigningKey } from '@millwright/cloud/services/identity/signing-keys/signing-keys.ts'
 import type { Command } from 'commander'
 import { table } from './output/table.ts'
 import { asOwner, type OwnerParts, recordForTenants } from './owner.ts'

@@ -1,7 +1,7 @@
 import { newPassword } from '@millwright/cloud/first-run.ts'
 import { StartError } from '@millwright/cloud/platform/start-error.ts'
 import { findTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
-import { resetPassword } from '@millwright/cloud/services/identity/accounts.ts'
+import { resetPassword } from '@millwright/cloud/services/identity/accounts/accounts.ts'
 import type { Command } from 'commander'
 import { asOwner } from './owner.ts'
 

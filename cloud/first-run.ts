@@ -6,7 +6,7 @@ import { changeAccess, listPrincipals } from './platform/access/store.ts'
 import { type Address, openClient } from './platform/database/connection.ts'
 import type { Database, Scope } from './platform/database/database.ts'
 import { createTenant, findTenant } from './platform/tenants/tenants.ts'
-import { createServerUser, createUser, newServerUserSecret } from './services/identity/accounts.ts'
+import { createServerUser, createUser, newServerUserSecret } from './services/identity/accounts/accounts.ts'
 import { findSecret } from './services/identity/store.ts'
 
 /** How to get in, as it is written to `first-run.json`. */

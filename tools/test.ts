@@ -49,8 +49,8 @@ const crossing = [
   'cloud/services/credentials/gone-assets.test.ts',
   'cloud/services/events/stream.test.ts',
   'cloud/services/gatekeeper/waiting.test.ts',
-  'cloud/services/identity/sign-in.test.ts',
-  'cloud/services/inventory/assets.test.ts',
+  'cloud/services/identity/sign-in/sign-in.test.ts',
+  'cloud/services/inventory/assets/assets.test.ts',
   'cloud/services/inventory-v1/service.test.ts',
 ]
 

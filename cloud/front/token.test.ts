@@ -9,7 +9,7 @@ import { changeAccess, deletePrincipal, updatePrincipal } from '../platform/acce
 import { limits } from '../platform/limits.ts'
 import { resumeTenant, suspendTenant } from '../platform/tenants/tenants.ts'
 import { type TestCaller, type TestHub, testHub } from '../platform/testing/hub.ts'
-import { claimsFor } from '../services/identity/access-token.ts'
+import { claimsFor } from '../services/identity/oauth/access-token.ts'
 
 describe('an access token', () => {
   let hub: TestHub

@@ -1,6 +1,6 @@
 import type { Handle, Transaction } from '../../platform/database/database.ts'
 import { type Statement, statement } from '../../platform/database/statement.ts'
-import type { OpaqueToken } from './opaque-token.ts'
+import type { OpaqueToken } from './oauth/opaque-token.ts'
 
 type Count = { total: number }
 type Paging = { limit: number; offset: number }

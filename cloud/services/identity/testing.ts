@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { RawAnswer, TestHub } from '../../platform/testing/hub.ts'
 import { plantedWord } from '../../platform/testing/secrets-shown.ts'
-import { createUser } from './accounts.ts'
+import { createUser } from './accounts/accounts.ts'
 
 export const rightPassword = `a ${plantedWord} for the door`
 export const wrongPassword = `not the ${plantedWord} at all`

@@ -1,7 +1,7 @@
 import { PayloadCache } from '../../platform/payload-cache.ts'
 import type { Context } from '../../platform/service.ts'
-import { SchemaRegistry } from './schema.ts'
-import { findSchema } from './schema-store.ts'
+import { SchemaRegistry } from './schemas/schema.ts'
+import { findSchema } from './schemas/schema-store.ts'
 import { WriteAcceptor } from './writes/accept.ts'
 import { StatusWaiters } from './writes/status.ts'
 

@@ -6,11 +6,11 @@ import { v7 } from 'uuid'
 import { findAccessGroupByName } from '../../platform/access/store.ts'
 import { givenCaller } from '../../platform/testing/caller.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
-import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './asset-store.ts'
-import { facetColumns, recountFacets } from './facet-store.ts'
-import type { AuthoredRelation, StatedRelation } from './relation.ts'
-import { endRelations, endRelationsOf, type PutRelation, putRelations } from './relation-store.ts'
-import { putWords } from './word-store.ts'
+import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './assets/asset-store.ts'
+import type { AuthoredRelation, StatedRelation } from './relations/relation.ts'
+import { endRelations, endRelationsOf, type PutRelation, putRelations } from './relations/relation-store.ts'
+import { facetColumns, recountFacets } from './search/facet-store.ts'
+import { putWords } from './search/search-index-store.ts'
 
 export type GivenAsset = { name: string; accessGroupId?: string /** When it came to be. */; at?: string }
 

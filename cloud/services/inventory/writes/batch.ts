@@ -1,6 +1,6 @@
 import { keepAccessGroups } from '../../../platform/access/store.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
-import * as store from '../asset-store.ts'
+import * as store from '../assets/asset-store.ts'
 import { addChange, type Change, type ChangeSet, emptyChangeSet, type WorkingAsset } from './change-set.ts'
 import { type GatewayScope, isOfGateway } from './gateway-scope.ts'
 import { loadGatewayScope } from './gateway-scope-store.ts'

@@ -1,10 +1,10 @@
 import { jsonText } from '../../../platform/database/json.ts'
 import type { EventRecord } from '../../../platform/events/events.ts'
-import type { HistoryRow, IdentifierRow } from '../asset-store.ts'
-import type { Suspicion } from '../duplicate-store.ts'
-import type { ConflictKey, IdentityConflict } from '../identity-conflict-store.ts'
-import type { MergeRow } from '../merge-store.ts'
-import type { AuthoredRelation } from '../relation.ts'
+import type { HistoryRow, IdentifierRow } from '../assets/asset-store.ts'
+import type { Suspicion } from '../identity/duplicate-store.ts'
+import type { ConflictKey, IdentityConflict } from '../identity/identity-conflict-store.ts'
+import type { MergeRow } from '../identity/merge-store.ts'
+import type { AuthoredRelation } from '../relations/relation.ts'
 
 /** An asset while a batch is applied. */
 export type WorkingAsset = {

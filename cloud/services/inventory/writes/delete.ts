@@ -1,4 +1,4 @@
-import { Precondition } from '../asset-tag.ts'
+import { Precondition } from '../assets/asset-tag.ts'
 import type { Decision } from './change-set.ts'
 import type { DeletePayload } from './write.ts'
 import { applyItem, type KindRules, requireAsset, type Writing } from './writing.ts'

@@ -2,7 +2,7 @@ import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { arrayOf } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
-import type { ConflictKey } from '../identity-conflict-store.ts'
+import type { ConflictKey } from '../identity/identity-conflict-store.ts'
 import { GatewayScope } from './gateway-scope.ts'
 
 const foundByGatewayStatement = statement<ConflictKey>(

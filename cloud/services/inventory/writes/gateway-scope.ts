@@ -1,4 +1,4 @@
-import type { ConflictKey } from '../identity-conflict-store.ts'
+import type { ConflictKey } from '../identity/identity-conflict-store.ts'
 import type { Sender } from './write.ts'
 
 /**

@@ -1,12 +1,18 @@
 import { Problem } from '@millwright/api/problem.ts'
 import { keepAccessGroups } from '../../../platform/access/store.ts'
 import { idsAt } from '../../../platform/database/id.ts'
-import { findGroups } from '../asset-store.ts'
-import { Precondition } from '../asset-tag.ts'
-import { mergedDocument, partedRelations, revertedDocument, takenRelations, turnedRelations } from '../merge.ts'
-import * as store from '../merge-store.ts'
-import type { RelationRow, StatedRelation } from '../relation.ts'
-import { lockRelationsOf, lockStated } from '../relation-store.ts'
+import { findGroups } from '../assets/asset-store.ts'
+import { Precondition } from '../assets/asset-tag.ts'
+import {
+  mergedDocument,
+  partedRelations,
+  revertedDocument,
+  takenRelations,
+  turnedRelations,
+} from '../identity/merge-rules.ts'
+import * as store from '../identity/merge-store.ts'
+import type { RelationRow, StatedRelation } from '../relations/relation.ts'
+import { lockRelationsOf, lockStated } from '../relations/relation-store.ts'
 import type { Actor, Cause, Change, Decision, WorkingAsset } from './change-set.ts'
 import type { MergePayload, UndoMergePayload } from './write.ts'
 import { type KindRules, mayWrite, type Writing, writeDenied } from './writing.ts'

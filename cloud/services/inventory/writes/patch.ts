@@ -7,8 +7,8 @@ import {
   setGatewayVersion,
   setPropertyValue,
   setState,
-} from '../asset.ts'
-import { Precondition } from '../asset-tag.ts'
+} from '../assets/asset.ts'
+import { Precondition } from '../assets/asset-tag.ts'
 import type { Decision, WorkingAsset } from './change-set.ts'
 import { acceptedItems, isRefused, refusedResult } from './item-result.ts'
 import type { PatchItem, PatchPayload } from './write.ts'

@@ -3,7 +3,7 @@ import { permissionDeniedIn } from '../../../platform/access/permission-denied.t
 import { mayIn, type Rights } from '../../../platform/access/rights.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import type { createYield } from '../../../platform/event-loop.ts'
-import type { SchemaRegistry } from '../schema.ts'
+import type { SchemaRegistry } from '../schemas/schema.ts'
 import type { Batch } from './batch.ts'
 import type { Decision, WorkingAsset } from './change-set.ts'
 import { isOfGateway } from './gateway-scope.ts'

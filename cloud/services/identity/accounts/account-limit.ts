@@ -1,0 +1,67 @@
+import { type Attempt, networkOf, type Rule, waitAfter } from '../../../platform/attempts.ts'
+import type { Context } from '../../../platform/service.ts'
+import * as store from './account-limit-store.ts'
+
+/**
+ * `AccountLimit` limits wrong passwords per account over all addresses and processes, with exponential back-off. The wait is
+ * capped at a minute, so no account is locked for good. Networks where the person signed in before are exempt: an attacker
+ * elsewhere cannot keep an administrator out. Names that do not exist are limited in the same way, so the limit does not
+ * reveal which accounts exist.
+ */
+
+const perAccount: Rule = { free: 10, firstWaitSeconds: 1, longestWaitSeconds: 60, forgetSeconds: 3_600 }
+const networkKnownDays = 90
+const counterBytes = 2
+
+/** `tenantId` is undefined when the tenant of the sign-in name does not exist: then only the limits per address apply. */
+export type AccountAttempt = { attempt: Attempt; tenantId: string | undefined }
+
+export class AccountLimit {
+  readonly #context: Context
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  /** Counts an attempt as failed before its outcome is known. Returns the seconds to wait instead while the limit is reached. */
+  async begin(given: AccountAttempt): Promise<number> {
+    if (given.tenantId === undefined) return 0
+    const { account, counter, network } = this.#keysOf(given.attempt)
+    return this.#context.database.transaction({ tenantId: given.tenantId }, async (tx) => {
+      const nowMs = Date.now()
+      const now = new Date(nowMs).toISOString()
+      const expiresAt = new Date(nowMs + perAccount.forgetSeconds * 1000).toISOString()
+      const { failures, lastAt } = await store.lockFailures(tx, { account: counter, now, expiresAt })
+      const lastAtMs = Date.parse(lastAt)
+      const recent = nowMs - lastAtMs > perAccount.forgetSeconds * 1000 ? 0 : failures
+      const wait = waitAfter(perAccount, { failures: recent, lastAt: lastAtMs }, nowMs)
+      if (wait > 0 && !(await store.isKnownNetwork(tx, { account, network }, now))) return wait
+      await store.setFailures(tx, { account: counter, failures: recent + 1, now, expiresAt })
+      return 0
+    })
+  }
+
+  /** Takes the counted failure back, and remembers the network. */
+  async succeed(given: AccountAttempt): Promise<void> {
+    if (given.tenantId === undefined) return
+    const { account, counter, network } = this.#keysOf(given.attempt)
+    const until = new Date(Date.now() + networkKnownDays * 86_400_000).toISOString()
+    await this.#context.database.transaction({ tenantId: given.tenantId }, async (tx) => {
+      await store.takeFailureBack(tx, counter)
+      if (network !== '') await store.rememberNetwork(tx, { account, network }, until)
+    })
+  }
+
+  /** Takes the counted failure back: the password was not checked. */
+  async takeBack({ attempt, tenantId }: AccountAttempt): Promise<void> {
+    if (tenantId === undefined) return
+    const { counter } = this.#keysOf(attempt)
+    await this.#context.database.transaction({ tenantId }, (tx) => store.takeFailureBack(tx, counter))
+  }
+
+  /** Names that do not exist are counted too, so accounts share 65,536 counters: a tenant never has more rows. */
+  #keysOf({ subject, address }: Attempt): { account: Buffer; counter: Buffer; network: string } {
+    const account = this.#context.secrets.mac('sign-in account', subject)
+    return { account, counter: account.subarray(0, counterBytes), network: networkOf(address ?? '') }
+  }
+}

@@ -1,0 +1,74 @@
+import type { identity } from '@millwright/api/identity.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { TokenClaims } from '@millwright/api/token.ts'
+import { decodeJwt } from 'jose'
+import { changeAccess } from '../../../platform/access/store.ts'
+import { revokeTokens } from '../../../platform/access/token-store.ts'
+import { record } from '../../../platform/audit/audit.ts'
+import { emit } from '../../../platform/events/events.ts'
+import { answer, type Handlers } from '../../../platform/service.ts'
+import type { IdentityContext } from '../context.ts'
+import * as store from '../store.ts'
+import { requireStrongPassword } from './password.ts'
+import { hashPassword, isPassword } from './password-hash.ts'
+
+/** What people do with their own account. */
+export function ownAccountHandlers(
+  shared: IdentityContext,
+): Pick<Handlers<typeof identity>, 'userInfo' | 'changePassword'> {
+  const { database, access } = shared.context
+  return {
+    async userInfo(_request, { tenantId, tenantName, principal, roles }) {
+      const found = await access.of(tenantId, principal.id)
+      return {
+        sub: principal.id,
+        name: found?.principal.displayName || principal.name,
+        preferred_username: principal.kind === 'user' ? `${principal.name}@${tenantName}` : principal.name,
+        tenant: tenantId,
+        tenant_name: tenantName,
+        kind: principal.kind,
+        roles: [...roles],
+      }
+    },
+
+    async changePassword({ body, headers }, caller) {
+      const { currentPassword, newPassword } = body.data
+      const { principal, request } = caller
+      const found = await database.read(caller, (handle) => store.findPassword(handle, principal.id))
+      if (found === undefined) throw new Problem('conflict', 'You sign in without a password of ours')
+      const attempt = { subject: `user ${principal.name}@${caller.tenantName}`, address: request.address }
+      const what = { attempt, action: 'identity.changePassword', requestId: request.id, tenantId: caller.tenantId }
+      const who = { id: principal.id, kind: 'user' as const, name: principal.name }
+      const outcome = await shared.guard.checkPassword(what, async () => {
+        const right = await isPassword(currentPassword, found.hash)
+        return { right, tenantId: caller.tenantId, principal: who }
+      })
+      if ('wait' in outcome) {
+        const retryAfter = outcome.wait
+        throw new Problem('too_many_requests', 'Too many wrong passwords: wait before the next try', { retryAfter })
+      }
+      if (!outcome.right) throw new Problem('wrong_password', 'The current password is not right')
+      requireStrongPassword(newPassword, found.name)
+      if (newPassword === currentPassword) throw new Problem('weak_password', 'Choose another than the current one')
+      const hash = await hashPassword(newPassword)
+
+      await database.transaction(caller, async (tx) => {
+        const target = `user/${principal.id}`
+        await changeAccess(tx)
+        await store.putPassword(tx, principal.id, hash)
+        const ids = await store.endSessionsOf(tx, principal.id, { but: sessionOf(headers.authorization) })
+        await revokeTokens(tx, { principalId: principal.id, ids })
+        await record(tx, caller, { action: 'identity.changePassword', target })
+        const data = { name: principal.name, changed: ['password'] }
+        await emit(tx, { type: 'identity.user.updated', subject: target, data })
+      })
+      return answer(204)
+    },
+  }
+}
+
+/** The session that the caller's token comes from. The front has verified the token; here it is only read. */
+function sessionOf(authorization: string | undefined): string | undefined {
+  const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  return token === undefined ? undefined : (decodeJwt(token) as Partial<TokenClaims>).sid
+}

@@ -1,0 +1,51 @@
+import { type TokenClaims, type TokenKind, tokenAlgorithm, tokenAudience, tokenType } from '@millwright/api/token.ts'
+import { SignJWT } from 'jose'
+import { v7 } from 'uuid'
+import type { HeldRole } from '../../../platform/access/rights.ts'
+import type { Settings } from '../../../platform/service.ts'
+import type { KeyRing } from '../signing-keys/signing-keys.ts'
+
+export type Bearer = {
+  tenant: { id: string; name: string }
+  principal: { id: string; kind: TokenKind }
+  clientId: string
+  roles: string[]
+  scope?: readonly string[] | undefined
+  sessionId?: string
+  /** Tokens that can be revoked together: those of one authorization code, or of one client secret. */
+  family?: string
+  /** Of the key that the token is worth nothing without. */
+  keyThumbprint?: string
+}
+
+/** The names of all roles that are held, in the whole tenant or in any access group of it. */
+export function roleNames(held: readonly HeldRole[]): string[] {
+  return [...new Set(held.map(({ role }) => role))].toSorted()
+}
+
+/** What a token for this bearer says (RFC 9068). */
+export function claimsFor(bearer: Bearer, { baseUrl, tokenLifetimeSeconds }: Settings, now: Date): TokenClaims {
+  const iat = Math.floor(now.getTime() / 1000)
+  return {
+    iss: baseUrl,
+    aud: tokenAudience,
+    sub: bearer.principal.id,
+    client_id: bearer.clientId,
+    iat,
+    exp: iat + tokenLifetimeSeconds,
+    jti: v7(),
+    tenant: bearer.tenant.id,
+    tenant_name: bearer.tenant.name,
+    kind: bearer.principal.kind,
+    roles: bearer.roles,
+    ...(bearer.scope === undefined ? {} : { scope: bearer.scope.join(' ') }),
+    ...(bearer.sessionId === undefined ? {} : { sid: bearer.sessionId }),
+    ...(bearer.family === undefined ? {} : { family: bearer.family }),
+    ...(bearer.keyThumbprint === undefined ? {} : { cnf: { jkt: bearer.keyThumbprint } }),
+  }
+}
+
+export async function signToken(claims: TokenClaims, keys: KeyRing): Promise<string> {
+  const { kid, privateKey } = await keys.signing()
+  return new SignJWT(claims).setProtectedHeader({ alg: tokenAlgorithm, typ: tokenType, kid }).sign(privateKey)
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { createSecrets } from '../../../platform/secrets/secrets.ts'
+import { createFormProof, isFormProof } from './form-proof.ts'
+
+const secrets = createSecrets(randomBytes(32))
+
+test('a form is ours only in the same browser, for the same request, within the hour', () => {
+  const { browser, proof } = createFormProof(secrets, 'a=1', undefined)
+  assert.equal(isFormProof(secrets, { browser, proof, query: 'a=1' }), true)
+  assert.equal(isFormProof(secrets, { browser, proof, query: 'a=2' }), false)
+  assert.equal(
+    isFormProof(secrets, { browser: createFormProof(secrets, 'a=1', undefined).browser, proof, query: 'a=1' }),
+    false,
+  )
+  assert.equal(isFormProof(secrets, { browser: undefined, proof, query: 'a=1' }), false)
+  assert.equal(isFormProof(secrets, { browser, proof: undefined, query: 'a=1' }), false)
+  assert.equal(isFormProof(createSecrets(randomBytes(32)), { browser, proof, query: 'a=1' }), false)
+  assert.equal(isFormProof(secrets, { browser, proof, query: 'a=1' }, Date.now() + 3_700_000), false)
+})
+
+test('a later form of the same browser does not spoil an earlier one', () => {
+  const first = createFormProof(secrets, 'a=1', undefined)
+  const second = createFormProof(secrets, 'b=2', first.browser)
+  assert.equal(second.browser, first.browser)
+  assert.equal(isFormProof(secrets, { ...first, query: 'a=1' }), true)
+  assert.equal(isFormProof(secrets, { ...second, query: 'b=2' }), true)
+})
+
+test('a cookie that is none of ours is replaced', () => {
+  assert.notEqual(createFormProof(secrets, 'a=1', 'x; Path=/').browser, 'x; Path=/')
+})

@@ -1,0 +1,175 @@
+import type { identity } from '@millwright/api/identity.ts'
+import { revocationIds, type TokenClaims, tokenAlgorithm, tokenAudience, tokenType } from '@millwright/api/token.ts'
+import { createLocalJWKSet, type JWK, jwtVerify } from 'jose'
+import { validate as isUuid } from 'uuid'
+import { changeAccess, findPrincipal } from '../../../platform/access/store.ts'
+import { revokeTokens } from '../../../platform/access/token-store.ts'
+import { record } from '../../../platform/audit/audit.ts'
+import { limits } from '../../../platform/limits.ts'
+import { answer, type Handlers, type Visitor } from '../../../platform/service.ts'
+import { findTenantById } from '../../../platform/tenants/store.ts'
+import type { IdentityContext } from '../context.ts'
+import * as store from '../store.ts'
+import { findPublicClient } from './client.ts'
+import { hasAssertion } from './gateway-assertion.ts'
+import { readOpaqueToken } from './opaque-token.ts'
+import { optional, type Parameters, Refusal, refuseRepeated } from './parameters.ts'
+import { readClient } from './token-request.ts'
+import {
+  answerRefusals,
+  authenticated,
+  gatewayClient,
+  requirePublicClient,
+  type TokenRequest,
+  uncached,
+} from './tokens.ts'
+
+/** The permission that a server user needs for the introspection of tokens of other clients of its tenant. */
+const introspectionPermission = 'glb_access_manage'
+
+/** Token revocation (RFC 7009) and introspection (RFC 7662). */
+export function revocationHandlers(
+  shared: IdentityContext,
+): Pick<Handlers<typeof identity>, 'revokeToken' | 'introspectToken'> {
+  return {
+    revokeToken: ({ body, headers }, visitor) =>
+      answerRefusals(async () => {
+        refuseRepeated(body)
+        const request = { form: body, client: readClient(body, headers.authorization), visitor }
+        const clientId = await clientOf(shared, request)
+        const token = tokenIn(body)
+        const claims = await readAccessToken(shared, token)
+        if (claims === undefined) await revokeRefreshToken(shared, { token, clientId, visitor })
+        else await revokeAccessToken(shared, { claims, clientId, visitor })
+        return answer(200, undefined, uncached)
+      }),
+
+    introspectToken: ({ body, headers }, visitor) =>
+      answerRefusals(async () => {
+        refuseRepeated(body)
+        const client = readClient(body, headers.authorization)
+        if (findPublicClient(client.clientId) !== undefined)
+          throw new Refusal('invalid_client', 'Introspection is for server users')
+        const { tenant, principal, held, clientId } = await authenticated(shared, { form: body, client, visitor })
+        if (principal.disabled) throw new Refusal('access_denied', 'The server user is disabled')
+        const readsAll = held.some(
+          ({ accessGroupId, permissions }) => accessGroupId === null && permissions.includes(introspectionPermission),
+        )
+        const token = tokenIn(body)
+        const claims = await readAccessToken(shared, token)
+        const found =
+          claims === undefined
+            ? await describeRefreshToken(shared, token, tenant.id)
+            : await describeAccessToken(shared, claims, tenant.id)
+        const isVisible = found !== undefined && (readsAll || found.client_id === clientId)
+        return answer(200, isVisible ? found : { active: false }, uncached)
+      }),
+  }
+}
+
+/** The client that sends the request, authenticated where it has a secret or a key. */
+async function clientOf(shared: IdentityContext, request: TokenRequest): Promise<string> {
+  if (hasAssertion(request.form)) return (await gatewayClient(shared, request)).clientId
+  if (findPublicClient(request.client.clientId) !== undefined) return requirePublicClient(request.client).id
+  return (await authenticated(shared, request)).clientId
+}
+
+/** A token may be longer than other parameters. */
+function tokenIn(form: Parameters): string {
+  const token = typeof form.token === 'string' ? form.token : optional(form, 'token')
+  if (token === undefined || token === '') throw new Refusal('invalid_request', 'token is missing')
+  return token.slice(0, limits.tokenBytes)
+}
+
+async function readAccessToken({ context, keys }: IdentityContext, token: string): Promise<TokenClaims | undefined> {
+  if (readOpaqueToken(token) !== undefined) return undefined
+  const published = createLocalJWKSet({ keys: (await keys.published()) as JWK[] })
+  try {
+    const { payload } = await jwtVerify<TokenClaims>(token, published, {
+      algorithms: [tokenAlgorithm],
+      typ: tokenType,
+      issuer: context.settings.baseUrl,
+      audience: tokenAudience,
+    })
+    return payload
+  } catch {
+    return undefined
+  }
+}
+
+type Revoked = { clientId: string; visitor: Visitor }
+
+async function revokeAccessToken(
+  { context: { database } }: IdentityContext,
+  { claims, clientId, visitor }: Revoked & { claims: TokenClaims },
+): Promise<void> {
+  requireOwnToken(claims.client_id, clientId)
+  const tenant = await database.reference((handle) => findTenantById(handle, claims.tenant))
+  if (tenant === undefined || !isUuid(claims.jti)) return
+  await database.transaction({ tenantId: tenant.id }, async (tx) => {
+    const principal = await findPrincipal(tx, claims.sub)
+    if (principal === undefined) return
+    const revocation = { principalId: principal.id, ids: [claims.jti], expiresAtMs: claims.exp * 1000 }
+    // A repeated revocation changes nothing: it is not recorded again, and no process reloads the access of the tenant.
+    if ((await revokeTokens(tx, revocation)) === 0) return
+    await changeAccess(tx)
+    const detail = { clientId, token: 'access_token' }
+    const target = `${principal.kind.replace('_', '-')}/${principal.id}`
+    await record(tx, { principal, request: visitor.request }, { action: 'identity.revokeToken', target, detail })
+  })
+}
+
+async function revokeRefreshToken(
+  { context: { database } }: IdentityContext,
+  { token, clientId, visitor }: Revoked & { token: string },
+): Promise<void> {
+  const opaque = readOpaqueToken(token)
+  const tenant = opaque && (await database.reference((handle) => findTenantById(handle, opaque.tenantId)))
+  if (opaque === undefined || tenant === undefined) return
+  await database.transaction({ tenantId: tenant.id }, async (tx) => {
+    const found = await store.lockRefreshToken(tx, opaque.hash)
+    if (found === undefined) return
+    requireOwnToken(found.clientId, clientId)
+    await changeAccess(tx)
+    await store.endFamily(tx, found.familyId)
+    const { principalId } = found
+    await revokeTokens(tx, { principalId, ids: [found.familyId] })
+    const name = (await findPrincipal(tx, principalId))?.name ?? ''
+    const who = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
+    const detail = { clientId, token: 'refresh_token' }
+    await record(tx, who, { action: 'identity.revokeToken', target: `user/${principalId}`, detail })
+  })
+}
+
+function requireOwnToken(owner: string, clientId: string): void {
+  if (owner !== clientId) throw new Refusal('unauthorized_client', 'The token was issued to another client')
+}
+
+async function describeAccessToken({ context }: IdentityContext, claims: TokenClaims, tenantId: string) {
+  if (claims.tenant !== tenantId) return undefined
+  const access = await context.access.of(tenantId, claims.sub)
+  if (access === undefined || access.principal.disabled) return undefined
+  if (revocationIds(claims).some((id) => access.revoked.has(id))) return undefined
+  const { client_id, exp, iat, sub, aud, iss, jti, tenant, kind, roles, scope } = claims
+  return {
+    active: true,
+    ...(scope === undefined ? {} : { scope }),
+    ...{ client_id, username: access.principal.name, token_type: 'Bearer' },
+    ...{ exp, iat, sub, aud, iss, jti, tenant, kind, roles },
+  }
+}
+
+async function describeRefreshToken({ context }: IdentityContext, token: string, tenantId: string) {
+  const opaque = readOpaqueToken(token)
+  if (opaque === undefined || opaque.tenantId !== tenantId) return undefined
+  const found = await context.database.read({ tenantId }, (handle) => store.findRefreshToken(handle, opaque.hash))
+  if (found === undefined) return undefined
+  const access = await context.access.of(tenantId, found.principalId)
+  if (access === undefined || access.principal.disabled) return undefined
+  const { clientId: client_id, principalId: sub, scope } = found
+  return {
+    active: true,
+    ...(scope === null ? {} : { scope }),
+    ...{ client_id, username: access.principal.name, token_type: 'refresh_token', sub, tenant: tenantId },
+  }
+}

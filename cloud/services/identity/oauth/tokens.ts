@@ -1,0 +1,339 @@
+import { createHash } from 'node:crypto'
+import type { identity } from '@millwright/api/identity.ts'
+import type { TokenKind } from '@millwright/api/token.ts'
+import { changeAccess, findAccess } from '../../../platform/access/store.ts'
+import { revokeTokens } from '../../../platform/access/token-store.ts'
+import { record } from '../../../platform/audit/audit.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import { sameBytes } from '../../../platform/secrets/secrets.ts'
+import { type Answer, answer, type Handlers, type Visitor } from '../../../platform/service.ts'
+import { type Application, findDirectoryEntry, findTenantById, type Tenant } from '../../../platform/tenants/store.ts'
+import { WindowLimit } from '../../../platform/window-limit.ts'
+import { whyClosed } from '../accounts/application.ts'
+import { isClientId } from '../accounts/server-user.ts'
+import type { IdentityContext } from '../context.ts'
+import * as store from '../store.ts'
+import { claimsFor, roleNames, signToken } from './access-token.ts'
+import { findPublicClient, type PublicClient } from './client.ts'
+import { authenticatedGateway, hasAssertion } from './gateway-assertion.ts'
+import { createOpaqueToken, hashOf, readOpaqueToken } from './opaque-token.ts'
+import {
+  narrowed,
+  type OAuthError,
+  optional,
+  type Parameters,
+  Refusal,
+  readScope,
+  refuseRepeated,
+  required,
+} from './parameters.ts'
+import { type ClientCredentials, readClient } from './token-request.ts'
+
+/** A refresh token that is not used for so long is worth nothing any more. */
+const idleSeconds = 12 * 3_600
+/** However often it is renewed: after so long people sign in again. */
+const familySeconds = 30 * 24 * 3_600
+
+/** A program asks for tokens all day: the audit trail shows one of them per client and ten minutes. */
+const recordedPerClient = { most: 1, windowMs: 10 * 60_000 }
+
+export type TokenRequest = { form: Parameters; client: ClientCredentials; visitor: Visitor }
+
+type TokenAnswer = {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  scope?: string
+  refresh_token?: string
+}
+
+export function tokenHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'token'> {
+  const recorded = new WindowLimit(recordedPerClient)
+  const grants: Record<string, (request: TokenRequest) => Promise<TokenAnswer>> = {
+    client_credentials: (request) => clientCredentials(shared, request, recorded),
+    authorization_code: (request) => authorizationCode(shared, request),
+    refresh_token: (request) => refreshToken(shared, request),
+  }
+  return {
+    token: ({ body, headers }, visitor) =>
+      answerRefusals(async () => {
+        refuseRepeated(body)
+        const client = readClient(body, headers.authorization)
+        const grant = Object.hasOwn(grants, required(body, 'grant_type')) ? grants[String(body.grant_type)] : undefined
+        if (grant === undefined) {
+          throw new Refusal('unsupported_grant_type', `grant_type must be one of ${Object.keys(grants).join(', ')}`)
+        }
+        return answer(200, await grant({ form: body, client, visitor }), uncached)
+      }),
+  }
+}
+
+/** Answers a `Refusal` as RFC 6749 §5.2 says. */
+export async function answerRefusals<Body>(
+  work: () => Promise<Answer<Body>>,
+): Promise<Answer<Body> | ReturnType<typeof refused>> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return refused(error)
+  }
+}
+
+export const uncached = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+const statuses: Partial<Record<OAuthError, number>> = { invalid_client: 401, access_denied: 403, slow_down: 429 }
+
+function refused({ error, message, retryAfter }: Refusal) {
+  const status = statuses[error] ?? 400
+  return answer(
+    status,
+    { error, error_description: message },
+    {
+      ...uncached,
+      ...(status === 401 ? { 'www-authenticate': 'Basic realm="millwright", charset="UTF-8"' } : {}),
+      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    },
+  )
+}
+
+async function clientCredentials(
+  shared: IdentityContext,
+  request: TokenRequest,
+  recorded: WindowLimit,
+): Promise<TokenAnswer> {
+  const { tenant, principal, held, clientId, ...binding } = hasAssertion(request.form)
+    ? await gatewayClient(shared, request)
+    : await authenticated(shared, request)
+  requireOpen(tenant, 'api')
+  if (principal.disabled) throw new Refusal('invalid_client', 'This server user is disabled')
+  const scope = readScope(optional(request.form, 'scope'))
+  const roles = narrowed(roleNames(held), scope)
+  if (recorded.take(clientId)) {
+    const who = { principal, request: request.visitor.request }
+    const detail = { grant: 'client_credentials', clientId }
+    await shared.context.database.transaction({ tenantId: tenant.id }, (tx) =>
+      record(tx, who, { action: 'identity.token', target: `${targets[principal.kind]}/${principal.id}`, detail }),
+    )
+  }
+  return bearerAnswer(shared, { tenant, principal, clientId, roles, scope, ...binding })
+}
+
+const targets = { server_user: 'server-user', gateway: 'gateway' } as const
+
+export async function gatewayClient(shared: IdentityContext, request: TokenRequest) {
+  const { key, tenant, principal, held, clientId } = await authenticatedGateway(shared, request)
+  // Other roles of a gateway count for what discovery writes for it, not for what its token can call.
+  const own = held.filter(({ role }) => role === 'gateway')
+  return { tenant, principal, held: own, clientId, keyThumbprint: key.thumbprint }
+}
+
+/** The server user whose id and secret these are. */
+export async function authenticated(
+  shared: IdentityContext,
+  { client: { clientId, clientSecret }, visitor }: TokenRequest,
+) {
+  if (findPublicClient(clientId) !== undefined) {
+    throw new Refusal('unauthorized_client', 'People sign in to this client: use authorization_code')
+  }
+  if (clientId === undefined || clientSecret === undefined) {
+    throw new Refusal('invalid_client', 'client_id and client_secret are needed, in the form or by HTTP Basic')
+  }
+  const attempt = { subject: `client ${clientId}`, address: visitor.request.address }
+  const retryAfter = shared.guard.waitFor(attempt)
+  if (retryAfter > 0) throw new Refusal('slow_down', 'Too many wrong secrets: wait before the next try', { retryAfter })
+
+  const found = await findClient(shared, clientId)
+  const right = found !== undefined && sameBytes(hashOf(clientSecret), found.hash)
+  const what = { attempt, action: 'identity.token', requestId: visitor.request.id }
+  await shared.guard.noteSecret(what, { right, tenantId: found?.tenant.id, principal: found?.principal })
+  if (!right) throw new Refusal('invalid_client', 'The client id or the secret is not right')
+  const { tenant, principal, held, family } = found
+  return { tenant, principal, held, clientId, family }
+}
+
+async function findClient({ context: { database } }: IdentityContext, clientId: string) {
+  if (!isClientId(clientId)) return undefined
+  const place = await database.reference(async (handle) => {
+    const entry = await findDirectoryEntry(handle, { kind: 'client', key: clientId })
+    return entry && { tenant: await findTenantById(handle, entry.tenantId) }
+  })
+  const tenant = place?.tenant
+  if (tenant === undefined) return undefined
+  return database.read({ tenantId: tenant.id }, async (handle) => {
+    const secret = await store.findSecret(handle, clientId)
+    if (secret === undefined) return undefined
+    const access = await findAccess(handle, secret.principalId)
+    if (access === undefined || access.principal.kind !== 'server_user') return undefined
+    const principal = { ...access.principal, kind: access.principal.kind }
+    return { tenant, hash: secret.hash, family: secret.tokenFamily, principal, held: access.held }
+  })
+}
+
+function requireOpen(tenant: Tenant, application: Application): void {
+  const reason = whyClosed(tenant, application)
+  if (reason !== undefined) throw new Refusal('unauthorized_client', reason)
+}
+
+type Bearing = {
+  tenant: Tenant
+  principal: { id: string; kind: TokenKind }
+  clientId: string
+  roles: string[]
+  scope: readonly string[] | undefined
+  sessionId?: string
+  family?: string
+  keyThumbprint?: string
+}
+
+async function bearerAnswer({ context: { settings }, keys }: IdentityContext, bearing: Bearing): Promise<TokenAnswer> {
+  return {
+    access_token: await signToken(claimsFor(bearing, settings, new Date()), keys),
+    token_type: 'Bearer',
+    expires_in: settings.tokenLifetimeSeconds,
+    ...(bearing.scope === undefined ? {} : { scope: bearing.scope.join(' ') }),
+  }
+}
+
+/** A person's program: it has no secret, so it must not come with one. */
+export function requirePublicClient({ clientId, clientSecret }: ClientCredentials): PublicClient {
+  if (clientId === undefined) throw new Refusal('invalid_request', 'client_id is missing')
+  const client = findPublicClient(clientId)
+  if (client === undefined)
+    throw new Refusal('unauthorized_client', 'This grant is for programs that people sign in to')
+  if (clientSecret !== undefined) throw new Refusal('invalid_client', 'This client has no secret')
+  return client
+}
+
+const unusable = new Refusal('invalid_grant', 'It is not valid, has expired, was used before or is not yours')
+
+/** What a code or a refresh token turned out to be good for. */
+type Redeemed = { granted: store.GrantedAccess; name: string; held: string[]; refreshToken: string }
+
+async function authorizationCode(
+  shared: IdentityContext,
+  { form, client, visitor }: TokenRequest,
+): Promise<TokenAnswer> {
+  const { id: clientId } = requirePublicClient(client)
+  const redirectUri = required(form, 'redirect_uri')
+  const verifier = required(form, 'code_verifier')
+  const code = readOpaqueToken(required(form, 'code'))
+  const tenant = await openTenant(shared, code?.tenantId)
+  if (code === undefined || tenant === undefined) throw unusable
+
+  const redeemed = await shared.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
+    const found = await store.lockCode(tx, code.hash)
+    if (found === undefined) return undefined
+    if (found.used) {
+      // Everything that came from the code ends below, so a further replay has nothing left to end.
+      await store.deleteCode(tx, code.hash)
+      return endStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'used_twice' })
+    }
+    if (found.clientId !== clientId || found.redirectUri !== redirectUri) return undefined
+    await store.useCode(tx, code.hash)
+    // The code is used up by a wrong verifier too: a thief must not guess again.
+    if (challengeOf(verifier) !== found.challenge)
+      return endStolen(tx, { found, visitor, grant: 'authorization_code', reason: 'wrong_verifier' })
+    const familyExpiresAt = new Date(Date.now() + familySeconds * 1000).toISOString()
+    const next = await renew(tx, { ...found, familyExpiresAt })
+    if (next === undefined) return undefined
+    const who = {
+      principal: { id: found.principalId, kind: 'user' as const, name: next.name },
+      request: visitor.request,
+    }
+    const detail = { grant: 'authorization_code', clientId }
+    await record(tx, who, { action: 'identity.token', target: `user/${found.principalId}`, detail })
+    return next
+  })
+  if (redeemed === undefined) throw unusable
+  const wanted = scopeOf(redeemed.granted)
+  // What was held at the sign-in may have been revoked since.
+  return userAnswer(shared, tenant, { ...redeemed, scope: wanted?.filter((name) => redeemed.held.includes(name)) })
+}
+
+async function refreshToken(shared: IdentityContext, { form, client, visitor }: TokenRequest): Promise<TokenAnswer> {
+  const { id: clientId } = requirePublicClient(client)
+  const token = readOpaqueToken(required(form, 'refresh_token'))
+  const wanted = readScope(optional(form, 'scope'))
+  const tenant = await openTenant(shared, token?.tenantId)
+  if (token === undefined || tenant === undefined) throw unusable
+
+  const redeemed = await shared.context.database.transaction({ tenantId: tenant.id }, async (tx) => {
+    const found = await store.lockRefreshToken(tx, token.hash)
+    if (found === undefined || found.clientId !== clientId) return undefined
+    if (found.used) return endStolen(tx, { found, visitor, grant: 'refresh_token', reason: 'used_twice' })
+    await store.useRefreshToken(tx, token.hash)
+    const next = await renew(tx, found)
+    if (next === undefined) return undefined
+    const granted = scopeOf(found)?.filter((name) => next.held.includes(name))
+    // Refused within the transaction: the token was not used then.
+    if (wanted !== undefined) narrowed(granted ?? next.held, wanted)
+    return { ...next, scope: wanted ?? granted }
+  })
+  if (redeemed === undefined) throw unusable
+  return userAnswer(shared, tenant, redeemed)
+}
+
+async function openTenant({ context }: IdentityContext, tenantId: string | undefined): Promise<Tenant | undefined> {
+  if (tenantId === undefined) return undefined
+  const tenant = await context.database.reference((handle) => findTenantById(handle, tenantId))
+  if (tenant !== undefined) requireOpen(tenant, 'ui')
+  return tenant
+}
+
+type Theft = {
+  found: store.GrantedAccess
+  visitor: Visitor
+  grant: 'authorization_code' | 'refresh_token'
+  reason: 'used_twice' | 'wrong_verifier'
+}
+
+/** A code or refresh token that is used twice, or with a wrong verifier, was stolen: every token that came from it ends. */
+async function endStolen(tx: Transaction, theft: Theft): Promise<undefined> {
+  const { principalId, familyId, clientId } = theft.found
+  await changeAccess(tx)
+  await store.endFamily(tx, familyId)
+  await revokeTokens(tx, { principalId, ids: [familyId] })
+  const access = await findAccess(tx, principalId)
+  const principal = { id: principalId, kind: 'user' as const, name: access?.principal.name ?? '' }
+  await record(
+    tx,
+    { principal, request: theft.visitor.request },
+    {
+      action: 'identity.token',
+      target: `user/${principalId}`,
+      outcome: 'denied',
+      detail: { grant: theft.grant, clientId, reason: theft.reason },
+    },
+  )
+  return undefined
+}
+
+type Renewable = store.GrantedAccess & { familyExpiresAt: string }
+
+/** The next refresh token of the family; undefined when its owner may not sign in any more. */
+async function renew(tx: Transaction, granted: Renewable): Promise<Redeemed | undefined> {
+  const access = await findAccess(tx, granted.principalId)
+  if (access === undefined || access.principal.disabled) return undefined
+  const token = createOpaqueToken(tx.tenantId)
+  await store.insertRefreshToken(tx, { ...granted, token, idleSeconds })
+  return { granted, name: access.principal.name, held: roleNames(access.held), refreshToken: token.text }
+}
+
+type Renewed = Redeemed & { scope: readonly string[] | undefined }
+
+async function userAnswer(shared: IdentityContext, tenant: Tenant, { granted, held, scope, refreshToken }: Renewed) {
+  const { principalId, clientId, sessionId, familyId: family } = granted
+  const principal = { id: principalId, kind: 'user' as const }
+  const roles = scope === undefined ? held : [...scope]
+  const bearer = await bearerAnswer(shared, { tenant, principal, clientId, roles, scope, sessionId, family })
+  return { ...bearer, refresh_token: refreshToken }
+}
+
+function scopeOf({ scope }: store.GrantedAccess): string[] | undefined {
+  return scope === null ? undefined : scope.split(' ')
+}
+
+function challengeOf(verifier: string): string {
+  return createHash('sha256').update(verifier).digest('base64url')
+}

@@ -1,0 +1,77 @@
+import type { Tenant } from '../../../platform/tenants/store.ts'
+import { whyClosed } from '../accounts/application.ts'
+
+/** What the sign-in page says, in every language it speaks. */
+
+export const languages = ['en', 'de'] as const
+export type Language = (typeof languages)[number]
+
+const english = {
+  signIn: 'Sign in',
+  to: (program: string) => `to continue to ${program}`,
+  programs: {} as Readonly<Record<string, string>>,
+  name: 'Name',
+  nameHint: 'name, or name@tenant',
+  password: 'Password',
+  error: 'Error: sign in',
+  cannotGoOn: 'This sign-in cannot go on',
+  startAgain: 'Go back to the program you came from and start again there.',
+  cannotGoOnTitle: 'Sign-in error',
+  staleForm: 'The form was open for too long, or came from elsewhere. Please sign in again.',
+  incomplete: 'Enter your name and your password.',
+  wrong: 'The name or the password is not right.',
+  slowed: (seconds: number) =>
+    `There were too many wrong passwords. Try again in ${seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`,
+  busy: 'Many people sign in right now. Please try again.',
+  disabled: 'This user is disabled. Ask an administrator of your tenant.',
+  closed: (tenant: Tenant) => `${whyClosed(tenant, 'ui')}.`,
+}
+
+export type Words = typeof english
+
+const german: Words = {
+  signIn: 'Anmelden',
+  to: (program) => `und weiter zu: ${program}`,
+  programs: { console: 'Konsole', cli: 'Befehlszeile' },
+  name: 'Name',
+  nameHint: 'Name oder Name@Mandant',
+  password: 'Passwort',
+  error: 'Fehler: Anmelden',
+  cannotGoOn: 'Diese Anmeldung kann nicht weitergehen',
+  startAgain: 'Gehen Sie zurück zu dem Programm, von dem Sie kommen, und beginnen Sie dort noch einmal.',
+  cannotGoOnTitle: 'Fehler bei der Anmeldung',
+  staleForm: 'Das Formular war zu lange offen oder kam von anderswo. Bitte melden Sie sich noch einmal an.',
+  incomplete: 'Geben Sie Ihren Namen und Ihr Passwort ein.',
+  wrong: 'Der Name oder das Passwort stimmt nicht.',
+  slowed: (seconds) =>
+    `Es gab zu viele falsche Passwörter. Versuchen Sie es in ${seconds < 120 ? `${seconds} Sekunden` : `${Math.ceil(seconds / 60)} Minuten`} noch einmal.`,
+  busy: 'Gerade melden sich viele an. Bitte versuchen Sie es noch einmal.',
+  disabled: 'Dieser Benutzer ist gesperrt. Fragen Sie einen Administrator Ihres Mandanten.',
+  closed: ({ name, state }) =>
+    state === 'suspended'
+      ? `Der Mandant ${name} ist gesperrt.`
+      : `Der Mandant ${name} hat die Anwendung ui nicht: millwright tenants provision ${name} ui fügt sie hinzu.`,
+}
+
+export const signInWords: Readonly<Record<Language, Words>> = { en: english, de: german }
+
+/** As much of a header as anybody's browser sends. */
+const longestHeader = 256
+
+/** The language that a browser likes best among those that the page speaks (RFC 9110 §12.5.4); English for any other. */
+export function languageFor(acceptLanguage: string | undefined): Language {
+  const wanted = (acceptLanguage ?? '')
+    .slice(0, longestHeader)
+    .split(',')
+    .map((range) => {
+      const [tag = '', ...parameters] = range.trim().toLowerCase().split(';')
+      const weight = parameters
+        .map((each) => /^\s*q=([0-9.]+)\s*$/.exec(each)?.[1])
+        .find((found) => found !== undefined)
+      return { language: tag.split('-')[0], weight: weight === undefined ? 1 : Number(weight) }
+    })
+    .filter(({ weight }) => weight > 0)
+    .toSorted((one, other) => other.weight - one.weight)
+  const known = wanted.flatMap(({ language }) => languages.filter((each) => each === language))
+  return known[0] ?? 'en'
+}

@@ -1,0 +1,382 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeJwt } from 'jose'
+import * as oauth from 'oauth4webapi'
+import { suspendTenant, withdrawApplication } from '../../../platform/tenants/tenants.ts'
+import { testHub } from '../../../platform/testing/hub.ts'
+import {
+  askForToken,
+  authorizePath,
+  Browser,
+  fetchFrom,
+  locationOf,
+  person,
+  proofKey,
+  rightPassword,
+  signedIn,
+  signInWith,
+  standStill,
+  wrongPassword,
+} from '../testing.ts'
+
+test('an independent client signs a person in with code and PKCE, and refreshes', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe', 'viewer')
+  const options = { [oauth.customFetch]: fetchFrom(hub), [oauth.allowInsecureRequests]: true }
+  const issuer = new URL(hub.context.settings.baseUrl)
+  const discovery = await oauth.discoveryRequest(issuer, { ...options, algorithm: 'oauth2' })
+  const server = await oauth.processDiscoveryResponse(issuer, discovery)
+  const client = { client_id: 'console' }
+  const redirectUri = `${hub.context.settings.baseUrl}/auth/callback`
+  const verifier = oauth.generateRandomCodeVerifier()
+  const state = oauth.generateRandomState()
+
+  const url = new URL(server.authorization_endpoint ?? '')
+  url.search = new URLSearchParams({
+    ...client,
+    response_type: 'code',
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }).toString()
+  const typed = { name: jane.signInName, password: rightPassword }
+  const back = await new Browser(hub).signIn(url.pathname + url.search, typed)
+  assert.equal(back.status, 303)
+
+  const parameters = oauth.validateAuthResponse(server, client, locationOf(back), state)
+  const answer = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    oauth.None(),
+    parameters,
+    redirectUri,
+    verifier,
+    options,
+  )
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer)
+  const who = await oauth.userInfoRequest(server, client, tokens.access_token, options)
+  const info = await oauth.processUserInfoResponse(server, client, jane.id, who)
+  assert.deepEqual(
+    [info.name, info.preferred_username, info.tenant_name, info.kind, info.roles],
+    ['Somebody', jane.signInName, hub.tenant.name, 'user', ['viewer']],
+  )
+
+  const again = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), tokens.refresh_token ?? '', options)
+  const refreshed = await oauth.processRefreshTokenResponse(server, client, again)
+  assert.notEqual(refreshed.refresh_token, tokens.refresh_token)
+  assert.equal(decodeJwt(refreshed.access_token).sub, jane.id)
+})
+
+test('the sign-in page needs no script, takes nothing from elsewhere and cannot be framed', async () => {
+  await using hub = await testHub()
+  const page = await new Browser(hub).open(authorizePath(hub))
+  assert.equal(page.status, 200)
+  assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+  const policy = page.headers.get('content-security-policy') ?? ''
+  const nonce = /style-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? 'none'
+  assert.match(policy, /default-src 'none'.*frame-ancestors 'none'/)
+  assert.ok(page.text.includes(`<style nonce="${nonce}">`))
+  assert.doesNotMatch(page.text, /<script|<link|src=|url\(|https?:(?!%2F%2Fmillwright)/)
+  assert.doesNotMatch(policy, /unsafe/)
+  assert.equal(page.headers.get('cache-control'), 'no-store')
+  for (const field of ['name', 'password'])
+    assert.match(page.text, new RegExp(`<label for="${field}">[\\s\\S]*id="${field}"`))
+  assert.match(page.text, /autofocus/)
+})
+
+test('the form may lead back to the command line on this machine, and to nobody else', async () => {
+  await using hub = await testHub()
+  const policyFor = async (redirectUri: string) => {
+    const page = await new Browser(hub).open(authorizePath(hub, { client_id: 'cli', redirect_uri: redirectUri }))
+    return /form-action ([^;]+)/.exec(page.headers.get('content-security-policy') ?? '')?.[1]
+  }
+  assert.equal(await policyFor('http://127.0.0.1:8123/callback'), "'self' http://127.0.0.1:8123")
+  assert.equal(await policyFor('http://[::1]:8123/callback'), "'self' http:")
+})
+
+test('a wrong password, an unknown name and an unknown tenant are told apart by nobody', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const alerts = []
+  for (const name of [
+    jane.signInName,
+    `nobody@${hub.tenant.name}`,
+    'jane.doe@no-such-tenant',
+    'not a name at all\u0000',
+  ]) {
+    const page = await new Browser(hub).signIn(authorizePath(hub), { name, password: wrongPassword })
+    assert.equal(page.status, 401)
+    alerts.push(/role="alert">([^<]+)</.exec(page.text)?.[1])
+  }
+  assert.deepEqual(new Set(alerts), new Set(['The name or the password is not right.']))
+})
+
+test('the page speaks the language that the browser likes best among those it knows', async () => {
+  await using hub = await testHub()
+  const heading = async (wanted: string) => {
+    const page = await new Browser(hub).open(authorizePath(hub), { 'accept-language': wanted })
+    return [/<html lang="(..)"/.exec(page.text)?.[1], /<h1>([^<]+)</.exec(page.text)?.[1]]
+  }
+  assert.deepEqual(await heading('de-AT,de;q=0.9,en;q=0.8'), ['de', 'Anmelden'])
+  assert.deepEqual(await heading('fr, en;q=0.3, de;q=0.7'), ['de', 'Anmelden'])
+  assert.deepEqual(await heading('de;q=0, pt'), ['en', 'Sign in'])
+  assert.deepEqual(await heading('x'.repeat(1000)), ['en', 'Sign in'])
+  const headers = { 'accept-language': 'de' }
+  const browser = new Browser(hub)
+  const page = await browser.open(authorizePath(hub), headers)
+  const refused = await browser.submit(page, { name: 'jane.doe', password: wrongPassword, headers })
+  assert.match(refused.text, /role="alert">Der Name oder das Passwort stimmt nicht\./)
+  const lost = await browser.open(authorizePath(hub, { redirect_uri: 'https://elsewhere.example/' }), headers)
+  assert.match(lost.text, /<h1>Diese Anmeldung kann nicht weitergehen</)
+})
+
+test('what was typed is shown again as text, but never the password', async () => {
+  await using hub = await testHub()
+  const name = '"><script>alert(1)</script>'
+  const page = await new Browser(hub).signIn(authorizePath(hub, { state: name }), { name, password: wrongPassword })
+  assert.ok(!page.text.includes('<script>'))
+  assert.ok(page.text.includes('&quot;&gt;&lt;script&gt;'))
+  assert.ok(!page.text.includes(wrongPassword))
+})
+
+test('a form from another site, another browser or for another request signs nobody in', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const typed = { name: jane.signInName, password: rightPassword }
+  const browser = new Browser(hub)
+  const page = await browser.open(authorizePath(hub))
+
+  for (const origin of ['https://evil.example', 'null', `${hub.context.settings.baseUrl}.evil.example`]) {
+    assert.equal((await browser.submit(page, { ...typed, headers: { origin } })).status, 400, origin)
+  }
+  assert.equal((await new Browser(hub).submit(page, typed)).status, 400, 'another browser')
+  const other = await browser.open(authorizePath(hub, { state: 'other' }))
+  const mixed = {
+    ...other,
+    text: other.text.replace(/name="proof" value="[^"]*"/, /name="proof" value="[^"]*"/.exec(page.text)?.[0] ?? ''),
+  }
+  assert.equal((await browser.submit(mixed, typed)).status, 400, 'another request')
+  assert.equal((await browser.submit(page, typed)).status, 303, 'the form itself')
+})
+
+test('the session cookie is out of reach of scripts and other sites, and new at every sign-in', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const { browser } = await signedIn(hub, jane.signInName)
+  const first = browser.cookies.get('millwright_session')
+  assert.match(first?.attributes ?? '', /; Max-Age=43200; Path=\/oauth; HttpOnly; SameSite=Lax$/)
+
+  await signInWith(hub, browser, { signInName: jane.signInName, parameters: { prompt: 'login' } })
+  const second = browser.cookies.get('millwright_session')
+  assert.notEqual(second?.value, first?.value)
+
+  const old = new Browser(hub)
+  old.cookies.set('millwright_session', first ?? { value: '', path: '/oauth', attributes: '' })
+  assert.equal((await old.open(authorizePath(hub))).status, 200, 'the old session has ended')
+})
+
+test('somebody who is signed in comes back without being asked, unless the program wants them to be', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const { browser } = await signedIn(hub, jane.signInName)
+
+  const silent = await browser.open(authorizePath(hub, { prompt: 'none' }))
+  assert.equal(silent.status, 302)
+  assert.ok(locationOf(silent).searchParams.get('code'))
+  assert.equal((await browser.open(authorizePath(hub, { prompt: 'login' }))).status, 200)
+
+  const stranger = await new Browser(hub).open(authorizePath(hub, { prompt: 'none' }))
+  const { searchParams } = locationOf(stranger)
+  assert.deepEqual(
+    [searchParams.get('error'), searchParams.get('state'), searchParams.get('iss')],
+    ['login_required', 'xyz', hub.context.settings.baseUrl],
+  )
+})
+
+test('the command line always asks for the password, and leaves the browser signed in as it was', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const { browser } = await signedIn(hub, jane.signInName)
+  const before = browser.cookies.get('millwright_session')?.value
+  const cli = { client_id: 'cli', redirect_uri: 'http://127.0.0.1:8123/callback' }
+
+  assert.equal((await browser.open(authorizePath(hub, cli))).status, 200)
+  const { status, body } = await signInWith(hub, browser, { signInName: jane.signInName, parameters: cli })
+  assert.equal(status, 200)
+  assert.equal(decodeJwt(body.access_token ?? '').client_id, 'cli')
+  assert.equal(browser.cookies.get('millwright_session')?.value, before)
+})
+
+test('an address that is not registered is told on a page, by GET and by POST', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const browser = new Browser(hub)
+  const page = await browser.open(authorizePath(hub))
+  for (const redirectUri of [
+    'https://evil.example/',
+    `${hub.context.settings.baseUrl}@evil.example/`,
+    '//evil.example',
+    'javascript:alert(1)',
+  ]) {
+    const path = authorizePath(hub, { redirect_uri: redirectUri })
+    const shown = await browser.open(path)
+    const forged = { ...page, text: page.text.replace(/action="[^"]*"/, `action="${path.replaceAll('&', '&amp;')}"`) }
+    const posted = await browser.submit(forged, { name: jane.signInName, password: rightPassword })
+    for (const answer of [shown, posted]) {
+      assert.equal(answer.status, 400, redirectUri)
+      assert.equal(answer.headers.get('location'), null, redirectUri)
+      assert.match(answer.text, /role="alert"/)
+      assert.ok(!answer.text.includes('evil.example'))
+    }
+  }
+})
+
+test('a scope that is not held is told to the program', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe', 'viewer')
+  const back = await new Browser(hub).signIn(authorizePath(hub, { scope: 'administrator' }), {
+    name: jane.signInName,
+    password: rightPassword,
+  })
+  assert.equal(locationOf(back).searchParams.get('error'), 'invalid_scope')
+  assert.equal(locationOf(back).searchParams.get('code'), null)
+})
+
+test('guessing passwords is slowed down, also for the right one, and only from where it comes', async (t) => {
+  standStill(t)
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const browser = new Browser(hub)
+  const page = await browser.open(authorizePath(hub))
+  const guess = (password: string, from: string) => browser.submit(page, { name: jane.signInName, password, from })
+  for (let i = 0; i < 6; i++) assert.equal((await guess(`${wrongPassword} ${i}`, '10.9.0.1')).status, 401)
+
+  const slowed = await guess(rightPassword, '10.9.0.1')
+  assert.equal(slowed.status, 429)
+  assert.ok(Number(slowed.headers.get('retry-after')) >= 1)
+  assert.match(slowed.text, /role="alert">There were too many wrong passwords/)
+  assert.equal((await guess(rightPassword, '10.9.0.2')).status, 303)
+})
+
+test('a hundred guesses at once are not tried a hundred times', async (t) => {
+  standStill(t)
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const browser = new Browser(hub)
+  const page = await browser.open(authorizePath(hub))
+  const guesses = Array.from({ length: 100 }, (_, i) =>
+    browser.submit(page, { name: jane.signInName, password: `${wrongPassword} ${i}` }),
+  )
+  const statuses = (await Promise.all(guesses)).map(({ status }) => status)
+  const tried = statuses.filter((status) => status === 401).length
+  assert.ok(tried >= 6 && tried < 12, `${tried} were tried`)
+  assert.equal(statuses.filter((status) => status === 429).length, 100 - tried)
+})
+
+test('the audit trail shows every sign-in and every refusal, without names that do not exist', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const browser = new Browser(hub)
+  const page = await browser.open(authorizePath(hub))
+  for (let i = 0; i < 3; i++) await browser.submit(page, { name: jane.signInName, password: wrongPassword })
+  await browser.submit(page, {
+    name: `typed-my-secret-here@${hub.tenant.name}`,
+    password: wrongPassword,
+    from: '10.9.0.9',
+  })
+  await browser.submit(page, { name: jane.signInName, password: rightPassword })
+
+  const admin = await hub.as('administrator')
+  const { data } = await admin.audit.listEntries({ query: { action: 'identity.signIn' } })
+  assert.deepEqual(data.map(({ outcome, principalName }) => [outcome, principalName]).toReversed(), [
+    ['denied', 'jane.doe'],
+    ['denied', 'jane.doe'],
+    ['denied', 'jane.doe'],
+    ['denied', 'unknown'],
+    ['done', 'jane.doe'],
+  ])
+  assert.ok(!hub.printed.join('').includes('typed-my-secret-here'))
+  const { data: user } = await admin.identity.readUser({ params: { id: jane.id } })
+  assert.ok(user.lastSignInTimestamp)
+})
+
+test('who may not come in is told why only with the right password', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const admin = await hub.as('administrator')
+  const browser = new Browser(hub)
+  const attempt = async (password: string) => {
+    const page = await browser.signIn(authorizePath(hub), { name: jane.signInName, password })
+    return [page.status, /role="alert">([^<]+)</.exec(page.text)?.[1] ?? ''] as const
+  }
+  await admin.identity.updateUser({ params: { id: jane.id }, body: { data: { disabled: true } } })
+  assert.equal((await attempt(wrongPassword))[0], 401)
+  const disabled = await attempt(rightPassword)
+  assert.equal(disabled[0], 403)
+  assert.match(disabled[1], /disabled/)
+  await admin.identity.updateUser({ params: { id: jane.id }, body: { data: { disabled: false } } })
+
+  await hub.asOwner((owner) => withdrawApplication(owner, hub.tenant.name, 'ui'))
+  assert.equal((await attempt(wrongPassword))[0], 401)
+  assert.match((await attempt(rightPassword))[1], /does not have the application ui/)
+  await hub.asOwner((owner) => suspendTenant(owner, hub.tenant.name))
+  assert.match((await attempt(rightPassword))[1], /suspended/)
+})
+
+test('a session ends with the application of its tenant, and with its user', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const joe = await person(hub, 'joe.bloggs')
+  const first = await signedIn(hub, jane.signInName)
+  const second = await signedIn(hub, joe.signInName)
+  const admin = await hub.as('administrator')
+  await admin.identity.deleteUser({ params: { id: jane.id } })
+  assert.equal((await first.browser.open(authorizePath(hub))).status, 200)
+  assert.equal((await second.browser.open(authorizePath(hub))).status, 302)
+  await hub.asOwner((owner) => withdrawApplication(owner, hub.tenant.name, 'ui'))
+  assert.equal((await second.browser.open(authorizePath(hub))).status, 200)
+})
+
+test('signing out ends the session and everything that came from it, and leads nowhere but to the console', async () => {
+  await using hub = await testHub()
+  const jane = await person(hub, 'jane.doe')
+  const { browser, refreshToken } = await signedIn(hub, jane.signInName)
+  const foreign = await browser.post('/oauth/logout', {}, { origin: 'https://evil.example' })
+  assert.equal(foreign.status, 204)
+  assert.equal(
+    (await browser.open(authorizePath(hub, { prompt: 'none' }))).headers.get('location')?.includes('code='),
+    true,
+  )
+
+  const out = await browser.post('/oauth/logout', { post_logout_redirect_uri: 'https://evil.example/' })
+  assert.equal(out.status, 204)
+  assert.equal(browser.cookies.has('millwright_session'), false)
+  const refused = await askForToken(hub, {
+    grant_type: 'refresh_token',
+    client_id: 'console',
+    refresh_token: refreshToken,
+  })
+  assert.equal(refused.body.error, 'invalid_grant')
+  const home = { post_logout_redirect_uri: `${hub.context.settings.baseUrl}/` }
+  assert.equal((await browser.post('/oauth/logout', home)).headers.get('location'), `${hub.context.settings.baseUrl}/`)
+
+  const cli = { client_id: 'cli', redirect_uri: 'http://127.0.0.1:8123/callback' }
+  const program = await signedIn(hub, jane.signInName, cli)
+  assert.equal((await new Browser(hub).post('/oauth/logout', { refresh_token: program.refreshToken })).status, 204)
+  const again = await askForToken(hub, {
+    grant_type: 'refresh_token',
+    client_id: 'cli',
+    refresh_token: program.refreshToken,
+  })
+  assert.equal(again.body.error, 'invalid_grant')
+})
+
+test('a challenge in the clear is refused although it would fit', async () => {
+  await using hub = await testHub()
+  const { verifier } = proofKey()
+  const refused = await new Browser(hub).open(
+    authorizePath(hub, { code_challenge: verifier, code_challenge_method: 'plain' }),
+  )
+  assert.equal(locationOf(refused).searchParams.get('error'), 'invalid_request')
+})

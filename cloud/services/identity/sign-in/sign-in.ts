@@ -1,0 +1,223 @@
+import type { identity } from '@millwright/api/identity.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { findAccess } from '../../../platform/access/store.ts'
+import { record } from '../../../platform/audit/audit.ts'
+import { answer, type Handlers, type Visitor } from '../../../platform/service.ts'
+import { findTenantByName, type Tenant } from '../../../platform/tenants/store.ts'
+import { whyClosed } from '../accounts/application.ts'
+import { isPassword } from '../accounts/password-hash.ts'
+import { readSignInName } from '../accounts/sign-in-name.ts'
+import type { IdentityContext } from '../context.ts'
+import {
+  type AuthorizationRequest,
+  queryOf,
+  readAuthorizationRequest,
+  refusalLocation,
+} from '../oauth/authorization-request.ts'
+import { createFormProof, isFormProof } from '../oauth/form-proof.ts'
+import { Refusal } from '../oauth/parameters.ts'
+import * as store from '../store.ts'
+import { readCookie, setCookie } from './cookie.ts'
+import { beginSession, endSessionBefore, findSession, issueCode, keepSession, type Session } from './sessions.ts'
+import { errorPage, signInPage } from './sign-in-page.ts'
+import { languageFor, signInWords, type Words } from './sign-in-words.ts'
+
+const formCookie = 'millwright_form'
+const formCookieSeconds = 24 * 3_600
+
+export function signInHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'authorize' | 'signIn'> {
+  const { context } = shared
+  return {
+    async authorize({ query, headers }, _visitor) {
+      const { baseUrl } = context.settings
+      const reading = readAuthorizationRequest(query, baseUrl)
+      const language = languageFor(headers['accept-language'])
+      if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400, language })
+      if (reading.outcome === 'refused') return redirect(302, reading.location)
+      const { request } = reading
+      const session = await reusableSession(shared, request, headers.cookie)
+      if (session !== undefined) return redirect(302, await returnWithCode(shared, request, session))
+      if (request.prompt === 'none') {
+        const refusal = new Refusal('login_required', 'The person has to sign in')
+        return redirect(302, refusalLocation(request, refusal, baseUrl))
+      }
+      return showForm(shared, request, { status: 200, headers })
+    },
+
+    async signIn({ query, body, headers }, visitor) {
+      const { baseUrl } = context.settings
+      const reading = readAuthorizationRequest(query, baseUrl)
+      const language = languageFor(headers['accept-language'])
+      if (reading.outcome === 'unsafe') return errorPage(reading.detail, { status: 400, language })
+      if (reading.outcome === 'refused') return redirect(303, reading.location)
+      const { request } = reading
+      const cookies = headers.cookie
+      const name = textOf(body.name)
+      const words = signInWords[language]
+      const again = ({ status, refused, more = {} }: Refused) =>
+        showForm(shared, request, { status, error: refused(words), name, headers, more })
+
+      if (!isOwnForm(shared, request, { origin: headers.origin, cookies, proof: textOf(body.proof) })) {
+        return again({ status: 400, refused: ({ staleForm }) => staleForm })
+      }
+      const outcome = await checkPerson(shared, { name, password: textOf(body.password), visitor })
+      if ('refused' in outcome) return again(outcome)
+      const welcomed = await welcome(shared, { request, cookies, visitor, ...outcome })
+      return welcomed ?? again({ status: 403, refused: ({ disabled }) => disabled })
+    },
+  }
+}
+
+function redirect(status: 302 | 303, location: string, headers: Record<string, string | string[]> = {}) {
+  return answer(status, undefined, { location, 'cache-control': 'no-store', ...headers })
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Programs on a person's machine can be impersonated (RFC 8252 §8.6): there nobody is signed in without noticing. */
+async function reusableSession(
+  { context }: IdentityContext,
+  { client, prompt }: AuthorizationRequest,
+  cookies: string | undefined,
+) {
+  if (!client.silent || prompt === 'login') return undefined
+  return findSession(context, cookies)
+}
+
+async function returnWithCode(
+  { context }: IdentityContext,
+  request: AuthorizationRequest,
+  session: Session,
+): Promise<string> {
+  const { baseUrl } = context.settings
+  try {
+    return await context.database.transaction({ tenantId: session.tenant.id }, (tx) =>
+      issueCode(tx, baseUrl, { sessionId: session.id, access: session.access, request }),
+    )
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return refusalLocation(request, error, baseUrl)
+  }
+}
+
+type Showing = {
+  status: number
+  error?: string
+  name?: string
+  /** What the browser sent. */
+  headers: Readonly<Record<string, string | undefined>>
+  /** What it is told besides. */
+  more?: Record<string, string>
+}
+
+function showForm({ context }: IdentityContext, request: AuthorizationRequest, showing: Showing) {
+  const { baseUrl } = context.settings
+  const query = queryOf(request)
+  const language = languageFor(showing.headers['accept-language'])
+  const { browser, proof } = createFormProof(context.secrets, query, readCookie(showing.headers.cookie, formCookie))
+  const cookie = setCookie(formCookie, browser, {
+    seconds: formCookieSeconds,
+    path: '/oauth/authorize',
+    sameSite: 'Strict',
+    baseUrl,
+  })
+  const form = {
+    to: signInWords[language].programs[request.client.id] ?? request.client.title,
+    action: `/oauth/authorize?${query}`,
+    proof,
+    name: showing.name,
+    error: showing.error,
+    returnsTo: request.redirectUri,
+  }
+  return signInPage(form, { status: showing.status, language, headers: { 'set-cookie': cookie, ...showing.more } })
+}
+
+type Sender = { origin: string | undefined; cookies: string | undefined; proof: string }
+
+function isOwnForm(
+  { context }: IdentityContext,
+  request: AuthorizationRequest,
+  { origin, cookies, proof }: Sender,
+): boolean {
+  if (origin !== undefined && origin !== new URL(context.settings.baseUrl).origin) return false
+  const browser = readCookie(cookies, formCookie)
+  return isFormProof(context.secrets, { browser, proof, query: queryOf(request) })
+}
+
+type Refused = { refused: (words: Words) => string; status: number; more?: Record<string, string> }
+type Person = { tenant: Tenant; principalId: string; name: string }
+
+/** What is wrong besides the password is told only to somebody who knows the password. */
+async function checkPerson(
+  shared: IdentityContext,
+  { name, password, visitor }: { name: string; password: string; visitor: Visitor },
+): Promise<Person | Refused> {
+  if (name === '' || password === '') return { refused: ({ incomplete }) => incomplete, status: 400 }
+  const wanted = readSignInName(name)
+  const subject = wanted === undefined ? `user ${name}` : `user ${wanted.name}@${wanted.tenant}`
+  const attempt = { subject, address: visitor.request.address }
+  const { database } = shared.context
+  const tenant = wanted && (await database.reference((handle) => findTenantByName(handle, wanted.tenant)))
+  const what = { attempt, action: 'identity.signIn', requestId: visitor.request.id, tenantId: tenant?.id }
+  const outcome = await shared.guard
+    .checkPassword(what, () => tryPassword(shared, { tenant, name: wanted?.name ?? '', password }))
+    .catch((error: unknown) => {
+      if (error instanceof Problem && error.code === 'overloaded') return busy(error)
+      throw error
+    })
+  if ('refused' in outcome) return outcome
+  if ('wait' in outcome) return slowed(outcome.wait)
+  const { right, principal } = outcome
+  if (!right || !tenant || !principal) return { refused: ({ wrong }) => wrong, status: 401 }
+  if (whyClosed(tenant, 'ui') !== undefined) return { refused: ({ closed }) => closed(tenant), status: 403 }
+  return { tenant, principalId: principal.id, name: principal.name }
+}
+
+type GivenPassword = { tenant: Tenant | undefined; name: string; password: string }
+
+/** Takes the same time whether there is such a person or not. */
+async function tryPassword({ context: { database } }: IdentityContext, { tenant, name, password }: GivenPassword) {
+  const found =
+    tenant && (await database.read({ tenantId: tenant.id }, (handle) => store.findPasswordByName(handle, name)))
+  const right = await isPassword(password, found?.hash)
+  const principal = found && { id: found.principalId, kind: 'user' as const, name: found.name }
+  return { right, tenantId: tenant?.id, principal }
+}
+
+function slowed(seconds: number): Refused {
+  return { refused: (words) => words.slowed(seconds), status: 429, more: { 'retry-after': String(seconds) } }
+}
+
+function busy(error: Problem): Refused {
+  return { refused: (words) => words.busy, status: 503, more: error.headers }
+}
+
+type Arrival = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: Visitor }
+
+/** Signed in: a new session, a code for the program, and back to it; nothing for somebody who is disabled. */
+async function welcome(shared: IdentityContext, { tenant, principalId, name, request, cookies, visitor }: Arrival) {
+  const { context } = shared
+  const { baseUrl } = context.settings
+  const outcome = await context.database.transaction({ tenantId: tenant.id }, async (tx) => {
+    const access = await findAccess(tx, principalId)
+    if (access === undefined || access.principal.disabled) return undefined
+    const session = await beginSession(tx, principalId)
+    const location = await issueCode(tx, baseUrl, { sessionId: session.id, access, request }).catch(
+      (error: unknown) => {
+        if (!(error instanceof Refusal)) throw error
+        return refusalLocation(request, error, baseUrl)
+      },
+    )
+    await store.noteSignIn(tx, principalId)
+    const who = { principal: { id: principalId, kind: 'user' as const, name }, request: visitor.request }
+    const detail = { client: request.client.id }
+    await record(tx, who, { action: 'identity.signIn', target: `user/${principalId}`, detail })
+    return { location, token: session.token }
+  })
+  if (outcome === undefined) return undefined
+  if (!request.client.silent) return redirect(303, outcome.location)
+  await endSessionBefore(context, cookies)
+  return redirect(303, outcome.location, { 'set-cookie': keepSession(outcome.token, baseUrl) })
+}

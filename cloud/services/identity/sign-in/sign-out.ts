@@ -1,0 +1,53 @@
+import type { identity } from '@millwright/api/identity.ts'
+import { changeAccess, findPrincipal } from '../../../platform/access/store.ts'
+import { revokeTokens } from '../../../platform/access/token-store.ts'
+import { record } from '../../../platform/audit/audit.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import { answer, type Handlers, type Visitor } from '../../../platform/service.ts'
+import type { IdentityContext } from '../context.ts'
+import { readOpaqueToken } from '../oauth/opaque-token.ts'
+import * as store from '../store.ts'
+import { forgetSession, sessionTokenOf } from './sessions.ts'
+
+export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof identity>, 'signOut'> {
+  const { database, settings } = shared.context
+  return {
+    /** By the session of the browser, by a refresh token, or by both; the rest of what came from them ends too. */
+    async signOut({ body, headers }, visitor) {
+      const { baseUrl } = settings
+      const foreign = headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin
+      const session = foreign ? undefined : sessionTokenOf(headers.cookie)
+      const refresh = readOpaqueToken(typeof body.refresh_token === 'string' ? body.refresh_token : undefined)
+      if (session !== undefined) {
+        await database.transaction({ tenantId: session.tenantId }, async (tx) => {
+          const found = await store.findSession(tx, session.hash)
+          if (found !== undefined) await end(tx, { visitor, sessionId: found.id, principalId: found.principalId })
+        })
+      }
+      if (refresh !== undefined) {
+        await database.transaction({ tenantId: refresh.tenantId }, async (tx) => {
+          const found = await store.lockRefreshToken(tx, refresh.hash)
+          if (found !== undefined) await end(tx, { ...found, visitor })
+        })
+      }
+      const forget = foreign ? {} : { 'set-cookie': forgetSession(baseUrl) }
+      // Any other address would make this page send people wherever a stranger wants.
+      if (body.post_logout_redirect_uri !== `${baseUrl}/`) return answer(204, undefined, forget)
+      return answer(303, undefined, { ...forget, location: `${baseUrl}/` })
+    },
+  }
+}
+
+type EndedSession = { sessionId: string; principalId: string; visitor: Visitor }
+
+async function end(tx: Transaction, { sessionId, principalId, visitor }: EndedSession): Promise<void> {
+  await changeAccess(tx)
+  await store.endSession(tx, sessionId)
+  await revokeTokens(tx, { principalId, ids: [sessionId] })
+  const principal = await findPrincipal(tx, principalId)
+  await record(
+    tx,
+    { principal: { id: principalId, kind: 'user', name: principal?.name ?? '' }, request: visitor.request },
+    { action: 'identity.signOut', target: `user/${principalId}` },
+  )
+}

@@ -1,0 +1,127 @@
+import { tokenAlgorithm } from '@millwright/api/token.ts'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import type { Database } from '../../../platform/database/database.ts'
+import type { SealedColumn } from '../../../platform/secrets/sealed-column.ts'
+import type { Secrets } from '../../../platform/secrets/secrets.ts'
+import type { Owner } from '../../../platform/tenants/tenants.ts'
+import * as store from './signing-key-store.ts'
+
+/** A process looks for new keys this often. */
+const ringAgeMs = 5_000
+/** A new key is published for this long before it signs: longer than any process or client takes to see it. */
+const publishedBeforeSigningSeconds = 30
+/** Clocks differ: an old key stays for this long after its last token expired. */
+const clockToleranceSeconds = 60
+
+/** At the start, as owner of the database: there is a key, and keys that have had their time are gone. */
+export async function ensureSigningKey(owner: Owner, secrets: Secrets): Promise<void> {
+  const key = await createKey(secrets)
+  await store.locked(owner, async () => {
+    await store.pruneKeys(owner)
+    if (!(await store.hasKey(owner))) await store.insertKey(owner, { ...key, activeInSeconds: 0 })
+  })
+}
+
+/**
+ * A new key, as owner of the database. Nothing is interrupted: it is published at once and signs a moment later; what
+ * the old ones have signed stays valid until it expires. Answers the new key's id.
+ */
+export async function rotateSigningKey(
+  owner: Owner,
+  secrets: Secrets,
+  { tokenLifetimeSeconds, activeInSeconds = publishedBeforeSigningSeconds }: Rotation,
+): Promise<string> {
+  const key = await createKey(secrets)
+  await store.locked(owner, async () => {
+    await store.pruneKeys(owner)
+    await store.retireKeys(owner, activeInSeconds + tokenLifetimeSeconds + clockToleranceSeconds)
+    await store.insertKey(owner, { ...key, activeInSeconds })
+  })
+  return key.kid
+}
+
+export type Rotation = { tokenLifetimeSeconds: number; activeInSeconds?: number }
+
+async function createKey(secrets: Secrets): Promise<{ kid: string; publicJwk: JWK; sealedPrivateJwk: Buffer }> {
+  const pair = await generateKeyPair(tokenAlgorithm, { extractable: true })
+  const bare = await exportJWK(pair.publicKey)
+  const kid = await calculateJwkThumbprint(bare)
+  const publicJwk = { ...bare, kid, alg: tokenAlgorithm, use: 'sig' }
+  const privateJwk = JSON.stringify(await exportJWK(pair.privateKey))
+  return { kid, publicJwk, sealedPrivateJwk: secrets.seal(privateJwk, sealedFor(kid)) }
+}
+
+function sealedFor(kid: string): string {
+  return `signing-key/${kid}`
+}
+
+export const sealedSigningKeys: SealedColumn = {
+  of: 'platform',
+  table: 'signing_keys',
+  column: 'sealed_private_jwk',
+  key: ['kid'],
+  belongsTo: ({ kid = '' }) => sealedFor(kid),
+}
+
+export type SigningKey = { kid: string; privateKey: CryptoKey }
+
+type Ring = { loadedAt: number; keys: store.StoredKey[] }
+
+/** The keys as a process knows them. */
+export class KeyRing {
+  readonly #database: Database
+  readonly #secrets: Secrets
+  readonly #now: () => number
+  readonly #privateKeys = new Map<string, CryptoKey>()
+  #ring: Ring = { loadedAt: Number.NEGATIVE_INFINITY, keys: [] }
+  #loading: Promise<Ring> | undefined
+
+  constructor({ database, secrets }: { database: Database; secrets: Secrets }, now = () => performance.now()) {
+    this.#database = database
+    this.#secrets = secrets
+    this.#now = now
+  }
+
+  /** The key that signs now: the newest whose time has come, by our clock; the oldest when ours is slow. */
+  async signing(): Promise<SigningKey> {
+    const { keys } = await this.#fresh()
+    const now = new Date().toISOString()
+    const current = keys.filter((key) => key.activeFrom <= now).at(-1) ?? keys[0]
+    if (current === undefined) throw new Error('There is no key to sign tokens with')
+    return { kid: current.kid, privateKey: await this.#privateKey(current) }
+  }
+
+  async published(): Promise<JWK[]> {
+    const { keys } = await this.#fresh()
+    return keys.map((key) => key.publicJwk)
+  }
+
+  async #fresh(): Promise<Ring> {
+    if (this.#now() - this.#ring.loadedAt < ringAgeMs) return this.#ring
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined
+    })
+    return this.#loading
+  }
+
+  async #load(): Promise<Ring> {
+    const loadedAt = this.#now()
+    const keys = await this.#database.reference((handle) => store.listKeys(handle))
+    for (const kid of this.#privateKeys.keys()) {
+      if (!keys.some((key) => key.kid === kid)) this.#privateKeys.delete(kid)
+    }
+    this.#ring = { loadedAt, keys }
+    return this.#ring
+  }
+
+  async #privateKey({ kid, sealedPrivateJwk }: store.StoredKey): Promise<CryptoKey> {
+    const known = this.#privateKeys.get(kid)
+    if (known !== undefined) return known
+    const bytes = await this.#secrets.open(sealedPrivateJwk, sealedFor(kid))
+    const jwk = JSON.parse(bytes.toString()) as JWK
+    bytes.fill(0)
+    const key = (await importJWK(jwk, tokenAlgorithm)) as CryptoKey
+    this.#privateKeys.set(kid, key)
+    return key
+  }
+}

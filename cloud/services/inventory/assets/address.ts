@@ -1,0 +1,34 @@
+import { isIPv6 } from 'node:net'
+import { normaliseMac } from '../identity/identifier.ts'
+import { objectsOf, type PlainObject } from './document.ts'
+
+export type AddressKind = 'ipv4' | 'ipv6' | 'mac'
+export type Address = { kind: AddressKind; address: string }
+
+/** Where an asset can be reached: each address of its connection points once, in one way of writing, in order. */
+export function addressesOf(document: PlainObject): Address[] {
+  const found = objectsOf(document.connection_points).flatMap(addressesAt)
+  const distinct = new Map(found.map((address) => [`${address.kind} ${address.address}`, address]))
+  return [...distinct.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, address]) => address)
+}
+
+function addressesAt(point: PlainObject): Address[] {
+  const { ipv4_address: ipv4, ipv6_address: ipv6, mac_address: mac } = point
+  return [
+    ...(typeof ipv4 === 'string' ? [{ kind: 'ipv4', address: normaliseIpv4(ipv4) } as const] : []),
+    ...(typeof ipv6 === 'string' ? [{ kind: 'ipv6', address: normaliseIpv6(ipv6) } as const] : []),
+    ...(typeof mac === 'string' ? [{ kind: 'mac', address: normaliseMac(mac.trim()) } as const] : []),
+  ]
+}
+
+/** 010.001.000.007 is 10.1.0.7: zeros in front are decoration here, never octal. */
+export function normaliseIpv4(address: string): string {
+  return address.trim().replace(/\d+/g, (digits) => digits.replace(/^0+(?=\d)/, ''))
+}
+
+/** As RFC 5952 writes it: lower-case, no zeros in front, the longest run of zero groups left out. */
+export function normaliseIpv6(address: string): string {
+  const text = address.trim().toLowerCase()
+  if (!isIPv6(text) || text.includes('%')) return text
+  return new URL(`http://[${text}]`).hostname.slice(1, -1)
+}

@@ -1,0 +1,318 @@
+import type { Handle, Transaction } from '../../../platform/database/database.ts'
+import { jsonText } from '../../../platform/database/json.ts'
+import { arrayOf, rowset } from '../../../platform/database/rowset.ts'
+import { statement } from '../../../platform/database/statement.ts'
+
+/** An asset as it is stored. `document` is the read shape without id and access group, as text. */
+export type StoredAsset = {
+  id: string
+  accessGroupId: string
+  version: number
+  createdAt: string
+  document: string
+}
+
+export type KnownIdentifier = { key: string; assetId: string; createdAt: string }
+
+const identifiersByKey = statement<KnownIdentifier>(
+  `select i.key, i.asset_id as "assetId", a.created_at as "createdAt"
+   from asset_identifiers i join assets a on a.tenant_id = $1 and a.id = i.asset_id
+   where i.tenant_id = $1 and i.key = any($2::text[])`,
+)
+
+export function findByKeys(handle: Handle, keys: readonly string[]): Promise<KnownIdentifier[]> {
+  return keys.length === 0 ? Promise.resolve([]) : handle.rows(identifiersByKey, arrayOf('text', keys))
+}
+
+const columns = `id, access_group_id as "accessGroupId", version, created_at as "createdAt", document as "document:text"`
+
+const assetsForChange = statement<StoredAsset>(
+  `select ${columns} from assets where tenant_id = $1 and id = any($2) order by id for no key update`,
+)
+
+/**
+ * Nobody else changes them until the end of the transaction; in an order that everybody keeps to. Others may relate them
+ * meanwhile, and are not waited for: where that never ends, nothing would be changed any more.
+ */
+export function lockAssets(tx: Transaction, ids: readonly string[]): Promise<StoredAsset[]> {
+  return ids.length === 0 ? Promise.resolve([]) : tx.rows(assetsForChange, ids)
+}
+
+const assetsAlone = statement<{ id: string }>(
+  `select id from assets where tenant_id = $1 and id = any($2) order by id for update`,
+)
+const freeAssetsAlone = statement<{ id: string }>(
+  `select id from assets where tenant_id = $1 and id = any($2) order by id for update skip locked`,
+)
+
+/** Nobody relates them either. Answers how many are held so: all there are, or those that nobody is just relating. */
+export async function holdAssets(
+  tx: Transaction,
+  ids: readonly string[],
+  { onlyFree }: { onlyFree: boolean },
+): Promise<number> {
+  return ids.length === 0 ? 0 : (await tx.rows(onlyFree ? freeAssetsAlone : assetsAlone, ids)).length
+}
+
+const groupsOfAssets = statement<{ id: string; accessGroupId: string }>(
+  `select id, access_group_id as "accessGroupId" from assets where tenant_id = $1 and id = any($2)`,
+)
+
+/** In which access group each of these is; those that do not exist are missing. */
+export async function findGroups(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await handle.rows(groupsOfAssets, ids)
+  return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
+}
+
+const gatewaysStatement = statement<{ id: string }>(
+  `select id from assets where tenant_id = $1 and id = any($2) and type = 'Gateway'`,
+)
+
+export async function areGateways(handle: Handle, ids: readonly string[]): Promise<boolean> {
+  return (await handle.rows(gatewaysStatement, ids)).length === new Set(ids).size
+}
+
+/** What is filtered and sorted by, beside the document. */
+export type AssetColumns = {
+  type: string
+  schema_url: string
+  name: string | null
+  description: string | null
+  serial_number: string | null
+  product_id: string | null
+  product_version: string | null
+  product_name: string | null
+  product_family: string | null
+  manufacturer: string | null
+  firmware_version: string | null
+  /** The sort key of the firmware version. */
+  firmware_order: string | null
+  operating_mode: string | null
+  management_state: string
+  management_state_at: string | null
+  reachability_state: string
+  reachability_state_at: string | null
+  trust_state: string | null
+  trust_state_at: string | null
+  responsible: string
+}
+
+export type AssetRow = AssetColumns & {
+  id: string
+  access_group_id: string
+  document: string
+  version: number
+  created_at: string
+  modified_at: string
+}
+
+const fields = {
+  id: 'uuid',
+  access_group_id: 'uuid',
+  type: 'text',
+  schema_url: 'text',
+  document: 'json',
+  name: 'text',
+  description: 'text',
+  serial_number: 'text',
+  product_id: 'text',
+  product_version: 'text',
+  product_name: 'text',
+  product_family: 'text',
+  manufacturer: 'text',
+  firmware_version: 'text',
+  firmware_order: 'text',
+  operating_mode: 'text',
+  management_state: 'text',
+  management_state_at: 'timestamptz',
+  reachability_state: 'text',
+  reachability_state_at: 'timestamptz',
+  trust_state: 'text',
+  trust_state_at: 'timestamptz',
+  responsible: 'text',
+  version: 'bigint',
+  created_at: 'timestamptz',
+  modified_at: 'timestamptz',
+} as const
+
+const assetRows = rowset<AssetRow>(fields)
+const names = Object.keys(fields)
+const changes = names
+  .filter((name) => name !== 'id' && name !== 'created_at')
+  .map((name) => `${name} = excluded.${name}`)
+  .join(', ')
+
+const insertStatement = statement(
+  `insert into assets (tenant_id, ${names.join(', ')}) select $1, ${names.join(', ')} from ${assetRows.rows}`,
+)
+const putStatement = statement(`${insertStatement.text} on conflict (tenant_id, id) do update set ${changes}`)
+
+/** Those that are new cannot conflict with anything, which makes them cheaper. */
+export async function putAssets(
+  tx: Transaction,
+  { fresh, changed }: { fresh: readonly AssetRow[]; changed: readonly AssetRow[] },
+): Promise<void> {
+  await Promise.all([
+    fresh.length > 0 && tx.run(insertStatement, ...assetRows.values(fresh)),
+    changed.length > 0 && tx.run(putStatement, ...assetRows.values(changed)),
+  ])
+}
+
+const deleteStatement = statement('delete from assets where tenant_id = $1 and id = any($2::uuid[])')
+const lessIdentifiers = statement('delete from asset_identifiers where tenant_id = $1 and asset_id = any($2::uuid[])')
+
+/** Identifiers, addresses and property values go with them; relations are ended by who calls this. */
+export async function deleteAssets(tx: Transaction, gone: readonly string[]): Promise<void> {
+  if (gone.length === 0) return
+  const ids = arrayOf('uuid', gone)
+  const statements = [lessIdentifiers, lessAddresses, lessProperties, deleteStatement]
+  await Promise.all(statements.map((statement) => tx.run(statement, ids)))
+}
+
+export type IdentifierRow = {
+  key: string
+  assetId: string
+  uncertainty: number
+  type: string
+  name: string | null
+  value: string
+  identifier: Record<string, unknown>
+  createdAt: string
+}
+
+const identifierRows = rowset<Omit<IdentifierRow, 'identifier'> & { identifier: string }>({
+  key: 'text',
+  assetId: 'uuid',
+  uncertainty: 'integer',
+  type: 'text',
+  name: 'text',
+  value: 'text',
+  identifier: 'json',
+  createdAt: 'timestamptz',
+})
+const identifiersStatement = statement(
+  `insert into asset_identifiers (tenant_id, key, asset_id, uncertainty, type, name, value, identifier, created_at)
+   select $1, key, "assetId", uncertainty, type, name, value, identifier, "createdAt" from ${identifierRows.rows}`,
+)
+
+export async function insertIdentifiers(tx: Transaction, rows: readonly IdentifierRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const printed = rows.map((row) => ({ ...row, identifier: jsonText(row.identifier) }))
+  await tx.run(identifiersStatement, ...identifierRows.values(printed))
+}
+
+const identifiersOfStatement = statement<{ assetId: string; identifier: Record<string, unknown> }>(
+  `select asset_id as "assetId", identifier from asset_identifiers
+   where tenant_id = $1 and asset_id = any($2::uuid[]) order by uncertainty, key`,
+)
+
+/** The identifiers of these assets, the most certain first. */
+export async function identifiersOf(
+  handle: Handle,
+  ids: readonly string[],
+): Promise<Map<string, Record<string, unknown>[]>> {
+  const found = new Map<string, Record<string, unknown>[]>()
+  if (ids.length === 0) return found
+  for (const { assetId, identifier } of await handle.rows(identifiersOfStatement, arrayOf('uuid', ids))) {
+    found.set(assetId, [...(found.get(assetId) ?? []), identifier])
+  }
+  return found
+}
+
+export type AddressRow = { assetId: string; kind: string; address: string }
+
+const addressRows = rowset<AddressRow>({ assetId: 'uuid', kind: 'text', address: 'text' })
+const lessAddresses = statement('delete from asset_addresses where tenant_id = $1 and asset_id = any($2::uuid[])')
+const addressesStatement = statement(
+  `insert into asset_addresses (tenant_id, asset_id, kind, address)
+   select $1, "assetId", kind, address from ${addressRows.rows} on conflict do nothing`,
+)
+
+export async function deleteAddresses(tx: Transaction, assetIds: readonly string[]): Promise<void> {
+  if (assetIds.length > 0) await tx.run(lessAddresses, arrayOf('uuid', assetIds))
+}
+
+export async function insertAddresses(tx: Transaction, rows: readonly AddressRow[]): Promise<void> {
+  if (rows.length > 0) await tx.run(addressesStatement, ...addressRows.values(rows))
+}
+
+export type PropertyRow = { assetId: string; key: string; value: string }
+
+const propertyRows = rowset<PropertyRow>({ assetId: 'uuid', key: 'uuid', value: 'text' })
+const lessProperties = statement(
+  'delete from asset_property_values where tenant_id = $1 and asset_id = any($2::uuid[])',
+)
+const propertiesStatement = statement(
+  `insert into asset_property_values (tenant_id, asset_id, key, value)
+   select $1, "assetId", key, value from ${propertyRows.rows}`,
+)
+
+export async function deletePropertyValues(tx: Transaction, assetIds: readonly string[]): Promise<void> {
+  if (assetIds.length > 0) await tx.run(lessProperties, arrayOf('uuid', assetIds))
+}
+
+export async function insertPropertyValues(tx: Transaction, rows: readonly PropertyRow[]): Promise<void> {
+  if (rows.length > 0) await tx.run(propertiesStatement, ...propertyRows.values(rows))
+}
+
+export type HistoryRow = {
+  assetId: string
+  version: number
+  time: string
+  change: 'created' | 'updated' | 'deleted'
+  accessGroupId: string
+  principalId: string
+  principalName: string
+  sourceType: string
+  sourceValue: string | null
+  document: string | null
+  /** Identifiers as JSON. */
+  matchedBy: string | null
+}
+
+const historyRows = rowset<HistoryRow>({
+  assetId: 'uuid',
+  version: 'bigint',
+  time: 'timestamptz',
+  change: 'text',
+  accessGroupId: 'uuid',
+  principalId: 'uuid',
+  principalName: 'text',
+  sourceType: 'text',
+  sourceValue: 'text',
+  document: 'json',
+  matchedBy: 'json',
+})
+const historyStatement = statement(
+  `insert into asset_history (tenant_id, asset_id, version, time, change, access_group_id, principal_id, principal_name,
+                              source_type, source_value, document, matched_by)
+   select $1, "assetId", version, time, change, "accessGroupId", "principalId", "principalName", "sourceType", "sourceValue",
+          document, "matchedBy"
+   from ${historyRows.rows}`,
+)
+
+export async function insertHistory(tx: Transaction, rows: readonly HistoryRow[]): Promise<void> {
+  if (rows.length > 0) await tx.run(historyStatement, ...historyRows.values(rows))
+}
+
+const countRows = rowset<{ accessGroupId: string; change: number }>({ accessGroupId: 'uuid', change: 'bigint' })
+const countsStatement = statement(
+  `insert into asset_counts (tenant_id, access_group_id, assets)
+   select $1, "accessGroupId", change from ${countRows.rows}
+   on conflict (tenant_id, access_group_id) do update set assets = asset_counts.assets + excluded.assets`,
+)
+const emptyCounts = statement(
+  'delete from asset_counts where tenant_id = $1 and access_group_id = any($2::uuid[]) and assets = 0',
+)
+
+/** A group that has assets has a count, and a group that has a count cannot be deleted; so an empty one has none. */
+export async function changeCounts(tx: Transaction, changes: ReadonlyMap<string, number>): Promise<void> {
+  const rows = [...changes]
+    .filter(([, change]) => change !== 0)
+    .map(([accessGroupId, change]) => ({ accessGroupId, change }))
+  const fewer = rows.filter(({ change }) => change < 0).map(({ accessGroupId }) => accessGroupId)
+  await Promise.all([
+    rows.length > 0 && tx.run(countsStatement, ...countRows.values(rows)),
+    fewer.length > 0 && tx.run(emptyCounts, arrayOf('uuid', fewer)),
+  ])
+}

@@ -1,0 +1,59 @@
+import { storableText } from '../../../platform/database/json.ts'
+import { type Document, isObject, type PlainObject, setMember } from '../../../platform/plain-object.ts'
+
+export {
+  type Document,
+  escapedPointer,
+  isObject,
+  mapMembers,
+  objectsOf,
+  outOfBounds,
+  type PlainObject,
+  setMember,
+  textOf,
+} from '../../../platform/plain-object.ts'
+
+/** The same value with the members of every object in order: equal values print alike. What is in order stays itself. */
+export function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.every(isOrdered) ? value : value.map(ordered)
+  return !isObject(value) || isOrdered(value) ? value : inOrder(value, compareNames, ordered)
+}
+
+function isOrdered(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isOrdered)
+  if (!isObject(value)) return value !== undefined
+  let before = ''
+  for (const name of Object.keys(value)) {
+    if (name < before || !isOrdered(value[name])) return false
+    before = name
+  }
+  return true
+}
+
+/** The object with its members in this order, each made anew, under a name that a database can keep. */
+export function inOrder(
+  object: PlainObject,
+  order: (a: string, b: string) => number,
+  make: (member: unknown, name: string) => unknown,
+): Document {
+  const made: Document = {}
+  for (const name of Object.keys(object).sort(order)) {
+    const member = make(object[name], name)
+    if (member !== undefined) setMember(made, storableText(name), member)
+  }
+  return made
+}
+
+export function compareNames(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** The beginning of a text that fits, never ending inside a character. */
+export function cutToBytes(text: string, bytes: number): string {
+  if (text.length * 3 <= bytes) return text
+  const encoded = Buffer.from(text)
+  if (encoded.length <= bytes) return text
+  let end = bytes
+  while (((encoded[end] ?? 0) & 0b1100_0000) === 0b1000_0000) end -= 1
+  return encoded.toString('utf8', 0, end)
+}

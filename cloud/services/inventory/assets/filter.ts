@@ -1,0 +1,163 @@
+import { assetTypeOf } from '@millwright/api/asset-schema.ts'
+import {
+  type Property,
+  type PropertyTable,
+  propertyTable,
+  type Scalar,
+  uuidOf,
+} from '../../../platform/filter/filter.ts'
+import { normaliseMac } from '../identity/identifier.ts'
+import { type FacetColumn, facetColumns } from '../search/facet-store.ts'
+import { normaliseIpv4, normaliseIpv6 } from './address.ts'
+
+/** What assets can be filtered and sorted by. `a` is the asset, `g` its access group. */
+
+const text = (column: string, more: Partial<Scalar> = {}): Scalar => ({ kind: 'text', column, ...more })
+const time = (column: string, nullable = true): Scalar => ({ kind: 'time', column, nullable })
+
+/** Elements of an array that lies in the document: right, but without an index. */
+function inDocument(field: string, properties: Record<string, Scalar>): Property {
+  const from = `json_array_elements(case when json_typeof(a.document->'${field}') = 'array' then a.document->'${field}' else '[]'::json end) as e (value)`
+  return { kind: 'array', elements: { from, properties: propertyTable(properties) } }
+}
+
+const element = (...path: string[]): Scalar => text(`(e.value #>> '{${path.join(',')}}')`)
+const numberElement = (name: string): Scalar => ({
+  kind: 'number',
+  column: `(case when json_typeof(e.value -> '${name}') = 'number' then (e.value ->> '${name}')::numeric end)`,
+})
+
+/** Addresses are kept in one way of writing, where an index finds them. */
+const addressElement = (name: string, like: (address: string) => string): Scalar => ({
+  ...element(name),
+  narrowing: {
+    like,
+    where: (parameter) =>
+      `a.id = any(array(select d.asset_id from asset_addresses d where d.tenant_id = $1 and d.address = ${parameter}::text))`,
+  },
+})
+
+const product = 'product_instance_information/manufacturer_product'
+
+export const assetProperties: PropertyTable = propertyTable(
+  {
+    id: { kind: 'uuid', column: 'a.id', nullable: false },
+    functional_object_type: text('a.type', {
+      nullable: false,
+      normalise: (literal) => assetTypeOf(literal) ?? literal,
+    }),
+    functional_object_schema_url: text('a.schema_url', { nullable: false }),
+    name: text('a.name'),
+    description: text('a.description'),
+    access_group: text('g.name', { nullable: false }),
+    responsible: text('a.responsible', { nullable: false }),
+    'operating_mode/mode_name': text('a.operating_mode'),
+    'product_instance_information/serial_number': text('a.serial_number'),
+    [`${product}/product_id`]: text('a.product_id'),
+    [`${product}/product_version`]: text('a.product_version'),
+    [`${product}/product_name`]: text('a.product_name'),
+    [`${product}/product_family`]: text('a.product_family'),
+    [`${product}/product_link`]: text(
+      `(a.document #>> '{product_instance_information,manufacturer_product,product_link}')`,
+    ),
+    [`${product}/product_type`]: text(
+      `(a.document #>> '{product_instance_information,manufacturer_product,product_type}')`,
+    ),
+    [`${product}/manufacturer/name`]: text('a.manufacturer'),
+    firmware_version: text('a.firmware_version', { sortColumn: 'a.firmware_order' }),
+    is_firmware: { kind: 'boolean', column: `(a.document ->> 'is_firmware')::boolean` },
+    'management_state/state_value': text('a.management_state', { nullable: false }),
+    'management_state/state_timestamp': time('a.management_state_at'),
+    'reachability_state/state_value': text('a.reachability_state', { nullable: false }),
+    'reachability_state/state_timestamp': time('a.reachability_state_at'),
+    'trust_state/state_value': text('a.trust_state'),
+    'trust_state/state_timestamp': time('a.trust_state_at'),
+    created_timestamp: time('a.created_at', false),
+    last_modified_timestamp: time('a.modified_at', false),
+    asset_identifiers: {
+      kind: 'array',
+      elements: {
+        from: 'asset_identifiers i',
+        where: 'i.tenant_id = $1 and i.asset_id = a.id',
+        properties: propertyTable({
+          asset_identifier_type: text('i.type', { nullable: false }),
+          name: text('i.name'),
+          value: text('i.value', { nullable: false }),
+          mac_address: text(`case when i.type = 'MacIdentifier' then i.value end`, {
+            normalise: (mac) => mac.toLowerCase().replaceAll('-', ':'),
+          }),
+          id_link: text(`case when i.type = 'IdLinkIdentifier' then i.value end`),
+          version: text(`(i.identifier ->> 'version')`),
+        }),
+      },
+    },
+    connection_points: inDocument('connection_points', {
+      connection_point_type: element('connection_point_type'),
+      id: element('id'),
+      name: element('name'),
+      mac_address: addressElement('mac_address', (mac) => normaliseMac(mac.trim())),
+      ipv4_address: addressElement('ipv4_address', normaliseIpv4),
+      network_mask: element('network_mask'),
+      ipv6_address: addressElement('ipv6_address', normaliseIpv6),
+    }),
+    software_components: inDocument('software_components', {
+      software_component_type: element('software_component_type'),
+      running_software_id: element('running_software_id'),
+      'artifact/name': element('artifact', 'name'),
+    }),
+    instance_annotations: inDocument('instance_annotations', { key: element('key'), value: element('value') }),
+    location: inDocument('location', {
+      location_type: element('location_type'),
+      location_identifier: element('location_identifier'),
+      plant_designation: element('plant_designation'),
+      slot_name: element('slot_name'),
+      slot_number: numberElement('slot_number'),
+      subslot_number: numberElement('subslot_number'),
+      station_number: numberElement('station_number'),
+      street: element('street'),
+      postal_code: element('postal_code'),
+      city: element('city'),
+      region: element('region'),
+      country: element('country'),
+    }),
+  },
+  {
+    shown: 'custom_properties/<key>',
+    sortable: false,
+    find(name) {
+      const [, given] = /^custom_properties\/(.+)$/.exec(name) ?? []
+      const key = given === undefined ? undefined : uuidOf(given)
+      if (key === undefined) return undefined
+      return {
+        ...text('p.value', { sortable: false }),
+        row: { from: 'asset_property_values p', where: `p.tenant_id = $1 and p.asset_id = a.id and p.key = '${key}'` },
+      }
+    },
+  },
+  ['custom_properties', 'asset_operations'],
+)
+
+/** What assets can be counted by: properties with few values that are columns of their own. */
+export const facetNames = [
+  'functional_object_type',
+  'access_group',
+  'management_state/state_value',
+  'reachability_state/state_value',
+  'trust_state/state_value',
+  'responsible',
+  'firmware_version',
+  'operating_mode/mode_name',
+  `${product}/manufacturer/name`,
+  `${product}/product_id`,
+  `${product}/product_family`,
+  `${product}/product_name`,
+] as const
+
+/** The column of a property by whose values assets are counted all the time. */
+export function facetColumnOf(name: string): { name: FacetColumn; normalise: (literal: string) => string } | undefined {
+  const property = assetProperties.find(name)
+  if (property === undefined || property.kind !== 'text') return undefined
+  const { column, normalise = (literal: string) => literal } = property
+  const found = facetColumns.find((facet) => column === `a.${facet}`)
+  return found === undefined ? undefined : { name: found, normalise }
+}

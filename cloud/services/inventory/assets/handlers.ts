@@ -1,0 +1,149 @@
+import type { AssetDocument, inventory } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import { mayIn } from '../../../platform/access/rights.ts'
+import type { Handle } from '../../../platform/database/database.ts'
+import { parseSort } from '../../../platform/filter/filter.ts'
+import { answer, type Handlers, JsonText } from '../../../platform/service.ts'
+import type { InventoryContext } from '../context.ts'
+import { momentOf } from '../history/point-in-time.ts'
+import { requireKept } from '../history/retention.ts'
+import { isReadable } from '../relations/relation-store.ts'
+import { listFacet, totalWith } from '../search/facet-store.ts'
+import { AskedBefore } from '../search/query-hints.ts'
+import { containsGateways, type Groups, readableGroups } from '../visibility.ts'
+import { withoutHiddenAuthors } from '../visibility-store.ts'
+import { identifiersOf } from './asset-store.ts'
+import { assetTag } from './asset-tag.ts'
+import { assetProperties, facetColumnOf, facetNames } from './filter.ts'
+import * as store from './list-store.ts'
+import { pageMeta, type SortKey, sortKey, stretchesOf, totalSeen, wholeOrder, writeCursor } from './listing.ts'
+import { type Selection, selectionOf } from './selection.ts'
+
+type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
+
+export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
+  const asked = new AskedBefore()
+  return {
+    async listAssets({ query }, caller) {
+      const { limit = 50, offset = 0, count = true } = query
+      const sort = sortOf(query)
+      const { filter, relationsFilter, depth, caseInsensitive, q } = query
+      const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q])
+      return database.read(caller, async (handle) => {
+        const selection = await selectionOf(handle, query, caller)
+        const place = { cursor: query.cursor, query: identity, order: wholeOrder(sort) }
+        const stretches = stretchesOf(place, selection.values.length + 2)
+        const question = JSON.stringify([caller.tenantId, selection.groups, identity, count])
+        const isOfMany = asked.isOfMany(question)
+        const page = { stretches, sort, limit, offset, count, isOfMany }
+        const { rows, total: found, ...set } = await store.listAssets(handle, selection, page)
+        if (set.isOfMany === true && !isOfMany) asked.noteMany(question)
+        const seen = query.cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
+        const total = count ? (found ?? seen ?? (await totalOf(handle, selection, asked))) : undefined
+        const last = rows.length === limit ? rows.at(-1) : undefined
+        const nextCursor = last === undefined ? undefined : writeCursor(identity, store.placeOf(last, sort))
+        const meta = pageMeta({ total, elements: rows.length, offset, nextCursor })
+        const shown = rows.flatMap((row, index) => [index === 0 ? '' : ',', ...projected(row, query.fields)])
+        return new JsonText('{"data":[', ...shown, `],"meta":${JSON.stringify(meta)}}`)
+      })
+    },
+
+    async readAsset({ params: { id }, query: { fields, at } }, caller) {
+      const asset = await database.glance(caller, (handle) =>
+        at === undefined
+          ? readableAsset(handle, caller, id)
+          : assetAt(handle, { id, at, groups: readableGroups(caller) }),
+      )
+      if (asset === undefined) throw missing()
+      return answer(200, new JsonText(`{"data":${projected(asset, fields).join('')}}`), { etag: assetTag(asset) })
+    },
+
+    async readIdentifiers({ params: { id } }, caller) {
+      return database.read(caller, async (handle) => {
+        if ((await readableAsset(handle, caller, id)) === undefined) throw missing()
+        return { data: (await identifiersOf(handle, [id])).get(id) ?? [] }
+      })
+    },
+
+    async readHistory({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
+      return database.read(caller, async (handle) => {
+        const asset = { id, groups: readableGroups(caller) }
+        if (!(await store.wasReadable(handle, asset))) throw missing()
+        const { rows, total } = await store.listHistory(handle, asset, { limit, offset })
+        const shown = await withoutHiddenAuthors(handle, rows, asset.groups)
+        const data = shown.map(({ sourceType, sourceValue, matchedBy, ...row }) => ({
+          ...row,
+          source: { type: sourceType, ...(sourceValue === null ? {} : { value: sourceValue }) },
+          ...(matchedBy === null ? {} : { matchedBy }),
+        }))
+        return { data, meta: { totalElements: total, elements: rows.length, offset } }
+      })
+    },
+
+    async readFacets({ query }, caller) {
+      const { by, limit = 50 } = query
+      if (!(facetNames as readonly string[]).includes(by)) {
+        throw new Problem('unknown_property', `Assets cannot be counted by ${by}; they can by ${facetNames.join(', ')}`)
+      }
+      const property = assetProperties.find(by)
+      if (property === undefined || property.kind === 'array')
+        throw new Problem('unknown_property', `There is no property ${by}`)
+      return database.read(caller, async (handle) => {
+        const selection = await selectionOf(handle, query, caller)
+        const known = await knownFacet(handle, selection, { by, limit })
+        return { data: known ?? (await store.countBy(handle, selection, { column: property.column, limit })) }
+      })
+    },
+  }
+}
+
+async function readableAsset(handle: Handle, caller: Caller, id: string) {
+  const asset = await store.findAsset(handle, id)
+  if (asset === undefined || mayIn(caller, 'inventory_read_asset_data', asset.accessGroupId)) return asset
+  const groups = readableGroups(caller)
+  return containsGateways(groups) && (await isReadable(handle, { id, groups })) ? asset : undefined
+}
+
+function missing(): Problem {
+  return new Problem('not_found', 'There is no such asset')
+}
+
+function sortOf({ sort }: { sort?: string }): SortKey[] {
+  return sort === undefined ? [] : parseSort(sort, assetProperties).map(sortKey)
+}
+
+/** Without a filter, or with one for the value of a facet, the total is known; else it is counted, once if that will do. */
+function totalOf(handle: Handle, selection: Selection, asked: AskedBefore): Promise<number> {
+  const { known, groups } = selection
+  if (known === undefined) return store.countAssets(handle, selection)
+  if (known !== 'everything' && 'predicates' in known)
+    return asked.totalRelated(handle, known.predicates, () => store.countAssets(handle, selection))
+  return known === 'everything' ? store.totalAssets(handle, groups) : totalWith(handle, { ...known, groups })
+}
+
+/** The counts of everything are kept; those of a part are counted. */
+async function knownFacet(handle: Handle, { known, groups }: Selection, { by, limit }: { by: string; limit: number }) {
+  if (known !== 'everything') return undefined
+  if (by === 'access_group') return store.totalsByGroup(handle, groups, limit)
+  const facet = facetColumnOf(by)?.name
+  return facet === undefined ? undefined : listFacet(handle, { facet, groups, limit })
+}
+
+async function assetAt(handle: Handle, { id, at, groups }: { id: string; at: string; groups: Groups }) {
+  const time = momentOf(at)
+  await requireKept(handle, time)
+  const was = await store.findAssetAt(handle, { id, at: time, groups })
+  if (was === undefined || was.document === null) return undefined
+  return { ...was, id, document: was.document, accessGroup: was.accessGroup ?? '' }
+}
+
+/** The document is passed through as text, in parts; only a projection has to look inside. */
+function projected({ id, accessGroup, document }: store.ShownAsset, fields: string | undefined): string[] {
+  const whole = [`{"id":"${id}","access_group":${JSON.stringify(accessGroup)},`, document.slice(1)]
+  if (fields === undefined) return whole
+  const asset = JSON.parse(whole.join('')) as AssetDocument
+  const names = fields.split(',').map((name) => name.trim())
+  const wanted = names.filter((name) => Object.hasOwn(asset, name)).map((name) => [name, asset[name]])
+  return [JSON.stringify(Object.fromEntries(wanted))]
+}

@@ -1,0 +1,161 @@
+import { isDeepStrictEqual } from 'node:util'
+import { normaliseMac } from '../identity/identifier.ts'
+import { isObject, objectsOf, ordered, type PlainObject, textOf } from './document.ts'
+
+/**
+ * Matches the entries of a list that is written to the entries that are stored.
+ *
+ * Many asset links generate new ids for connection points in each scan. An entry is therefore matched by its type and its
+ * natural key (MAC address, IP address, software name). A matched entry keeps the stored id, and references between the
+ * entries follow. A list that differs in the order of its entries only is equal to the stored one.
+ */
+
+type Entry = PlainObject
+
+type EntryKind = {
+  /** The members that hold the id and the type. */
+  id: string
+  type: string
+  /** What identifies an entry within its type; undefined where nothing but the whole content does. */
+  naturalKey: (entry: Entry) => string | undefined
+}
+
+const kinds: Readonly<Record<string, EntryKind>> = {
+  connection_points: {
+    id: 'id',
+    type: 'connection_point_type',
+    naturalKey: ({ mac_address: mac, ipv4_address: ipv4, ipv6_address: ipv6 }) => {
+      const address = textOf(mac)
+      return address === null ? (textOf(ipv4) ?? textOf(ipv6)?.toLowerCase()) : normaliseMac(address)
+    },
+  },
+  software_components: {
+    id: 'running_software_id',
+    type: 'software_component_type',
+    naturalKey: ({ artifact }) => (isObject(artifact) ? softwareName(artifact) : undefined),
+  },
+}
+
+/** Lists whose entries have no id and whose order has no meaning. */
+const unordered = new Set(['asset_operations', 'instance_annotations', 'location'])
+
+function softwareName(artifact: PlainObject): string | undefined {
+  const named = objectsOf(artifact.asset_identifiers).find(({ name }) => textOf(name) !== null)
+  return textOf(named?.name) ?? textOf(artifact.name) ?? undefined
+}
+
+/** The value to store for a field: `sent`, with the ids of the stored entries that it names again. */
+export function matchEntries(field: string, stored: unknown, sent: unknown): unknown {
+  const kind = Object.hasOwn(kinds, field) ? kinds[field] : undefined
+  if (kind === undefined && !unordered.has(field)) return sent
+  if (!isList(stored) || !isList(sent) || isDeepStrictEqual(stored, sent)) return sent
+  const aligned = kind === undefined ? sent : withStoredIds(kind, { stored, sent })
+  return fingerprint(aligned) === fingerprint(stored) ? stored : aligned
+}
+
+function isList(value: unknown): value is Entry[] {
+  return Array.isArray(value) && value.every(isObject)
+}
+
+type Lists = { stored: readonly Entry[]; sent: readonly Entry[] }
+
+function withStoredIds(kind: EntryKind, { stored, sent }: Lists): Entry[] {
+  const { id: idName } = kind
+  const ids = idsOf(idName, sent, matched(kind, { stored, sent }))
+  const renamed = new Map<string, string>()
+  for (const [index, entry] of sent.entries()) {
+    const [before, after] = [textOf(entry[idName]), ids[index]]
+    if (before !== null && after !== undefined && !renamed.has(before)) renamed.set(before, after)
+  }
+  return sent.map((entry, index) => {
+    const id = ids[index]
+    const own = id === undefined ? entry : { ...entry, [idName]: id }
+    const related = own.related_connection_points
+    if (!isList(related)) return own
+    return { ...own, related_connection_points: related.map((one) => redirected(one, renamed)) }
+  })
+}
+
+function redirected(reference: Entry, renamed: ReadonlyMap<string, string>): Entry {
+  const target = textOf(reference.connection_point_id)
+  const known = target === null ? undefined : renamed.get(target)
+  return known === undefined ? reference : { ...reference, connection_point_id: known }
+}
+
+/** The stored entry for each sent one, by index. Among several with one natural key, the most similar ones are paired. */
+function matched(kind: EntryKind, { stored, sent }: Lists): (Entry | undefined)[] {
+  const [storedKeys, sentKeys] = [matchKeys(kind, stored), matchKeys(kind, sent)]
+  const matches = new Array<Entry | undefined>(sent.length)
+  const free = new Set(stored.keys())
+  for (const level of matchLevels) {
+    const byKey = Map.groupBy(free, (index) => storedKeys[index]?.[level])
+    for (const index of sent.keys()) {
+      const key = sentKeys[index]?.[level]
+      if (matches[index] !== undefined || key === undefined) continue
+      const candidate = byKey.get(key)?.shift()
+      if (candidate === undefined) continue
+      free.delete(candidate)
+      matches[index] = stored[candidate]
+    }
+  }
+  return matches
+}
+
+/** From the strongest evidence to the weakest. Every key contains the type and the natural key. */
+const matchLevels = ['contentAndId', 'content', 'id', 'name', 'natural'] as const
+type MatchKeys = Record<(typeof matchLevels)[number], string | undefined>
+
+function matchKeys({ id: idName, type, naturalKey }: EntryKind, entries: readonly Entry[]): MatchKeys[] {
+  const contents = entries.map(({ [idName]: _, related_connection_points: __, ...own }) => fingerprint(own))
+  const contentById = new Map(entries.map((entry, index) => [textOf(entry[idName]), contents[index]]))
+  return entries.map((entry, index) => {
+    const id = textOf(entry[idName])
+    const name = textOf(entry.name)
+    const natural = JSON.stringify([entry[type], naturalKey(entry) ?? contents[index]])
+    const references = objectsOf(entry.related_connection_points).map(({ connection_point_id: target, ...own }) => {
+      return [contentById.get(textOf(target)) ?? textOf(target), own]
+    })
+    const content = `${natural} ${contents[index]} ${fingerprint(references)}`
+    return {
+      contentAndId: id === null ? undefined : `${content} ${id}`,
+      content,
+      id: id === null ? undefined : `${natural} ${id}`,
+      name: name === null ? undefined : `${natural} ${name}`,
+      natural,
+    }
+  })
+}
+
+/** The id of each entry: that of its match, else its own. An own id that a matched entry has is replaced. */
+function idsOf(
+  idName: string,
+  sent: readonly Entry[],
+  matches: readonly (Entry | undefined)[],
+): (string | undefined)[] {
+  const kept = new Set(matches.map((match) => textOf(match?.[idName])))
+  const taken = new Set([...kept, ...sent.map((entry) => textOf(entry[idName]))])
+  return sent.map((entry, index) => {
+    const known = textOf(matches[index]?.[idName])
+    const own = textOf(entry[idName])
+    if (known !== null || own === null || !kept.has(own)) return known ?? own ?? undefined
+    const start = own.slice(0, replacedIdCharacters)
+    let number = 2
+    while (taken.has(`${start}-${number}`)) number += 1
+    taken.add(`${start}-${number}`)
+    return `${start}-${number}`
+  })
+}
+
+/** How much of an own id its replacement begins with: with a number behind it, it fits into the field. */
+const replacedIdCharacters = 64
+
+/** Equal for values that differ in the order of list entries or members only. */
+function fingerprint(value: unknown): string {
+  return JSON.stringify(ordered(sorted(value)))
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(fingerprint).sort()
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, sorted(member)]))
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defaultAccessGroup } from '@millwright/api/permission.ts'
+import { noRights, type Rights } from '../../../platform/access/rights.ts'
+import { findAccessGroupByName } from '../../../platform/access/store.ts'
+import { testHub } from '../../../platform/testing/hub.ts'
+import { putRelations } from '../relations/relation-store.ts'
+import { byATest, givenAssets } from '../testing.ts'
+import { countAssets, listAssets, type Page, placeOf } from './list-store.ts'
+import { everything, type SortKey, after as stretchesAfter, wholeOrder } from './listing.ts'
+import { type Query, selectionOf } from './selection.ts'
+
+const orders: SortKey[][] = [[], [{ column: 'a.name', descending: true, nullable: true, cast: 'text' }]]
+
+/** Gathered at once, or after asking because there were many; asked one after the other; asked in vain, and gathered. */
+const ways = [
+  { bounds: { gathered: 1_000, asked: 1_000 } },
+  { bounds: { gathered: 1_000, asked: 2 }, isOfMany: true },
+  { bounds: { gathered: 1, asked: 1_000 } },
+  { bounds: { gathered: 1, asked: 2 } },
+]
+
+test('the assets of a set are the same however many there are', async () => {
+  await using hub = await testHub()
+  const { tenantId } = hub.tenant
+  const ids = await givenAssets(
+    hub,
+    Array.from({ length: 24 }, (_, index) => ({ name: `${index % 3 === 0 ? 'pump' : 'valve'} ${index % 7}` })),
+  )
+  const relations = ids.slice(6).map((id, index) => ({
+    subject: { type: 'asset' as const, id },
+    predicate: index % 2 === 0 ? 'feeds' : 'drives',
+    object: { type: 'asset' as const, id: ids[index % 6] ?? '' },
+    source: { type: 'manual' as const },
+  }))
+  await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, byATest(relations)))
+  const group = await hub.context.database.read(hub.tenant, (handle) =>
+    findAccessGroupByName(handle, defaultAccessGroup),
+  )
+  const permission = 'inventory_read_asset_data'
+  const everybody: Rights[] = [
+    { ...noRights, everywhere: new Set([permission]) },
+    { ...noRights, inGroups: new Map([[permission, new Set([group?.id ?? ''])]]) },
+  ]
+  const queries: { query: Query; total: number }[] = [
+    { query: { q: 'pump' }, total: 8 },
+    { query: { relationsFilter: `predicate eq 'feeds'` }, total: 12 },
+    { query: { relationsFilter: `object.id eq '${ids[1]}'`, q: 'valve' }, total: 3 },
+    { query: { filter: `startswith(name,'valve')`, relationsFilter: `predicate eq 'drives'` }, total: 8 },
+    { query: { q: 'nothing of this name' }, total: 0 },
+  ]
+  for (const rights of everybody) {
+    for (const { query, total } of queries) {
+      const selection = await hub.context.database.read(hub.tenant, (handle) =>
+        selectionOf(handle, query, { tenantId, rights }),
+      )
+      const listed = (page: Pick<Page, 'stretches' | 'sort'> & Partial<Page>) =>
+        hub.context.database.read(hub.tenant, (handle) =>
+          listAssets(handle, selection, { limit: 100, offset: 0, count: true, ...page }),
+        )
+      const counted = await hub.context.database.read(hub.tenant, (handle) => countAssets(handle, selection))
+      assert.equal(counted, total, JSON.stringify(query))
+      for (const sort of orders) {
+        const whole = (await listed({ stretches: everything, sort })).rows.map(({ id }) => id)
+        assert.equal(whole.length, total)
+        for (const way of ways) {
+          const paged: string[] = []
+          for (let stretches = everything; ; ) {
+            const { rows } = await listed({ stretches, sort, ...way, limit: 3 })
+            paged.push(...rows.map(({ id }) => id))
+            const last = rows.length === 3 ? rows.at(-1) : undefined
+            if (last === undefined) break
+            stretches = stretchesAfter(wholeOrder(sort), placeOf(last, sort), selection.values.length + 2)
+          }
+          assert.deepEqual(paged, whole, JSON.stringify({ query, way, sort }))
+          const { rows } = await listed({ stretches: everything, sort, ...way, limit: 2, offset: 1 })
+          assert.deepEqual(
+            rows.map(({ id }) => id),
+            whole.slice(1, 3),
+          )
+        }
+      }
+    }
+  }
+})

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inventory } from '@millwright/api/inventory.ts'
+import { v7 } from 'uuid'
+import { testHub } from '../../../platform/testing/hub.ts'
+
+type Query = { sort?: string; cursor?: string }
+
+const asset = (tag: number, fields: object) => ({
+  functional_object_type: 'Device',
+  asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: `t${tag}` }],
+  ...fields,
+})
+
+test('a cursor that somebody made up is refused, whatever it says', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  await admin.inventory.createAssets({
+    body: { data: { assets: [asset(1, { name: 'a' }), asset(2, {})] } },
+    headers: { prefer: 'wait=10' },
+  })
+  const answer = async (query: Query) => {
+    const { status, body } = await admin.exchange(inventory, 'listAssets', { query: { ...query, limit: 1 } })
+    return { status, ...(body as { code?: string; meta?: { nextCursor?: string } }) }
+  }
+  for (const sort of ['id', 'name', '-name', 'created_timestamp', 'is_firmware']) {
+    const { meta } = await answer({ sort })
+    const given = JSON.parse(Buffer.from(meta?.nextCursor ?? '', 'base64url').toString()) as unknown[]
+    for (const made of [
+      given.with(-1, 'no id'),
+      given.with(-1, null),
+      given.with(1, { a: 1 }),
+      given.with(1, sort.endsWith('name') ? '\0' : 'none'),
+      [...given, 'more'],
+      given.slice(0, -1),
+      'nothing',
+    ]) {
+      const { status, code } = await answer({ sort, cursor: Buffer.from(JSON.stringify(made)).toString('base64url') })
+      assert.deepEqual([status, code], [400, 'invalid_cursor'], JSON.stringify(made))
+    }
+  }
+})
+
+test('pages by cursor are the list cut into pieces, whatever it is sorted by and whatever is missing', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const names = ['b', 'a', undefined, 'b', 'c', undefined, 'a', 'b']
+  const descriptions = ['x', undefined, 'y', 'x', undefined, undefined, 'y', 'z']
+  const assets = names.map((name, tag) => {
+    const description = descriptions[tag]
+    return asset(tag, { ...(name && { name }), ...(description && { description }) })
+  })
+  await admin.inventory.createAssets({ body: { data: { assets } }, query: {}, headers: { prefer: 'wait=10' } })
+  for (const sort of [undefined, 'name', '-name', 'name,-description', '-name,description', '-created_timestamp']) {
+    const sorted = sort === undefined ? {} : { sort }
+    const whole = await admin.inventory.listAssets({ query: { ...sorted, limit: 100 } })
+    const paged: unknown[] = []
+    for (let cursor: string | undefined, more = true; more; ) {
+      const query = { ...sorted, limit: 3, ...(cursor === undefined ? {} : { cursor }) }
+      const { data, meta } = await admin.inventory.listAssets({ query })
+      paged.push(...data.map(({ id }) => id))
+      cursor = (meta as { nextCursor?: string }).nextCursor
+      more = cursor !== undefined
+    }
+    assert.equal(whole.data.length, names.length)
+    assert.deepEqual(
+      paged,
+      whole.data.map(({ id }) => id),
+      sort,
+    )
+  }
+})
+
+test('pages of relations by cursor are the list cut into pieces, and a cursor is of one list only', async () => {
+  await using hub = await testHub()
+  const admin = await hub.as('administrator')
+  const node = () => ({ type: 'node' as const, id: v7() })
+  const states = ['feeds', 'is_part_of', 'feeds', 'powers', 'is_part_of', 'feeds', 'powers']
+  for (const predicate of states)
+    await admin.inventory.createRelation({ body: { data: { subject: node(), predicate, object: node() } } })
+  const list = admin.inventory.listRelations
+  for (const sort of [
+    undefined,
+    'predicate',
+    '-predicate',
+    '-predicate,createdTimestamp',
+    '-createdTimestamp,predicate',
+    'lastModifiedTimestamp,-predicate',
+  ]) {
+    const asked = { ...(sort === undefined ? {} : { sort }), filter: "predicate ne 'powers'" }
+    const whole = await list({ query: { ...asked, limit: 100 } })
+    assert.deepEqual([whole.data.length, whole.meta.nextCursor], [5, undefined])
+    let page = await list({ query: { ...asked, limit: 2 } })
+    const seen = [...page.data]
+    while (page.meta.nextCursor !== undefined) {
+      page = await list({ query: { ...asked, limit: 2, cursor: page.meta.nextCursor } })
+      assert.equal(page.meta.totalElements, 5)
+      seen.push(...page.data)
+    }
+    assert.deepEqual(seen, whole.data, sort)
+  }
+
+  const { meta } = await list({ query: { limit: 2, count: false } })
+  assert.deepEqual(Object.keys(meta).toSorted(), ['elements', 'nextCursor', 'offset'])
+  const cursor = meta.nextCursor ?? ''
+  const skipped = await list({ query: { limit: 2, offset: 1, cursor } })
+  assert.deepEqual(skipped.data, (await list({ query: { limit: 2, offset: 3 } })).data)
+  for (const another of [{ sort: 'predicate' }, { filter: "predicate eq 'feeds'" }, { caseInsensitive: true }])
+    await assert.rejects(list({ query: { ...another, cursor } }), { code: 'invalid_cursor' })
+})

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Entity, inventory } from '@millwright/api/inventory.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { applied, asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, node } from '../testing.ts'
+
+describe('the difference of the graph between two times', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let ofLine: TestCaller
+  let line: string
+  let office: string
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    const group = async (name: string) =>
+      (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+    line = await group('line')
+    office = await group('office')
+    ofLine = await hub.as('viewer', { accessGroupId: line })
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  const given = async (names: string, accessGroupId = line) => {
+    const ids = await givenAssets(
+      hub,
+      [...names].map((name) => ({ name, accessGroupId, at: day(1) })),
+    )
+    return ids.map(asset) as [Entity, Entity, Entity, Entity, Entity]
+  }
+
+  async function difference(of: Entity, query: { from: string; to?: string } & Record<string, unknown>, who = admin) {
+    const { data } = await who.inventory.readGraphDifference({ params: { id: of.id }, query: { depth: 5, ...query } })
+    const names = (nodes: { name?: string; id: string }[]) => nodes.map(({ name, id }) => name ?? id).toSorted()
+    return {
+      ...data,
+      came: names(data.added.nodes).join(' '),
+      went: names(data.removed.nodes).join(' '),
+      edges: [data.added.edges.length, data.removed.edges.length, data.changed.edges.length],
+    }
+  }
+
+  test('tells what came, what went and what stayed, with the names of the time', async () => {
+    const [controller, old, kept, fresh, behind] = await given('CokfB')
+    const place = node()
+    await givenRelations(hub, [[kept, 'is_module_of', controller]], day(2))
+    const ended = await givenRelations(
+      hub,
+      [
+        [old, 'is_module_of', controller],
+        [behind, 'is_module_of', old],
+        [controller, 'is_assigned_to_node', place],
+      ],
+      day(2),
+    )
+    await givenEnded(hub, ended.slice(0, 1), day(4))
+    await givenRelations(hub, [[fresh, 'is_module_of', controller]], day(5))
+
+    const told = await difference(controller, { from: day(3), to: day(6) })
+    assert.deepEqual([told.came, told.went, told.edges], ['f', 'B o', [1, 2, 0]])
+    assert.deepEqual([told.from, told.to, told.changed.nodes], [day(3), day(6), []])
+    assert.equal(told.removed.nodes.find(({ name }) => name === 'B')?.depth, 2)
+    const now = await difference(controller, { from: day(3) })
+    assert.deepEqual([now.came, now.went], ['f', 'B o'])
+    const same = await difference(controller, { from: day(3), to: day(3) })
+    assert.deepEqual([same.came, same.went, same.edges], ['', '', [0, 0, 0]])
+    const one = await difference(controller, { from: day(3), to: day(6), direction: 'in', depth: 1 })
+    assert.deepEqual([one.came, one.went], ['f', 'o'])
+    const other = await difference(controller, { from: day(3), to: day(6), predicates: 'is_assigned_to_node' })
+    assert.deepEqual([other.came, other.went], ['', ''])
+  })
+
+  test('tells which assets were changed, field by field, and which relations were ended and stated again', async () => {
+    const [rack, module] = await given('rm')
+    const [first] = await givenRelations(hub, [[module, 'is_module_of', rack]], day(2))
+    assert.ok(first)
+    const params = { id: module.id }
+    await applied(admin, 'setResponsible', { params, body: { data: { responsible: 'jane' } } })
+    await applied(admin, 'setAccessGroup', { params, body: { data: { access_group: 'office' } } })
+    await givenEnded(hub, [first], day(3))
+    const [second] = await givenRelations(hub, [[module, 'is_module_of', rack]], day(4))
+
+    const { changed, came, went } = await difference(rack, { from: day(2) })
+    assert.deepEqual([came, went], ['', ''])
+    assert.deepEqual(
+      changed.edges.map((pair) => [pair.before.id, pair.after.id]),
+      [[first.relation.id, second?.relation.id]],
+    )
+    assert.deepEqual(changed.nodes, [
+      {
+        type: 'asset',
+        id: module.id,
+        name: 'm',
+        functional_object_type: 'Device',
+        fromVersion: 1,
+        toVersion: 3,
+        changes: [
+          { field: 'access_group', before: 'line', after: 'office' },
+          { field: 'responsible', before: 'a test', after: 'jane' },
+        ],
+      },
+    ])
+  })
+
+  test('looks at every hop, at both times, at what the caller may read', async () => {
+    const [a, b] = await given('ab')
+    const [hidden] = await given('h', office)
+    const ended = await givenRelations(
+      hub,
+      [
+        [a, 'x', hidden],
+        [hidden, 'x', b],
+      ],
+      day(2),
+    )
+    await givenEnded(hub, ended, day(4))
+    const whole = await difference(a, { from: day(3), to: day(5) })
+    assert.deepEqual([whole.went, whole.edges], ['b h', [0, 2, 0]])
+    const mine = await difference(a, { from: day(3), to: day(5) }, ofLine)
+    assert.deepEqual([mine.went, mine.edges], ['', [0, 0, 0]])
+    for (const id of [hidden.id, v7()]) {
+      const answer = await ofLine.exchange(inventory, 'readGraphDifference', {
+        params: { id },
+        query: { from: day(3) },
+      })
+      assert.deepEqual([answer.status, (answer.body as ProblemDocument).code], [404, 'not_found'])
+    }
+  })
+
+  test('of an asset that is gone by then, everything is gone', async () => {
+    const [a, b] = await given('ab')
+    await givenRelations(hub, [[b, 'x', a]], day(2))
+    await givenDeleted(hub, { ids: [a.id], accessGroupId: line, at: day(4) })
+    const told = await difference(a, { from: day(3), to: day(5) }, ofLine)
+    assert.deepEqual([told.came, told.went, told.edges], ['', 'a b', [0, 1, 0]])
+  })
+
+  test('is refused when it would not be whole, or when the times are the wrong way round', async () => {
+    const [a, b, c] = await given('abc')
+    await givenRelations(
+      hub,
+      [
+        [a, 'x', b],
+        [a, 'x', c],
+      ],
+      day(2),
+    )
+    const refused = async (query: Record<string, unknown>) => {
+      const answer = await admin.exchange(inventory, 'readGraphDifference', { params: { id: a.id }, query })
+      const { code, detail } = answer.body as ProblemDocument
+      return [answer.status, code, detail]
+    }
+    const [status, code, detail] = await refused({ from: day(3), limit: 2 })
+    assert.deepEqual([status, code], [400, 'graph_too_large'])
+    assert.match(String(detail), /^More than 2 things are reached/)
+    assert.deepEqual((await refused({ from: day(5), to: day(3) })).slice(0, 2), [400, 'invalid_query'])
+    assert.deepEqual((await refused({})).slice(0, 2), [400, 'invalid_query'])
+    assert.deepEqual((await refused({ from: 'before' })).slice(0, 2), [400, 'invalid_query'])
+  })
+})

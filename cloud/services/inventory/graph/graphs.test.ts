@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Entity, inventory } from '@millwright/api/inventory.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, type Link, node } from '../testing.ts'
+
+describe('the graph around an asset', () => {
+  let hub: TestHub
+  let viewer: TestCaller
+  let lineGroup: string
+  let officeGroup: string
+  let ofLine: TestCaller
+
+  before(async () => {
+    hub = await testHub()
+    viewer = await hub.as('viewer')
+    const admin = await hub.as('administrator')
+    const group = async (name: string) =>
+      (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+    lineGroup = await group('line')
+    officeGroup = await group('office')
+    ofLine = await hub.as('viewer', { accessGroupId: lineGroup })
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  async function given(names: string, { group, at }: { group?: string; at?: string } = {}) {
+    const where = { ...(group === undefined ? {} : { accessGroupId: group }), ...(at === undefined ? {} : { at }) }
+    const ids = await givenAssets(
+      hub,
+      [...names].map((name) => ({ name, ...where })),
+    )
+    return Object.fromEntries([...names].map((name, index) => [name, asset(ids[index] ?? '')])) as Record<
+      string,
+      Entity
+    >
+  }
+
+  const link = (links: Link[], at?: string) => givenRelations(hub, links, at)
+
+  async function graph(of: Entity | undefined, query: Record<string, unknown> = {}, caller = viewer) {
+    const { data } = await caller.inventory.readGraph({ params: { id: of?.id ?? '' }, query })
+    const seen = data.nodes.map(({ name, id, depth }) => `${name ?? id}${depth}`).toSorted()
+    return { ...data, seen: seen.join(' '), links: data.edges.length }
+  }
+
+  test('grows with the depth, and each thing is there once, with its name and type', async () => {
+    const { a, b, c, d } = await given('abcd')
+    await link([
+      [a, 'x', b],
+      [b, 'x', c],
+      [c, 'x', d],
+      [d, 'x', a],
+    ] as Link[])
+    assert.equal((await graph(a)).seen, 'a0 b1 d1')
+    const whole = await graph(a, { depth: 2 })
+    assert.equal(whole.seen, 'a0 b1 c2 d1')
+    assert.deepEqual([whole.links, whole.truncated], [4, false])
+    assert.deepEqual(await graph(a, { depth: 10 }), whole)
+    assert.equal(whole.nodes.find(({ id }) => id === c?.id)?.functional_object_type, 'Device')
+  })
+
+  test('goes out, in or both ways, and over the named predicates only', async () => {
+    const { a, b, c, d } = await given('abcd')
+    await link([
+      [a, 'x', b],
+      [c, 'x', a],
+      [b, 'y', d],
+      [a, 'y', a],
+    ] as Link[])
+    assert.equal((await graph(a, { direction: 'out', depth: 3 })).seen, 'a0 b1 d2')
+    assert.equal((await graph(a, { direction: 'in', depth: 3 })).seen, 'a0 c1')
+    assert.equal((await graph(a, { direction: 'both', depth: 3, predicates: 'x' })).seen, 'a0 b1 c1')
+    assert.equal((await graph(a, { depth: 3, predicates: 'x, y' })).links, 4)
+    assert.equal((await graph(a, { depth: 3, predicates: 'z' })).seen, 'a0')
+  })
+
+  test('shows nodes and what lies behind them', async () => {
+    const { a, b } = await given('ab')
+    const [place, above] = [node(), node()]
+    await link([
+      [a, 'is_assigned_to_node', place],
+      [b, 'is_assigned_to_node', place],
+      [place, 'is_part_of', above],
+    ] as Link[])
+    const { nodes } = await graph(a, { depth: 2 })
+    assert.deepEqual(
+      nodes.map(({ type, id, depth }) => [type, id, depth]).toSorted(),
+      [
+        ['asset', a?.id, 0],
+        ['asset', b?.id, 2],
+        ['node', above.id, 2],
+        ['node', place.id, 1],
+      ].toSorted(),
+    )
+  })
+
+  test('hides an asset that may not be read, and what lies only behind it', async () => {
+    const { a, b, c } = await given('abc', { group: lineGroup })
+    const { h } = await given('h', { group: officeGroup })
+    const place = node()
+    await link([
+      [a, 'x', h],
+      [h, 'x', b],
+      [a, 'x', c],
+      [h, 'x', place],
+      [c, 'x', h],
+    ] as Link[])
+    const mine = await graph(a, { depth: 10 }, ofLine)
+    assert.equal(mine.seen, 'a0 c1')
+    assert.deepEqual([mine.links, mine.truncated], [1, false])
+    assert.equal((await graph(a, { depth: 10 })).nodes.length, 5)
+  })
+
+  test('counts reveal nothing: hidden assets use up no limit', async () => {
+    const { a } = await given('a', { group: lineGroup })
+    const { b } = await given('b', { group: lineGroup })
+    const hidden = await givenAssets(
+      hub,
+      Array.from({ length: 30 }, () => ({ name: 'h', accessGroupId: officeGroup })),
+    )
+    await link([...hidden.map((id): Link => [a as Entity, 'x', asset(id)]), [a, 'y', b] as Link])
+    const mine = await graph(a, { limit: 2 }, ofLine)
+    assert.deepEqual([mine.seen, mine.truncated], ['a0 b1', false])
+    assert.ok((await graph(a, { limit: 2 })).truncated)
+  })
+
+  test('is bounded by its limit, and says when there is more', async () => {
+    const { a } = await given('a')
+    const others = await givenAssets(
+      hub,
+      Array.from({ length: 12 }, () => ({ name: 'o' })),
+    )
+    await link(others.map((id): Link => [a as Entity, 'x', asset(id)]))
+    const cut = await graph(a, { limit: 5, depth: 3 })
+    assert.deepEqual([cut.nodes.length, cut.links, cut.truncated], [5, 4, true])
+    assert.deepEqual((await graph(a, { limit: 13 })).truncated, false)
+    assert.deepEqual((await graph(a, { limit: 12 })).truncated, true)
+  })
+
+  test('an asset that is missing and one that may not be read answer alike', async () => {
+    const { h } = await given('h', { group: officeGroup })
+    for (const query of [{}, { at: day(1) }]) {
+      const ask = async (id: string) => {
+        const answer = await ofLine.exchange(inventory, 'readGraph', { params: { id }, query })
+        return [answer.status, (answer.body as ProblemDocument).code]
+      }
+      assert.deepEqual(await ask(h?.id ?? ''), [404, 'not_found'])
+      assert.deepEqual(await ask(v7()), [404, 'not_found'])
+    }
+  })
+
+  test('depth is 1 to 10, the limit 1 to 2000', async () => {
+    const { a } = await given('a')
+    for (const query of [
+      { depth: 0 },
+      { depth: 11 },
+      { limit: 0 },
+      { limit: 2001 },
+      { direction: 'up' },
+      { at: 'now' },
+    ]) {
+      const answer = await viewer.exchange(inventory, 'readGraph', { params: { id: a?.id ?? '' }, query })
+      assert.equal(answer.status, 400, JSON.stringify(query))
+    }
+  })
+
+  test('is shown as it was: relations that came later or had ended are not there', async () => {
+    const { a, b, c } = await given('abc', { at: day(1) })
+    await givenEnded(hub, await link([[a, 'x', b]] as Link[], day(2)), day(3))
+    await link([[a, 'x', c]] as Link[], day(4))
+    const seenAt = async (at: string, depth = 1) => (await graph(a, { at, depth })).seen
+    assert.equal(await seenAt(day(1)), 'a0')
+    assert.equal(await seenAt(day(2)), 'a0 b1')
+    assert.equal(await seenAt('2025-01-03T00:59:59.999+01:00', 5), 'a0 b1')
+    assert.equal(await seenAt(day(3)), 'a0')
+    assert.equal(await seenAt(day(5)), 'a0 c1')
+    assert.equal(await seenAt('9999-12-31T23:59:60Z'), 'a0 c1')
+    assert.equal((await graph(a)).seen, 'a0 c1')
+  })
+
+  test('as it was, assets that are gone are there for who may read their last group', async () => {
+    const { a, b } = await given('ab', { group: lineGroup, at: day(1) })
+    const { h } = await given('h', { group: officeGroup, at: day(1) })
+    await link(
+      [
+        [a, 'x', b],
+        [a, 'x', h],
+        [h, 'x', b],
+      ] as Link[],
+      day(2),
+    )
+    await givenDeleted(hub, { ids: [b?.id ?? ''], accessGroupId: lineGroup, at: day(5) })
+    await givenDeleted(hub, { ids: [h?.id ?? ''], accessGroupId: officeGroup, at: day(5) })
+
+    assert.equal((await graph(a, { depth: 3 })).seen, 'a0')
+    assert.equal((await graph(a, { depth: 3, at: day(3) })).seen, 'a0 b1 h1')
+    assert.equal((await graph(a, { depth: 3, at: day(3) }, ofLine)).seen, 'a0 b1')
+    assert.equal((await graph(b, { at: day(3) }, ofLine)).seen, 'a1 b0')
+    for (const [of, at] of [
+      [b, day(6)],
+      [b, undefined],
+      [h, day(3)],
+      [a, '2024-12-31T00:00:00Z'],
+    ] as const) {
+      const query = at === undefined ? {} : { at }
+      const answer = await ofLine.exchange(inventory, 'readGraph', { params: { id: of?.id ?? '' }, query })
+      assert.equal(answer.status, 404)
+    }
+  })
+
+  test('a path is a shortest one, with the relations in its order', async () => {
+    const { a, b, c, d, e } = await given('abcde')
+    await link([
+      [a, 'x', b],
+      [b, 'x', c],
+      [c, 'x', d],
+      [e, 'x', a],
+      [e, 'y', d],
+    ] as Link[])
+    const path = async (query: Record<string, unknown>, caller = viewer) => {
+      const { data } = await caller.inventory.readPath({
+        params: { id: a?.id ?? '' },
+        query: { to: d?.id ?? '', ...query },
+      })
+      return [data.found, data.nodes.map(({ name }) => name).join(''), data.edges.length]
+    }
+    assert.deepEqual(await path({}), [true, 'aed', 2])
+    assert.deepEqual(await path({ direction: 'out' }), [true, 'abcd', 3])
+    assert.deepEqual(await path({ direction: 'out', depth: 2 }), [false, '', 0])
+    assert.deepEqual(await path({ direction: 'in' }), [false, '', 0])
+    assert.deepEqual(await path({ predicates: 'x' }), [true, 'abcd', 3])
+    assert.deepEqual(await path({ to: a?.id }), [true, 'a', 0])
+  })
+
+  test('a path does not lead over what may not be read, and ends only at what may', async () => {
+    const { a, b } = await given('ab', { group: lineGroup })
+    const { h } = await given('h', { group: officeGroup })
+    await link([
+      [a, 'x', h],
+      [h, 'x', b],
+    ] as Link[])
+    const params = { id: a?.id ?? '' }
+    const { data } = await ofLine.inventory.readPath({ params, query: { to: b?.id ?? '' } })
+    assert.equal(data.found, false)
+    for (const to of [h?.id ?? '', v7()]) {
+      const answer = await ofLine.exchange(inventory, 'readPath', { params, query: { to } })
+      assert.deepEqual([answer.status, (answer.body as ProblemDocument).code], [422, 'asset_not_found'])
+    }
+  })
+
+  test('a path leads over a thing that everything hangs on, without looking at everything', async () => {
+    const { a, g, b } = await given('agb')
+    const links = Array.from({ length: 9000 }, (): Link => [node(), 'found_by_gateway', g as Entity])
+    await link([...links, [a, 'found_by_gateway', g], [b, 'found_by_gateway', g]] as Link[])
+    const { data } = await viewer.inventory.readPath({ params: { id: a?.id ?? '' }, query: { to: b?.id ?? '' } })
+    assert.deepEqual(
+      data.nodes.map(({ name }) => name),
+      ['a', 'g', 'b'],
+    )
+  })
+})

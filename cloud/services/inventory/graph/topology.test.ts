@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Entity, inventory } from '@millwright/api/inventory.ts'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, type Link, node } from '../testing.ts'
+
+describe('the topology of a plant', () => {
+  let hub: TestHub
+  let viewer: TestCaller
+  let ofLine: TestCaller
+  let things: Record<'controller' | 'drive' | 'panel' | 'hidden' | 'loner', Entity>
+  const place = node()
+
+  before(async () => {
+    hub = await testHub()
+    viewer = await hub.as('viewer')
+    const admin = await hub.as('administrator')
+    const group = async (name: string) =>
+      (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
+    const [line, office] = [await group('line'), await group('office')]
+    ofLine = await hub.as('viewer', { accessGroupId: line })
+    const names = ['controller', 'drive', 'panel', 'hidden', 'loner'] as const
+    const ids = await givenAssets(
+      hub,
+      names.map((name) => ({ name, accessGroupId: name === 'hidden' ? office : line, at: day(1) })),
+    )
+    things = Object.fromEntries(names.map((name, index) => [name, asset(ids[index] ?? '')])) as typeof things
+    const { controller, drive, panel, hidden } = things
+    await givenRelations(
+      hub,
+      [
+        [drive, 'is_controlled_by', controller],
+        [controller, 'is_assigned_to_node', place],
+        [hidden, 'watches', controller],
+      ],
+      day(2),
+    )
+    const early: Link[] = [[panel, 'shows', drive]]
+    await givenEnded(hub, await givenRelations(hub, early, day(2)), day(4))
+    await givenDeleted(hub, { ids: [panel.id], accessGroupId: line, at: day(5) })
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  async function topology(query: Record<string, unknown> = {}, caller = viewer) {
+    const { data } = await caller.inventory.readTopology({ query })
+    const seen = data.nodes.map(({ name, depth }) => `${name ?? 'place'}${depth}`).toSorted()
+    return { ...data, seen: seen.join(' '), said: data.edges.map(({ predicate }) => predicate).toSorted() }
+  }
+
+  test('is every asset with what it is related to, and what one colours it by', async () => {
+    const { seen, said, truncated, nodes } = await topology()
+    assert.equal(seen, 'controller0 drive0 hidden0 loner0 place1')
+    assert.deepEqual(said, ['is_assigned_to_node', 'is_controlled_by', 'watches'])
+    assert.equal(truncated, false)
+    const { functional_object_type, management_state, reachability_state } =
+      nodes.find(({ id }) => id === things.drive.id) ?? {}
+    assert.deepEqual([functional_object_type, management_state, reachability_state], ['Device', 'unknown', 'unknown'])
+  })
+
+  test('is of what the caller may read', async () => {
+    const { seen, said } = await topology({}, ofLine)
+    assert.equal(seen, 'controller0 drive0 loner0 place1')
+    assert.deepEqual(said, ['is_assigned_to_node', 'is_controlled_by'])
+  })
+
+  test('is of those that match and what they are related to, over some predicates', async () => {
+    assert.equal((await topology({ filter: "name eq 'drive'" })).seen, 'controller1 drive0')
+    assert.equal((await topology({ q: 'contr', predicates: 'watches' })).seen, 'controller0 hidden1')
+  })
+
+  test('as it was has what is gone by now, and lacks what came later', async () => {
+    const then = await topology({ at: day(3) })
+    assert.equal(then.seen, 'controller0 drive0 hidden0 loner0 panel0 place1')
+    assert.ok(then.said.includes('shows'))
+    assert.equal(then.nodes.find(({ id }) => id === things.panel.id)?.functional_object_type, 'Device')
+    assert.deepEqual((await topology({ at: day(1) })).said, [])
+    assert.equal((await topology({ at: '2024-12-31T00:00:00Z' })).seen, '')
+    assert.equal((await topology({ at: day(3), filter: "name eq 'drive'" })).seen, 'controller1 drive0 panel1')
+  })
+
+  test('is bounded, and says when there is more', async () => {
+    const cut = await topology({ limit: 2 })
+    assert.deepEqual([cut.nodes.length, cut.truncated], [2, true])
+    assert.deepEqual(
+      [(await topology({ limit: 5 })).truncated, (await topology({ limit: 4 })).truncated],
+      [false, true],
+    )
+    for (const limit of [0, 10_001]) {
+      assert.equal((await viewer.exchange(inventory, 'readTopology', { query: { limit } })).status, 400)
+    }
+  })
+})

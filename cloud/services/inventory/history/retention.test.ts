@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { applied, asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, node } from '../testing.ts'
+import { forgetPast } from './retention.ts'
+
+/** A little ahead of the clock, so that what runs meanwhile by itself changes nothing. */
+const now = Date.now() + 60_000
+const ago = (days: number) => new Date(now - days * 24 * 3_600_000).toISOString()
+
+describe('the past', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let fallback: string
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    const groups = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
+    fallback = groups.data[0]?.id ?? ''
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  const keep = (historyDays: number | null) => admin.inventory.updateSettings({ body: { data: { historyDays } } })
+  const forgetAt = (now: string) =>
+    forgetPast(hub.context.database, {
+      tenantId: hub.tenant.tenantId,
+      now: new Date(now),
+      signal: new AbortController().signal,
+    })
+  const codeOf = async (operation: string, input: object) => {
+    const { status, body } = await admin.exchange(inventory, operation, input)
+    return status === 200 ? 200 : (body as ProblemDocument).code
+  }
+  const rows = (table: string) =>
+    hub.asOwner(async (owner) => {
+      const { rows: found } = await owner.query<{ count: number }>(
+        `select count(*)::int as count from ${table} where tenant_id = $1`,
+        [hub.tenant.tenantId],
+      )
+      return found[0]?.count ?? 0
+    })
+
+  test('is kept for ever unless the tenant says otherwise', async () => {
+    const [id = ''] = await givenAssets(hub, [{ name: 'old', at: day(1) }])
+    await forgetAt(day(10_000))
+    assert.deepEqual((await admin.inventory.readSettings({})).data, { historyDays: null, historyFrom: null })
+    assert.equal(await codeOf('readAsset', { params: { id }, query: { at: day(1) } }), 200)
+    assert.equal(await codeOf('readAsset', { params: { id }, query: { at: day(0) } }), 'not_found')
+  })
+
+  test('is forgotten when it is older than the tenant wants it kept, and what is younger stays right', async () => {
+    const [ida = '', idb = '', idc = ''] = await givenAssets(
+      hub,
+      ['a', 'b', 'c'].map((name) => ({ name, at: ago(29) })),
+    )
+    const [a, b, c] = [asset(ida), asset(idb), asset(idc)]
+    await givenEnded(hub, await givenRelations(hub, [[a, 'x', b]], ago(28)), ago(26))
+    await givenEnded(hub, await givenRelations(hub, [[a, 'y', b]], ago(27)), ago(5))
+    await givenRelations(hub, [[a, 'z', b]], ago(25))
+    await givenDeleted(hub, { ids: [c.id], accessGroupId: fallback, at: ago(24) })
+    await applied(admin, 'setResponsible', { params: { id: a.id }, body: { data: { responsible: 'jane' } } })
+    const edgesAt = async (at: string) =>
+      (await admin.inventory.readGraph({ params: { id: a.id }, query: { at } })).data.edges
+        .map(({ predicate }) => predicate)
+        .toSorted()
+        .join('')
+    assert.deepEqual([await edgesAt(ago(27)), await edgesAt(ago(15))], ['xy', 'yz'])
+
+    await keep(10)
+    await forgetAt(ago(0))
+    const { data } = await admin.inventory.readSettings({})
+    assert.deepEqual(data, { historyDays: 10, historyFrom: ago(10) })
+
+    const [params, gone, kept] = [{ id: a.id }, ago(11), ago(10)]
+    assert.equal(await codeOf('readAsset', { params, query: { at: gone } }), 'history_gone')
+    assert.equal(await codeOf('readGraph', { params, query: { at: gone } }), 'history_gone')
+    assert.equal(await codeOf('readPath', { params, query: { at: gone, to: b.id } }), 'history_gone')
+    assert.equal(await codeOf('readGraphDifference', { params, query: { from: gone } }), 'history_gone')
+    assert.equal((await admin.inventory.readAsset({ params, query: { at: kept } })).data.responsible, 'a test')
+    assert.deepEqual([await edgesAt(kept), await edgesAt(ago(4))], ['yz', 'z'])
+    assert.equal(await codeOf('readGraphDifference', { params, query: { from: kept } }), 200)
+    const history = await admin.inventory.readHistory({ params })
+    assert.deepEqual(
+      history.data.map(({ version }) => version),
+      [2, 1],
+      'the last change before the time says what it was then',
+    )
+    assert.equal(await codeOf('readHistory', { params: { id: c.id } }), 'not_found')
+    assert.equal(await codeOf('readAsset', { params: { id: c.id }, query: { at: kept } }), 'not_found')
+  })
+
+  test('goes on being forgotten as time goes on, and does not come back when it is to be kept longer', async () => {
+    const [id = ''] = await givenAssets(hub, [{ name: 'busy', at: ago(2) }])
+    for (const responsible of ['jane', 'joe', 'ann'])
+      await applied(admin, 'setResponsible', { params: { id }, body: { data: { responsible } } })
+    const versions = async () =>
+      (await admin.inventory.readHistory({ params: { id } })).data.map(({ version }) => version)
+    assert.deepEqual(await versions(), [4, 3, 2, 1])
+    const later = ago(-12)
+    await forgetAt(later)
+    assert.deepEqual(await versions(), [4])
+    assert.equal(await rows('ended_relations'), 0)
+    const from = (await admin.inventory.readSettings({})).data.historyFrom
+    await keep(1000)
+    await forgetAt(later)
+    await keep(null)
+    await forgetAt(later)
+    assert.deepEqual((await admin.inventory.readSettings({})).data, { historyDays: null, historyFrom: from })
+    assert.equal(await codeOf('readAsset', { params: { id }, query: { at: ago(1) } }), 'history_gone')
+  })
+})
+
+describe('how long the past is kept', () => {
+  test('is said by who manages the tenant, audited, told, and counts as soon as the background work has run', async () => {
+    await using hub = await testHub()
+    const admin = await hub.as('administrator')
+    const [id = ''] = await givenAssets(hub, [{ name: 'old', at: day(1) }])
+    await hub.settle()
+    const said = await admin.exchange(inventory, 'updateSettings', { body: { data: { historyDays: 30 } } })
+    assert.equal(said.status, 200)
+    assert.match(said.headers.get('etag') ?? '', /^"1\./)
+    await hub.settle()
+    const { data } = await admin.inventory.readSettings({})
+    assert.ok(Math.abs(Date.parse(data.historyFrom ?? '') - (Date.now() - 30 * 24 * 3_600_000)) < 60_000)
+    const answer = await admin.exchange(inventory, 'readAsset', { params: { id }, query: { at: day(2) } })
+    assert.deepEqual([answer.status, (answer.body as ProblemDocument).code], [410, 'history_gone'])
+    assert.match((answer.body as ProblemDocument).detail, /^The past is kept from \d{4}-/)
+    assert.equal((await admin.inventory.readAsset({ params: { id } })).data.name, 'old')
+
+    const entries = await admin.audit.listEntries({ query: { action: 'inventory.updateSettings' } })
+    assert.deepEqual(entries.data[0]?.detail, { historyDays: { from: null, to: 30 } })
+    const update = (body: object, headers = {}, caller = admin) =>
+      caller.exchange(inventory, 'updateSettings', { body: { data: body }, headers })
+    assert.equal((await update({ historyDays: 40 }, { 'if-match': '"7"' })).status, 412)
+    assert.equal((await update({ historyDays: 40 }, { 'if-match': '"1"' })).status, 200)
+    assert.equal((await update({ historyDays: 40 }, {}, await hub.as('operator'))).status, 403)
+    for (const historyDays of [0, -1, 1.5, inventoryLimits.historyDays + 1, '30', undefined])
+      assert.equal((await update({ historyDays })).status, 400)
+  })
+
+  describe('a merge that is older cannot be undone any more', () => {
+    const dayMs = 24 * 3_600_000
+    let hub: TestHub
+    let admin: TestCaller
+
+    before(async () => {
+      hub = await testHub()
+      admin = await hub.as('administrator')
+      await admin.inventory.updateSettings({ body: { data: { historyDays: 1 } } })
+    })
+
+    after(() => hub[Symbol.asyncDispose]())
+
+    async function made(): Promise<string> {
+      const identifier = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: v7() }
+      const device = { functional_object_type: 'Device', asset_identifiers: [identifier] }
+      return (await applied(admin, 'createAsset', { body: { data: { asset: device } } })).result.assetId
+    }
+
+    /** A merge that took a relation along. */
+    async function merged(): Promise<{ id: string; mergeId: string; at: number }> {
+      const [id, other] = [await made(), await made()]
+      await givenRelations(hub, [[asset(other), 'in', node()]])
+      const { mergeId } = (await applied(admin, 'mergeAsset', { params: { id }, body: { data: { other } } })).result
+      const [merge] = (await admin.inventory.listMerges({ params: { id } })).data
+      return { id, mergeId, at: Date.parse(merge?.mergedTimestamp ?? '') }
+    }
+
+    async function assertGone({ id, mergeId }: { id: string; mergeId: string }): Promise<void> {
+      assert.equal((await admin.inventory.listMerges({ params: { id } })).meta.totalElements, 0)
+      const undo = await admin.exchange(inventory, 'undoMerge', { params: { id, mergeId } })
+      assert.equal(undo.status, 404)
+    }
+
+    const forgetAt = (time: number, signal = new AbortController().signal) =>
+      forgetPast(hub.context.database, { tenantId: hub.tenant.tenantId, now: new Date(time), signal })
+
+    test('from the moment on that is not kept', async () => {
+      const merge = await merged()
+      await forgetAt(merge.at + dayMs)
+      await assertGone(merge)
+    })
+
+    test('nor is it left without its relations when forgetting breaks off', async () => {
+      const merge = await merged()
+      const broken = new AbortController()
+      const unobserve = hub.context.database.observe(({ text }) => {
+        if (text.startsWith('delete from ended_relations')) broken.abort()
+      })
+      await forgetAt(merge.at + 2 * dayMs, broken.signal).finally(unobserve)
+      await assertGone(merge)
+    })
+  })
+})

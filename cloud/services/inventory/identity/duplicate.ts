@@ -1,0 +1,46 @@
+import type { Duplicate } from '@millwright/api/inventory-identity.ts'
+import type { StoredIdentifier, WriteSource } from '../writes/write.ts'
+import type { DuplicateRow, Evidence, Pair, Suspicion } from './duplicate-store.ts'
+import type { Identity } from './identifier.ts'
+
+/** The same pair whichever of the two is named first. */
+export function pairOf(one: string, other: string): Pair {
+  return one < other ? { assetId: one, otherId: other } : { assetId: other, otherId: one }
+}
+
+type Write = { identifiers: readonly StoredIdentifier[]; source: WriteSource; time: string }
+
+/** What a write gives reason to suspect: that each asset in conflict is the one that was written. */
+export function suspicionsOf({ match, matchedBy, conflicts }: Identity, write: Write): Suspicion[] {
+  if (match === undefined) return []
+  return conflicts.map(({ assetId, by }) => ({
+    ...pairOf(match, assetId),
+    evidence: evidenceOf(write, [
+      [match, matchedBy],
+      [assetId, by],
+    ]),
+    time: write.time,
+  }))
+}
+
+function evidenceOf({ identifiers, source }: Write, owners: readonly [string, readonly string[]][]): Evidence {
+  const known = new Map(identifiers.map(({ key, identifier }) => [key, identifier]))
+  return {
+    identifiers: owners.flatMap(([assetId, keys]) =>
+      keys.map((key) => ({ assetId, identifier: known.get(key) ?? {} })),
+    ),
+    source,
+  }
+}
+
+export function showDuplicate(row: DuplicateRow): Duplicate {
+  const { type, value } = row.evidence.source
+  return {
+    asset: { id: row.assetId, name: row.assetName },
+    other: { id: row.otherId, name: row.otherName },
+    evidence: { identifiers: row.evidence.identifiers, source: { type, ...(value === undefined ? {} : { value }) } },
+    firstSeenTimestamp: row.firstSeen,
+    lastSeenTimestamp: row.lastSeen,
+    dismissedTimestamp: row.dismissedAt,
+  }
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { inventory } from '@millwright/api/inventory.ts'
+import type { ProblemDocument } from '@millwright/api/problem.ts'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { applied } from '../testing.ts'
+
+const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
+
+describe('duplicates', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let operator: TestCaller
+  let made = 0
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    operator = await hub.as('operator')
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  async function put(
+    identifiers: object[],
+    { more = {}, caller = admin }: { more?: object; caller?: TestCaller } = {},
+  ) {
+    const asset = {
+      functional_object_type: 'Device',
+      name: `device ${made++}`,
+      asset_identifiers: identifiers,
+      ...more,
+    }
+    const data = { asset, meta: { source: 'a scan' } }
+    return (await applied(caller, 'createAsset', { body: { data } })).result
+  }
+
+  /** Two assets whose identifiers then come together in one write. */
+  async function givenTwins(groups: [string, string] = ['default', 'default']): Promise<[string, string]> {
+    const [a, b] = [tag(`a${made}`), tag(`b${made}`)]
+    const one = await put([a], { more: { access_group: groups[0] } })
+    const other = await put([b], { more: { access_group: groups[1] } })
+    await put([a, b])
+    return [one.assetId, other.assetId]
+  }
+
+  const pairs = async (asset: string, { caller = operator, dismissed = false } = {}) =>
+    caller.inventory.listDuplicates({ query: { asset, dismissed } })
+
+  test('two assets whose identifiers came together are told with the evidence', async () => {
+    const [one, other] = await givenTwins()
+    for (const asset of [one, other]) {
+      const { data, meta } = await pairs(asset)
+      assert.equal(meta.totalElements, 1)
+      const [pair] = data
+      assert.deepEqual(new Set([pair?.asset.id, pair?.other.id]), new Set([one, other]))
+      assert.ok(String(pair?.asset.id) < String(pair?.other.id))
+      assert.deepEqual(pair?.evidence.source, { type: 'discovery', value: 'a scan' })
+      assert.deepEqual(new Set(pair?.evidence.identifiers.map(({ assetId }) => assetId)), new Set([one, other]))
+      assert.ok(pair?.evidence.identifiers.every(({ identifier }) => identifier.name === 'tag'))
+    }
+  })
+
+  test('seen again it is one pair, seen later', async () => {
+    const [a, b] = [tag('again-a'), tag('again-b')]
+    const { assetId } = await put([a])
+    await put([b])
+    await put([a, b])
+    const [first] = (await pairs(assetId)).data
+    await put([a, b])
+    const { data } = await pairs(assetId)
+    assert.equal(data.length, 1)
+    assert.equal(data[0]?.firstSeenTimestamp, first?.firstSeenTimestamp)
+    assert.ok(String(data[0]?.lastSeenTimestamp) > String(first?.lastSeenTimestamp))
+  })
+
+  test('identifiers that all belong to one asset raise no suspicion', async () => {
+    const { assetId } = await put([tag('lonely')])
+    await put([tag('lonely'), tag('lonely-too')])
+    assert.deepEqual((await pairs(assetId)).data, [])
+  })
+
+  test('a pair that was said to be no twins stays away, however often it is seen', async () => {
+    const [a, b] = [tag('apart-a'), tag('apart-b')]
+    const { assetId: one } = await put([a])
+    const { assetId: other } = await put([b])
+    await put([a, b])
+    const { data } = await operator.inventory.dismissDuplicate({ body: { data: { asset: one, other } } })
+    assert.notEqual(data.dismissedTimestamp, null)
+    await put([a, b])
+    assert.deepEqual((await pairs(one)).data, [])
+    assert.equal((await pairs(one, { dismissed: true })).data.length, 1)
+    await operator.inventory.dismissDuplicate({ body: { data: { asset: other, other: one, dismissed: false } } })
+    assert.equal((await pairs(one)).data.length, 1)
+  })
+
+  test('two that nobody took for one cannot be dismissed', async () => {
+    const { assetId: asset } = await put([tag('stranger-1')])
+    const { assetId: other } = await put([tag('stranger-2')])
+    const exchange = await operator.exchange(inventory, 'dismissDuplicate', { body: { data: { asset, other } } })
+    assert.equal(exchange.status, 404)
+  })
+
+  test('a pair is there only for who may read both', async () => {
+    const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hidden line' } } })
+    const insider = await hub.as('operator', { accessGroupId: group.id })
+    const [one, other] = await givenTwins(['hidden line', 'default'])
+    assert.equal((await pairs(one, { caller: admin })).meta.totalElements, 1)
+    for (const asset of [one, other]) {
+      const { data, meta } = await pairs(asset, { caller: insider })
+      assert.deepEqual([data, meta.totalElements], [[], 0])
+    }
+    const exchange = await insider.exchange(inventory, 'dismissDuplicate', { body: { data: { asset: one, other } } })
+    const problem = exchange.body as ProblemDocument
+    assert.deepEqual([exchange.status, problem.errors?.[0]?.pointer], [422, '/data/other'])
+  })
+
+  test('who may only read cannot dismiss', async () => {
+    const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'own line' } } })
+    const [one, other] = await givenTwins(['own line', 'default'])
+    const viewer = await hub.as('viewer')
+    assert.equal((await pairs(one, { caller: viewer })).data.length, 1)
+    const exchange = await viewer.exchange(inventory, 'dismissDuplicate', { body: { data: { asset: one, other } } })
+    assert.deepEqual([exchange.status, group.name], [403, 'own line'])
+  })
+
+  test('a deleted asset is nobody’s twin', async () => {
+    const [one, other] = await givenTwins()
+    await applied(operator, 'deleteAssets', { body: { data: { ids: [one] } } })
+    assert.deepEqual((await pairs(other)).data, [])
+  })
+})

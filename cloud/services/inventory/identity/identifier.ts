@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto'
+import { platformIdentifiers } from '@millwright/api/inventory-identity.ts'
+import { storableText } from '../../../platform/database/json.ts'
+import { cutToBytes, isObject, mapMembers } from '../assets/document.ts'
+import type { StoredIdentifier } from '../writes/write.ts'
+
+/** What an asset is recognised by, as it is sent: one of the classes of the schema. */
+export type Identifier = { readonly [field: string]: unknown }
+
+type IdentifierType = {
+  /** Lower is more certain, and wins. */
+  readonly uncertainty: number
+  /** The fields that make it what it is, in the order of the key. */
+  readonly parts: readonly string[]
+  readonly name?: (identifier: Identifier) => string
+  readonly value: (identifier: Identifier) => string
+}
+
+const field = (name: string) => (identifier: Identifier) => printed(identifier[name])
+
+export const identifierTypes: Readonly<Record<string, IdentifierType>> = {
+  IdLinkIdentifier: { uncertainty: 1000, parts: ['id_link'], value: field('id_link') },
+  ProductInstanceIdentifier: {
+    uncertainty: 1001,
+    parts: ['vendor', 'article_number', 'serial_number'],
+    name: (identifier) => `${printed(identifier.vendor)} ${printed(identifier.article_number)}`.trim(),
+    value: field('serial_number'),
+  },
+  MacIdentifier: { uncertainty: 1002, parts: ['mac_address'], value: field('mac_address') },
+  SoftwareIdentifier: {
+    uncertainty: 1004,
+    parts: ['name', 'version'],
+    name: field('name'),
+    value: field('version'),
+  },
+  CertificateIdentifier: { uncertainty: 1005, parts: ['certificate_id'], value: field('certificate_id') },
+  CustomIdentifier: { uncertainty: 1006, parts: ['name', 'value'], name: field('name'), value: field('value') },
+  HostBasedSoftwareIdentifier: {
+    uncertainty: 1007,
+    parts: ['host_identifier', 'name', 'version', 'instance_identifier'],
+    name: field('name'),
+    value: field('version'),
+  },
+  ParentRelativeIdentifier: {
+    uncertainty: 1100,
+    parts: ['parent_identifier', 'slot', 'subslot'],
+    value: ({ parent_identifier: parent, slot, subslot }) =>
+      `${isObject(parent) ? valueTextOf(parent) : ''}/${printed(slot)}/${printed(subslot)}`,
+  },
+}
+
+/** Of a type that we do not know: less certain than every one that we do. */
+const unknownUncertainty = 2000
+
+/** Longer keys are hashed: they are a primary key. */
+const keyCharacters = 200
+
+/** As many bytes of a value as an index takes. */
+const valueBytes = 2000
+
+/** The same thing written in the same way, without what is null. */
+export function normalise(identifier: Identifier): Identifier {
+  return mapMembers(identifier, (value, name) => (value === null ? undefined : normalisedField(name, value)))
+}
+
+function normalisedField(name: string, value: unknown): unknown {
+  if (name === 'parent_identifier' && isObject(value)) return normalise(value)
+  // Zero has a sign that JSON does not keep.
+  if (typeof value === 'number') return value + 0
+  if (typeof value !== 'string') return value
+  const text = storableText(value).trim()
+  if (name === 'mac_address') return normaliseMac(text)
+  if (name === 'id_link') return normaliseLink(text)
+  return text
+}
+
+export function normaliseMac(address: string): string {
+  const digits = address.toLowerCase().replace(/[^0-9a-f]/g, '')
+  return digits.length === 12 ? (digits.match(/../g) ?? []).join(':') : address.toLowerCase()
+}
+
+/** Scheme and host are the same in any case; path and query are not (IEC 61406). */
+function normaliseLink(link: string): string {
+  const [origin = ''] = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(link) ?? []
+  return origin.toLowerCase() + link.slice(origin.length)
+}
+
+/** The same text for the same identifier, another for another. Uncertainty and annotations do not count. */
+export function keyOf(identifier: Identifier): string {
+  return keyOfNormal(normalise(identifier))
+}
+
+function keyOfNormal(identifier: Identifier): string {
+  const text = JSON.stringify(partsOf(identifier))
+  return text.length <= keyCharacters ? text : `sha256:${createHash('sha256').update(text).digest('hex')}`
+}
+
+function partsOf(identifier: Identifier): unknown[] {
+  const type = typeOf(identifier)
+  const known = identifierTypes[type]
+  if (known === undefined) return [type, ...unknownParts(identifier)]
+  return [type, ...known.parts.map((name) => partOf(identifier[name]))]
+}
+
+function partOf(value: unknown): unknown {
+  return isObject(value) ? partsOf(value) : (value ?? null)
+}
+
+const annotations = ['asset_identifier_type', 'identifier_type', 'identifier_uncertainty']
+
+function unknownParts(identifier: Identifier): unknown[] {
+  return Object.entries(identifier)
+    .filter(([name]) => !annotations.includes(name))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => [name, partOf(value)])
+}
+
+export function typeOf(identifier: Identifier): string {
+  return printed(identifier.asset_identifier_type)
+}
+
+export function uncertaintyOf(identifier: Identifier): number {
+  const { identifier_uncertainty: own } = identifier
+  if (typeof own === 'number' && Number.isInteger(own)) return own
+  return identifierTypes[typeOf(identifier)]?.uncertainty ?? unknownUncertainty
+}
+
+export function nameOf(identifier: Identifier): string | null {
+  return identifierTypes[typeOf(identifier)]?.name?.(identifier) ?? null
+}
+
+/** What people look for. Cut where an index ends; the key tells two apart all the same. */
+export function valueTextOf(identifier: Identifier): string {
+  const known = identifierTypes[typeOf(identifier)]
+  return cutToBytes(
+    known === undefined ? JSON.stringify(unknownParts(identifier)) : known.value(identifier),
+    valueBytes,
+  )
+}
+
+function printed(value: unknown): string {
+  return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
+}
+
+/** An identifier as `normalise` leaves it, with all that is kept of it beside the asset. */
+export function storedIdentifier(normal: Identifier): StoredIdentifier {
+  return {
+    key: keyOfNormal(normal),
+    uncertainty: uncertaintyOf(normal),
+    type: typeOf(normal),
+    name: nameOf(normal),
+    value: valueTextOf(normal),
+    identifier: normal,
+  }
+}
+
+const reservedNames: ReadonlySet<unknown> = new Set(Object.values(platformIdentifiers))
+
+/** Whether only the platform gives this identifier: it belongs to the asset of a gateway or an asset link. */
+export function isReservedIdentifier({ asset_identifier_type: type, name }: Identifier): boolean {
+  return type === 'CustomIdentifier' && reservedNames.has(name)
+}
+
+/** An identifier of an incoming asset that an existing one has. */
+export type Claim = { key: string; uncertainty: number; assetId: string; createdAt: string }
+
+export type Identity = {
+  /** The asset that the incoming one is; absent when it is new. */
+  match?: string
+  /** The identifiers that say so, the most certain first. */
+  matchedBy: string[]
+  /** Other assets that have some of its identifiers, the likeliest first. */
+  conflicts: { assetId: string; by: string[] }[]
+}
+
+/**
+ * Which asset an incoming one is. The least uncertain identifier decides; among equally uncertain ones the asset with
+ * most of its identifiers, then the oldest.
+ */
+export function choose(claims: readonly Claim[]): Identity {
+  const byAsset = Map.groupBy(distinct(claims), ({ assetId }) => assetId)
+  const [match, ...others] = [...byAsset.values()].toSorted(likelierFirst).map((own) => ({
+    assetId: own[0]?.assetId ?? '',
+    by: own.map(({ key }) => key),
+  }))
+  if (match === undefined) return { matchedBy: [], conflicts: [] }
+  return { match: match.assetId, matchedBy: match.by, conflicts: others }
+}
+
+/** Each key once, the most certain first. */
+function distinct(claims: readonly Claim[]): Claim[] {
+  const sorted = claims.toSorted((a, b) => a.uncertainty - b.uncertainty || compare(a.key, b.key))
+  const seen = new Set<string>()
+  return sorted.filter(({ key }) => !seen.has(key) && seen.add(key))
+}
+
+function likelierFirst(a: readonly Claim[], b: readonly Claim[]): number {
+  const [one, other] = [a[0], b[0]]
+  if (one === undefined || other === undefined) return 0
+  return (
+    one.uncertainty - other.uncertainty ||
+    b.length - a.length ||
+    compare(one.createdAt, other.createdAt) ||
+    compare(one.assetId, other.assetId)
+  )
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

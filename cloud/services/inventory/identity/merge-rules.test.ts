@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { canonical } from '../assets/asset.ts'
+import type { RelationRow } from '../relations/relation.ts'
+import { mergedDocument, partedRelations, revertedDocument, takenRelations, turnedRelations } from './merge-rules.ts'
+
+const [pump, twin, rack] = ['0000-a', '0000-b', '0000-c'] as const
+const base = { functional_object_type: 'Device', created_timestamp: 'then', last_modified_timestamp: 'then' }
+const state = (value: string) => ({ state_value: value, state_timestamp: 'then' })
+
+describe('the document of two assets that are one', () => {
+  const asset = {
+    ...base,
+    name: 'pump',
+    product_instance_information: { serial_number: '1' },
+    connection_points: [{ id: 'eth0', mac_address: 'a' }],
+    custom_properties: [{ key: '2', value: 'mine' }],
+    management_state: state('unknown'),
+    responsible: 'jane',
+  }
+  const other = {
+    ...base,
+    name: 'twin',
+    description: 'found apart',
+    product_instance_information: { serial_number: '2', manufacturer_product: { product_id: 'P' } },
+    connection_points: [
+      { id: 'eth0', mac_address: 'b' },
+      { id: 'eth1', mac_address: 'c' },
+    ],
+    custom_properties: [
+      { key: '1', value: 'theirs' },
+      { key: '2', value: 'theirs' },
+    ],
+    management_state: state('regarded'),
+    created_timestamp: 'earlier',
+    responsible: 'joe',
+  }
+
+  test('keeps what the one has and takes what it lacks from the other, also inside', () => {
+    const merged = mergedDocument(asset, other, 'this')
+    assert.deepEqual(merged, {
+      ...asset,
+      description: 'found apart',
+      product_instance_information: { serial_number: '1', manufacturer_product: { product_id: 'P' } },
+      connection_points: [
+        { id: 'eth0', mac_address: 'a' },
+        { id: 'eth1', mac_address: 'c' },
+      ],
+      custom_properties: [
+        { key: '1', value: 'theirs' },
+        { key: '2', value: 'mine' },
+      ],
+      management_state: state('regarded'),
+    })
+  })
+
+  test('is the other way round when the other one is preferred, but stays as old as it is', () => {
+    const merged = mergedDocument(asset, other, 'other')
+    assert.deepEqual([merged.name, merged.responsible, merged.created_timestamp], ['twin', 'joe', 'then'])
+    assert.deepEqual(merged.custom_properties, other.custom_properties)
+  })
+
+  test('taken apart again is what it was, but for what was changed since', () => {
+    const after = mergedDocument(asset, other, 'other')
+    const changed = {
+      ...after,
+      name: 'renamed',
+      connection_points: [...(after.connection_points as object[]), { id: 'new' }],
+    }
+    const { name, description, connection_points, responsible } = revertedDocument(changed, { before: asset, after })
+    assert.deepEqual([name, description, responsible], ['renamed', undefined, 'jane'])
+    assert.deepEqual(connection_points, [{ id: 'new' }, { id: 'eth0', mac_address: 'a' }])
+  })
+
+  test('merged and taken apart, any document is what it was', () => {
+    const value = fc.jsonValue({ maxDepth: 2, noUnicodeString: false }).filter((json) => json !== null)
+    const document = fc
+      .dictionary(fc.constantFrom('name', 'description', 'location', 'x', '__proto__', 'management_state'), value)
+      .map((fields) => canonical({ ...base, custom_properties: [], ...fields }))
+    fc.assert(
+      fc.property(document, document, fc.constantFrom('this' as const, 'other' as const), (one, two, prefer) => {
+        const after = mergedDocument(one, two, prefer)
+        assert.deepEqual(revertedDocument(after, { before: one, after }), one)
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('the relations of two assets that are one', () => {
+  const row = (subjectId: string, predicate: string, objectId: string): RelationRow => ({
+    id: `${subjectId}${predicate}${objectId}`,
+    subjectType: 'asset',
+    subjectId,
+    predicate,
+    objectType: 'asset',
+    objectId,
+    sourceType: 'manual',
+    sourceValue: null,
+    createdAt: 'then',
+    modifiedAt: 'then',
+  })
+  const ends = { assetId: pump, otherId: twin }
+  const short = ({
+    subject,
+    predicate,
+    object,
+  }: {
+    subject: { id: string }
+    predicate: string
+    object: { id: string }
+  }) => [subject.id, predicate, object.id].join(' ')
+
+  test('are those of both, each once, and none between them', () => {
+    const current = [row(pump, 'in', rack)]
+    const relations = [
+      row(twin, 'in', rack),
+      row(rack, 'holds', twin),
+      row(twin, 'near', pump),
+      row(pump, 'near', twin),
+      row(twin, 'knows', twin),
+    ]
+    const { restate, united } = takenRelations({ ...ends, relations, current })
+    assert.deepEqual(restate.map(short), [`${rack} holds ${pump}`, `${pump} knows ${pump}`])
+    assert.deepEqual(united, [`${twin}in${rack}`])
+    const possible = turnedRelations(relations, ends)
+    assert.deepEqual(possible.map(short), [`${pump} in ${rack}`, `${rack} holds ${pump}`, `${pump} knows ${pump}`])
+  })
+
+  test('go back when parted, if they are still there and lead somewhere', () => {
+    const ended = [
+      row(twin, 'in', rack),
+      row(twin, 'gone', rack),
+      row(twin, 'moved', rack),
+      row(twin, 'into', 'nowhere'),
+      row(twin, 'near', pump),
+    ]
+    const current = [row(pump, 'in', rack), row(pump, 'moved', rack), row(pump, 'into', 'nowhere')]
+    const isThere = (id: string) => id === rack
+    const { end, restate } = partedRelations({ ...ends, ended, united: [`${twin}in${rack}`], current, isThere })
+    assert.deepEqual(end, [`${pump}moved${rack}`])
+    assert.deepEqual(restate.map(short), [`${twin} in ${rack}`, `${twin} moved ${rack}`, `${twin} near ${pump}`])
+  })
+})

@@ -1,0 +1,155 @@
+import type { Handle, Transaction } from '../../../platform/database/database.ts'
+import { jsonText } from '../../../platform/database/json.ts'
+import { statement } from '../../../platform/database/statement.ts'
+import type { RelationRow } from '../relations/relation.ts'
+import { columnsOf } from '../relations/relation-store.ts'
+import { type Groups, wasReadableAt } from '../visibility.ts'
+
+/** What was made part of what, and what it takes to part them again. */
+export type MergeRow = {
+  id: string
+  assetId: string
+  otherId: string
+  mergedAt: string
+  principalId: string
+  principalName: string
+  otherName: string | null
+  otherAccessGroupId: string
+  otherVersion: number
+  otherCreatedAt: string
+  otherDocument: Record<string, unknown>
+  keys: string[]
+  /** Relations of the other one that this one had too. */
+  united: string[]
+  documentBefore: Record<string, unknown>
+  documentAfter: Record<string, unknown>
+}
+
+const insertStatement = statement(
+  `insert into asset_merges (tenant_id, id, asset_id, other_id, merged_at, principal_id, principal_name, other_name,
+                             other_access_group_id, other_version, other_created_at, other_document, keys,
+                             united, document_before, document_after)
+   select $1, id, "assetId", "otherId", "mergedAt", "principalId", "principalName", "otherName", "otherAccessGroupId",
+          "otherVersion", "otherCreatedAt", "otherDocument", keys, united, "documentBefore", "documentAfter"
+   from json_to_recordset($2::json) as r (id uuid, "assetId" uuid, "otherId" uuid, "mergedAt" timestamptz,
+     "principalId" uuid, "principalName" text, "otherName" text, "otherAccessGroupId" uuid, "otherVersion" bigint,
+     "otherCreatedAt" timestamptz, "otherDocument" json, keys json, united json, "documentBefore" json, "documentAfter" json)`,
+)
+
+export async function insertMerges(tx: Transaction, merges: readonly MergeRow[]): Promise<void> {
+  if (merges.length > 0) await tx.run(insertStatement, jsonText(merges))
+}
+
+const undoneStatement = statement(
+  `update asset_merges m set undone_at = u.time from json_to_recordset($2::json) as u (id uuid, time timestamptz)
+   where m.tenant_id = $1 and m.id = u.id`,
+)
+
+export async function markUndone(tx: Transaction, undone: readonly { id: string; time: string }[]): Promise<void> {
+  if (undone.length > 0) await tx.run(undoneStatement, jsonText(undone))
+}
+
+export type FoundMerge = MergeRow & { undoneAt: string | null }
+
+const oneStatement = statement<FoundMerge>(
+  `select id, asset_id as "assetId", other_id as "otherId", merged_at as "mergedAt", principal_id as "principalId",
+          principal_name as "principalName", other_name as "otherName", other_access_group_id as "otherAccessGroupId",
+          other_version as "otherVersion", other_created_at as "otherCreatedAt", other_document as "otherDocument", keys, united,
+          document_before as "documentBefore", document_after as "documentAfter", undone_at as "undoneAt"
+   from asset_merges where tenant_id = $1 and asset_id = $2 and id = $3`,
+)
+
+/** A merge into this asset. */
+export function findMerge(
+  handle: Handle,
+  { assetId, mergeId }: { assetId: string; mergeId: string },
+): Promise<FoundMerge | undefined> {
+  return handle.row(oneStatement, assetId, mergeId)
+}
+
+const lockStatement = statement<FoundMerge>(`${oneStatement.text} for update`)
+
+/** The same, held until the end of the transaction: what ended by it is not forgotten before. */
+export function lockMerge(
+  tx: Transaction,
+  { assetId, mergeId }: { assetId: string; mergeId: string },
+): Promise<FoundMerge | undefined> {
+  return tx.row(lockStatement, assetId, mergeId)
+}
+
+export type ListedMerge = {
+  id: string
+  assetId: string
+  otherId: string
+  otherName: string | null
+  identifiers: number
+  principalName: string
+  mergedAt: string
+  undoneAt: string | null
+}
+
+const where = `tenant_id = $1 and asset_id = $2 and ($3::uuid[] is null or other_access_group_id = any($3))
+  and ${wasReadableAt('$2', '$3', 'merged_at')}`
+const pageStatement = statement<ListedMerge>(
+  `select id, asset_id as "assetId", other_id as "otherId", other_name as "otherName",
+          json_array_length(keys) as identifiers, principal_name as "principalName", merged_at as "mergedAt",
+          undone_at as "undoneAt"
+   from asset_merges where ${where} order by merged_at desc, id limit $4 offset $5`,
+)
+const countStatement = statement<{ total: number }>(`select count(*) as total from asset_merges where ${where}`)
+
+type Wanted = { assetId: string; groups: Groups; limit: number; offset: number }
+
+/** Merges into an asset at times when it was readable, of assets that were in these groups; the latest first. */
+export async function listMerges(handle: Handle, { assetId, groups, limit, offset }: Wanted) {
+  const rows = await handle.rows(pageStatement, assetId, groups, limit, offset)
+  return { rows, total: (await handle.row(countStatement, assetId, groups))?.total ?? 0 }
+}
+
+export type KeyedIdentifier = { key: string; identifier: Record<string, unknown> }
+
+const identifiersStatement = statement<KeyedIdentifier>(
+  `select key, identifier from asset_identifiers where tenant_id = $1 and asset_id = $2 order by uncertainty, key`,
+)
+
+export function identifiersWithKeys(handle: Handle, assetId: string): Promise<KeyedIdentifier[]> {
+  return handle.rows(identifiersStatement, assetId)
+}
+
+const moveStatement = statement(
+  `update asset_identifiers i set asset_id = m."to" from json_to_recordset($2::json) as m (key text, "to" uuid)
+   where i.tenant_id = $1 and i.key = m.key`,
+)
+
+export async function moveIdentifiers(tx: Transaction, moves: readonly { key: string; to: string }[]): Promise<void> {
+  if (moves.length > 0) await tx.run(moveStatement, jsonText(moves.map(({ key, to }) => ({ key, to }))))
+}
+
+const relationsFromStatement = statement<RelationRow>(
+  `select ${columnsOf('r')} from relations r
+   where r.tenant_id = $1 and r.subject_id = $2 and r.predicate = any($3) and r.subject_type = 'asset'
+   order by r.id for update`,
+)
+
+/** The relations of some predicates that start at an asset, held until the end of the transaction. */
+export function lockRelationsFrom(
+  tx: Transaction,
+  { subjectId, predicates }: { subjectId: string; predicates: readonly string[] },
+): Promise<RelationRow[]> {
+  return tx.rows(relationsFromStatement, subjectId, predicates)
+}
+
+const endedStatement = statement<RelationRow>(
+  `select ${columnsOf('e')} from ended_relations e
+   where e.tenant_id = $1 and e.ended_at = $3
+     and ((e.subject_id = $2 and e.subject_type = 'asset') or (e.object_id = $2 and e.object_type = 'asset'))
+   order by e.id`,
+)
+
+/** The relations of an asset that ended at a time. */
+export function relationsEndedAt(
+  handle: Handle,
+  { assetId, at }: { assetId: string; at: string },
+): Promise<RelationRow[]> {
+  return handle.rows(endedStatement, assetId, at)
+}

@@ -1,0 +1,152 @@
+import { type inventory, inventoryLimits } from '@millwright/api/inventory.ts'
+import type { StatementResult } from '@millwright/api/inventory-relations.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import type { Caller } from '../../../platform/access/caller.ts'
+import { requirePermission } from '../../../platform/access/permission-denied.ts'
+import { recordAll } from '../../../platform/audit/audit.ts'
+import type { Handle, Transaction } from '../../../platform/database/database.ts'
+import { emitAll } from '../../../platform/events/events.ts'
+import { answer, type Context, type Handlers } from '../../../platform/service.ts'
+import { wasReadable } from '../assets/list-store.ts'
+import { pageMeta, stretchesOf, totalSeen, writeCursor } from '../assets/listing.ts'
+import { readableGroups } from '../visibility.ts'
+import { withoutHiddenAuthors } from '../visibility-store.ts'
+import {
+  authorOf,
+  type RelationRow,
+  relationDetail,
+  relationEvents,
+  showRelation,
+  showRelationChange,
+} from './relation.ts'
+import { listPredicates, totalRelations } from './relation-count-store.ts'
+import {
+  everyRelation,
+  orderOf,
+  parseRelationFilter,
+  predicatesAlone,
+  type RelationFilter,
+  requireNarrow,
+} from './relation-filter.ts'
+import { listRelationChanges } from './relation-history-store.ts'
+import * as store from './relation-store.ts'
+import { Stating } from './relation-writer.ts'
+
+type Names =
+  | 'createRelation'
+  | 'createRelations'
+  | 'listRelations'
+  | 'deleteRelations'
+  | 'deleteRelationsByFilter'
+  | 'listPredicates'
+  | 'listAssetRelations'
+  | 'readRelationHistory'
+
+export function relationHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
+  const stating = new Stating(database)
+  return {
+    async createRelation({ body: { data } }, caller) {
+      const put = await stating.state(caller, data)
+      const created = put.some(({ outcome }) => outcome === 'created')
+      return answer(created ? 201 : 200, { data: put.map(({ relation }) => showRelation(relation)) })
+    },
+
+    async createRelations({ body: { data }, itemErrors }, caller) {
+      const results = await stating.stateMany(caller, data.relations, itemErrors)
+      const count = (outcome: StatementResult['outcome']) => results.filter((one) => one.outcome === outcome).length
+      const counts = { created: count('created'), refreshed: count('refreshed'), failed: count('failed') }
+      return { data: { ...counts, results } }
+    },
+
+    async listRelations({ query }, caller) {
+      const { filter, caseInsensitive = false, sort, cursor, count = true, limit = 50, offset = 0 } = query
+      const parsed = filter === undefined ? undefined : parseRelationFilter(filter, { caseInsensitive })
+      const condition = parsed?.condition ?? everyRelation
+      const order = orderOf(sort)
+      const identity = JSON.stringify([filter, caseInsensitive, sort])
+      const stretches = stretchesOf({ cursor, query: identity, order }, condition.values.length + 2)
+      return database.read(caller, async (handle) => {
+        const rows = await store.listRelations(handle, condition, { stretches, order, limit, offset })
+        const seen = cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
+        const last = rows.length === limit ? rows.at(-1) : undefined
+        const total = count ? (seen ?? (await totalOf(handle, parsed))) : undefined
+        const nextCursor = last === undefined ? undefined : writeCursor(identity, last.place)
+        return { data: rows.map(showRelation), meta: pageMeta({ total, elements: rows.length, offset, nextCursor }) }
+      })
+    },
+
+    async deleteRelations({ body: { data } }, caller) {
+      requirePermission(caller, 'glb_inventory_read_relation_data')
+      return database.transaction(caller, async (tx) => {
+        const ended = await store.endRelations(tx, data.ids, authorOf(caller))
+        await tellEnded(tx, caller, { ended, operation: 'deleteRelations' })
+        const deleted = new Set(ended.map(({ id }) => id))
+        return { data: { deleted: deleted.size, notFound: data.ids.filter((id) => !deleted.has(id)) } }
+      })
+    },
+
+    async deleteRelationsByFilter({ query: { relationsFilter, caseInsensitive = false } }, caller) {
+      const filter = parseRelationFilter(relationsFilter, { caseInsensitive })
+      requireNarrow(filter)
+      requirePermission(caller, 'glb_inventory_read_relation_data')
+      return database.transaction(caller, async (tx) => {
+        const oldest = await store.lockOldest(tx, filter.condition, inventoryLimits.relationsDeletedByFilter)
+        const deletable = await store.countRelations(tx, filter.condition)
+        const ended = await store.endRelations(tx, oldest, authorOf(caller))
+        await tellEnded(tx, caller, { ended, operation: 'deleteRelationsByFilter' })
+        return { data: { deletable, deleted: ended.length } }
+      })
+    },
+
+    async listPredicates(_request, caller) {
+      return { data: await database.read(caller, listPredicates) }
+    },
+
+    async listAssetRelations({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
+      const asset = { id, groups: readableGroups(caller) }
+      return database.read(caller, async (handle) => {
+        if (!(await store.isReadable(handle, asset))) throw new Problem('not_found', `There is no asset ${id}`)
+        return page(await store.listRelationsOf(handle, asset, { limit, offset }), offset)
+      })
+    },
+
+    async readRelationHistory({ params: { id }, query: { limit = 50, offset = 0 } }, caller) {
+      return database.read(caller, async (handle) => {
+        const asset = { id, groups: readableGroups(caller) }
+        if (!(await wasReadable(handle, asset))) throw new Problem('not_found', `There is no asset ${id}`)
+        const { rows, total } = await listRelationChanges(handle, asset, { limit, offset })
+        return {
+          data: (await withoutHiddenAuthors(handle, rows, asset.groups)).map(showRelationChange),
+          meta: { totalElements: total, elements: rows.length, offset },
+        }
+      })
+    },
+  }
+}
+
+/** Of all, and of some predicates, it is known; else it is counted. */
+function totalOf(handle: Handle, filter: RelationFilter | undefined): Promise<number> {
+  if (filter === undefined) return totalRelations(handle, null)
+  const predicates = predicatesAlone(filter)
+  return predicates === undefined ? store.countRelations(handle, filter.condition) : totalRelations(handle, predicates)
+}
+
+type Ended = { ended: readonly RelationRow[]; operation: 'deleteRelations' | 'deleteRelationsByFilter' }
+
+async function tellEnded(tx: Transaction, caller: Caller, { ended, operation }: Ended): Promise<void> {
+  if (ended.length === 0) return
+  await recordAll(
+    tx,
+    ended.map((relation) => ({
+      who: caller,
+      action: `inventory.${operation}`,
+      target: `relation/${relation.id}`,
+      detail: relationDetail(relation),
+    })),
+  )
+  await emitAll(tx, relationEvents('deleted', ended))
+}
+
+function page({ rows, total }: store.Listed<RelationRow>, offset: number) {
+  return { data: rows.map(showRelation), meta: { totalElements: total, elements: rows.length, offset } }
+}

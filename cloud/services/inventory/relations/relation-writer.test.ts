@@ -1,0 +1,390 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Entity, inventory, type Relation } from '@millwright/api/inventory.ts'
+import type { StatementResult } from '@millwright/api/inventory-relations.ts'
+import type { Problem, ProblemDocument } from '@millwright/api/problem.ts'
+import fc from 'fast-check'
+import { v7 } from 'uuid'
+import { noRights } from '../../../platform/access/rights.ts'
+import { Database, type Scope, type Transaction } from '../../../platform/database/database.ts'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { applied, assertCounted, asset, givenAssets, givenCaller, node, type Stated, state } from '../testing.ts'
+import { Stating } from './relation-writer.ts'
+
+type Batch = { created: number; refreshed: number; failed: number; results: StatementResult[] }
+
+const putting = /^\s*insert into relations\b/
+
+let hub: TestHub
+let operator: TestCaller
+
+describe('stating relations', () => {
+  before(async () => {
+    // Of its own: one test makes the database refuse a predicate.
+    hub = await testHub({ own: true })
+    operator = await hub.as('operator')
+  })
+
+  after(async () => {
+    await assertCounted(hub)
+    await hub[Symbol.asyncDispose]()
+  })
+
+  describe('at the same time as others', () => {
+    test('shares their transactions, and each is told and recorded as its own', async () => {
+      const callers = await Promise.all(Array.from({ length: 4 }, () => hub.as('operator')))
+      const [hubId = ''] = await givenAssets(hub, [{ name: 'switch' }])
+      const stated = Array.from({ length: 40 }, () => ({ subject: node(), predicate: 'x', object: asset(hubId) }))
+      const answers: Awaited<ReturnType<typeof state>>[] = []
+      const sent = await hub.statements(async () => {
+        const asked = stated.map((one, index) => state(callers[index % 4] ?? operator, one))
+        answers.push(...(await Promise.all(asked)))
+      })
+      assert.ok(sent.filter(({ text }) => putting.test(text)).length < 20)
+      for (const [index, { status, body }] of answers.entries()) {
+        const [relation] = (body as { data: Relation[] }).data
+        assert.equal(status, 201)
+        assert.deepEqual(relation?.subject, stated[index]?.subject)
+        const recorded = await entriesOf(`relation/${relation?.id}`)
+        assert.deepEqual(recorded, [{ action: 'inventory.createRelation', by: callers[index % 4]?.principalId }])
+      }
+    })
+
+    test('who states the same with another source is answered and recorded with their own', async () => {
+      const same = { subject: node(), predicate: 'x', object: node() }
+      const values = Array.from({ length: 12 }, (_, index) => (index % 3 === 0 ? undefined : `survey ${index}`))
+      const callers = await Promise.all(values.map(() => hub.as('operator')))
+      const answers = await Promise.all(
+        callers.map((caller, index) => {
+          const value = values[index]
+          return state(caller, value === undefined ? same : { ...same, source: { value } })
+        }),
+      )
+      const made = answers.filter(({ status }) => status === 201)
+      assert.equal(made.length, 1)
+      for (const [index, { body }] of answers.entries()) {
+        const value = values[index]
+        if (value === undefined) continue
+        const [relation] = (body as { data: Relation[] }).data
+        assert.equal(relation?.source.value, value)
+        assert.deepEqual(await sourcesRecordedOf(callers[index]?.principalId), [{ type: 'manual', value }])
+      }
+      const [creator] = await creatorsOf(same.subject.id)
+      assert.equal(creator, callers[answers.findIndex(({ status }) => status === 201)]?.principalId)
+    })
+
+    test('one that cannot be stated is told why, and no other notices', async () => {
+      const [there = '', other = ''] = await givenAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
+      const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
+      const good = { subject: asset(there), predicate: 'x', object: asset(other) }
+      const answers = await Promise.all([
+        ...Array.from({ length: 8 }, (_, index) => state(operator, { ...good, predicate: `x${index}` })),
+        state(operator, { ...good, object: asset(v7()) }),
+        state(outsider, good),
+        state(operator, { ...good, predicate: 'is_running_on' }),
+        ...Array.from({ length: 8 }, (_, index) => state(operator, { ...good, predicate: `y${index}` })),
+      ])
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [...Array(8).fill(201), 422, 422, 409, ...Array(8).fill(201)],
+      )
+    })
+
+    test('nobody waits for an asset that somebody else holds, except who relates it', async () => {
+      const [held = '', free = ''] = await givenAssets(hub, [{ name: 'held' }, { name: 'free' }])
+      const toHeld = await hub.asOwner(async (owner) => {
+        await owner.query('begin')
+        await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [hub.tenant.tenantId, held])
+        const waiting = state(operator, { subject: asset(free), predicate: 'x', object: asset(held) })
+        const others = Array.from({ length: 20 }, () => ({ subject: asset(free), predicate: 'x', object: node() }))
+        const answers = await Promise.all(others.map((stated) => state(operator, stated)))
+        assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
+        assert.equal(await Promise.race([waiting, 'still waiting']), 'still waiting')
+        await owner.query('rollback')
+        return waiting
+      })
+      assert.equal(toHeld.status, 201)
+    })
+
+    test('what the database refuses fails alone', async () => {
+      await hub.asOwner((owner) =>
+        owner.query(`alter table relations add constraint no_poison check (predicate <> 'poison') not valid`),
+      )
+      const stated = Array.from({ length: 20 }, (_, index) => ({
+        subject: node(),
+        predicate: index === 7 ? 'poison' : 'x',
+        object: node(),
+      }))
+      const answers = await Promise.all(stated.map((one) => state(operator, one)))
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        stated.map(({ predicate }) => (predicate === 'poison' ? 500 : 201)),
+      )
+      await hub.asOwner((owner) => owner.query('alter table relations drop constraint no_poison'))
+    })
+
+    test('when the database goes away in the middle, all who share are told so, and the next are stated', async () => {
+      const relate = () => state(operator, { subject: node(), predicate: 'x', object: node() })
+      await hub.asOwner(async (owner) => {
+        await owner.query('begin')
+        await owner.query('lock table relation_counts in share mode')
+        const answers = Promise.all(Array.from({ length: 20 }, relate))
+        for (let ended = 0; ended === 0; ) {
+          const blocked = 'select pid from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+          ended = (await owner.query(`select pg_terminate_backend(pid) from (${blocked}) as b`)).rowCount ?? 0
+        }
+        await owner.query('rollback')
+        const codes = (await answers).map(({ status, body }) => (body as ProblemDocument).code ?? status)
+        assert.ok(codes.includes('unavailable'))
+        assert.deepEqual(new Set([...codes, 201]), new Set(['unavailable', 201]))
+      })
+      assert.equal((await relate()).status, 201)
+    })
+
+    test('when no connection becomes free, all are told so at once, and nobody waits a second time', async () => {
+      const { app: address, server } = hub.database
+      let asked = 0
+      class Watched extends Database {
+        override transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+          asked++
+          return super.transaction(scope, work)
+        }
+      }
+      await using database = new Watched({ address, server, connections: 1, waitMs: 200 })
+      const stating = new Stating(database)
+      const { tenantId, name: tenantName } = hub.tenant
+      const principal = { id: operator.principalId, kind: 'server_user', name: 'operator' } as const
+      const request = { id: v7(), address: undefined }
+      const caller = { tenantId, tenantName, principal, roles: [], rights: noRights, request }
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+      const holding = database.transaction({ tenantId }, () => gate)
+      const stated = Array.from({ length: 20 }, () => ({ subject: node(), predicate: 'x', object: node() }))
+      const told = await Promise.allSettled(stated.map((one) => stating.state(caller, one)))
+      const codes = told.map((one) => (one.status === 'rejected' ? (one.reason as Problem).code : 'stated'))
+      assert.deepEqual(new Set(codes), new Set(['overloaded']))
+      assert.ok(asked < stated.length / 2, `${asked} transactions were asked for`)
+      open()
+      await holding
+    })
+
+    test('with an Idempotency-Key it is stated once, whoever else states something', async () => {
+      const data = { subject: node(), predicate: 'x', object: node() }
+      const headers = { 'idempotency-key': 'a relation' }
+      const once = () => operator.exchange(inventory, 'createRelation', { body: { data }, headers })
+      const [first] = await Promise.all([
+        once(),
+        ...Array.from({ length: 8 }, () => state(operator, { ...data, subject: node() })),
+      ])
+      assert.deepEqual([first?.status, (await once()).status], [201, 201])
+      assert.deepEqual((await once()).body, first?.body)
+    })
+  })
+
+  describe('while assets are written', () => {
+    test('holds up nobody who changes an asset', async () => {
+      const [id = ''] = await givenAssets(hub, [{ name: 'related' }])
+      await hub.asOwner(async (owner) => {
+        await owner.query('begin')
+        await owner.query('select from assets where tenant_id = $1 and id = $2 for key share', [
+          hub.tenant.tenantId,
+          id,
+        ])
+        const { state } = await applied(operator, 'setName', { params: { id }, body: { data: { name: 'renamed' } } })
+        assert.equal(state, 'finished')
+        await owner.query('rollback')
+      })
+    })
+
+    test('an asset that is related without a pause is deleted all the same, with all that was stated', async () => {
+      const [id = ''] = await givenAssets(hub, [{ name: 'in demand' }])
+      let isOver = false
+      const statuses: number[] = []
+      const relate = async () => {
+        while (!isOver) {
+          const relations = Array.from({ length: 20 }, () => ({ subject: asset(id), predicate: 'x', object: node() }))
+          const { status, data } = await stateMany(operator, relations)
+          statuses.push(status)
+          if (data.failed > 0) return
+        }
+      }
+      const relating = Promise.all(Array.from({ length: 5 }, relate))
+      const { state } = await applied(operator, 'deleteAssets', { body: { data: { ids: [id] } } }).finally(() => {
+        isOver = true
+      })
+      await relating
+      assert.equal(state, 'finished')
+      assert.deepEqual(new Set(statuses), new Set([200]))
+      const { rows } = await hub.asOwner((owner) =>
+        owner.query('select id from relations where tenant_id = $1 and subject_id = $2', [hub.tenant.tenantId, id]),
+      )
+      assert.deepEqual(rows, [])
+    })
+  })
+
+  describe('POST /relations/batch', () => {
+    test('answers one result each, in the order given', async () => {
+      const [motor = '', pump = ''] = await givenAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
+      const drives = { subject: asset(motor), predicate: 'drives', object: asset(pump) }
+      await state(operator, drives)
+      const { status, data } = await stateMany(operator, [
+        { ...drives, predicate: 'is_connected_to', isBidirectional: true },
+        drives,
+        { ...drives, object: asset(v7()) },
+        { ...drives, predicate: 'found_by_gateway' },
+        { subject: node(), predicate: 'x', object: node(), source: { value: 'survey' } },
+      ])
+      assert.equal(status, 200)
+      assert.deepEqual([data.created, data.refreshed, data.failed], [2, 1, 2])
+      assert.deepEqual(
+        data.results.map(({ outcome, ids, code }) => [outcome, ids?.length, code]),
+        [
+          ['created', 2, undefined],
+          ['refreshed', 1, undefined],
+          ['failed', undefined, 'asset_not_found'],
+          ['failed', undefined, 'system_managed_predicate'],
+          ['created', 1, undefined],
+        ],
+      )
+      assert.equal(data.results[2]?.errors?.[0]?.pointer, '/data/relations/2/object')
+      const { data: found } = await operator.inventory.listAssetRelations({ params: { id: pump }, query: {} })
+      assert.deepEqual(
+        found.map(({ id }) => id).toSorted(),
+        data.results
+          .slice(0, 2)
+          .flatMap(({ ids = [] }) => ids)
+          .toSorted(),
+      )
+    })
+
+    test('needs what each of them needs alone, and tells hidden assets from missing ones by nothing', async () => {
+      const admin = await hub.as('administrator')
+      const group = await admin.authorization.createAccessGroup({ body: { data: { name: `hidden-${v7()}` } } })
+      const [seen = '', hidden = ''] = await givenAssets(hub, [
+        { name: 'seen' },
+        { name: 'hidden', accessGroupId: group.data.id },
+      ])
+      const [{ id: home = '' } = {}] = (await admin.authorization.listAccessGroups({ query: {} })).data.filter(
+        ({ name }) => name === 'default',
+      )
+      const read = 'inventory_read_asset_data' as const
+      const relate = { permissions: ['glb_inventory_write_relation_data'] as const }
+      const writer = await givenCaller(hub, [
+        relate,
+        { permissions: [read, 'inventory_write_asset_data'], accessGroupId: home },
+      ])
+      const reader = await givenCaller(hub, [relate, { permissions: [read], accessGroupId: home }])
+      const missing = v7()
+      const batch = [seen, hidden, missing].map((id) => ({ subject: asset(id), predicate: 'x', object: node() }))
+      const codesOf = async (caller: TestCaller) =>
+        (await stateMany(caller, batch)).data.results.map(({ outcome, code }) => code ?? outcome)
+      assert.deepEqual(await codesOf(writer), ['created', 'asset_not_found', 'asset_not_found'])
+      assert.deepEqual(await codesOf(reader), ['forbidden', 'asset_not_found', 'asset_not_found'])
+      const viewer = await hub.as('viewer')
+      assert.equal((await stateMany(viewer, batch)).status, 403)
+    })
+
+    test('is one entry on the audit trail, and an event for each that is new', async () => {
+      const first = { subject: node(), predicate: 'x', object: node() }
+      const second = { ...first, predicate: 'y' }
+      await stateMany(operator, [first])
+      const caller = await hub.as('operator')
+      const { data } = await stateMany(caller, [first, second, { ...first, predicate: 'is_running_on' }])
+      const recorded = await hub.asOwner(async (owner) => {
+        const text = `select action, detail from audit_entries where tenant_id = $1 and principal_id = $2`
+        return (await owner.query(text, [hub.tenant.tenantId, caller.principalId])).rows
+      })
+      assert.deepEqual(recorded, [
+        { action: 'inventory.createRelations', detail: { created: 1, refreshed: 1, failed: 1 } },
+      ])
+      const events = await Promise.all(data.results.flatMap(({ ids = [] }) => ids).map(eventsOf))
+      assert.deepEqual(events, [['inventory.relation.created'], ['inventory.relation.created']])
+    })
+
+    test('takes 1 to 1,000 relations', async () => {
+      const one = { subject: node(), predicate: 'x', object: node() }
+      assert.equal((await stateMany(operator, [])).status, 400)
+      assert.equal((await stateMany(operator, Array(1_001).fill(one))).status, 400)
+      const { status, data } = await stateMany(operator, Array(1_000).fill(one))
+      assert.deepEqual([status, data.created, data.refreshed], [200, 1, 999])
+    })
+  })
+
+  test('one by one or in batches, at the same time or not: each is made once, and all there is was stated', async () => {
+    const ids = await givenAssets(hub, [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
+    const entity: fc.Arbitrary<Entity> = fc.constantFrom(...ids.map(asset), ...ids.map(node))
+    let run = 0
+    const statements = fc.array(
+      fc.record({
+        subject: entity,
+        predicate: fc.constantFrom('p', 'q'),
+        object: entity,
+        isBidirectional: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 6 },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(statements, { minLength: 1, maxLength: 6 }), async (groups) => {
+        const mark = `run-${run++}-`
+        const marked = groups.map((group) => group.map((one) => ({ ...one, predicate: mark + one.predicate })))
+        const outcomes = await Promise.all(
+          marked.map(async (group) => {
+            if (group.length > 1) return (await stateMany(operator, group)).data.results
+            const { status, body } = await state(operator, group[0] as Stated)
+            const made = (body as { data: Relation[] }).data.map(({ id }) => id)
+            return [{ outcome: status === 201 ? 'created' : 'refreshed', ids: made }]
+          }),
+        )
+        const wanted = new Set(marked.flat().flatMap(namesOf))
+        const filter = ['p', 'q'].map((name) => `predicate eq '${mark}${name}'`).join(' or ')
+        const { data: found } = await operator.inventory.listRelations({ query: { filter, limit: 100 } })
+        assert.deepEqual(new Set(found.flatMap((relation) => namesOf(relation))), wanted)
+        assert.equal(found.length, wanted.size)
+        const told = outcomes.flat().flatMap(({ ids: made = [] }) => made)
+        assert.deepEqual(new Set(told), new Set(found.map(({ id }) => id)))
+        // Each that is new was made by somebody, and by one only.
+        const makers = outcomes.flat().filter(({ outcome }) => outcome === 'created').length
+        assert.ok(makers >= 1 && makers <= wanted.size)
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+function namesOf({ subject, predicate, object, isBidirectional = false }: Omit<Stated, 'source'>): string[] {
+  const name = (one: Entity, other: Entity) => `${one.type} ${one.id} ${predicate} ${other.type} ${other.id}`
+  return isBidirectional ? [name(subject, object), name(object, subject)] : [name(subject, object)]
+}
+
+async function stateMany(caller: TestCaller, relations: readonly Stated[]) {
+  const { status, body } = await caller.exchange(inventory, 'createRelations', { body: { data: { relations } } })
+  return { status, data: (body as { data: Batch }).data, problem: body as ProblemDocument }
+}
+
+async function entriesOf(target: string): Promise<{ action: string; by: string }[]> {
+  return hub.asOwner(async (owner) => {
+    const text = `select action, principal_id as by from audit_entries where tenant_id = $1 and target = $2`
+    return (await owner.query(text, [hub.tenant.tenantId, target])).rows
+  })
+}
+
+async function sourcesRecordedOf(principalId: string | undefined): Promise<unknown[]> {
+  return hub.asOwner(async (owner) => {
+    const text = `select detail -> 'source' as source from audit_entries where tenant_id = $1 and principal_id = $2`
+    return (await owner.query(text, [hub.tenant.tenantId, principalId])).rows.map(({ source }) => source)
+  })
+}
+
+async function creatorsOf(subjectId: string): Promise<string[]> {
+  return hub.asOwner(async (owner) => {
+    const text = `select created_by_id from relations where tenant_id = $1 and subject_id = $2`
+    return (await owner.query(text, [hub.tenant.tenantId, subjectId])).rows.map((row) => row.created_by_id)
+  })
+}
+
+async function eventsOf(id: string): Promise<string[]> {
+  return hub.asOwner(async (owner) => {
+    const text = `select type from events where tenant_id = $1 and subject = $2`
+    const { rows } = await owner.query<{ type: string }>(text, [hub.tenant.tenantId, `relation/${id}`])
+    return rows.map(({ type }) => type)
+  })
+}

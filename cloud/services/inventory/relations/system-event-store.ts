@@ -1,0 +1,57 @@
+import type { Handle, Transaction } from '../../../platform/database/database.ts'
+import { statement } from '../../../platform/database/statement.ts'
+
+const runningStatement = statement<{ id: string }>(
+  `select id from relations
+   where tenant_id = $1 and subject_id = $2 and predicate = 'is_running_on' and object_id = $3
+     and subject_type = 'asset' and object_type = 'asset' for update`,
+)
+
+/** The relations that say that a link runs on a gateway, held until the end of the transaction. */
+export async function findRunning(
+  tx: Transaction,
+  { assetLink, gateway }: { assetLink: string; gateway: string },
+): Promise<string[]> {
+  return (await tx.rows(runningStatement, assetLink, gateway)).map(({ id }) => id)
+}
+
+type LinkRelation = { assetLink: string; predicate: 'is_installed_on' | 'is_running_on' }
+
+const linkRelationsStatement = statement<LinkRelation>(
+  `select subject_id as "assetLink", predicate from relations
+   where tenant_id = $1 and subject_id = any($3::uuid[]) and predicate in ('is_installed_on', 'is_running_on')
+     and object_id = $2 and source_type = 'assetlinkdiscovery' and subject_type = 'asset' and object_type = 'asset'`,
+)
+
+/** The relations between asset links and a gateway that system events created; relations that users created do not count. */
+export function findLinkRelations(
+  handle: Handle,
+  { gateway, assetLinks }: { gateway: string; assetLinks: readonly string[] },
+): Promise<LinkRelation[]> {
+  return handle.rows(linkRelationsStatement, gateway, assetLinks)
+}
+
+export const locateStatement = statement<{ address: string; assetId: string }>(
+  `select a.address, a.asset_id as "assetId" from asset_addresses a
+   where a.tenant_id = $1 and a.address = any($3::text[])
+     and exists (select from relations r where r.tenant_id = $1 and r.subject_id = a.asset_id
+       and r.predicate = 'found_by_gateway' and r.object_id = $2 and r.subject_type = 'asset' and r.object_type = 'asset')
+   order by a.asset_id`,
+)
+
+/** Where the assets are that a gateway found, for these addresses, in the inventory's way of writing them. */
+export function locate(handle: Handle, gateway: string, addresses: readonly string[]) {
+  return handle.rows(locateStatement, gateway, addresses)
+}
+
+const mergedStatement = statement<{ assetId: string; mergedInto: string | null }>(
+  `select distinct on (asset_id) asset_id as "assetId", case when source_type = 'merge' then source_value end as "mergedInto"
+   from asset_history where tenant_id = $1 and asset_id = any($2::uuid[]) and change = 'deleted'
+   order by asset_id, version desc`,
+)
+
+/** What assets became part of when they were last deleted; those that were simply deleted are missing. */
+export async function findMergedInto(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = ids.length === 0 ? [] : await handle.rows(mergedStatement, ids)
+  return new Map(rows.flatMap(({ assetId, mergedInto }) => (mergedInto === null ? [] : [[assetId, mergedInto]])))
+}

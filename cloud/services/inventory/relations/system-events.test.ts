@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Client } from '@millwright/api/client.ts'
+import { inventory } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { v7 } from 'uuid'
+import { systemCaller } from '../../../platform/access/system.ts'
+import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
+import { givenAssets } from '../testing.ts'
+import { linkEventSource } from './system-event-handlers.ts'
+
+describe('system events', () => {
+  let hub: TestHub
+  let admin: TestCaller
+  let system: Client<typeof inventory>
+
+  before(async () => {
+    hub = await testHub()
+    admin = await hub.as('administrator')
+    const { tenantId, name: tenantName } = hub.tenant
+    system = hub.contextOf('inventory').peers(inventory, systemCaller({ tenantId, tenantName }))
+  })
+
+  after(() => hub[Symbol.asyncDispose]())
+
+  async function given(count: number): Promise<string[]> {
+    return givenAssets(
+      hub,
+      Array.from({ length: count }, (_, index) => ({ name: `thing ${index}` })),
+    )
+  }
+
+  /** Through the front, with everything that a write brings about. */
+  async function written(parts: readonly Record<string, unknown>[]): Promise<string[]> {
+    const assets = parts.map((part) => {
+      const identifier = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: v7() }
+      return { functional_object_type: 'Device', asset_identifiers: [identifier], ...part }
+    })
+    const { data } = await admin.inventory.createAssets({ body: { data: { assets } } })
+    await hub.settle()
+    const status = await admin.inventory.readStatus({ params: { id: data.statusId } })
+    return (status.data.detail.result as { assetId: string }[]).map(({ assetId }) => assetId)
+  }
+
+  async function relationsOf(subject: string) {
+    const { data } = await admin.inventory.listRelations({
+      query: { filter: `subject.id eq '${subject}'`, sort: 'predicate' },
+    })
+    return data
+  }
+
+  test('a discovery that finds assets relates them to the gateway and to the asset link', async () => {
+    const [gateway = '', assetLink = '', ...assets] = await given(5)
+    const found = await system.recordFound({
+      body: { data: { gateway, assetLink, assets, source: 'acme.cdm.dcd.sat' } },
+    })
+    assert.deepEqual(found.data, { created: 6, refreshed: 0 })
+    for (const asset of assets) {
+      assert.deepEqual(
+        (await relationsOf(asset)).map(({ predicate, object, source }) => ({ predicate, object, source })),
+        [
+          {
+            predicate: 'found_by_asset_link',
+            object: { type: 'asset', id: assetLink },
+            source: { type: 'discovery', value: 'acme.cdm.dcd.sat' },
+          },
+          {
+            predicate: 'found_by_gateway',
+            object: { type: 'asset', id: gateway },
+            source: { type: 'discovery', value: 'acme.cdm.dcd.sat' },
+          },
+        ],
+      )
+    }
+  })
+
+  test('what a gateway found is known again by its address; what others found there is not', async () => {
+    const at = (point: Record<string, string>) => ({ connection_points: [point] })
+    const ipv4 = at({ connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.77.0.5' })
+    const ipv6 = at({ connection_point_type: 'Ipv6Connectivity', ipv6_address: '2001:0db8:0:0:0:0:0:7' })
+    const [gateway = '', other = ''] = await given(2)
+    const [a = '', b = '', c = ''] = await written([ipv4, ipv6, ipv4])
+    await system.recordFound({ body: { data: { gateway, assets: [a, b], source: 's' } } })
+    await system.recordFound({ body: { data: { gateway: other, assets: [c], source: 's' } } })
+    const addresses = ['2001:DB8::7', '10.77.0.5', '10.77.0.6']
+    const { data } = await system.locateAssets({ body: { data: { gateway, addresses } } })
+    assert.deepEqual(data, [
+      { address: '2001:DB8::7', assetIds: [b] },
+      { address: '10.77.0.5', assetIds: [a] },
+      { address: '10.77.0.6', assetIds: [] },
+    ])
+  })
+
+  test('what became of assets is told of those that are gone', async () => {
+    const [there = '', deleted = '', merged = '', back = ''] = await written([{}, {}, {}, {}])
+    const merge = (other: string) =>
+      admin.inventory.mergeAsset({ params: { id: there }, body: { data: { other, prefer: 'this' } } })
+    await admin.inventory.deleteAssets({ body: { data: { ids: [deleted] } } })
+    await merge(merged)
+    await merge(back)
+    await hub.settle()
+    const { data: merges } = await admin.inventory.listMerges({ params: { id: there } })
+    const mergeId = merges.find(({ otherId }) => otherId === back)?.id ?? ''
+    await admin.inventory.undoMerge({ params: { id: there, mergeId } })
+    await hub.settle()
+    const never = v7()
+    const { data } = await system.findGone({ body: { data: { assets: [there, deleted, merged, back, never, never] } } })
+    assert.deepEqual(data, [{ assetId: deleted }, { assetId: merged, mergedInto: there }, { assetId: never }])
+  })
+
+  test('told again, an event moves the timestamp and nothing else', async () => {
+    const [gateway = '', asset = ''] = await given(2)
+    const tell = () => system.recordFound({ body: { data: { gateway, assets: [asset, asset], source: 's' } } })
+    assert.deepEqual((await tell()).data, { created: 1, refreshed: 0 })
+    const [first] = await relationsOf(asset)
+    assert.deepEqual((await tell()).data, { created: 0, refreshed: 1 })
+    const [second] = await relationsOf(asset)
+    assert.deepEqual([second?.id, second?.createdTimestamp], [first?.id, first?.createdTimestamp])
+    assert.ok(String(second?.lastModifiedTimestamp) > String(first?.lastModifiedTimestamp))
+  })
+
+  test('two links of one gateway that find a device give one found_by_gateway and two found_by_asset_link', async () => {
+    const [gateway = '', one = '', two = '', asset = ''] = await given(4)
+    for (const assetLink of [one, two]) {
+      await system.recordFound({ body: { data: { gateway, assetLink, assets: [asset], source: assetLink } } })
+    }
+    assert.deepEqual(
+      (await relationsOf(asset)).map(({ predicate }) => predicate),
+      ['found_by_asset_link', 'found_by_asset_link', 'found_by_gateway'],
+    )
+  })
+
+  test('a relation that was deleted by hand is there again when the event comes again', async () => {
+    const [gateway = '', asset = ''] = await given(2)
+    const body = { data: { gateway, assets: [asset], source: 's' } }
+    await system.recordFound({ body })
+    const [first] = await relationsOf(asset)
+    await admin.inventory.deleteRelations({ body: { data: { ids: [first?.id ?? ''] } } })
+    assert.deepEqual((await system.recordFound({ body })).data, { created: 1, refreshed: 0 })
+    const [second] = await relationsOf(asset)
+    assert.notEqual(second?.id, first?.id)
+  })
+
+  test('a link that is installed and runs has both relations, and stopped it stays installed', async () => {
+    const [gateway = '', assetLink = ''] = await given(2)
+    const body = { data: { assetLink, gateway } }
+    assert.deepEqual((await system.recordLinkInstalled({ body })).data, { created: 1, refreshed: 0 })
+    assert.deepEqual((await system.recordLinkRunning({ body })).data, { created: 1, refreshed: 0 })
+    assert.deepEqual((await system.recordLinkRunning({ body })).data, { created: 0, refreshed: 1 })
+    const source = { type: 'assetlinkdiscovery', value: linkEventSource }
+    assert.deepEqual(
+      (await relationsOf(assetLink)).map((relation) => [relation.predicate, relation.source]),
+      [
+        ['is_installed_on', source],
+        ['is_running_on', source],
+      ],
+    )
+    assert.deepEqual((await system.recordLinkStopped({ body })).data, { deleted: 1 })
+    assert.deepEqual((await system.recordLinkStopped({ body })).data, { deleted: 0 })
+    assert.deepEqual(
+      (await relationsOf(assetLink)).map(({ predicate }) => predicate),
+      ['is_installed_on'],
+    )
+  })
+
+  test('who installed a link may be told, and stands beside what people say', async () => {
+    const [gateway = '', assetLink = ''] = await given(2)
+    await system.recordLinkInstalled({ body: { data: { assetLink, gateway, source: 'acme.cdm' } } })
+    const entity = (id: string) => ({ type: 'asset' as const, id })
+    await admin.inventory.createRelation({
+      body: { data: { subject: entity(assetLink), predicate: 'is_installed_on', object: entity(gateway) } },
+    })
+    assert.deepEqual(
+      (await relationsOf(assetLink)).map(({ source }) => source).toSorted((a, b) => (a.type < b.type ? -1 : 1)),
+      [{ type: 'assetlinkdiscovery', value: 'acme.cdm' }, { type: 'manual' }],
+    )
+  })
+
+  test('an event about an asset that does not exist is refused by pointer and leaves nothing', async () => {
+    const [gateway = '', asset = ''] = await given(2)
+    const missing = v7()
+    await assert.rejects(
+      system.recordFound({ body: { data: { gateway, assets: [asset, missing], source: 's' } } }),
+      (error) =>
+        error instanceof Problem && error.code === 'asset_not_found' && error.errors?.[0]?.pointer === '/data/assets/1',
+    )
+    assert.deepEqual(await relationsOf(asset), [])
+    await assert.rejects(
+      system.recordLinkRunning({ body: { data: { assetLink: asset, gateway: missing } } }),
+      (error) => error instanceof Problem && error.errors?.[0]?.pointer === '/data/gateway',
+    )
+  })
+
+  test('a discovery must say by what the assets were found', async () => {
+    const assets = await given(1)
+    await assert.rejects(
+      system.recordFound({ body: { data: { assets, source: 's' } } }),
+      (error) => error instanceof Problem && error.code === 'invalid_body',
+    )
+  })
+
+  test('each event is in the audit log once, as done by the system', async () => {
+    const [gateway = '', ...assets] = await given(4)
+    await system.recordFound({ body: { data: { gateway, assets, source: 's' } } })
+    await hub.settle()
+    const { data } = await admin.audit.listEntries({ query: { target: `asset/${gateway}` } })
+    assert.deepEqual(
+      data.map(({ action, principalKind, detail }) => ({ action, principalKind, detail })),
+      [{ action: 'inventory.recordFound', principalKind: 'system', detail: { created: 3, refreshed: 0 } }],
+    )
+  })
+
+  test('people cannot tell system events', async () => {
+    const [gateway = '', assetLink = ''] = await given(2)
+    const exchange = await admin.exchange(inventory, 'recordLinkRunning', { body: { data: { assetLink, gateway } } })
+    assert.equal(exchange.status, 404)
+    assert.deepEqual(await relationsOf(assetLink), [])
+  })
+})

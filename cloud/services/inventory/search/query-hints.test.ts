@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { noRights, type Rights } from '../../../platform/access/rights.ts'
+import { testHub } from '../../../platform/testing/hub.ts'
+import { countAssets } from '../assets/list-store.ts'
+import { selectionOf } from '../assets/selection.ts'
+import { endRelations, putRelations } from '../relations/relation-store.ts'
+import { asset, byATest, givenAssets } from '../testing.ts'
+import { AskedBefore } from './query-hints.ts'
+
+test('a total is counted once, and again whenever relations came or went, whoever asks', async () => {
+  await using hub = await testHub()
+  const { database } = hub.context
+  const { tenantId } = hub.tenant
+  const [a = '', b = '', c = '', d = ''] = await givenAssets(
+    hub,
+    ['a', 'b', 'c', 'd'].map((name) => ({ name })),
+  )
+  const rights = { ...noRights, everywhere: new Set(['inventory_read_asset_data'] as const) }
+  const processes = [new AskedBefore(), new AskedBefore()]
+  let counted = 0
+  const totals = (predicates: string[]) => {
+    const relationsFilter = `predicate in (${predicates.map((predicate) => `'${predicate}'`).join(', ')})`
+    return Promise.all(
+      processes.map((asked) =>
+        database.read(hub.tenant, async (handle) => {
+          const selection = await selectionOf(handle, { relationsFilter }, { tenantId, rights })
+          assert.deepEqual(selection.known, { predicates })
+          return asked.totalRelated(handle, predicates, () => {
+            counted++
+            return countAssets(handle, selection)
+          })
+        }),
+      ),
+    )
+  }
+  const feeds = { predicate: 'feeds', source: { type: 'manual' } } as const
+  const relate = (subject: string, object: string) =>
+    database.transaction(hub.tenant, (tx) =>
+      putRelations(tx, byATest([{ ...feeds, subject: asset(subject), object: asset(object) }])),
+    )
+  assert.deepEqual(await totals(['feeds']), [0, 0])
+  const [first] = await relate(a, b)
+  assert.deepEqual(await totals(['feeds']), [2, 2])
+  await relate(a, c)
+  assert.deepEqual(await totals(['feeds', 'drives']), [3, 3])
+  assert.deepEqual(await totals(['feeds']), [3, 3])
+  assert.equal(counted, 8)
+  assert.deepEqual([await totals(['feeds']), await totals(['feeds', 'drives']), counted], [[3, 3], [3, 3], 8])
+
+  // As many as before, and others: one transaction that takes a relation away and adds one.
+  await database.transaction(hub.tenant, async (tx) => {
+    await endRelations(tx, [first?.relation.id ?? ''], { principalId: null, principalName: 'somebody' })
+    await putRelations(tx, byATest([{ ...feeds, subject: asset(c), object: asset(a) }]))
+  })
+  assert.deepEqual(await totals(['feeds']), [2, 2])
+  await relate(c, d)
+  assert.deepEqual(await totals(['feeds']), [3, 3])
+})
+
+test('what is remembered is about predicates alone, for those who may read everything', async () => {
+  await using hub = await testHub()
+  const { tenantId } = hub.tenant
+  const everything: Rights = { ...noRights, everywhere: new Set(['inventory_read_asset_data'] as const) }
+  const some: Rights = { ...noRights, inGroups: new Map([['inventory_read_asset_data' as const, new Set([tenantId])]]) }
+  const relationsFilter = `predicate eq 'feeds'`
+  const known = (query: object, rights = everything) =>
+    hub.context.database.read(hub.tenant, async (handle) => {
+      return (await selectionOf(handle, { relationsFilter, ...query }, { tenantId, rights })).known
+    })
+  assert.deepEqual(await known({}), { predicates: ['feeds'] })
+  assert.equal(await known({}, some), undefined)
+  assert.equal(await known({ q: 'pump' }), undefined)
+  assert.equal(await known({ filter: `name eq 'pump'` }), undefined)
+  assert.equal(await known({ caseInsensitive: true }), undefined)
+  const narrow = `object.id eq '${tenantId}' and ${relationsFilter}`
+  assert.equal(await known({ relationsFilter: narrow, depth: 3 }), undefined)
+  assert.equal(await known({ relationsFilter: narrow }), undefined)
+})

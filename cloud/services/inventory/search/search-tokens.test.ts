@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { searchBytes, searchText, wordsIn, wordsLookedFor } from './search-tokens.ts'
+
+test('all text of an asset is found, in lower case, its name and identifiers first', () => {
+  const text = searchText(
+    {
+      functional_object_type: 'Device',
+      functional_object_schema_url: 'https://example.com/schema',
+      description: 'Moves the belt',
+      name: 'Drive 7',
+      product_instance_information: { serial_number: 'S-1', manufacturer_product: { manufacturer: { name: 'WORKS' } } },
+      instance_annotations: [{ key: 'Floor', value: 'Cellar' }],
+      custom_properties: [{ key: '0198f0c2-7b1e-7c3a-9d55-0242ac120002', value: 'Blue' }],
+      management_state: { state_value: 'unknown', state_timestamp: '2026-01-01T00:00:00.000Z' },
+    },
+    [{ asset_identifier_type: 'CustomIdentifier', name: 'Inventory', value: 'A-1' }],
+  )
+  assert.deepEqual(text.split('\n'), [
+    'drive 7',
+    'inventory',
+    'a-1',
+    'blue',
+    's-1',
+    'works',
+    'moves the belt',
+    'floor',
+    'cellar',
+    'device',
+  ])
+})
+
+test('there is never more than a column should hold, and never half a character', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), (piece) => {
+      fc.pre(!piece.includes('\ufffd'))
+      const entries = Array.from({ length: 600 }, (_, i) => ({ key: `${piece}${i}`, value: `${i}${piece}` }))
+      const text = searchText({ instance_annotations: entries }, [])
+      assert.ok(Buffer.byteLength(text) <= searchBytes)
+      assert.ok(text.isWellFormed() && !text.includes('\0') && !text.endsWith('\ufffd'))
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('text is found by each word with the two that follow it, up to the next blank', () => {
+  assert.deepEqual(
+    [...wordsIn('drive-12.b.c\n(02:1b)  für 泵站')],
+    ['drive-12.b', '12.b.c', 'b.c', 'c', '02:1b', '1b', 'für', '泵站', '站'],
+  )
+  assert.deepEqual(wordsLookedFor('  Drive-12, (FÜR) drive-12 * '), ['drive-12', 'für'])
+  assert.deepEqual(wordsLookedFor('02:1b:00:7f:33'), ['02:1b:00', '1b:00:7f', '00:7f:33'])
+})
+
+test('whatever part of a text begins with a word is found, also where words were kept up to the next blank', () => {
+  const letters = fc.constantFrom('a', 'B', '7', 'é', '泵', '-', ':', ' ', '\n', "'", '\\')
+  const text = fc.string({ unit: letters, maxLength: 90 })
+  fc.assert(
+    fc.property(text, fc.nat(), fc.nat(), (whole, start, length) => {
+      const words = [...wordsIn(whole.toLowerCase())]
+      const chunks = whole.split(/\s+/).filter((chunk) => chunk !== '')
+      const chunk = chunks[start % Math.max(1, chunks.length)] ?? ''
+      const begins = [...chunk.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu)].map(({ index }) => index)
+      const from = begins[start % Math.max(1, begins.length)] ?? chunk.length
+      const part = chunk.slice(from, from + 1 + (length % 40))
+      const before = begins.map((start) => chunk.toLowerCase().slice(start, start + 48))
+      for (const looked of wordsLookedFor(part)) {
+        for (const found of [words, before])
+          assert.ok(
+            found.some((known) => known.startsWith(looked)),
+            `${part} in ${whole}`,
+          )
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
