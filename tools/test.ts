@@ -103,7 +103,7 @@ function titleOf({ file, arrangement }: Assignment): string {
 function conclude(): never {
   writeDurations()
   const slowest = reports.toSorted((one, other) => other.ms - one.ms).slice(0, 10)
-  console.log('\nThe slowest files, in seconds that went by and seconds of the processor')
+  console.log('\nSlowest files: wall-clock seconds, CPU seconds')
   const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(6)
   for (const report of slowest) console.log(`${seconds(report.ms)} ${seconds(report.cpuMs)}  ${titleOf(report)}`)
   const failures = reports.filter(({ failures }) => failures !== '')
