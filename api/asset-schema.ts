@@ -1,6 +1,6 @@
 /**
  * The base schema of assets, as data: JSON Schema 2020-12, every class closed, optional fields may be null.
- * A class says what its members are, and who uses it says whether it may be null: so a fault is told once, in place.
+ * A class defines its members. Its user defines whether it can be null, so each error is reported once, at its place.
  */
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
@@ -8,17 +8,17 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 export const assetTypes = ['Asset', 'Device', 'Gateway', 'SoftwareArtifact'] as const
 export type AssetType = (typeof assetTypes)[number]
 
-/** The type that is meant, in whatever case it is written. */
+/** Finds a type, ignoring case. */
 export function assetTypeOf(value: unknown): AssetType | undefined {
   if (typeof value !== 'string') return undefined
   const plain = value.trim().toLowerCase().replaceAll('_', '')
   return assetTypes.find((type) => type.toLowerCase() === plain)
 }
 
-/** The URL that an asset gets which names none: what existing links send. */
+/** The default schema URL of an asset, as existing links send it. */
 export const baseSchemaUrl = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1/iah-base.json'
 
-/** What the built-in schema calls itself. */
+/** The id of the built-in schema. */
 export const baseSchemaId = 'urn:millwright:schema:asset:1'
 
 export const operatingModes = [
@@ -40,7 +40,7 @@ export const operatingModes = [
   'run_odis',
 ] as const
 
-/** How large the parts of an asset may be. Names and numbers that are looked for fit into an index. */
+/** Limits for the parts of an asset. Searchable names and numbers fit into an index. */
 export const assetLimits = {
   nameCharacters: 256,
   textCharacters: 4096,
@@ -52,7 +52,7 @@ export const assetLimits = {
 const macAddress = {
   type: 'string',
   pattern: '^([0-9A-Fa-f]{2}[:-]){5}([0-9A-Fa-f]{2})$',
-  description: 'six pairs of hexadecimal digits with : or - between them',
+  description: 'six pairs of hexadecimal digits, separated by : or -',
 }
 const byte = '(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)'
 const ipv4Address = {
@@ -69,7 +69,7 @@ const networkMask = {
 const ipv6Address = {
   type: 'string',
   pattern: '^(?:[a-fA-F0-9]{1,4}:){7}[a-fA-F0-9]{1,4}$',
-  description: 'an IPv6 address with all its eight groups written out',
+  description: 'an IPv6 address with eight groups',
 }
 
 const required = (minimum = 1) => ({ type: 'string', minLength: minimum, maxLength: assetLimits.nameCharacters })
@@ -77,7 +77,7 @@ const name = { type: ['string', 'null'], maxLength: assetLimits.nameCharacters }
 const text = { type: ['string', 'null'], maxLength: assetLimits.textCharacters }
 const url = { type: ['string', 'null'], maxLength: assetLimits.urlCharacters }
 const number = { type: ['number', 'null'] }
-/** What a 32-bit column keeps. */
+/** The range of a 32-bit column. */
 const integer = { type: 'integer', minimum: -2147483648, maximum: 2147483647 }
 const optionalInteger = { ...integer, type: ['integer', 'null'] }
 
@@ -97,7 +97,7 @@ function closedClass(properties: Record<string, JsonSchema>, requiredNames: read
   return { properties, required: requiredNames, additionalProperties: false }
 }
 
-/** A class that is told by one of its members: the fault of an entry is that of the class it says it is. */
+/** A class with a discriminator. Errors of an entry are those of the class that its discriminator names. */
 function told(by: string, classes: readonly string[]): JsonSchema {
   return {
     properties: { [by]: { enum: classes } },
@@ -164,7 +164,7 @@ const assets = {
   Device: asset('Device'),
   SoftwareArtifact: asset('SoftwareArtifact', isFirmware),
   Gateway: asset('Gateway', { ...isFirmware, asset_links: many('AssetLink') }),
-  /** What a component may be made of. */
+  /** The types of software components. */
   Artifact: told('functional_object_type', ['SoftwareArtifact', 'Gateway']),
   AssetLink: closedClass({ artifact: optional('Artifact') }),
 }
@@ -176,12 +176,12 @@ const identifierClasses = {
         type: 'string',
         maxLength: assetLimits.urlCharacters,
         pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/[^\\s#]*$',
-        description: 'a link as IEC 61406 has it: http or https, a host, a path, no blank and no #',
+        description: 'a link as in IEC 61406: http or https, a host, a path, without spaces and #',
       },
     },
   }),
   ProductInstanceIdentifier: identifier('ProductInstanceIdentifier', {
-    // Without a serial number it would be every instance of the product.
+    // Without a serial number, the identifier would match every instance of the product.
     of: { vendor: required(0), article_number: required(0), serial_number: required() },
   }),
   MacIdentifier: identifier('MacIdentifier', { of: { mac_address: macAddress } }),
@@ -290,7 +290,7 @@ const parts = {
       predicate: {
         ...required(),
         pattern: '^[a-z][a-z0-9]*(_[a-z0-9]+)*$',
-        description: 'lower-case words of letters and digits with _ between them',
+        description: 'lower-case words of letters and digits, separated by _',
       },
       related_asset: one('RelatedAsset'),
       relational_role_of_related_asset: { enum: ['subject', 'object'] },

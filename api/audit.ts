@@ -8,16 +8,16 @@ export const AuditEntry = closed({
   id: Uuid,
   time: Timestamp,
   sequence: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-    description: 'Place in the hash chain; null for the moment until the entry is sealed',
+    description: 'Position in the hash chain; null until the entry is sealed',
   }),
-  action: Type.String({ description: 'What was done, e.g. `authorization.createGrant`' }),
+  action: Type.String({ description: 'The operation, for example `authorization.createGrant`' }),
   outcome: Type.Unsafe<(typeof auditOutcomes)[number]>(Type.String({ enum: [...auditOutcomes] })),
   principal: Type.Union([Uuid, Type.Null()]),
   principalName: Type.String(),
   principalKind: Type.String(),
-  target: Type.Union([Type.String(), Type.Null()], { description: 'What it was done to: `kind/id`' }),
+  target: Type.Union([Type.String(), Type.Null()], { description: 'The affected object: `kind/id`' }),
   requestId: Type.Union([Type.String(), Type.Null()]),
-  address: Type.Union([Type.String(), Type.Null()], { description: 'Where the request came from' }),
+  address: Type.Union([Type.String(), Type.Null()], { description: 'The IP address of the client' }),
   detail: Type.Record(Type.String(), Type.Unknown()),
 })
 export type AuditEntry = Static<typeof AuditEntry>
@@ -28,21 +28,21 @@ const filters = {
   principal: Type.Optional(Uuid),
   target: Type.Optional(Type.String({ maxLength: 512 })),
   requestId: Type.Optional(Type.String({ maxLength: 128 })),
-  from: Type.Optional(Type.String({ ...Timestamp, description: 'This time and later' })),
+  from: Type.Optional(Type.String({ ...Timestamp, description: 'At or after this time' })),
   to: Type.Optional(Type.String({ ...Timestamp, description: 'Before this time' })),
 }
 
 export const audit = contract({
   name: 'audit',
   title: 'Audit',
-  description: 'Who did what, when and from where: append-only, in a hash chain that shows tampering.',
+  description: 'All writes, sign-ins and refusals: append-only, in a tamper-evident hash chain.',
   version: '1.0.0',
   prefix: '/audit/v1',
   operations: {
     listEntries: {
       method: 'GET',
       path: '/entries',
-      summary: 'Audit entries, newest first',
+      summary: 'List audit entries, newest first',
       access: 'glb_audit_read',
       query: closed({ ...filters, ...pageQuery, cursor: Type.Optional(Type.String({ maxLength: 512 })) }),
       answers: { 200: page(AuditEntry) },
@@ -51,7 +51,7 @@ export const audit = contract({
     readEntry: {
       method: 'GET',
       path: '/entries/{id}',
-      summary: 'One audit entry',
+      summary: 'Read an audit entry',
       access: 'glb_audit_read',
       params: closed({ id: Uuid }),
       answers: { 200: data(AuditEntry) },
@@ -60,8 +60,8 @@ export const audit = contract({
     exportEntries: {
       method: 'GET',
       path: '/export',
-      summary: 'All matching sealed entries as NDJSON with their hashes, oldest first, streamed',
-      description: 'What it prints can be checked anywhere with `millwright audit verify --file`.',
+      summary: 'Export matching sealed entries as NDJSON with their hashes, oldest first',
+      description: 'The response is streamed. `millwright audit verify --file` verifies an export on any machine.',
       access: 'glb_audit_read',
       query: closed(filters),
       answers: { 200: media('application/x-ndjson') },
@@ -69,7 +69,7 @@ export const audit = contract({
     verify: {
       method: 'GET',
       path: '/verification',
-      summary: 'Walk the hash chain and say whether it is whole',
+      summary: 'Verify the hash chain',
       access: 'glb_audit_read',
       answers: {
         200: data(

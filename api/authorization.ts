@@ -5,7 +5,7 @@ import { type Permission, permissionNames } from './permission.ts'
 
 export const PermissionName = Type.Unsafe<Permission>(Type.String({ enum: permissionNames }))
 
-/** A role is written into tokens, so its name is a plain word. */
+/** The name of a role is part of tokens, so it has a restricted character set. */
 export const RoleName = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,62}$', examples: ['operator'] })
 
 export const Role = closed({
@@ -31,12 +31,12 @@ export const Grant = closed({
   principal: Uuid,
   principalName: Type.String(),
   role: RoleName,
-  accessGroup: Type.Union([Uuid, Type.Null()], { description: 'null: in the whole tenant' }),
+  accessGroup: Type.Union([Uuid, Type.Null()], { description: 'null for the whole tenant' }),
   createdTimestamp: Timestamp,
 })
 export type Grant = Static<typeof Grant>
 
-/** One reason why somebody may do something: a grant of a role that contains the permission. */
+/** `Reason` is a grant of a role that contains the permission. */
 export const Reason = closed({
   grant: Uuid,
   role: RoleName,
@@ -50,7 +50,7 @@ const Check = closed({
   permission: PermissionName,
   accessGroup: Type.Union([Uuid, Type.Null()]),
   because: Type.Array(Reason),
-  explanation: Type.String({ description: 'The same in a sentence' }),
+  explanation: Type.String({ description: 'The result as a sentence' }),
 })
 
 const Rights = closed({
@@ -72,14 +72,14 @@ const byName = closed({ name: RoleName })
 export const authorization = contract({
   name: 'authorization',
   title: 'Authorization',
-  description: 'Roles, access groups and grants: who may do what, and why.',
+  description: 'Roles, access groups, grants, and explanations of access.',
   version: '1.0.0',
   prefix: '/authorization/v1',
   operations: {
     listPermissions: {
       method: 'GET',
       path: '/permissions',
-      summary: 'All permissions there are',
+      summary: 'List the permissions that operations require',
       access: 'signed-in',
       answers: {
         200: data(
@@ -96,7 +96,7 @@ export const authorization = contract({
     listHolders: {
       method: 'GET',
       path: '/permissions/{permission}/holders',
-      summary: 'Who holds a permission, and through which grants',
+      summary: 'List the principals with a permission, and the grants that give it',
       access: 'glb_access_manage',
       params: closed({ permission: PermissionName }),
       query: closed({ accessGroup: Type.Optional(Uuid), ...pageQuery }),
@@ -107,7 +107,7 @@ export const authorization = contract({
     listRoles: {
       method: 'GET',
       path: '/roles',
-      summary: 'Roles, the built-in ones first',
+      summary: 'List roles, built-in roles first',
       access: 'glb_access_manage',
       query: closed(pageQuery),
       answers: { 200: page(Role) },
@@ -115,7 +115,7 @@ export const authorization = contract({
     createRole: {
       method: 'POST',
       path: '/roles',
-      summary: 'Define a role of your own',
+      summary: 'Create a custom role',
       access: 'glb_access_manage',
       body: data(
         closed({
@@ -130,7 +130,7 @@ export const authorization = contract({
     readRole: {
       method: 'GET',
       path: '/roles/{name}',
-      summary: 'One role',
+      summary: 'Read a role',
       access: 'glb_access_manage',
       params: byName,
       tagged: true,
@@ -140,7 +140,7 @@ export const authorization = contract({
     updateRole: {
       method: 'PATCH',
       path: '/roles/{name}',
-      summary: 'Change what a role of your own contains; takes effect within a second for everybody who holds it',
+      summary: 'Change a custom role; takes effect within one second',
       access: 'glb_access_manage',
       params: byName,
       headers: ['if-match'],
@@ -161,7 +161,7 @@ export const authorization = contract({
     deleteRole: {
       method: 'DELETE',
       path: '/roles/{name}',
-      summary: 'Delete a role that nobody holds',
+      summary: 'Delete a role without grants',
       access: 'glb_access_manage',
       params: byName,
       headers: ['if-match'],
@@ -171,10 +171,11 @@ export const authorization = contract({
     listAccessGroups: {
       method: 'GET',
       path: '/access-groups',
-      summary: 'Access groups, by name',
+      summary: 'List access groups by name',
       access: 'signed-in',
       query: closed({ name: Type.Optional(Name), ...pageQuery }),
-      description: 'Everybody sees the groups in which they hold a permission; who manages access sees all.',
+      description:
+        'A caller sees the groups in which it has a permission. A caller with `glb_access_manage` sees all groups.',
       answers: { 200: page(AccessGroup) },
     },
     createAccessGroup: {
@@ -189,7 +190,7 @@ export const authorization = contract({
     readAccessGroup: {
       method: 'GET',
       path: '/access-groups/{id}',
-      summary: 'One access group',
+      summary: 'Read an access group',
       access: 'signed-in',
       params: byId,
       tagged: true,
@@ -210,7 +211,7 @@ export const authorization = contract({
     deleteAccessGroup: {
       method: 'DELETE',
       path: '/access-groups/{id}',
-      summary: 'Delete an access group that nothing refers to',
+      summary: 'Delete an access group without assets and grants',
       access: 'glb_access_manage',
       params: byId,
       headers: ['if-match'],
@@ -220,7 +221,7 @@ export const authorization = contract({
     listGrants: {
       method: 'GET',
       path: '/grants',
-      summary: 'Grants, newest first',
+      summary: 'List grants, newest first',
       access: 'glb_access_manage',
       query: closed({
         principal: Type.Optional(Uuid),
@@ -233,17 +234,17 @@ export const authorization = contract({
     createGrant: {
       method: 'POST',
       path: '/grants',
-      summary: 'Give a role to a user or server user, in the whole tenant or in one access group',
+      summary: 'Grant a role to a principal, in the tenant or in one access group',
       access: 'glb_access_manage',
       body: data(closed({ principal: Uuid, role: RoleName, accessGroup: Type.Optional(Uuid) })),
-      description: 'Granting what is granted already answers 200 with the existing grant.',
+      description: 'If the grant exists, the response is 200 with the existing grant.',
       answers: { 200: data(Grant), 201: data(Grant) },
       errors: ['principal_not_found', 'role_not_found', 'access_group_not_found', 'would_escalate'],
     },
     readGrant: {
       method: 'GET',
       path: '/grants/{id}',
-      summary: 'One grant',
+      summary: 'Read a grant',
       access: 'glb_access_manage',
       params: byId,
       tagged: true,
@@ -253,7 +254,7 @@ export const authorization = contract({
     deleteGrant: {
       method: 'DELETE',
       path: '/grants/{id}',
-      summary: 'Revoke a grant; takes effect within a second in every process',
+      summary: 'Revoke a grant; takes effect within one second in every process',
       access: 'glb_access_manage',
       params: byId,
       answers: { 204: empty },
@@ -262,9 +263,9 @@ export const authorization = contract({
     check: {
       method: 'GET',
       path: '/check',
-      summary: 'May this principal do that, and why?',
+      summary: 'Check whether a principal has a permission, and explain why',
       description:
-        'Without `principal` it is about yourself. Asking about others needs `glb_access_manage`. Looks at what is granted now, not at the roles an older token was issued with.',
+        'Without `principal`, the caller is checked. Checking other principals requires `glb_access_manage`. The check uses the current grants, not the roles of the token.',
       access: 'signed-in',
       query: closed({
         permission: PermissionName,
@@ -277,7 +278,7 @@ export const authorization = contract({
     readOwnRights: {
       method: 'GET',
       path: '/rights',
-      summary: 'What the caller may do with this token',
+      summary: 'Read the permissions of the token',
       access: 'signed-in',
       answers: { 200: data(Rights) },
     },

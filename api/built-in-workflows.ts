@@ -1,4 +1,4 @@
-/** The workflows that every tenant has, in the order of their names. Nobody deletes them. */
+/** The workflows of every tenant, by name. They cannot be deleted. */
 export const builtInWorkflowNames = [
   'artefact-update',
   'device-info',

@@ -10,7 +10,7 @@ import {
 } from './contract.ts'
 import { problemFrom } from './problem.ts'
 
-/** One call as it went: for callers who need the status or a header besides the body. */
+/** The response of a call with status and headers. */
 export type Exchange<Body = unknown> = { status: number; headers: Headers; body: Body }
 
 export type AnyInput = {
@@ -31,8 +31,8 @@ export type Client<C extends Contract> = {
 }
 
 /**
- * A typed client: one function per operation, answers with the body, throws the `Problem` the service answered. Who needs
- * a header besides is told the whole answer.
+ * A typed client: one function per operation. It returns the body and throws a `Problem` for an error. Callers that need
+ * a header get the whole response.
  */
 export function client<C extends Contract>(contract: C, transport: Transport): Client<C> {
   const functions = Object.keys(contract.operations).map((name) => [
@@ -47,12 +47,12 @@ export function client<C extends Contract>(contract: C, transport: Transport): C
   return Object.fromEntries(functions) as Client<C>
 }
 
-/** Between processes of ours every contract speaks the one error. */
+/** Between processes of the platform, every contract uses problem documents. */
 function inOurWords({ errorWords }: Contract, body: unknown): unknown {
   return errorWords?.hear(body) ?? body
 }
 
-/** A body that was printed before: it is sent as it is. */
+/** A body that is already serialised and is sent unchanged. */
 class Printed {
   readonly text: string
 
@@ -61,14 +61,14 @@ class Printed {
   }
 }
 
-/** A body as JSON text, where a call over HTTP wants one: what is at hand as text need not be read to be sent. */
+/** A body as JSON text for a call over HTTP. Text is sent without parsing. */
 export function printed<Body>(text: string): Body {
   return new Printed(text) as Body
 }
 
 export type HttpRequest = { method: string; path: string; headers: Record<string, string>; body?: string }
 
-/** The HTTP request that a call is. */
+/** The HTTP request of a call. */
 export function requestFor(contract: Contract, operation: Operation, input: AnyInput): HttpRequest {
   const path = pathOf(contract, operation).replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(input.params?.[name] ?? ''),
@@ -94,7 +94,7 @@ export function requestFor(contract: Contract, operation: Operation, input: AnyI
 
 export type HttpOptions = {
   baseUrl: string
-  /** Asked before each call, so that a renewed token is used. */
+  /** Called before each request, so that a renewed token is used. */
   token?: () => string | undefined | Promise<string | undefined>
   fetch?: typeof fetch
 }

@@ -3,14 +3,14 @@ import type { Permission } from './permission.ts'
 import type { Problem, ProblemCode, ProblemDocument } from './problem.ts'
 
 /**
- * One description per operation. Types, validation, the permission check, routes, OpenAPI, the typed clients and the
- * generated tests all derive from it; nothing about an operation is said twice.
+ * `Operation` describes one operation. Types, validation, the permission check, routes, OpenAPI, the typed clients and the
+ * generated tests are derived from it.
  */
 export type Operation = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below the contract's prefix, parameters in braces: `/users/{id}`. */
   path: string
-  /** The path stands at the root of the origin, outside the prefix (RFC-given paths such as `/oauth/token`). */
+  /** The path is at the root of the origin, outside the prefix (paths of RFCs such as `/oauth/token`). */
   atRoot?: true
   summary: string
   description?: string
@@ -18,63 +18,63 @@ export type Operation = {
   params?: TObject
   query?: TObject
   body?: TSchema
-  /** How the body is written; JSON unless said otherwise. */
+  /** The media type of the body; default: JSON. */
   bodyType?: BodyType
-  /** The largest body in bytes, where the usual limit does not fit what the operation is for. */
+  /** The maximum size of the body in bytes, if it differs from the default. */
   bodyBytes?: number
   /**
    * JSON pointer to the array of a batch. A malformed item does not fail the request: the handler receives its problem in
    * `itemErrors` and reports it as the result of that item.
    */
   batchItems?: string
-  /** Request headers the handler reads, lower-case. */
+  /** Request headers that the handler reads, in lower case. */
   headers?: readonly string[]
-  /** Success and redirect answers by status. */
+  /** Success and redirect responses by status. */
   answers: Readonly<Record<number, TSchema | Media | Empty>>
-  /** What is read comes with an ETag, and may be asked for with If-None-Match. */
+  /** The response has an ETag, and the request can use If-None-Match. */
   tagged?: true
-  /** What may go wrong beyond what may go wrong everywhere. */
+  /** Error codes in addition to those of all operations. */
   errors?: readonly ProblemCode[]
-  /** The answer holds a secret that is shown once: a repeat with the same Idempotency-Key is refused, not repeated. */
+  /** The response contains a secret that is shown once. A repeated request with the same Idempotency-Key is refused. */
   answersSecret?: true
   /**
-   * The handler may wait for something outside its own transaction: a gateway, an accepted write. It is forwarded over
-   * connections of its own, and holds no database connection while it waits, also with an Idempotency-Key.
+   * The handler can wait for an event outside its transaction: a gateway, an accepted write. The request is forwarded over
+   * separate connections, and holds no database connection while it waits, also with an Idempotency-Key.
    */
   waits?: true
   /**
-   * The handler may validate with an uploaded schema, which can wait for the validation worker. With an Idempotency-Key it
-   * holds no database connection meanwhile.
+   * The handler can validate with an uploaded schema, and wait for the validation worker. With an Idempotency-Key it
+   * holds no database connection while it waits.
    */
   validatesInWorker?: true
-  /** Writes nothing although its method might (a token request, a check). */
+  /** The operation writes nothing, regardless of its method (a token request, a check). */
   readOnly?: true
-  /** Shows credentials, accounts or sessions: a refused read is put on the audit trail, as refused writes are. */
+  /** The operation reads credentials, accounts or sessions. Refused reads are on the audit trail, as refused writes are. */
   sensitive?: true
 }
 
 export type BodyType = 'application/json' | 'application/merge-patch+json' | 'application/x-www-form-urlencoded'
 
-/** The types that a body may be sent as, the best first: a merge patch is JSON too. */
+/** The accepted media types of a body, the preferred one first. A merge patch can also be sent as JSON. */
 export function bodyTypesOf({ bodyType = 'application/json' }: Pick<Operation, 'bodyType'>): readonly BodyType[] {
   return bodyType === 'application/merge-patch+json' ? [bodyType, 'application/json'] : [bodyType]
 }
 
 /**
- * Who may call: `public` anybody, `signed-in` any valid token but that of a gateway, `known` that one too, `peer` only
- * another service of ours for the platform itself, `on-behalf` only another service of ours in the name of somebody, or
- * a permission. A permission that is held per access group is enough in any one group to pass the front; the handler
- * then looks at the group of each asset.
+ * Who can call an operation. `public`: no token needed. `signed-in`: any token except that of a gateway. `known`: any token. `peer`: only
+ * another service, for the platform itself. `on-behalf`: only another service, in the name of a user. Otherwise
+ * a permission. A permission in one access group is sufficient to pass the front; the handler
+ * then checks the group of each asset.
  */
 export type Access = 'public' | 'signed-in' | 'known' | 'peer' | 'on-behalf' | Permission
 
-/** An answer that is not JSON. */
+/** A response that is not JSON. */
 export type Media = { mediaType: string }
 
-/** The media type of server-sent events: an answer that ends when its reader or the server goes away. */
+/** The media type of server-sent events: a response that ends when the client or the server disconnects. */
 export const eventStreamType = 'text/event-stream'
 
-/** An answer without a body. */
+/** A response without a body. */
 export type Empty = { empty: true }
 
 export const empty: Empty = { empty: true }
@@ -83,16 +83,16 @@ export function media(mediaType: string): Media {
   return { mediaType }
 }
 
-/** The words in which another engine refuses. */
+/** The error format of another API. */
 export type ErrorWords = {
   schema: TSchema
-  /** The status and the body that its clients know. */
+  /** Converts a problem to the status and body of that API. */
   tell(problem: ProblemDocument): { status: number; body: unknown }
-  /** The problem that such a body tells of, for clients of ours. */
+  /** Converts such a body to a problem, for our own clients. */
   hear(body: unknown): unknown
 }
 
-/** A prefix, since when something is deprecated and when it is gone: RFC 3339 dates. */
+/** A prefix, the start of its deprecation and its end, as RFC 3339 dates. */
 export type Deprecated = { prefix: string; deprecatedOn: string; sunsetOn: string }
 
 export type Contract<Operations extends Record<string, Operation> = Record<string, Operation>> = {
@@ -100,15 +100,15 @@ export type Contract<Operations extends Record<string, Operation> = Record<strin
   title: string
   description: string
   version: string
-  /** Where the operations live, e.g. `/iam/v1`. */
+  /** The path prefix of the operations, for example `/iam/v1`. */
   prefix: string
-  /** Other prefixes where the same operations answer, because clients know them there. */
+  /** Further prefixes of the same operations, for existing clients. */
   alsoAt?: readonly string[]
-  /** How a refusal reads, where clients expect the words of another engine; RFC 9457 unless given. */
+  /** The error format, if clients expect that of another API; default: RFC 9457. */
   errorWords?: ErrorWords
-  /** Prefixes of before: the same operations answer there, and say that they have moved. */
+  /** Deprecated prefixes: the same operations are available, with deprecation headers. */
   formerPrefixes?: readonly Deprecated[]
-  /** The whole contract is on its way out: the prefix of the one that took its place. */
+  /** The whole contract is deprecated: the prefix of its successor. */
   succeededBy?: Deprecated
   operations: Operations
 }
@@ -120,7 +120,7 @@ export function contract<const Operations extends Record<string, Operation>>(
 }
 
 type Part<Schema, Name extends string> = Schema extends TSchema ? { [K in Name]: Static<Schema> } : unknown
-/** A body that may be left out is an optional schema. */
+/** An optional body has an optional schema. */
 type BodyPart<Schema> =
   Schema extends TOptional<infer Required extends TSchema> ? { body?: Static<Required> } : Part<Schema, 'body'>
 type OptionalPart<Schema, Name extends string> = Schema extends TObject
@@ -129,12 +129,12 @@ type OptionalPart<Schema, Name extends string> = Schema extends TObject
     : { [K in Name]: Static<Schema> }
   : unknown
 
-/** What a caller gives an operation. */
+/** The input of an operation, as the caller sends it. */
 export type InputOf<O extends Operation> = Part<O['params'], 'params'> &
   OptionalPart<O['query'], 'query'> &
   BodyPart<O['body']> & { headers?: Record<string, string | undefined> }
 
-/** What a handler receives: as the caller gave it, with defaults filled in. */
+/** The input of an operation, as the handler receives it, with defaults. */
 export type RequestOf<O extends Operation> = Part<O['params'], 'params'> &
   Part<O['query'], 'query'> &
   BodyPart<O['body']> & { headers: Record<string, string | undefined>; itemErrors?: ItemErrors }
@@ -150,19 +150,19 @@ type BodyOf<A> = A extends Empty
       ? Static<A>
       : undefined
 
-/** What a call to an operation yields: its answers but for the refusals, which are thrown. */
+/** The result of a call: its success responses. Errors are thrown. */
 export type ResultOf<O extends Operation> = {
   [S in keyof O['answers']]: `${S & number}` extends `4${string}` | `5${string}` ? never : BodyOf<O['answers'][S]>
 }[keyof O['answers']]
 
-/** What an operation may answer with. */
+/** A response of an operation. */
 export type AnswerOf<O extends Operation> = { [S in keyof O['answers']]: BodyOf<O['answers'][S]> }[keyof O['answers']]
 
 export function isMedia(answer: TSchema | Media | Empty): answer is Media {
   return 'mediaType' in answer
 }
 
-/** True when the answer has no end of its own. */
+/** True if the response is a stream without an end. */
 export function isLasting(answer: TSchema | Media | Empty | undefined): boolean {
   return answer !== undefined && isMedia(answer) && answer.mediaType === eventStreamType
 }
@@ -171,24 +171,24 @@ export function isEmpty(answer: TSchema | Media | Empty): answer is Empty {
   return 'empty' in answer
 }
 
-/** The full path of an operation, parameters still in braces. */
+/** The full path of an operation, with parameters in braces. */
 export function pathOf(contract: Contract, operation: Operation): string {
   return operation.atRoot === true ? operation.path : contract.prefix + operation.path
 }
 
-/** True when only our own services may call it: nobody else knows that it is there. */
+/** True if only other services can call the operation. It is not in the public documents. */
 export function isInternal({ access }: Operation): boolean {
   return access === 'peer' || access === 'on-behalf'
 }
 
-/** Everywhere that an operation answers. What services say to each other has one place. */
+/** All paths of an operation. Operations for other services have one path. */
 export function pathsOf(contract: Contract, operation: Operation): string[] {
   const own = pathOf(contract, operation)
   if (isInternal(operation) || operation.atRoot === true) return [own]
   return [own, ...(contract.alsoAt ?? []).map((prefix) => prefix + operation.path)]
 }
 
-/** True when the operation changes something. */
+/** True if the operation writes. */
 export function writes(operation: Operation): boolean {
   return operation.method !== 'GET' && operation.readOnly !== true
 }

@@ -3,23 +3,23 @@ import { closed, Name, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory-shapes.ts'
 
 export const credentialLimits = {
-  /** Ranges of one instance, and the blocks of addresses that they come down to. */
+  /** Ranges of one instance, and the address blocks that they expand to. */
   ipRanges: 100,
   blocks: 2_048,
-  /** Of the values of an instance, as JSON. */
+  /** Bytes of the values of an instance, as JSON. */
   valueBytes: 64 * 1024,
   valueDepth: 16,
-  /** Instances that are given out for one address: the specification's three. */
+  /** Instances that are delivered for one address. */
   selected: 3,
   usesPerReport: 500,
-  /** Devices that one question is about, and assets that may be one of them. */
+  /** Devices in one request for credentials, and possible assets for each. */
   devicesPerSelection: 100,
   assetsPerSelection: 100,
-  /** Entries of each kind that a where-used answer tells. */
+  /** Entries of each kind in a usage response. */
   usageEntries: 100,
 } as const
 
-/** What stands in an answer where a secret is; sent back, it means the secret that is there. */
+/** The placeholder of a secret in responses. In a request, it means that the stored secret stays unchanged. */
 export const secretPlaceholder = '***'
 
 export const credentialPurposes = ['discovery', 'monitoring'] as const
@@ -27,7 +27,7 @@ export type CredentialPurpose = (typeof credentialPurposes)[number]
 
 /** A JSON Schema, as it was uploaded. */
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Draft 2019-09 or 2020-12. What is `writeOnly: true` or has `format: password`, at any depth, is secret',
+  description: 'Draft 2019-09 or 2020-12. Fields with `writeOnly: true` or `format: password` are secret, at any depth',
 })
 
 export const ResourceIdentifier = Type.String({
@@ -48,7 +48,7 @@ const SchemaUri = Type.String({
   minLength: 1,
   maxLength: 2_000,
   pattern: '^[^\\s\\u0000-\\u001f\\u007f]+$',
-  description: 'The name under which the link knows this schema; nothing is fetched from there',
+  description: 'The name of this schema in the link; it is never fetched',
 })
 
 export const NewCredentialSchema = closed({ uri: SchemaUri, schema: JsonSchema })
@@ -76,18 +76,18 @@ export type CredentialSchema = Static<typeof CredentialSchema>
 const IpRange = Type.String({
   minLength: 2,
   maxLength: 100,
-  description: 'A block (10.0.0.0/24), from–to (10.0.1.5-10.0.1.9) or one address, IPv4 or IPv6',
+  description: 'A CIDR block (10.0.0.0/24), a range (10.0.1.5-10.0.1.9) or a single address, IPv4 or IPv6',
   examples: ['10.0.0.0/24', '10.0.1.5-10.0.1.9', '2001:db8::/32'],
 })
 const IpRanges = Type.Array(IpRange, {
   minItems: 1,
   maxItems: credentialLimits.ipRanges,
-  description: 'Where the instance applies; it is never sent anywhere else',
+  description: 'The addresses of the instance; it is never sent to other addresses',
 })
 const Purpose = oneOf(credentialPurposes)
 
 const Values = Type.Record(Type.String(), Type.Unknown(), {
-  description: `As the schema says. Secrets are never answered: "${secretPlaceholder}" stands in their place`,
+  description: `Values of the schema. Responses never contain secrets: "${secretPlaceholder}" replaces them`,
 })
 
 export const NewCredentialInstance = closed({
@@ -117,10 +117,10 @@ const instanceFields = {
   values: Values,
   metadata: closed({
     ipRanges: Type.Array(Type.String()),
-    purpose: Type.Optional(Type.Unsafe<CredentialPurpose>({ ...Purpose, description: 'Both when absent' })),
+    purpose: Type.Optional(Type.Unsafe<CredentialPurpose>({ ...Purpose, description: 'For both purposes if absent' })),
   }),
-  assetId: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'Of a copy: the asset that it is assigned to' })),
-  copiedFrom: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'Of a copy: the instance it was made from' })),
+  assetId: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'For a copy: the asset that it is assigned to' })),
+  copiedFrom: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'For a copy: its original instance' })),
   version: Type.Integer({ minimum: 1 }),
   createdBy: Type.String(),
   createdTimestamp: Timestamp,
@@ -131,7 +131,7 @@ const instanceFields = {
 export const CredentialInstance = closed(instanceFields)
 export type CredentialInstance = Static<typeof CredentialInstance>
 
-/** That an instance opened a device: which gateway used it, at which address, when. */
+/** The record that an instance opened a device: gateway, address and time. */
 const Association = closed({
   gatewayId: Uuid,
   address: Type.String(),
@@ -152,7 +152,7 @@ export type AssetCredentialInstance = Static<typeof AssetCredentialInstance>
 export const CredentialInstanceVersion = closed({
   version: Type.Integer({ minimum: 1 }),
   change: oneOf(['created', 'copied', 'updated', 'mapped']),
-  fields: Type.Array(Type.String(), { description: 'Which fields changed, by name; never what they held' }),
+  fields: Type.Array(Type.String(), { description: 'The names of the changed fields, never their values' }),
   changedBy: Type.String(),
   timestamp: Timestamp,
 })
@@ -198,8 +198,8 @@ export type InstancesTemplate = Static<typeof InstancesTemplate>
 
 const Address = Type.String({ minLength: 2, maxLength: 64 })
 
-/** What is asked when a job of a gateway came across protected devices, and which assets are known to be there. */
-export const CredentialQuestion = closed({
+/** A request for credentials of protected devices, with the known assets at their addresses. */
+export const CredentialRequest = closed({
   jobId: Uuid,
   gatewayId: Uuid,
   product: closed({ identifier: ResourceIdentifier, version: ResourceVersion }),
@@ -211,9 +211,9 @@ export const CredentialQuestion = closed({
     { minItems: 1, maxItems: credentialLimits.devicesPerSelection },
   ),
 })
-export type CredentialQuestion = Static<typeof CredentialQuestion>
+export type CredentialRequest = Static<typeof CredentialRequest>
 
-/** What a gateway is given. `credentials` is the JSON text of the values, in clear. */
+/** A delivered credential. `credentials` is the JSON text of the values, not encrypted. */
 export const SelectedCredential = closed({
   instanceId: Uuid,
   name: Type.String(),
@@ -222,9 +222,9 @@ export const SelectedCredential = closed({
 })
 export type SelectedCredential = Static<typeof SelectedCredential>
 
-/** What a gateway is given for one device. */
+/** The delivered credentials for one device. */
 export const DeviceCredentials = closed({
-  known: Type.Boolean({ description: 'One of them has opened this device before' }),
+  known: Type.Boolean({ description: 'One of the credentials opened this device before' }),
   credentials: Type.Array(SelectedCredential, { maxItems: credentialLimits.selected }),
 })
 export type DeviceCredentials = Static<typeof DeviceCredentials>

@@ -5,7 +5,7 @@ import {
   CredentialInstance,
   CredentialInstanceChange,
   CredentialInstanceVersion,
-  CredentialQuestion,
+  CredentialRequest,
   CredentialSchema,
   CredentialSchemaChange,
   CredentialUsage,
@@ -35,15 +35,16 @@ export const credentials = contract({
   name: 'credentials',
   title: 'Credentials',
   description:
-    'What gateways need to get into devices: schemas of asset links, instances with their secrets and the addresses ' +
-    'where they apply, templates for monitoring, and which asset has which. Secrets go in and never come out.',
+    'Device credentials: schemas of asset links, instances with their secrets and the addresses ' +
+    'where they apply, templates for monitoring, and assignments to assets. Secrets are write-only.',
   version: '2.0.0',
   prefix: '/credentials/v2',
   operations: {
     createSchema: {
       method: 'POST',
       path: '/schemas',
-      summary: 'Upload the credential schema of an asset link; the same product and version again changes nothing',
+      summary:
+        'Upload the credential schema of an asset link; uploading the same product and version again has no effect',
       access: 'write_template',
       validatesInWorker: true,
       query: closed({ resourceIdentifier: ResourceIdentifier, resourceVersion: ResourceVersion }),
@@ -54,8 +55,8 @@ export const credentials = contract({
     createSchemaFromLink: {
       method: 'POST',
       path: '/schemas/from-link',
-      summary: 'Take over the credential schema that a running asset link brings itself',
-      description: 'A link that brings several is asked for one by its `uri`; the first one otherwise.',
+      summary: 'Import the credential schema of a running asset link',
+      description: 'If the link has several schemas, `uri` selects one; otherwise the first is imported.',
       access: 'write_template',
       validatesInWorker: true,
       body: data(
@@ -70,7 +71,7 @@ export const credentials = contract({
     listSchemas: {
       method: 'GET',
       path: '/schemas',
-      summary: 'Schemas, newest first: all versions of a product with `resourceIdentifier`',
+      summary: 'List schemas, newest first; `resourceIdentifier` selects all versions of a product',
       access: 'glb_credential_read',
       sensitive: true,
       query: closed({
@@ -83,7 +84,7 @@ export const credentials = contract({
     getSchema: {
       method: 'GET',
       path: '/schemas/{schemaId}',
-      summary: 'One schema',
+      summary: 'Read a schema',
       access: 'glb_credential_read',
       sensitive: true,
       params: schemaId,
@@ -94,8 +95,9 @@ export const credentials = contract({
     updateSchema: {
       method: 'PATCH',
       path: '/schemas/{schemaId}',
-      summary: 'Correct a schema that has no instances yet',
-      description: 'With instances it stays as it is: it says what of them is secret. Upload one for a new version.',
+      summary: 'Correct a schema without instances',
+      description:
+        'A schema with instances cannot be changed, because it defines which of their fields are secret. Upload a schema for a new version instead.',
       access: 'write_template',
       params: schemaId,
       headers: ['if-match'],
@@ -106,7 +108,7 @@ export const credentials = contract({
     deleteSchema: {
       method: 'DELETE',
       path: '/schemas/{schemaId}',
-      summary: 'Delete a schema that has no instances',
+      summary: 'Delete a schema without instances',
       access: 'write_template',
       params: schemaId,
       headers: ['if-match'],
@@ -117,7 +119,7 @@ export const credentials = contract({
     createInstance: {
       method: 'POST',
       path: '/instances',
-      summary: 'Create an instance of a schema, for some addresses',
+      summary: 'Create an instance of a schema, with address ranges',
       access: 'glb_credential_write',
       validatesInWorker: true,
       body: data(NewCredentialInstance),
@@ -127,7 +129,7 @@ export const credentials = contract({
     listInstances: {
       method: 'GET',
       path: '/instances',
-      summary: 'Instances, most recently changed first',
+      summary: 'List instances, most recently changed first',
       access: 'glb_credential_read',
       sensitive: true,
       query: closed({
@@ -137,12 +139,16 @@ export const credentials = contract({
         purpose: Type.Optional(
           Type.Unsafe<(typeof credentialPurposes)[number]>({
             ...oneOf(credentialPurposes),
-            description: 'Those that can be used for it; most can for both',
+            description: 'Instances for this purpose, including instances for both',
           }),
         ),
-        name: Type.Optional(Type.String({ maxLength: 128, description: 'The whole name' })),
-        address: Type.Optional(Type.String({ maxLength: 64, description: 'Those that apply to this address' })),
-        assigned: Type.Optional(Type.Boolean({ description: 'Copies that are assigned to assets, or all others' })),
+        name: Type.Optional(Type.String({ maxLength: 128, description: 'The exact name' })),
+        address: Type.Optional(
+          Type.String({ maxLength: 64, description: 'Instances whose ranges contain this address' }),
+        ),
+        assigned: Type.Optional(
+          Type.Boolean({ description: 'true: copies that are assigned to assets; false: all other instances' }),
+        ),
       }),
       answers: { 200: page(CredentialInstance) },
       errors: ['invalid_range'],
@@ -150,7 +156,7 @@ export const credentials = contract({
     getInstance: {
       method: 'GET',
       path: '/instances/{instanceId}',
-      summary: 'One instance, without its secrets',
+      summary: 'Read an instance without its secrets',
       access: 'glb_credential_read',
       sensitive: true,
       params: instanceId,
@@ -161,8 +167,8 @@ export const credentials = contract({
     updateInstance: {
       method: 'PATCH',
       path: '/instances/{instanceId}',
-      summary: 'Change an instance; a secret that is left out or sent as "***" stays as it was',
-      description: '`values` are merged (RFC 7396): members that are sent are replaced, `null` takes one away.',
+      summary: 'Change an instance; a secret that is omitted or sent as "***" stays unchanged',
+      description: '`values` is a merge patch (RFC 7396): sent members are replaced, `null` removes a member.',
       access: 'glb_credential_write',
       params: instanceId,
       headers: ['if-match'],
@@ -173,7 +179,7 @@ export const credentials = contract({
     deleteInstance: {
       method: 'DELETE',
       path: '/instances/{instanceId}',
-      summary: 'Delete an instance with its secrets; copies that were made of it stay',
+      summary: 'Delete an instance with its secrets; its copies stay',
       access: 'glb_credential_write',
       params: instanceId,
       headers: ['if-match'],
@@ -183,7 +189,7 @@ export const credentials = contract({
     listInstanceVersions: {
       method: 'GET',
       path: '/instances/{instanceId}/history',
-      summary: 'Who changed which fields of an instance, and when; newest first',
+      summary: 'List the changes of an instance with their authors and fields, newest first',
       access: 'glb_credential_read',
       sensitive: true,
       params: instanceId,
@@ -194,8 +200,8 @@ export const credentials = contract({
     readInstanceUsage: {
       method: 'GET',
       path: '/instances/{instanceId}/usage',
-      summary: 'Where an instance is used: templates, copies, devices it opened, last deliveries',
-      description: `At most ${credentialLimits.usageEntries} of each, the most recent first.`,
+      summary: 'Read where an instance is used: templates, copies, opened devices, last deliveries',
+      description: `At most ${credentialLimits.usageEntries} of each, newest first.`,
       access: 'glb_credential_read',
       sensitive: true,
       params: instanceId,
@@ -206,7 +212,7 @@ export const credentials = contract({
     createInstancesTemplate: {
       method: 'POST',
       path: '/instances-templates',
-      summary: 'Create a template that groups instances for monitoring',
+      summary: 'Create a template: a group of instances for monitoring',
       access: 'glb_credential_write',
       body: data(NewInstancesTemplate),
       answers: { 201: data(InstancesTemplate) },
@@ -214,7 +220,7 @@ export const credentials = contract({
     listInstancesTemplates: {
       method: 'GET',
       path: '/instances-templates',
-      summary: 'Templates by name',
+      summary: 'List templates by name',
       access: 'glb_credential_read',
       sensitive: true,
       query: closed({ ...pageQuery, name: Type.Optional(Type.String({ maxLength: 128 })) }),
@@ -223,7 +229,7 @@ export const credentials = contract({
     getInstancesTemplate: {
       method: 'GET',
       path: '/instances-templates/{instancesTemplateId}',
-      summary: 'One template',
+      summary: 'Read a template',
       access: 'glb_credential_read',
       sensitive: true,
       params: instancesTemplateId,
@@ -234,7 +240,7 @@ export const credentials = contract({
     updateInstancesTemplate: {
       method: 'PATCH',
       path: '/instances-templates/{instancesTemplateId}',
-      summary: 'Change name or description of a template',
+      summary: 'Change the name or description of a template',
       access: 'glb_credential_write',
       params: instancesTemplateId,
       headers: ['if-match'],
@@ -255,7 +261,7 @@ export const credentials = contract({
     listTemplateInstances: {
       method: 'GET',
       path: '/instances-templates/{instancesTemplateId}/instances',
-      summary: 'The instances of a template, in the order they were mapped',
+      summary: 'List the instances of a template, in the order of their addition',
       access: 'glb_credential_read',
       sensitive: true,
       params: instancesTemplateId,
@@ -266,7 +272,7 @@ export const credentials = contract({
     mapInstance: {
       method: 'POST',
       path: '/instances-templates/{instancesTemplateId}/instances/{instanceId}',
-      summary: 'Map an instance to a template: it can then be used for monitoring',
+      summary: 'Add an instance to a template; the instance is then also for monitoring',
       access: 'glb_credential_write',
       params: mapping,
       answers: { 201: data(CredentialInstance), 200: data(CredentialInstance) },
@@ -275,7 +281,7 @@ export const credentials = contract({
     unmapInstance: {
       method: 'DELETE',
       path: '/instances-templates/{instancesTemplateId}/instances/{instanceId}',
-      summary: 'Take an instance out of a template',
+      summary: 'Remove an instance from a template',
       access: 'glb_credential_write',
       params: mapping,
       answers: { 204: empty },
@@ -285,7 +291,7 @@ export const credentials = contract({
     assignInstance: {
       method: 'POST',
       path: '/assets/{assetId}/instances/{instanceId}',
-      summary: 'Assign a copy of a monitoring instance to an asset; later changes of the original do not touch it',
+      summary: 'Assign a copy of a monitoring instance to an asset; later changes of the original do not affect it',
       access: 'glb_credential_write',
       params: assignment,
       answers: { 201: data(CredentialInstance), 200: data(CredentialInstance) },
@@ -294,7 +300,7 @@ export const credentials = contract({
     unassignInstance: {
       method: 'DELETE',
       path: '/assets/{assetId}/instances/{instanceId}',
-      summary: 'Delete the copy that an asset has, named by its own id or by that of the original',
+      summary: 'Delete the copy of an asset, by the id of the copy or of the original',
       access: 'glb_credential_write',
       params: assignment,
       answers: { 204: empty },
@@ -303,7 +309,7 @@ export const credentials = contract({
     listAssetInstances: {
       method: 'GET',
       path: '/assets/{assetId}/instances',
-      summary: 'All instances of an asset across asset links, for discovery and for monitoring',
+      summary: 'List the instances of an asset across asset links, for discovery and monitoring',
       access: 'glb_credential_read',
       sensitive: true,
       params: closed({ assetId: Uuid }),
@@ -315,9 +321,9 @@ export const credentials = contract({
     selectCredentials: {
       method: 'POST',
       path: '/selections',
-      summary: 'What a gateway is given for devices that a job of it came across: one result each, in their order',
+      summary: 'Select credentials for the devices of a job: one result per device, in order',
       access: 'peer',
-      body: data(CredentialQuestion),
+      body: data(CredentialRequest),
       answers: { 200: data(Type.Array(DeviceCredentials)) },
       answersSecret: true,
       errors: ['not_found', 'gateway_not_ready'],
@@ -325,7 +331,7 @@ export const credentials = contract({
     recordUse: {
       method: 'POST',
       path: '/uses',
-      summary: 'Which of the credentials that a gateway was given opened which device',
+      summary: 'Record which delivered credentials opened which device',
       access: 'peer',
       body: data(
         closed({

@@ -28,7 +28,7 @@ export const DiscoveryOption = DiscoveryFilter
 
 const Schedule = closed({
   cron: Type.String({ minLength: 1, maxLength: 256, description: 'Five fields: minute hour day month weekday' }),
-  timezone: Type.Optional(Type.String({ maxLength: 64, description: 'An IANA name; UTC unless given' })),
+  timezone: Type.Optional(Type.String({ maxLength: 64, description: 'An IANA name; default: UTC' })),
 })
 
 const filters = Type.Array(DiscoveryFilter, { maxItems: discoveryLimits.filters })
@@ -65,7 +65,7 @@ const runFields = {
 
 export const DiscoveryRun = closed({
   id: Uuid,
-  jobId: Type.Unsafe<string>({ ...Uuid, description: 'The discovery that it is a run of' }),
+  jobId: Type.Unsafe<string>({ ...Uuid, description: 'The discovery of this run' }),
   number: Type.Integer({ minimum: 1 }),
   trigger: Type.Union([Type.Literal('person'), Type.Literal('schedule')]),
   createdTimestamp: Timestamp,
@@ -101,7 +101,7 @@ export const Discovery = closed({
 })
 export type Discovery = Static<typeof Discovery>
 
-/** A link of a gateway as people see it. */
+/** A link of a gateway. */
 export const AssetLink = closed({
   assetLinkId: Type.String(),
   assetId: Uuid,
@@ -117,7 +117,7 @@ export const AssetLink = closed({
   version: Type.Optional(Type.String()),
   interfaces: Type.Array(Type.String()),
   compatible: Type.Boolean(),
-  incompatibility: Type.Optional(Type.String({ description: 'Why it is not' })),
+  incompatibility: Type.Optional(Type.String({ description: 'The reason if the link is not compatible' })),
   filters: Type.Array(LinkParameter),
   options: Type.Array(LinkParameter),
   endpoint: Type.String(),
@@ -125,7 +125,7 @@ export const AssetLink = closed({
   problem: Type.Optional(Type.String()),
   state: LinkReport.properties.state,
   lastSeenTimestamp: Timestamp,
-  events: Type.Array(LinkEvent, { description: 'Its latest alarms and driver events, the last one last' }),
+  events: Type.Array(LinkEvent, { description: 'The latest alarms and driver events, in order of time' }),
 })
 export type AssetLink = Static<typeof AssetLink>
 
@@ -144,7 +144,7 @@ const PropertyError = closed({ code: Type.Integer(), name: Type.String(), descri
 export const discovery = contract({
   name: 'discovery',
   title: 'Discovery',
-  description: 'Finding devices: run a link on a gateway, now or by schedule, and see what it found.',
+  description: 'Discovery of devices: run a link on a gateway, on demand or by schedule, and read the report.',
   version: '1.0.0',
   prefix: '/discovery/v1',
   formerPrefixes: [{ prefix: '/discovery/v1-earlyaccess', deprecatedOn: '2026-11-01', sunsetOn: '2028-11-01' }],
@@ -152,8 +152,8 @@ export const discovery = contract({
     createDiscovery: {
       method: 'POST',
       path: '/gateways/{gatewayId}/discoveries',
-      summary: 'Discover devices with a link of a gateway, now or by schedule',
-      description: 'The fields may also stand at the top of the body, as clients of the early access send them.',
+      summary: 'Discover devices with a link of a gateway, on demand or by schedule',
+      description: 'For clients of the early access, the fields can also be at the top level of the body.',
       access: 'glb_discovery_run',
       params: gatewayId,
       body: Type.Union([data(NewDiscovery), NewDiscovery]),
@@ -165,7 +165,7 @@ export const discovery = contract({
     listDiscoveries: {
       method: 'GET',
       path: '/discoveries',
-      summary: 'Discoveries, newest first',
+      summary: 'List discoveries, newest first',
       access: 'glb_jobs_read',
       query: closed({
         ...pageQuery,
@@ -178,7 +178,7 @@ export const discovery = contract({
     getDiscovery: {
       method: 'GET',
       path: '/discoveries/{jobId}',
-      summary: 'One discovery with its latest run',
+      summary: 'Read a discovery with its latest run',
       access: 'glb_jobs_read',
       params: jobId,
       tagged: true,
@@ -188,7 +188,7 @@ export const discovery = contract({
     updateDiscovery: {
       method: 'PATCH',
       path: '/discoveries/{jobId}',
-      summary: 'Change schedule, filters or options of the next runs; pause and resume',
+      summary: 'Change schedule, filters or options of future runs; pause and resume',
       access: 'glb_discovery_run',
       params: jobId,
       headers: ['if-match'],
@@ -213,7 +213,7 @@ export const discovery = contract({
     deleteDiscovery: {
       method: 'DELETE',
       path: '/discoveries/{jobId}',
-      summary: 'Delete a discovery, its schedule and its reports; a run is canceled. Assets stay',
+      summary: 'Delete a discovery with its schedule and reports; cancels a current run, assets stay',
       access: 'glb_discovery_run',
       params: jobId,
       answers: { 204: empty },
@@ -222,7 +222,7 @@ export const discovery = contract({
     cancelDiscovery: {
       method: 'POST',
       path: '/discoveries/{jobId}/cancel',
-      summary: 'Cancel the run that is under way',
+      summary: 'Cancel the current run',
       access: 'glb_discovery_run',
       params: jobId,
       answers: { 202: data(closed({ runId: Uuid })) },
@@ -231,7 +231,7 @@ export const discovery = contract({
     runDiscovery: {
       method: 'POST',
       path: '/discoveries/{jobId}/run',
-      summary: 'Run it again, now',
+      summary: 'Run a discovery again',
       access: 'glb_discovery_run',
       params: jobId,
       answers: { 202: data(closed({ runId: Uuid })) },
@@ -240,7 +240,7 @@ export const discovery = contract({
     listRuns: {
       method: 'GET',
       path: '/discoveries/{jobId}/runs',
-      summary: 'The runs of a discovery, newest first, and the next ones of its schedule',
+      summary: 'List the runs of a discovery, newest first, and its next scheduled runs',
       access: 'glb_jobs_read',
       params: jobId,
       query: closed(pageQuery),
@@ -260,12 +260,12 @@ export const discovery = contract({
     getReport: {
       method: 'GET',
       path: '/discoveries/{jobId}/report',
-      summary: 'What a run found: new, changed and gone assets, and errors per device',
+      summary: 'Read the report of a run: new, changed and gone assets, and errors per device',
       access: 'glb_jobs_read',
       params: jobId,
       query: closed({
         ...pageQuery,
-        run: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'A run; the latest unless given' })),
+        run: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'The run; default: the latest' })),
         outcome: Type.Optional(Finding.properties.outcome),
       }),
       answers: {
@@ -284,7 +284,7 @@ export const discovery = contract({
     listAssetLinks: {
       method: 'GET',
       path: '/gateways/{gatewayId}/asset-links',
-      summary: 'The links of a gateway',
+      summary: 'List the links of a gateway',
       access: 'glb_jobs_read',
       params: gatewayId,
       answers: { 200: data(Type.Array(AssetLink)) },
@@ -293,7 +293,7 @@ export const discovery = contract({
     readProperties: {
       method: 'POST',
       path: '/assets/{id}/properties',
-      summary: 'Read properties from the device itself',
+      summary: 'Read properties from a device',
       waits: true,
       access: 'inventory_read_asset_data',
       readOnly: true,
@@ -314,7 +314,7 @@ export const discovery = contract({
     listSupportedProperties: {
       method: 'GET',
       path: '/assets/{id}/supported-properties',
-      summary: 'Which properties the device can be asked for',
+      summary: 'List the properties that can be read from a device',
       waits: true,
       access: 'inventory_read_asset_data',
       params: assetId,
@@ -335,7 +335,7 @@ export const discovery = contract({
     recordUpload: {
       method: 'POST',
       path: '/runs/{id}/uploads',
-      summary: 'What a gateway handed in for a run',
+      summary: 'Store an upload of a run',
       access: 'peer',
       params: assetId,
       body: data(
@@ -355,7 +355,7 @@ export const discovery = contract({
     endGatewayRuns: {
       method: 'POST',
       path: '/gateways/{gatewayId}/end-runs',
-      summary: 'A gateway was revoked: its open runs end as failed',
+      summary: 'End the open runs of a revoked gateway as failed',
       access: 'peer',
       params: closed({ gatewayId: Uuid }),
       answers: { 200: data(closed({ ended: count })) },
@@ -363,7 +363,7 @@ export const discovery = contract({
     noteRun: {
       method: 'PUT',
       path: '/runs/{id}/note',
-      summary: 'A gateway works on a run',
+      summary: 'Record the progress of a run',
       access: 'peer',
       params: assetId,
       body: data(
@@ -381,7 +381,7 @@ export const discovery = contract({
     endRun: {
       method: 'POST',
       path: '/runs/{id}/end',
-      summary: 'A gateway is done with a run',
+      summary: 'Record the end of a run',
       access: 'peer',
       params: assetId,
       body: data(
@@ -397,7 +397,7 @@ export const discovery = contract({
     resolveLink: {
       method: 'GET',
       path: '/gateways/{gatewayId}/link-product',
-      summary: 'The product of a link of a gateway, for a discovery run of the link or an asset that the link found',
+      summary: 'Read the product of a link, for a run of the link or an asset that the link found',
       access: 'peer',
       params: gatewayId,
       query: closed({
@@ -410,7 +410,7 @@ export const discovery = contract({
     readLinkSchemas: {
       method: 'GET',
       path: '/asset-links/{assetId}/credential-schemas',
-      summary: 'Which product a running link is, and the credential schemas that it brings',
+      summary: 'Read the product of a running link, and its credential schemas',
       access: 'peer',
       params: closed({ assetId: Uuid }),
       answers: {
@@ -427,7 +427,7 @@ export const discovery = contract({
     recordLinks: {
       method: 'PUT',
       path: '/gateways/{gatewayId}/link-report',
-      summary: 'Which links a gateway has',
+      summary: 'Store the reported links of a gateway',
       access: 'peer',
       params: gatewayId,
       body: data(

@@ -2,7 +2,7 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 
 /** Shapes that every contract uses: `{ data, meta }`, ids, times, paging. */
 
-/** Unknown fields are refused, never stripped. */
+/** An object schema that refuses unknown fields. */
 export function closed<Properties extends TProperties>(properties: Properties, options: { description?: string } = {}) {
   return Type.Object(properties, { additionalProperties: false, ...options })
 }
@@ -11,7 +11,7 @@ export function data<Schema extends TSchema>(schema: Schema) {
   return closed({ data: schema })
 }
 
-/** Any RFC 9562 UUID; made lower-case on the way in. */
+/** An RFC 9562 UUID, converted to lower case on input. */
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
   lowercased: true,
@@ -27,7 +27,7 @@ export const Timestamp = Type.String({
   examples: ['2026-01-31T08:30:00.000Z'],
 })
 
-/** A name that people give things: one line, no control characters, no blanks around it. */
+/** A name that a user assigns: one line, without control characters and surrounding spaces. */
 export const Name = Type.String({
   minLength: 1,
   maxLength: 128,
@@ -41,7 +41,12 @@ export const pageQuery = {
     Type.Integer({ minimum: 1, maximum: pageLimits.maximum, default: pageLimits.default, description: 'Page size' }),
   ),
   offset: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'How many to skip' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: 0,
+      description: 'Number of elements to skip',
+    }),
   ),
 }
 

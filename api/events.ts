@@ -2,21 +2,21 @@ import { type Static, Type } from 'typebox'
 import { contract, eventStreamType, media } from './contract.ts'
 import { closed, pageLimits, Timestamp, Uuid } from './envelope.ts'
 
-/** What the types of our events begin with, as CloudEvents recommends: a reversed domain. */
+/** The prefix of all event types: a reversed domain, as CloudEvents recommends. */
 export const eventTypePrefix = 'io.millwright.'
 
 /** CloudEvents 1.0 in its JSON format. */
 export const CloudEvent = closed({
   specversion: Type.Literal('1.0'),
   id: Uuid,
-  source: Type.String({ description: 'Whose event it is: `/tenants/<name>`' }),
-  type: Type.String({ description: 'What happened, e.g. `io.millwright.authorization.grant.created`' }),
-  subject: Type.String({ description: 'What it happened to: `kind/id`' }),
+  source: Type.String({ description: 'The tenant: `/tenants/<name>`' }),
+  type: Type.String({ description: 'The event type, for example `io.millwright.authorization.grant.created`' }),
+  subject: Type.String({ description: 'The changed object: `kind/id`' }),
   time: Timestamp,
   datacontenttype: Type.Literal('application/json'),
   sequence: Type.String({
     pattern: '^\\d{16}$',
-    description: 'Position in the order of all events of the tenant, without gaps; padded, so that it sorts as text',
+    description: 'Position in the order of all events of the tenant, without gaps; padded so that it sorts as text',
   }),
   data: Type.Record(Type.String(), Type.Unknown()),
 })
@@ -27,20 +27,22 @@ const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const events = contract({
   name: 'events',
   title: 'Events',
-  description: 'Every change, in one order per tenant, as CloudEvents. Kept for 30 days.',
+  description: 'Every change as a CloudEvent, in one order per tenant, kept for 30 days.',
   version: '1.0.0',
   prefix: '/events/v1',
   operations: {
     listEvents: {
       method: 'GET',
       path: '/events',
-      summary: 'Events in order, from a position on',
+      summary: 'List events in order, after a position',
       description:
-        'Pass `meta.lastPosition` as `after` to go on: nothing is skipped and nothing comes twice. When `after` lies ' +
-        'before `meta.oldestPosition` - 1, events in between are no longer kept.',
+        'Send `meta.lastPosition` as `after` to read the next events: each event is returned exactly once. If `after` is ' +
+        'lower than `meta.oldestPosition` - 1, some events have been deleted.',
       access: 'glb_audit_read',
       query: closed({
-        after: Type.Optional(Type.Unsafe<number>({ ...Position, default: 0, description: 'The last position seen' })),
+        after: Type.Optional(
+          Type.Unsafe<number>({ ...Position, default: 0, description: 'The last received position' }),
+        ),
         limit: Type.Optional(
           Type.Integer({
             minimum: 1,
@@ -57,10 +59,10 @@ export const events = contract({
             elements: Type.Integer({ minimum: 0 }),
             lastPosition: Type.Unsafe<number>({
               ...Position,
-              description: 'Position of the last event of this page, or `after` when the page is empty',
+              description: 'Position of the last event on this page, or `after` if the page is empty',
             }),
-            oldestPosition: Type.Union([Position, Type.Null()], { description: 'The oldest event that is kept' }),
-            newestPosition: Type.Unsafe<number>({ ...Position, description: 'The newest event there is' }),
+            oldestPosition: Type.Union([Position, Type.Null()], { description: 'The oldest stored event' }),
+            newestPosition: Type.Unsafe<number>({ ...Position, description: 'The newest event' }),
           }),
         }),
       },
@@ -68,31 +70,31 @@ export const events = contract({
     streamEvents: {
       method: 'GET',
       path: '/stream',
-      summary: 'Events as they happen, as server-sent events',
+      summary: 'Stream events as server-sent events',
       description:
-        'One message per event that you may read: `id` is its position, `event` its type, `data` the CloudEvent. Begins ' +
-        'now, or after the position in `Last-Event-ID` or `after`: nothing is skipped and nothing comes twice. Messages ' +
-        'that are only an `id` say how far you are, and that the connection lives. A message `end` says, as a problem ' +
-        'document, why the stream ends: the token has expired, or your account may not read any more.',
+        'One message per readable event: `id` is its position, `event` its type, `data` the CloudEvent. The stream starts ' +
+        'with the next event, or after the position in `Last-Event-ID` or `after`. Each event is sent exactly once. A message ' +
+        'with only an `id` confirms the position and the connection. A message `end` contains a problem document with ' +
+        'the reason for the end of the stream: the token has expired, or the account can no longer read events.',
       access: 'signed-in',
       headers: ['last-event-id'],
       query: closed({
         after: Type.Optional(
-          Type.Unsafe<number>({ ...Position, description: 'The last position seen; `Last-Event-ID` goes before it' }),
+          Type.Unsafe<number>({ ...Position, description: 'The last position seen; `Last-Event-ID` has precedence' }),
         ),
         types: Type.Optional(
           Type.String({
             maxLength: 2_000,
             pattern: '^[a-z0-9_.-]+(?:,[a-z0-9_.-]+)*$',
             description:
-              'beginnings of event types separated by commas, in whole words: `inventory.asset,inventory.relation.created`',
+              'prefixes of event types in whole words, separated by commas: `inventory.asset,inventory.relation.created`',
           }),
         ),
         subject: Type.Optional(
           Type.String({
             maxLength: 500,
             pattern: '^[^*]+\\*?$',
-            description: 'a subject, or its beginning followed by `*`: `asset/*`',
+            description: 'a subject, or a prefix followed by `*`: `asset/*`',
           }),
         ),
       }),

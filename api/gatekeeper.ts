@@ -5,11 +5,11 @@ import { closed, data, Timestamp, Uuid } from './envelope.ts'
 import { oneOf } from './inventory-shapes.ts'
 import { WorkflowJob, workflowLimits } from './workflows.ts'
 
-/** What a gateway says and asks, beside the workflow engine's own southbound operations at the same prefix. */
+/** Operations for gateways. The southbound operations of the workflow engine have the same prefix. */
 
 export const gatekeeperLimits = {
   linksPerGateway: 2_000,
-  /** Bytes of a report of links: what they say about their filters and credentials is theirs to say. */
+  /** Bytes of a report of links, including their filters and credential schemas. */
   linkReportBytes: 8 * 1024 * 1024,
   /** Alarms and driver events of one link in one report: the latest. Older ones count as dropped. */
   eventsPerLink: 100,
@@ -21,10 +21,10 @@ export const gatekeeperLimits = {
   registrationSeconds: 900,
   foundPerUpload: 500,
   errorsPerUpload: 1_000,
-  /** Well below the time for which a lease lasts. */
+  /** Well below the duration of a lease. */
   renewalWaitSeconds: 15,
   usesPerUpload: 1_000,
-  /** For how many addresses credentials are asked for at once. */
+  /** Addresses in one request for credentials. */
   addressesPerRequest: credentialLimits.devicesPerSelection,
 } as const
 
@@ -44,7 +44,7 @@ export const linkDataTypes = [
   'null',
 ] as const
 
-/** A filter or an option that a link understands, as it says itself. */
+/** A filter or option that a link declares. */
 export const LinkParameter = closed({
   key: text(256),
   dataType: oneOf(linkDataTypes),
@@ -67,7 +67,7 @@ export const ReportedLinkEvent = closed({
 })
 export type ReportedLinkEvent = Static<typeof ReportedLinkEvent>
 
-/** One asset link, as the gateway's registry and the link itself tell it. */
+/** An asset link, as reported by the registry of the gateway and by the link. */
 export const LinkReport = closed({
   appInstanceId: Type.String({ minLength: 1, maxLength: 256 }),
   deviceClass: Type.Optional(text(256)),
@@ -102,25 +102,25 @@ export const LinkReport = closed({
 })
 export type LinkReport = Static<typeof LinkReport>
 
-/** What went wrong with one device: `code` is a number of the shared status codes of asset links. */
+/** The error of one device. `code` is a status code of the link protocol. */
 export const DeviceError = closed({
   code: Type.Integer(),
   description: text(4_000),
   reason: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'The problem code, when the inventory refused the device: identity_taken',
+      description: 'The problem code if the inventory refused the device: identity_taken',
     }),
   ),
   device: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  /** Which fields of a found device could not be taken over. */
+  /** The fields of a found device that were omitted. */
   fields: Type.Optional(Type.Array(closed({ pointer: text(1_000), detail: text(1_000) }), { maxItems: 100 })),
 })
 export type DeviceError = Static<typeof DeviceError>
 
 const address = Type.String({ minLength: 2, maxLength: 64, description: 'An IPv4 or IPv6 address' })
 
-/** Which credentials were tried at an address, by their id alone. `asset` is the place of what answered in the upload. */
+/** The credentials that were tried at an address, by id. `asset` is the index of the opened device in the upload. */
 export const CredentialUse = closed({
   asset: Type.Optional(Type.Integer({ minimum: 0, maximum: gatekeeperLimits.foundPerUpload - 1 })),
   address,
@@ -129,15 +129,15 @@ export const CredentialUse = closed({
 })
 export type CredentialUse = Static<typeof CredentialUse>
 
-/** What is to be tried at one address, in this order. */
+/** The credentials to try at one address, in this order. */
 export const AddressCredentials = closed({
   address,
-  known: Type.Boolean({ description: 'Whether one of them has opened this device before' }),
+  known: Type.Boolean({ description: 'Whether one of the credentials opened this device before' }),
   credentials: Type.Array(
     closed({
       instanceId: Uuid,
       schemaUri: Type.String(),
-      credentials: Type.String({ description: 'JSON text, in clear' }),
+      credentials: Type.String({ description: 'JSON text, not encrypted' }),
     }),
   ),
 })
@@ -148,14 +148,14 @@ const Lease = closed({ id: Uuid, expiresTimestamp: Timestamp })
 export const gatekeeper = contract({
   name: 'gatekeeper',
   title: 'Gatekeeper',
-  description: 'Where gateways ask for work and hand in what they found. A gateway sees and touches only its own.',
+  description: 'Leases, uploads and credentials for gateways. A gateway has access only to its own jobs.',
   version: '1.0.0',
   prefix: '/gatekeeper/v1',
   operations: {
     leaseJob: {
       method: 'POST',
       path: '/leases',
-      summary: 'Take the next job of this gateway, or wait for one',
+      summary: 'Lease the next job of this gateway, or wait for one',
       waits: true,
       access: 'glb_gateway_work',
       body: data(
@@ -171,9 +171,8 @@ export const gatekeeper = contract({
     renewLease: {
       method: 'PUT',
       path: '/leases/{id}',
-      summary: 'Keep a job, report its progress, and learn whether it shall be canceled',
-      description:
-        'With `waitSeconds` the answer comes when that time is over, or at once when the job shall be canceled.',
+      summary: 'Renew a lease, report progress, and get the cancel request of the job',
+      description: 'With `waitSeconds`, the response is sent after that time, or immediately when the job is canceled.',
       waits: true,
       access: 'glb_gateway_work',
       params: closed({ id: Uuid }),
@@ -191,7 +190,7 @@ export const gatekeeper = contract({
     endJob: {
       method: 'POST',
       path: '/leases/{id}/end',
-      summary: 'The job is done; saying it again changes nothing',
+      summary: 'End a job; repeating the request has no effect',
       access: 'glb_gateway_work',
       params: closed({ id: Uuid }),
       body: data(
@@ -199,7 +198,7 @@ export const gatekeeper = contract({
           jobId: Uuid,
           state: Type.Union([Type.Literal('FINISHED'), Type.Literal('FAILED'), Type.Literal('CANCELED')]),
           message: Type.Optional(text(workflowLimits.message)),
-          /** What a job that answers a question found out. */
+          /** The result of a job that reads properties. */
           result: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
         }),
       ),
@@ -209,9 +208,9 @@ export const gatekeeper = contract({
     uploadFound: {
       method: 'POST',
       path: '/jobs/{id}/found',
-      summary: 'Hand in devices that a discovery found, and what went wrong; the same again changes nothing',
+      summary: 'Upload found devices and errors of a discovery; repeating the request has no effect',
       description:
-        'The lease is one that the job was held with. It may have run out: what was found while the line was down is not lost.',
+        'The request names a lease of the job. The lease can be expired, so findings from a connection loss are accepted.',
       access: 'glb_gateway_work',
       params: closed({ id: Uuid }),
       body: data(
@@ -229,9 +228,9 @@ export const gatekeeper = contract({
     requestCredentials: {
       method: 'POST',
       path: '/jobs/{id}/credentials',
-      summary: 'Credentials for protected devices that a job came across, by their address',
+      summary: 'Get credentials for the protected devices of a job, by address',
       description:
-        'For the gateway that holds the job, for the link of the job, while the job runs. Name one `address`, or many `addresses`: each has one result, in their order. A `lease` that is named has to be the current one.',
+        'Only for the gateway that holds the job, for the link of the job, while the job runs. Send one `address` or several `addresses`; the response has one result for each, in the same order. If `lease` is sent, it must be the current one.',
       access: 'glb_gateway_work',
       answersSecret: true,
       params: closed({ id: Uuid }),
@@ -251,7 +250,7 @@ export const gatekeeper = contract({
     reportLinks: {
       method: 'PUT',
       path: '/links',
-      summary: 'Which links are installed on this gateway, and which of them run',
+      summary: 'Report the installed links of this gateway and their state',
       bodyBytes: gatekeeperLimits.linkReportBytes,
       access: 'glb_gateway_work',
       body: data(

@@ -4,23 +4,23 @@ import { contract, empty, media } from './contract.ts'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { GatewayKey } from './onboarding.ts'
 
-/** The name somebody signs in with; `name@tenant`, where no suffix means the tenant `default`. */
+/** The name that a user signs in with: `name@tenant`. Without a suffix, the tenant is `default`. */
 export const SignInName = Type.String({
   pattern: '^[a-z0-9][a-z0-9._-]{0,62}$',
   description: 'Lower-case letters, digits, dot, dash, underscore',
   examples: ['jane.doe'],
 })
 
-/** Too short or too common is answered with `weak_password` and what to do, so only the longest bound is said here. */
+/** A short or common password is refused with `weak_password` and a remedy, so the schema contains only the upper limit. */
 export const Password = Type.String({
   minLength: 1,
   maxLength: 256,
   writeOnly: true,
   format: 'password',
-  description: 'At least 12 characters; longer is better than stranger',
+  description: 'At least 12 characters. Length is more important than special characters',
 })
 
-/** What people read instead of the name: one line. */
+/** The display name: one line. */
 const DisplayName = Type.String({ maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
 
 export const User = closed({
@@ -45,11 +45,11 @@ export const ServerUser = closed({
 })
 export type ServerUser = Static<typeof ServerUser>
 
-/** The secret is shown here, once, and stored only as a hash. */
+/** The only response that contains the secret. The platform stores only its hash. */
 export const ServerUserWithSecret = closed({
   ...ServerUser.properties,
   clientSecret: Type.String(),
-  tokenUrl: Type.String({ description: 'Where to get access tokens with it' }),
+  tokenUrl: Type.String({ description: 'The token endpoint' }),
 })
 
 const TokenAnswer = closed({
@@ -60,7 +60,7 @@ const TokenAnswer = closed({
   refresh_token: Type.Optional(Type.String()),
 })
 
-/** RFC 6749 §5.2: what OAuth clients understand, instead of the platform's own problem documents. */
+/** The error format of RFC 6749 §5.2, which OAuth clients expect instead of problem documents. */
 const TokenError = closed({ error: Type.String(), error_description: Type.Optional(Type.String()) })
 
 /** RFC 7662 §2.2. */
@@ -81,12 +81,12 @@ const Introspection = closed({
   roles: Type.Optional(Type.Array(Type.String())),
 })
 
-/** RFC 6749 asks that parameters a server does not know are ignored, so these forms are open. */
+/** RFC 6749 requires that unknown parameters are ignored, so these forms are open. */
 function form<Properties extends Record<string, ReturnType<typeof Type.Optional>>>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: Type.Unknown() })
 }
 
-/** A parameter that is sent twice arrives as a list, to be refused in the words of the RFC. */
+/** A repeated parameter arrives as a list, and is refused with the error of the RFC. */
 const text = () => Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]))
 
 const AuthorizationQuery = form({
@@ -102,7 +102,7 @@ const AuthorizationQuery = form({
 
 const byId = closed({ id: Uuid })
 
-/** How much a person may keep for themselves. */
+/** Limits for the preferences of a user. */
 export const preferenceLimits = { names: 100, bytes: 32 * 1024 } as const
 
 const PreferenceName = Type.String({ pattern: '^[a-z][a-z0-9.-]{0,63}$', examples: ['assets.columns'] })
@@ -110,7 +110,7 @@ const PreferenceName = Type.String({ pattern: '^[a-z][a-z0-9.-]{0,63}$', example
 export const identity = contract({
   name: 'identity',
   title: 'Identity and access management',
-  description: 'Users, server users, sign-in and access tokens (OAuth 2).',
+  description: 'Users, service accounts (server users), sign-in and access tokens (OAuth 2).',
   version: '1.0.0',
   prefix: '/iam/v1',
   operations: {
@@ -120,7 +120,7 @@ export const identity = contract({
       atRoot: true,
       summary: 'Get an access token',
       description:
-        'Grants: `client_credentials` for server users (form fields or HTTP Basic) and gateways (a signed `client_assertion`, RFC 7523), `authorization_code` with PKCE and `refresh_token` for people. `scope` may name roles to narrow the token to. Errors are those of RFC 6749 §5.2.',
+        'Grants: `client_credentials` for service accounts (form fields or HTTP Basic) and gateways (a signed `client_assertion`, RFC 7523), `authorization_code` with PKCE and `refresh_token` for users. `scope` limits the token to the named roles. Errors follow RFC 6749 §5.2.',
       access: 'public',
       readOnly: true,
       headers: ['authorization'],
@@ -145,7 +145,7 @@ export const identity = contract({
       atRoot: true,
       summary: 'Revoke an access token or a refresh token (RFC 7009)',
       description:
-        'Server users and gateways authenticate as at the token endpoint; the console and the command line send their `client_id`. A refresh token ends with every token of its sign-in; an access token ends alone, in every process within a second. A token that is not valid is answered with 200.',
+        'Service accounts and gateways authenticate as at the token endpoint. The console and the command line send their `client_id`. Revoking a refresh token revokes all tokens of its sign-in. Revoking an access token revokes only that token, in every process within one second. An invalid token returns 200.',
       access: 'public',
       headers: ['authorization'],
       bodyType: 'application/x-www-form-urlencoded',
@@ -165,7 +165,7 @@ export const identity = contract({
       atRoot: true,
       summary: 'Check a token (RFC 7662)',
       description:
-        'For server users, about their own access tokens; with the permission `glb_access_manage` in the whole tenant, about every token of the tenant. All other tokens, and tokens that are expired, revoked or unknown, are answered with `active: false`.',
+        'A service account can check its own access tokens, and with the permission `glb_access_manage` in the whole tenant every token of the tenant. For all other tokens, and for expired, revoked or unknown tokens, the response is `active: false`.',
       access: 'public',
       readOnly: true,
       headers: ['authorization'],
@@ -187,7 +187,7 @@ export const identity = contract({
       method: 'POST',
       path: '/oauth/authorize',
       atRoot: true,
-      summary: 'The sign-in form of the page above',
+      summary: 'Submit the sign-in form',
       access: 'public',
       headers: ['cookie', 'origin', 'accept-language'],
       query: AuthorizationQuery,
@@ -206,11 +206,11 @@ export const identity = contract({
       method: 'POST',
       path: '/oauth/logout',
       atRoot: true,
-      summary: 'Sign out: ends the session of this browser and its refresh tokens',
+      summary: 'Sign out: revoke the session of this browser and its tokens',
       access: 'public',
       headers: ['cookie', 'origin'],
       bodyType: 'application/x-www-form-urlencoded',
-      description: 'The only `post_logout_redirect_uri` that is followed is the console.',
+      description: 'The only accepted `post_logout_redirect_uri` is the console.',
       body: form({ refresh_token: text(), post_logout_redirect_uri: text() }),
       answers: { 204: empty, 303: empty },
     },
@@ -218,7 +218,7 @@ export const identity = contract({
       method: 'GET',
       path: '/oauth/userinfo',
       atRoot: true,
-      summary: 'Who the token belongs to',
+      summary: 'Read the account of the token',
       access: 'signed-in',
       answers: {
         200: closed({
@@ -236,7 +236,7 @@ export const identity = contract({
       method: 'GET',
       path: '/.well-known/jwks.json',
       atRoot: true,
-      summary: 'Public keys that access tokens are signed with',
+      summary: 'Read the public keys of access tokens',
       access: 'public',
       answers: { 200: closed({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }) },
     },
@@ -244,14 +244,14 @@ export const identity = contract({
       method: 'GET',
       path: '/.well-known/oauth-authorization-server',
       atRoot: true,
-      summary: 'Authorization server metadata (RFC 8414)',
+      summary: 'Read the authorization server metadata (RFC 8414)',
       access: 'public',
       answers: { 200: Type.Record(Type.String(), Type.Unknown()) },
     },
     listUsers: {
       method: 'GET',
       path: '/users',
-      summary: 'People, by name',
+      summary: 'List users by name',
       access: 'glb_access_manage',
       sensitive: true,
       query: closed({ name: Type.Optional(SignInName), ...pageQuery }),
@@ -260,7 +260,7 @@ export const identity = contract({
     createUser: {
       method: 'POST',
       path: '/users',
-      summary: 'Create a user; rights come with a grant',
+      summary: 'Create a user without permissions; grant a role afterwards',
       access: 'glb_access_manage',
       body: data(closed({ name: SignInName, displayName: Type.Optional(DisplayName), password: Password })),
       answers: { 201: data(User) },
@@ -269,7 +269,7 @@ export const identity = contract({
     readUser: {
       method: 'GET',
       path: '/users/{id}',
-      summary: 'One user',
+      summary: 'Read a user',
       access: 'glb_access_manage',
       sensitive: true,
       params: byId,
@@ -310,7 +310,7 @@ export const identity = contract({
     changePassword: {
       method: 'POST',
       path: '/password',
-      summary: 'Change your own password; ends your other sessions',
+      summary: 'Change your own password; revokes your other sessions',
       access: 'signed-in',
       headers: ['authorization'],
       body: data(closed({ currentPassword: Type.String({ maxLength: 256, writeOnly: true }), newPassword: Password })),
@@ -320,15 +320,15 @@ export const identity = contract({
     readPreferences: {
       method: 'GET',
       path: '/preferences',
-      summary: 'What you set up for yourself, by name',
-      description: 'For user interfaces: chosen columns, saved views, the language. Nobody else sees it.',
+      summary: 'Read your preferences',
+      description: 'For user interfaces: columns, saved views, language. Preferences are private to the user.',
       access: 'signed-in',
       answers: { 200: data(Type.Record(Type.String(), Type.Unknown())) },
     },
     putPreference: {
       method: 'PUT',
       path: '/preferences/{name}',
-      summary: 'Keep something for yourself under a name; null forgets it',
+      summary: 'Store a preference under a name; null deletes it',
       access: 'signed-in',
       params: closed({ name: PreferenceName }),
       bodyBytes: preferenceLimits.bytes,
@@ -339,7 +339,7 @@ export const identity = contract({
     listServerUsers: {
       method: 'GET',
       path: '/server-users',
-      summary: 'Server users, by name',
+      summary: 'List service accounts by name',
       access: 'glb_access_manage',
       sensitive: true,
       query: closed({ name: Type.Optional(Name), ...pageQuery }),
@@ -348,7 +348,7 @@ export const identity = contract({
     createServerUser: {
       method: 'POST',
       path: '/server-users',
-      summary: 'Create a server user; the secret is in this answer and nowhere else',
+      summary: 'Create a service account; only this response contains its secret',
       access: 'glb_access_manage',
       body: data(closed({ name: Name })),
       answers: { 201: data(ServerUserWithSecret) },
@@ -358,7 +358,7 @@ export const identity = contract({
     readServerUser: {
       method: 'GET',
       path: '/server-users/{id}',
-      summary: 'One server user',
+      summary: 'Read a service account',
       access: 'glb_access_manage',
       sensitive: true,
       params: byId,
@@ -369,8 +369,7 @@ export const identity = contract({
     updateServerUser: {
       method: 'PATCH',
       path: '/server-users/{id}',
-      summary:
-        'Rename, disable or enable a server user; disabling refuses its tokens within a second, in every process',
+      summary: 'Rename, disable or enable a service account; disabling takes effect within one second in every process',
       access: 'glb_access_manage',
       params: byId,
       headers: ['if-match'],
@@ -386,9 +385,9 @@ export const identity = contract({
     rotateServerUserSecret: {
       method: 'POST',
       path: '/server-users/{id}/secret',
-      summary: 'Create a new secret; the old one ends at once',
+      summary: 'Create a new secret; the old secret becomes invalid immediately',
       description:
-        'Access tokens of the old secret stay valid until they expire, unless `revokeTokens` is true: then every process refuses them within a second.',
+        'Access tokens of the old secret stay valid until they expire. With `revokeTokens`, every process refuses them within one second.',
       access: 'glb_access_manage',
       params: byId,
       body: Type.Optional(data(closed({ revokeTokens: Type.Optional(Type.Boolean()) }))),
@@ -399,7 +398,7 @@ export const identity = contract({
     deleteServerUser: {
       method: 'DELETE',
       path: '/server-users/{id}',
-      summary: 'Delete a server user and its grants',
+      summary: 'Delete a service account and its grants',
       access: 'glb_access_manage',
       params: byId,
       headers: ['if-match'],
@@ -409,7 +408,7 @@ export const identity = contract({
     putGateway: {
       method: 'PUT',
       path: '/gateways/{id}',
-      summary: 'A gateway and the key that it proves itself with',
+      summary: 'Register a gateway and its public key',
       access: 'peer',
       params: byId,
       body: data(closed({ name: Type.String(), publicKey: GatewayKey })),
@@ -418,7 +417,7 @@ export const identity = contract({
     updateGateway: {
       method: 'PATCH',
       path: '/gateways/{id}',
-      summary: 'Let a gateway in, or keep it out',
+      summary: 'Enable or disable a gateway',
       access: 'peer',
       params: byId,
       body: data(closed({ disabled: Type.Boolean() })),
@@ -427,7 +426,7 @@ export const identity = contract({
     deleteGateway: {
       method: 'DELETE',
       path: '/gateways/{id}',
-      summary: 'Forget a gateway',
+      summary: 'Delete a gateway',
       access: 'peer',
       params: byId,
       answers: { 204: empty },

@@ -12,7 +12,7 @@ import {
   reachabilityStates,
 } from './inventory-shapes.ts'
 
-/** What hangs on an asset, now and before. */
+/** Operations on the graph of assets, now and at an earlier time. */
 
 const moment = (description: string) => Type.String({ format: 'date-time', description })
 
@@ -21,11 +21,11 @@ const wayQuery = {
     Type.Unsafe<'out' | 'in' | 'both'>(Type.String({ enum: ['out', 'in', 'both'], default: 'both' })),
   ),
   predicates: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 2048, description: 'Only these, separated by commas' }),
+    Type.String({ minLength: 1, maxLength: 2048, description: 'Only these predicates, separated by commas' }),
   ),
 }
 
-const at = Type.Optional(moment('The graph as it was at this time'))
+const at = Type.Optional(moment('The graph at this time'))
 
 const boundsQuery = {
   depth: Type.Optional(Type.Integer({ minimum: 1, maximum: inventoryLimits.graphDepth, default: 1 })),
@@ -44,7 +44,7 @@ const GraphNode = closed({
 })
 export type GraphNode = Static<typeof GraphNode>
 
-/** A relation without what is said about it: of a whole plant there are many. */
+/** A relation without its metadata, because a topology contains many relations. */
 const Edge = closed({
   id: Relation.properties.id,
   subject: Relation.properties.subject,
@@ -59,7 +59,7 @@ const Path = closed({
   found: Type.Boolean(),
   nodes: Type.Array(GraphNode),
   edges: Type.Array(Relation),
-  truncated: Type.Boolean({ description: 'The search was given up: there may be a way that was not found' }),
+  truncated: Type.Boolean({ description: 'The search stopped at its limit: a path may exist' }),
 })
 
 const ChangedNode = closed({
@@ -82,7 +82,7 @@ const GraphDifference = closed({
   changed: closed({
     nodes: Type.Array(ChangedNode),
     edges: Type.Array(closed({ before: Relation, after: Relation }), {
-      description: 'Ended and stated again in between',
+      description: 'Deleted and created again in between',
     }),
   }),
 })
@@ -91,7 +91,7 @@ export const graphOperations = {
   readGraph: {
     method: 'GET',
     path: '/assets/{id}/graph',
-    summary: 'What hangs on an asset: checked at every hop, safe with cycles, bounded',
+    summary: 'Read the graph of an asset; permissions are checked for every node',
     access: 'inventory_read_asset_data',
     params: byId,
     query: closed({ ...wayQuery, at, ...boundsQuery }),
@@ -101,11 +101,10 @@ export const graphOperations = {
   readTopology: {
     method: 'GET',
     path: '/topology',
-    summary:
-      'The plant as a graph: assets that match, what they are related to, and the relations between all of these',
+    summary: 'Read the topology: matching assets, their related nodes, and the relations between them',
     description:
-      'Those that match have depth 0, what they are related to depth 1. Of a time before, those count which match now, ' +
-      'and without filter and q also those that are gone by now.',
+      'Matching assets have depth 0, related nodes depth 1. For an earlier time, the filter applies to current assets, ' +
+      'and without `filter` and `q`, deleted assets are included.',
     access: 'inventory_read_asset_data',
     query: closed({
       filter: Type.Optional(filterText),
@@ -120,7 +119,7 @@ export const graphOperations = {
         closed({
           nodes: Type.Array(GraphNode),
           edges: Type.Array(Edge),
-          truncated: Type.Boolean({ description: 'There is more than limit says' }),
+          truncated: Type.Boolean({ description: 'The result is truncated at `limit`' }),
         }),
       ),
     },
@@ -129,13 +128,13 @@ export const graphOperations = {
   readGraphDifference: {
     method: 'GET',
     path: '/assets/{id}/graph/difference',
-    summary: 'What hung on an asset at one time and not at another, and what was changed in between',
+    summary: 'Compare the graph of an asset at two times',
     access: 'inventory_read_asset_data',
     params: byId,
     query: closed({
       ...wayQuery,
       from: moment('The earlier time'),
-      to: Type.Optional(moment('The later time; now unless said otherwise')),
+      to: Type.Optional(moment('The later time; default: now')),
       ...boundsQuery,
     }),
     answers: { 200: data(GraphDifference) },
@@ -144,7 +143,7 @@ export const graphOperations = {
   readPath: {
     method: 'GET',
     path: '/assets/{id}/path',
-    summary: 'A shortest way from one asset to another, over what the caller may read',
+    summary: 'Find a shortest path between two assets, over readable assets',
     access: 'inventory_read_asset_data',
     params: byId,
     query: closed({

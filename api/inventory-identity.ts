@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { closed, data, Name, page, pageQuery, Timestamp, Uuid } from './envelope.ts'
 import { accepted, byId, Document, inventoryLimits } from './inventory-shapes.ts'
 
-/** Which assets are one and the same: suspected twins, and joining and parting them by hand. */
+/** Operations on the identity of assets: possible duplicates, merge, undo and split. */
 
 /**
  * Names of the custom identifiers by which the platform recognises the assets of gateways and asset links. A discovered
@@ -10,7 +10,7 @@ import { accepted, byId, Document, inventoryLimits } from './inventory-shapes.ts
  */
 export const platformIdentifiers = { gateway: 'gateway', assetLink: 'asset_link_instance' } as const
 
-/** Identifiers that came together in one write, and which asset each of them belongs to. */
+/** Identifiers of one write, and the asset of each. */
 const Evidence = closed({
   identifiers: Type.Array(closed({ assetId: Uuid, identifier: Document })),
   source: closed({ type: Type.String(), value: Type.Optional(Type.String()) }),
@@ -45,7 +45,7 @@ export const Merge = closed({
   assetId: Uuid,
   otherId: Uuid,
   otherName: Type.Union([Type.String(), Type.Null()]),
-  identifiers: Type.Integer({ minimum: 0, description: 'How many identifiers came over' }),
+  identifiers: Type.Integer({ minimum: 0, description: 'Number of moved identifiers' }),
   principalName: Type.String(),
   mergedTimestamp: Timestamp,
   undoneTimestamp: Type.Union([Timestamp, Type.Null()]),
@@ -56,19 +56,19 @@ export const identityOperations = {
   listDuplicates: {
     method: 'GET',
     path: '/duplicates',
-    summary: 'Pairs of assets that may be one, with the evidence; the latest first',
+    summary: 'List possible duplicates with their evidence, newest first',
     access: 'inventory_read_asset_data',
     query: closed({
       ...pageQuery,
       asset: Type.Optional(Uuid),
-      dismissed: Type.Optional(Type.Boolean({ default: false, description: 'Those that were said to be no twins' })),
+      dismissed: Type.Optional(Type.Boolean({ default: false, description: 'Dismissed pairs' })),
     }),
     answers: { 200: page(Duplicate) },
   },
   dismissDuplicate: {
     method: 'POST',
     path: '/duplicates/dismiss',
-    summary: 'Say that two assets are not one, or take that back',
+    summary: 'Dismiss a possible duplicate, or reopen it',
     access: 'inventory_write_asset_data',
     body: data(closed({ asset: Uuid, other: Uuid, dismissed: Type.Optional(Type.Boolean({ default: true })) })),
     answers: { 200: data(Duplicate) },
@@ -77,9 +77,9 @@ export const identityOperations = {
   listIdentityConflicts: {
     method: 'GET',
     path: '/identity-conflicts',
-    summary: 'Devices that a gateway found under an identifier of an asset that it may not write; the latest first',
+    summary: 'List identity conflicts: devices found under an identifier of an asset that the gateway cannot write',
     description:
-      'One entry for each asset and gateway, visible to callers who can read both. It disappears when the gateway is allowed to write the asset and finds it again, and when one of the two is deleted.',
+      'One entry for each asset and gateway, newest first, visible to callers who can read both. An entry ends when the gateway can write the asset and finds it again, or when one of the two is deleted.',
     access: 'inventory_read_asset_data',
     query: closed({ ...pageQuery, asset: Type.Optional(Uuid), gateway: Type.Optional(Uuid) }),
     answers: { 200: page(IdentityConflict) },
@@ -87,7 +87,7 @@ export const identityOperations = {
   mergeAsset: accepted({
     method: 'POST',
     path: '/assets/{id}/merge',
-    summary: 'Make another asset part of this one: identifiers, fields, property values and relations',
+    summary: 'Merge another asset into this one: identifiers, fields, property values and relations',
     params: byId,
     body: data(
       closed({
@@ -97,7 +97,7 @@ export const identityOperations = {
             Type.String({
               enum: ['this', 'other'],
               default: 'this',
-              description: 'Whose fields win where both have one',
+              description: 'The asset whose fields have precedence',
             }),
           ),
         ),
@@ -108,7 +108,7 @@ export const identityOperations = {
   listMerges: {
     method: 'GET',
     path: '/assets/{id}/merges',
-    summary: 'What was merged into an asset, the latest first',
+    summary: 'List the merges of an asset, newest first',
     access: 'inventory_read_asset_data',
     params: byId,
     query: closed(pageQuery),
@@ -118,14 +118,14 @@ export const identityOperations = {
   undoMerge: accepted({
     method: 'POST',
     path: '/assets/{id}/merges/{mergeId}/undo',
-    summary: 'Take a merge back: the other asset is there again under its old id, with what it brought',
+    summary: 'Undo a merge: restore the other asset under its id, with its data',
     params: closed({ id: Uuid, mergeId: Uuid }),
     errors: ['conflict', 'forbidden'],
   }),
   splitAsset: accepted({
     method: 'POST',
     path: '/assets/{id}/split',
-    summary: 'Make an asset of its own from some identifiers; merging it back undoes that',
+    summary: 'Split an asset: move some identifiers to a new asset',
     params: byId,
     body: data(
       closed({

@@ -10,7 +10,7 @@ import {
   sourceTypes,
 } from './inventory-shapes.ts'
 
-/** Relations between assets, and between them and the nodes of hierarchies. */
+/** Operations on relations between assets, and between assets and nodes of other systems. */
 
 export const entityTypes = ['asset', 'node'] as const
 const Entity = closed({ type: oneOf(entityTypes), id: Uuid })
@@ -28,7 +28,7 @@ export const Relation = closed({
 export type Relation = Static<typeof Relation>
 
 const lastName = Type.Union([Type.String(), Type.Null()], {
-  description: 'What an asset is called, or was before it was deleted; null where that is not known, and for nodes',
+  description: 'The name of the asset, or its last name if it was deleted; null if unknown, and for nodes',
 })
 
 export const RelationChange = closed({
@@ -36,7 +36,7 @@ export const RelationChange = closed({
   change: oneOf(['created', 'deleted'] as const),
   principal: Type.Union([Uuid, Type.Null()]),
   principalName: Type.Union([Type.String(), Type.Null()], {
-    description: 'null when it was stated before it was kept who did',
+    description: 'null for relations of versions that did not record the author',
   }),
   source: Relation.properties.source,
   relation: Relation,
@@ -45,7 +45,7 @@ export const RelationChange = closed({
 })
 export type RelationChange = Static<typeof RelationChange>
 
-/** One line of free text: what a predicate may be. */
+/** A predicate: one line of text. */
 export const Predicate = Type.String({
   minLength: 1,
   maxLength: 256,
@@ -53,7 +53,7 @@ export const Predicate = Type.String({
   description: 'text without control characters',
 })
 
-/** A relation as somebody states it. */
+/** A relation in a request. */
 const RelationStatement = closed({
   subject: Entity,
   predicate: Predicate,
@@ -68,17 +68,17 @@ const RelationStatement = closed({
 })
 export type RelationStatement = Static<typeof RelationStatement>
 
-/** What became of one of many: `created` when at least one direction is new; with `failed` comes the problem. */
+/** The result of one relation of a batch: `created` if at least one direction is new, `failed` with its problem. */
 const StatementResult = closed({
   outcome: oneOf(['created', 'refreshed', 'failed'] as const),
-  ids: Type.Optional(Type.Array(Uuid, { description: 'Of the relation, and of its reverse' })),
+  ids: Type.Optional(Type.Array(Uuid, { description: 'The ids of the relation and of its reverse' })),
   type: Type.Optional(Type.String()),
   title: Type.Optional(Type.String()),
   status: Type.Optional(Type.Integer()),
   detail: Type.Optional(Type.String()),
   code: Type.Optional(
     Type.String({
-      description: 'invalid_body, asset_not_found, forbidden or system_managed_predicate: as for one relation alone',
+      description: 'invalid_body, asset_not_found, forbidden or system_managed_predicate, as for a single relation',
     }),
   ),
   errors: Type.Optional(Type.Array(closed({ pointer: Type.String(), code: Type.String(), detail: Type.String() }))),
@@ -89,7 +89,7 @@ export const relationOperations = {
   listRelations: {
     method: 'GET',
     path: '/relations',
-    summary: 'All relations of the tenant that match',
+    summary: 'List matching relations of the tenant',
     access: 'glb_inventory_read_relation_data',
     query: closed({
       ...pageQuery,
@@ -104,7 +104,7 @@ export const relationOperations = {
   createRelation: {
     method: 'POST',
     path: '/relations',
-    summary: 'Relate two things; stating it again moves its timestamp',
+    summary: 'Create a relation, or update the timestamp of an existing one',
     access: 'glb_inventory_write_relation_data',
     body: data(RelationStatement),
     answers: { 201: data(Type.Array(Relation)), 200: data(Type.Array(Relation)) },
@@ -114,7 +114,7 @@ export const relationOperations = {
     method: 'POST',
     path: '/relations/batch',
     summary: 'Create up to 1,000 relations, with one result each',
-    description: 'A relation that is malformed or cannot be written fails alone; the others are written.',
+    description: 'An invalid relation fails; the other relations are written.',
     batchItems: '/data/relations',
     access: 'glb_inventory_write_relation_data',
     bodyBytes: inventoryLimits.batchBytes,
@@ -125,7 +125,7 @@ export const relationOperations = {
           created: Type.Integer(),
           refreshed: Type.Integer(),
           failed: Type.Integer(),
-          results: Type.Array(StatementResult, { description: 'In the order given' }),
+          results: Type.Array(StatementResult, { description: 'In the order of the request' }),
         }),
       ),
     },
@@ -146,7 +146,7 @@ export const relationOperations = {
   deleteRelationsByFilter: {
     method: 'DELETE',
     path: '/relations/query-results',
-    summary: 'Delete relations that match a narrow filter, a hundred at a time',
+    summary: 'Delete relations that match a specific filter, up to one hundred',
     access: 'glb_inventory_write_relation_data',
     query: closed({ relationsFilter: filterText, caseInsensitive }),
     answers: { 200: data(closed({ deletable: Type.Integer(), deleted: Type.Integer() })) },
@@ -155,14 +155,14 @@ export const relationOperations = {
   listPredicates: {
     method: 'GET',
     path: '/relations/predicates',
-    summary: 'Predicates in use, with counts',
+    summary: 'List the predicates in use, with counts',
     access: 'glb_inventory_read_relation_data',
     answers: { 200: data(Type.Array(closed({ predicate: Type.String(), count: Type.Integer() }))) },
   },
   listAssetRelations: {
     method: 'GET',
     path: '/assets/{id}/relations',
-    summary: 'Relations of an asset, in and out; those to assets the caller may not read are not there',
+    summary: 'List the incoming and outgoing relations of an asset to readable assets',
     access: 'inventory_read_asset_data',
     params: byId,
     query: closed(pageQuery),
@@ -172,7 +172,7 @@ export const relationOperations = {
   readRelationHistory: {
     method: 'GET',
     path: '/assets/{id}/relations/history',
-    summary: 'Who related an asset to what and when, and who ended it; newest first',
+    summary: 'List the changes of the relations of an asset, with their authors, newest first',
     access: 'inventory_read_asset_data',
     params: byId,
     query: closed(pageQuery),

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { closed, data, page, pageQuery } from './envelope.ts'
 import { Document } from './inventory-shapes.ts'
 
-/** What an asset may look like. */
+/** Operations on asset schemas. */
 
 const schemaUrl = Type.String({ minLength: 1, maxLength: 512, format: 'uri' })
 const schemaFields = { url: Type.String(), title: Type.String(), builtIn: Type.Boolean() }
@@ -11,7 +11,7 @@ export const schemaOperations = {
   listSchemas: {
     method: 'GET',
     path: '/schemas',
-    summary: 'Asset schemas, the built-in ones first',
+    summary: 'List asset schemas, built-in schemas first',
     access: 'inventory_read_asset_data',
     query: closed(pageQuery),
     answers: { 200: page(closed(schemaFields)) },
@@ -19,7 +19,7 @@ export const schemaOperations = {
   readSchema: {
     method: 'GET',
     path: '/schemas/document',
-    summary: 'One asset schema with its document, by its URL',
+    summary: 'Read an asset schema with its document, by URL',
     access: 'inventory_read_asset_data',
     query: closed({ url: schemaUrl }),
     tagged: true,
@@ -29,7 +29,7 @@ export const schemaOperations = {
   createSchema: {
     method: 'POST',
     path: '/schemas',
-    summary: 'Add an asset schema (JSON Schema 2019-09 or 2020-12); nothing is ever fetched from its URL',
+    summary: 'Upload an asset schema (JSON Schema 2019-09 or 2020-12); its URL is never fetched',
     access: 'glb_schema_write',
     validatesInWorker: true,
     body: data(closed({ url: schemaUrl, schema: Document })),

@@ -2,16 +2,16 @@ import { type Static, Type } from 'typebox'
 import { closed, data, Timestamp } from './envelope.ts'
 import { inventoryLimits } from './inventory-shapes.ts'
 
-/** What a tenant wants of its inventory. */
+/** Settings of the inventory of a tenant. */
 
 const historyDays = Type.Union([Type.Integer({ minimum: 1, maximum: inventoryLimits.historyDays }), Type.Null()], {
-  description: 'For how many days the past is kept; null keeps it for ever',
+  description: 'Number of days that history is kept; null for unlimited',
 })
 
 export const InventorySettings = closed({
   historyDays,
   historyFrom: Type.Union([Timestamp, Type.Null()], {
-    description: 'What was before this time is not kept any more; null: everything is',
+    description: 'History before this time has been deleted; null if nothing was deleted',
   }),
 })
 export type InventorySettings = Static<typeof InventorySettings>
@@ -20,7 +20,7 @@ export const settingsOperations = {
   readSettings: {
     method: 'GET',
     path: '/settings',
-    summary: 'What the tenant wants of its inventory',
+    summary: 'Read the settings of the inventory',
     access: 'inventory_read_asset_data',
     tagged: true,
     answers: { 200: data(InventorySettings) },
@@ -28,7 +28,7 @@ export const settingsOperations = {
   updateSettings: {
     method: 'PUT',
     path: '/settings',
-    summary: 'Say for how long the past is kept; what is older is deleted at once, and for good',
+    summary: 'Set how long history is kept; older history is deleted permanently',
     access: 'glb_access_manage',
     headers: ['if-match'],
     body: data(closed({ historyDays })),

@@ -2,19 +2,19 @@ import { Type } from 'typebox'
 import type { Operation } from './contract.ts'
 import { closed, data, Uuid } from './envelope.ts'
 
-/** Shapes that the parts of the inventory contract share. */
+/** Schemas that the parts of the inventory contract share. */
 
-/** An asset as it is written: checked against the schema it names, not here. */
+/** An asset in a request. It is validated with the schema that it names. */
 export type AssetDocument = { [field: string]: unknown }
 
 export const Document = Type.Unsafe<AssetDocument>(Type.Object({}, { additionalProperties: true }))
 
-/** How many things one request may name. */
+/** Limits of one request. */
 export const inventoryLimits = {
   batch: 1000,
-  /** How many assets a service asks about at once, whether its caller can read them. */
+  /** Assets in one visibility query of a service. */
   classified: 5000,
-  /** As many assets as a batch may have, of the size that devices with many modules and annotations come to. */
+  /** Bytes of a batch: its maximum number of assets, with many modules and annotations. */
   batchBytes: 8 * 1024 * 1024,
   bulk: 100,
   relationsDeletedById: 50,
@@ -24,9 +24,9 @@ export const inventoryLimits = {
   graphDepth: 10,
   graphNodes: 2000,
   topologyNodes: 10_000,
-  /** Relations that one `relationsFilter` may follow on its way. */
+  /** Relations that one `relationsFilter` follows. */
   relationsFollowed: 10_000,
-  /** Relations that an asset may have which is merged into another: they all move in one transaction. */
+  /** Relations of an asset that is merged into another one: they are moved in one transaction. */
   relationsMerged: 10_000,
   historyDays: 36_500,
   statusWaitSeconds: 30,
@@ -58,22 +58,24 @@ export const Accepted = data(
 
 export const filterText = Type.String({ maxLength: inventoryLimits.filterBytes })
 export const caseInsensitive = Type.Optional(
-  Type.Boolean({ default: false, description: 'Compare text without regard to case' }),
+  Type.Boolean({ default: false, description: 'Ignore case in text comparisons' }),
 )
 
-/** Further pages of a list at the same cost, however far it goes. */
+/** Cursor parameters: every page of a list has the same cost. */
 export const cursorQuery = {
-  cursor: Type.Optional(Type.String({ maxLength: 1024, description: 'meta.nextCursor of the page before' })),
-  count: Type.Optional(Type.Boolean({ default: true, description: 'false spares the total' })),
+  cursor: Type.Optional(Type.String({ maxLength: 1024, description: '`meta.nextCursor` of the previous page' })),
+  count: Type.Optional(Type.Boolean({ default: true, description: 'false omits the total, which saves time' })),
 }
 
-export const freeText = Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Free text' }))
+export const freeText = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 256, description: 'Text search by word prefixes' }),
+)
 
 export const byId = closed({ id: Uuid })
 
 export const waitHeaders = ['prefer', 'if-match'] as const
 
-/** A write of one asset that is accepted now and applied in order. */
+/** A write of one asset that is accepted first and applied in order. */
 export function accepted<const O extends Pick<Operation, 'method' | 'path' | 'summary'> & Partial<Operation>>(
   operation: O,
 ) {

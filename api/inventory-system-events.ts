@@ -2,9 +2,9 @@ import { Type } from 'typebox'
 import { closed, data, Uuid } from './envelope.ts'
 import { inventoryLimits } from './inventory-shapes.ts'
 
-/** What the system itself saw, told by the services that saw it. Telling it again changes nothing but timestamps. */
+/** Operations for observations of other services. Repeating one only updates timestamps. */
 
-const source = Type.String({ minLength: 1, maxLength: 256, description: 'Which instance saw it: source.value' })
+const source = Type.String({ minLength: 1, maxLength: 256, description: 'The observing instance: source.value' })
 
 const LinkEvent = data(closed({ assetLink: Uuid, gateway: Uuid, source: Type.Optional(source) }))
 
@@ -14,7 +14,7 @@ export const systemEventOperations = {
   recordFound: {
     method: 'POST',
     path: '/system-events/found',
-    summary: 'A gateway, an asset link or both found assets',
+    summary: 'Record that a gateway, an asset link or both found assets',
     access: 'peer',
     body: data(
       closed({
@@ -30,7 +30,7 @@ export const systemEventOperations = {
   recordLinkInstalled: {
     method: 'POST',
     path: '/system-events/link-installed',
-    summary: 'An asset link is installed on a gateway',
+    summary: 'Record that an asset link is installed on a gateway',
     access: 'peer',
     body: LinkEvent,
     answers: { 200: Stated },
@@ -39,7 +39,7 @@ export const systemEventOperations = {
   recordLinkRunning: {
     method: 'POST',
     path: '/system-events/link-running',
-    summary: 'An asset link runs on a gateway',
+    summary: 'Record that an asset link runs on a gateway',
     access: 'peer',
     body: LinkEvent,
     answers: { 200: Stated },
@@ -48,7 +48,7 @@ export const systemEventOperations = {
   recordLinkStopped: {
     method: 'POST',
     path: '/system-events/link-stopped',
-    summary: 'An asset link no longer runs on a gateway; it stays installed',
+    summary: 'Record that an asset link no longer runs on a gateway; it stays installed',
     access: 'peer',
     body: data(closed({ assetLink: Uuid, gateway: Uuid })),
     answers: { 200: data(closed({ deleted: Type.Integer({ minimum: 0 }) })) },
@@ -56,7 +56,7 @@ export const systemEventOperations = {
   findLinkRelations: {
     method: 'POST',
     path: '/system-events/link-relations',
-    summary: 'The relations between asset links and a gateway that system events created',
+    summary: 'List the relations between asset links and a gateway that system events created',
     access: 'peer',
     readOnly: true,
     body: data(
@@ -76,7 +76,7 @@ export const systemEventOperations = {
   locateAssets: {
     method: 'POST',
     path: '/system-events/whereabouts',
-    summary: 'Which assets that a gateway found are at which of these addresses',
+    summary: 'Find the assets of a gateway at these addresses',
     access: 'peer',
     readOnly: true,
     body: data(
@@ -90,7 +90,7 @@ export const systemEventOperations = {
   findGone: {
     method: 'POST',
     path: '/system-events/gone',
-    summary: 'Which of these assets are not there any more, and what they became part of',
+    summary: 'Find the deleted assets among these ids, and the assets they were merged into',
     access: 'peer',
     readOnly: true,
     body: data(closed({ assets: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.batch }) })),

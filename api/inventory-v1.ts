@@ -13,7 +13,7 @@ const objects = (properties: Record<string, TSchema> = {}, required: readonly st
 const state = object({ state_value: text })
 const related = object({ id: text })
 
-/** Fields that version 2 tells in another way: what is no such thing would be lost on the way there. */
+/** Fields with another representation in version 2. Other values would be lost in the conversion. */
 const toldOtherwise = {
   '@type': text,
   functional_object_type: text,
@@ -40,13 +40,13 @@ const toldOtherwise = {
   parent: related,
 }
 
-/** An asset as version 1 knows it: what becomes of it in terms of version 2 is checked there. */
+/** An asset of version 1. It is validated after the conversion to version 2. */
 const AssetOfV1 = Type.Unsafe<AssetDocument>({
   type: 'object',
   properties: toldOtherwise,
   additionalProperties: true,
   minProperties: 1,
-  propertyNames: { pattern: '^(?!data$)', description: 'fields of an asset, without data around them' },
+  propertyNames: { pattern: '^(?!data$)', description: 'fields of an asset, without the data envelope' },
 })
 
 const refusedWrites = [
@@ -63,7 +63,7 @@ export const inventoryV1 = contract({
   name: 'inventory-v1',
   title: 'Inventory, version 1',
   description:
-    'Assets as clients of version 1 know them: bare documents, all of them in one list, changed at once by merge patch. Identifiers are added and never removed; `gateway` is told by discoveries and only read here.',
+    'Assets for clients of version 1: documents without an envelope, in one list, changed by merge patch. Identifiers are added and never removed. `gateway` is read-only and set by discoveries.',
   version: '1.0.0',
   prefix: '/inventory/v1-earlyaccess',
   succeededBy: { prefix: inventory.prefix, deprecatedOn: '2026-11-01', sunsetOn: '2028-12-31' },
@@ -71,14 +71,14 @@ export const inventoryV1 = contract({
     listAssets: {
       method: 'GET',
       path: '/assets',
-      summary: 'All assets that the caller may read, as one list',
+      summary: 'List all readable assets',
       access: 'inventory_read_asset_data',
       answers: { 200: media('application/json') },
     },
     readAsset: {
       method: 'GET',
       path: '/assets/{id}',
-      summary: 'One asset',
+      summary: 'Read an asset',
       access: 'inventory_read_asset_data',
       params: byId,
       tagged: true,
@@ -88,7 +88,7 @@ export const inventoryV1 = contract({
     createAsset: {
       method: 'POST',
       path: '/assets',
-      summary: 'Create an asset, or update the one that has its identifiers',
+      summary: 'Create an asset, or update the asset with these identifiers',
       access: 'inventory_write_asset_data',
       waits: true,
       body: AssetOfV1,
@@ -99,7 +99,7 @@ export const inventoryV1 = contract({
     updateAsset: {
       method: 'PATCH',
       path: '/assets/{id}',
-      summary: 'Change an asset by a merge patch (RFC 7396)',
+      summary: 'Change an asset with a merge patch (RFC 7396)',
       access: 'inventory_write_asset_data',
       params: byId,
       body: AssetOfV1,

@@ -2,13 +2,13 @@ import { Type } from 'typebox'
 import { closed, data, Uuid } from './envelope.ts'
 import { inventoryLimits } from './inventory-shapes.ts'
 
-/** For services that name assets: which of them the caller of the service can read. */
+/** Visibility queries of other services: which assets the caller of the service can read. */
 
 export const visibilityOperations = {
   listReadableGateways: {
     method: 'GET',
     path: '/visibility/gateways',
-    summary: 'The gateways that the caller can read',
+    summary: 'List the readable gateways',
     access: 'on-behalf',
     answers: { 200: data(Type.Array(Uuid)) },
   },
@@ -26,7 +26,7 @@ export const visibilityOperations = {
   classifyAssets: {
     method: 'POST',
     path: '/visibility/assets',
-    summary: 'Which of these assets the caller can read, and which not; deleted ones by their last access group',
+    summary: 'Find the readable and hidden assets among these ids; deleted assets by their last access group',
     access: 'on-behalf',
     readOnly: true,
     body: data(closed({ ids: Type.Array(Uuid, { minItems: 1, maxItems: inventoryLimits.classified }) })),
@@ -35,7 +35,7 @@ export const visibilityOperations = {
         closed({
           readable: Type.Array(Uuid),
           hidden: Type.Array(Uuid, {
-            description: 'Assets that the caller cannot read; ids of other things are in neither list',
+            description: 'Assets that the caller cannot read. Ids of other objects are in neither list',
           }),
         }),
       ),

@@ -14,12 +14,12 @@ import {
   waitHeaders,
 } from './inventory-shapes.ts'
 
-/** Everything about one asset in one operation, for those who know assets as one document. */
+/** The write of a complete asset document, for version 1 of the inventory. */
 export const wholeOperations = {
   putWholeAsset: {
     method: 'POST',
     path: '/assets/whole',
-    summary: 'Write an asset with its states, who is responsible, its property values and what it is part of',
+    summary: 'Write an asset with its states, responsible user, property values and parents',
     access: 'on-behalf',
     headers: waitHeaders,
     body: data(
@@ -37,7 +37,7 @@ export const wholeOperations = {
         properties: Type.Optional(
           Type.Array(closed({ key: Uuid, value: propertyValue }), {
             maxItems: inventoryLimits.batch,
-            description: 'All of them: others are removed',
+            description: 'The complete list; other values are removed',
           }),
         ),
         partOf: Type.Optional(
@@ -46,7 +46,7 @@ export const wholeOperations = {
             predicates: Type.Array(Predicate, {
               minItems: 1,
               maxItems: 10,
-              description: 'How it may be part of something; the first when it was not part of anything before',
+              description: 'Allowed predicates of the parent relation; the first is used for a new relation',
             }),
           }),
         ),

@@ -40,7 +40,7 @@ export {
   trustStates,
 } from './inventory-shapes.ts'
 
-/** Where a write comes from. A bare text is the value of a discovery. */
+/** The source of a write. Plain text is the value of a discovery. */
 const Source = Type.Union([
   Type.String({ minLength: 1, maxLength: 256 }),
   closed({
@@ -80,7 +80,7 @@ function bulk<Properties extends TProperties>(properties: Properties) {
 }
 
 const itemResults =
-  'Each item has its own result in `detail.result`, in the order of the request. An item with a missing, hidden or read-only asset gets a problem document (`asset_not_found` or `forbidden`) and the others are applied. The status is `failed` only when no item was applied.'
+  'Each item has its own result in `detail.result`, in the order of the request. An item with a missing, hidden or read-only asset gets a problem document (`asset_not_found` or `forbidden`), and the other items are applied. The status is `failed` only if no item was applied.'
 
 const accessGroup = Type.String({ minLength: 1, maxLength: 128, description: 'Name or id of an access group' })
 
@@ -102,9 +102,7 @@ const HistoryEntry = closed({
   principal: Type.Union([Uuid, Type.Null()]),
   principalName: Type.String(),
   source: closed({ type: Type.String(), value: Type.Optional(Type.String()) }),
-  matchedBy: Type.Optional(
-    Type.Array(Document, { description: 'The identifiers by which it was recognised as this asset' }),
-  ),
+  matchedBy: Type.Optional(Type.Array(Document, { description: 'The identifiers that matched this asset' })),
   before: Type.Union([Document, Type.Null()]),
   after: Type.Union([Document, Type.Null()]),
 })
@@ -120,7 +118,7 @@ export const inventory = contract({
     listAssets: {
       method: 'GET',
       path: '/assets',
-      summary: 'Assets that match, of those the caller may read',
+      summary: 'List matching assets',
       access: 'inventory_read_asset_data',
       query: closed({
         ...pageQuery,
@@ -132,7 +130,7 @@ export const inventory = contract({
             minimum: 1,
             maximum: inventoryLimits.graphDepth,
             default: 1,
-            description: 'How many relations relationsFilter follows, one after the other',
+            description: 'Maximum length of a chain of relations that `relationsFilter` follows',
           }),
         ),
         caseInsensitive,
@@ -146,11 +144,11 @@ export const inventory = contract({
     createAsset: accepted({
       method: 'POST',
       path: '/assets',
-      summary: 'Create an asset, or update the one that has its identifiers',
+      summary: 'Create an asset, or update the asset with these identifiers',
       validatesInWorker: true,
       query: closed({
         strict: Type.Optional(
-          Type.Boolean({ default: false, description: 'Fail when identifiers point at two assets' }),
+          Type.Boolean({ default: false, description: 'Fail if the identifiers belong to two assets' }),
         ),
       }),
       body: data(closed({ asset: Document, meta: Type.Optional(Meta) })),
@@ -159,10 +157,10 @@ export const inventory = contract({
     createAssets: accepted({
       method: 'POST',
       path: '/assets/batch',
-      summary: 'Create or update many assets with one status and one result each',
+      summary: 'Create or update many assets, with one status and one result per asset',
       validatesInWorker: true,
       description:
-        'An asset that cannot be written (schema, unknown schema URL, access group, permission) fails alone: its entry in `detail.result` is the problem document, and the other assets are written.',
+        'If an asset cannot be written (schema, unknown schema URL, access group, permission), its entry in `detail.result` is a problem document. The other assets are written.',
       batchItems: '/data/assets',
       query: closed({ strict: Type.Optional(Type.Boolean({ default: false })) }),
       bodyBytes: inventoryLimits.batchBytes,
@@ -183,7 +181,7 @@ export const inventory = contract({
     readFacets: {
       method: 'GET',
       path: '/assets/facets',
-      summary: 'How many assets have which value of a property',
+      summary: 'Count assets by the values of a property',
       access: 'inventory_read_asset_data',
       query: closed({
         by: Type.String({ maxLength: 128, examples: ['functional_object_type'] }),
@@ -199,12 +197,12 @@ export const inventory = contract({
     readAsset: {
       method: 'GET',
       path: '/assets/{id}',
-      summary: 'One asset, now or as it was',
+      summary: 'Read an asset, now or at an earlier time',
       access: 'inventory_read_asset_data',
       params: byId,
       query: closed({
         fields: Type.Optional(Type.String({ maxLength: 1024 })),
-        at: Type.Optional(Type.String({ format: 'date-time', description: 'As it was at this time' })),
+        at: Type.Optional(Type.String({ format: 'date-time', description: 'The state at this time' })),
       }),
       tagged: true,
       answers: { 200: data(Document) },
@@ -213,7 +211,7 @@ export const inventory = contract({
     readIdentifiers: {
       method: 'GET',
       path: '/assets/{id}/identifiers',
-      summary: 'The identifiers of an asset, the most certain first',
+      summary: 'List the identifiers of an asset, lowest uncertainty first',
       access: 'inventory_read_asset_data',
       params: byId,
       answers: { 200: data(Type.Array(Document)) },
@@ -222,7 +220,7 @@ export const inventory = contract({
     readHistory: {
       method: 'GET',
       path: '/assets/{id}/history',
-      summary: 'Who changed what, when, before and after; newest first',
+      summary: 'List the changes of an asset with old and new values, newest first',
       access: 'inventory_read_asset_data',
       params: byId,
       query: closed(pageQuery),
@@ -233,28 +231,28 @@ export const inventory = contract({
     setManagementState: accepted({
       method: 'PATCH',
       path: '/assets/{id}/management-state',
-      summary: 'Onboard, ignore or put back an asset',
+      summary: 'Onboard or ignore an asset, or return it to the inbox',
       params: byId,
       body: data(stateOf(managementStates)),
     }),
     setReachabilityState: accepted({
       method: 'PATCH',
       path: '/assets/{id}/reachability-state',
-      summary: 'Say whether an asset was reached',
+      summary: 'Set the reachability of an asset',
       params: byId,
       body: data(stateOf(reachabilityStates)),
     }),
     setTrustState: accepted({
       method: 'PATCH',
       path: '/assets/{id}/trust-state',
-      summary: 'Say whether an asset is trusted',
+      summary: 'Set the trust state of an asset',
       params: byId,
       body: data(stateOf(trustStates)),
     }),
     setFirmwareVersion: accepted({
       method: 'PATCH',
       path: '/assets/{id}/firmware-version',
-      summary: 'Say which firmware an asset runs',
+      summary: 'Set the firmware version of an asset',
       params: byId,
       body: data(
         closed({
@@ -266,7 +264,7 @@ export const inventory = contract({
     setAccessGroup: accepted({
       method: 'PATCH',
       path: '/assets/{id}/access-group',
-      summary: 'Move an asset to another access group; needs write in both',
+      summary: 'Move an asset to another access group; requires write permission in both groups',
       params: byId,
       body: data(closed({ access_group: accessGroup })),
       errors: ['access_group_not_found', 'forbidden'],
@@ -274,14 +272,14 @@ export const inventory = contract({
     setResponsible: accepted({
       method: 'PATCH',
       path: '/assets/{id}/responsible',
-      summary: 'Say who is responsible for an asset',
+      summary: 'Set the responsible user of an asset',
       params: byId,
       body: data(closed({ responsible })),
     }),
     setName: accepted({
       method: 'PATCH',
       path: '/assets/{id}/name',
-      summary: 'Say what an asset is called; who finds it later with another name says so again',
+      summary: 'Rename an asset; a later scan can set another name',
       params: byId,
       body: data(closed({ name: Type.String({ minLength: 1, maxLength: assetLimits.nameCharacters }) })),
       errors: ['invalid_asset'],
@@ -289,7 +287,7 @@ export const inventory = contract({
     setDescription: accepted({
       method: 'PATCH',
       path: '/assets/{id}/description',
-      summary: 'Describe an asset in words; null takes the description away',
+      summary: 'Set the description of an asset; null removes it',
       params: byId,
       body: data(
         closed({
@@ -301,7 +299,7 @@ export const inventory = contract({
     setGatewayVersion: accepted({
       method: 'PATCH',
       path: '/gateways/{id}/version',
-      summary: 'Say which version a gateway runs',
+      summary: 'Set the version of a gateway',
       params: byId,
       body: data(closed({ version: Type.String({ minLength: 1, maxLength: 256 }) })),
     }),
@@ -327,14 +325,14 @@ export const inventory = contract({
     setResponsibles: accepted({
       method: 'PATCH',
       path: '/asset-responsible',
-      summary: 'Set the responsible person of many assets',
+      summary: 'Set the responsible user of many assets',
       description: itemResults,
       body: bulk({ responsible }),
     }),
     setManagementStates: accepted({
       method: 'PATCH',
       path: '/management-states',
-      summary: 'Onboard, ignore or put back many assets',
+      summary: 'Onboard or ignore many assets, or return them to the inbox',
       description: itemResults,
       body: bulk({ state_value: oneOf(managementStates) }),
     }),
@@ -353,7 +351,7 @@ export const inventory = contract({
     readStatus: {
       method: 'GET',
       path: '/status/{id}',
-      summary: 'What became of an accepted write',
+      summary: 'Read the status of an accepted write',
       waits: true,
       access: 'signed-in',
       params: byId,
@@ -374,7 +372,7 @@ export const inventory = contract({
     listCustomProperties: {
       method: 'GET',
       path: '/custom-properties',
-      summary: 'Custom properties of the tenant, by name',
+      summary: 'List custom properties by name',
       access: 'inventory_read_asset_data',
       query: closed(pageQuery),
       answers: { 200: page(CustomProperty) },
@@ -382,7 +380,7 @@ export const inventory = contract({
     createCustomProperty: {
       method: 'POST',
       path: '/custom-properties',
-      summary: 'Define a custom property',
+      summary: 'Create a custom property',
       access: 'glb_schema_write',
       body: data(closed({ name: Name, data_type: Type.Optional(oneOf(propertyTypes)) })),
       answers: { 201: data(CustomProperty) },
@@ -390,7 +388,7 @@ export const inventory = contract({
     readCustomProperty: {
       method: 'GET',
       path: '/custom-properties/{key}',
-      summary: 'One custom property',
+      summary: 'Read a custom property',
       access: 'inventory_read_asset_data',
       params: closed({ key: Uuid }),
       tagged: true,

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { contract, eventStreamType, media } from './contract.ts'
 import { closed, data, page, pageQuery, Timestamp } from './envelope.ts'
 
-/** A job of any kind, in words that do not depend on its workflow. */
+/** A job, independent of its workflow. */
 export const jobPhases = ['waiting', 'running', 'finished', 'failed', 'canceled'] as const
 export type JobPhase = (typeof jobPhases)[number]
 
@@ -12,7 +12,7 @@ const free = Type.Record(Type.String(), Type.Unknown())
 const fields = {
   id: Type.String(),
   type: Type.String({ description: 'The workflow: `discovery`, `device-info`, …' }),
-  gatewayId: Type.String({ description: 'The client that works on it' }),
+  gatewayId: Type.String({ description: 'The client of the job' }),
   phase,
   state: Type.String({ description: 'The state in its workflow' }),
   progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
@@ -25,7 +25,7 @@ const fields = {
 export const AnyJob = closed(fields)
 export type AnyJob = Static<typeof AnyJob>
 
-/** What became of a job: every state it was in, oldest first, ending with the one it is in. */
+/** The history of a job: all states, oldest first, including the current one. */
 const past = Type.Array(
   closed({
     timestamp: Timestamp,
@@ -44,20 +44,20 @@ export const anyJobQuery = {
   gatewayId: Type.Optional(Type.String({ maxLength: 128 })),
   phase: Type.Optional(phase),
   tag: Type.Optional(Type.String({ maxLength: 128 })),
-  since: Type.Optional(Type.Unsafe<string>({ ...Timestamp, description: 'Created then or later' })),
+  since: Type.Optional(Type.Unsafe<string>({ ...Timestamp, description: 'Created at or after this time' })),
 }
 
 export const jobs = contract({
   name: 'jobs',
   title: 'Jobs',
-  description: 'All jobs of the tenant, whatever their type.',
+  description: 'All jobs of the tenant, of all workflows.',
   version: '1.0.0',
   prefix: '/jobs/v1',
   operations: {
     listJobs: {
       method: 'GET',
       path: '/jobs',
-      summary: 'Jobs, newest first',
+      summary: 'List jobs, newest first',
       access: 'glb_jobs_read',
       query: closed(anyJobQuery),
       answers: { 200: page(AnyJob) },
@@ -65,10 +65,10 @@ export const jobs = contract({
     streamJobs: {
       method: 'GET',
       path: '/jobs/events',
-      summary: 'Jobs as they change, as server-sent events',
+      summary: 'Stream changed jobs as server-sent events',
       description:
-        'A message `job` holds a job as it is after a change, a message `deleted` the id of one that is gone. Begins now, ' +
-        'or after `Last-Event-ID`: nothing is skipped and nothing comes twice.',
+        'A message `job` contains a job after a change, a message `deleted` the id of a deleted job. The stream starts with ' +
+        'the next change, or after `Last-Event-ID`. Each change is sent exactly once.',
       access: 'glb_jobs_read',
       headers: ['last-event-id'],
       query: closed({
@@ -81,7 +81,7 @@ export const jobs = contract({
     getJob: {
       method: 'GET',
       path: '/jobs/{id}',
-      summary: 'One job with its definition and history',
+      summary: 'Read a job with its definition and history',
       access: 'glb_jobs_read',
       params: closed({ id: Type.String({ pattern: '^[A-Za-z0-9_.-]+$', maxLength: 36 }) }),
       answers: { 200: data(AnyJobInFull) },

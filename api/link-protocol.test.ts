@@ -10,7 +10,7 @@ import {
   wireService,
 } from './link-protocol.ts'
 
-test('an interface is named for a vendor, and its name says which vendor and service it is', () => {
+test('parses the service and the vendor from an interface name', () => {
   for (const [service, description] of Object.entries(linkServices)) {
     for (const vendor of ['millwright', 'siemens', 'a_b']) {
       assert.deepEqual(parseInterfaceName(interfaceName(description, vendor)), { service, vendor })
@@ -47,7 +47,7 @@ test('the interfaces that gateways from 0.3.10 on work with have their names', (
   )
 })
 
-test('a method has the path of its vendor, and says which sides stream', () => {
+test('a method has the path of its vendor and the streaming sides of its service', () => {
   const { discoverDevices } = linkServices.discover.method
   const method = wireMethod(discoverDevices, 'siemens.industrialassethub.discover.v1')
   assert.equal(method.path, '/siemens.industrialassethub.discover.v1.DeviceDiscoverApi/DiscoverDevices')

@@ -23,12 +23,12 @@ import { DcdStatus } from './proto/generated/status_pb.js'
  * The wire between a gateway and its asset links.
  *
  * Every interface exists once for each vendor: `<vendor>.connectivitysuite.registry.v1` and so on. The messages are the
- * same, so one service serves any number of vendors, and only the paths of its methods tell them apart.
+ * same, so one service serves any number of vendors. Only the paths of its methods differ.
  */
 
 export const ourVendor = 'millwright'
 
-/** Under whose names gateways and links speak unless they are told otherwise: ours, and those of links that exist. */
+/** The default vendor prefixes: our own, and the prefix of existing links. */
 export const usualVendors: readonly string[] = [ourVendor, 'siemens']
 
 /** Metadata key of a `DiscoverDevices` call with which a caller asks for messages with `progress`. */
@@ -50,7 +50,7 @@ export const linkServices = {
 } as const
 export type LinkService = keyof typeof linkServices
 
-/** Interfaces that somebody published under a name outside the pattern. */
+/** Published interfaces whose name does not follow the pattern. */
 const otherNames: Readonly<Record<string, LinkService>> = { 'factory_x.artefact_update.v1': 'artefactUpdate' }
 
 /** The name of a service's interface for a vendor, as links register it. */
@@ -58,7 +58,7 @@ export function interfaceName(service: DescService, vendor: string = ourVendor):
   return `${vendor}.${service.file.proto.package.slice(ourVendor.length + 1)}`
 }
 
-/** Which service an interface name means, and whose it is. */
+/** The service and the vendor of an interface name. */
 export function parseInterfaceName(name: string): { service: LinkService; vendor: string } | undefined {
   const other = otherNames[name]
   if (other !== undefined) return { service: other, vendor: name.slice(0, name.indexOf('.')) }
@@ -69,7 +69,7 @@ export function parseInterfaceName(name: string): { service: LinkService; vendor
   return undefined
 }
 
-/** One method as @grpc/grpc-js wants it, on both sides. What is sent may leave out fields that have their default. */
+/** One method for @grpc/grpc-js, on both sides. A request can omit fields that have a default. */
 export type WireMethod<Method extends DescMethod = DescMethod> = {
   path: string
   requestStream: boolean
@@ -80,7 +80,7 @@ export type WireMethod<Method extends DescMethod = DescMethod> = {
   responseDeserialize: (bytes: Buffer) => MessageShape<Method['output']>
 }
 
-/** `interfaceNamed` is whose method it is: `siemens.connectivitysuite.registry.v1`. Ours, unless it is given. */
+/** `interfaceNamed` selects the vendor: `siemens.connectivitysuite.registry.v1`. The default is our own. */
 export function wireMethod<Method extends DescMethod>(method: Method, interfaceNamed?: string): WireMethod<Method> {
   const { input, output, methodKind } = method
   return {
@@ -94,7 +94,7 @@ export function wireMethod<Method extends DescMethod>(method: Method, interfaceN
   }
 }
 
-/** All methods of a service: what `server.addService` of @grpc/grpc-js takes. */
+/** All methods of a service, for `server.addService` of @grpc/grpc-js. */
 export type WireService<Service extends DescService> = {
   [Name in keyof Service['method']]: WireMethod<Service['method'][Name]>
 }
@@ -115,7 +115,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 const ticksPerMillisecond = 10_000n
 const millisecondsFrom1601To1970 = 11_644_473_600_000n
 
-/** Times of the protocol: steps of 100 nanoseconds since 1601-01-01 UTC. */
+/** Timestamps of the protocol count steps of 100 nanoseconds since 1601-01-01 UTC. */
 export function ticksOf(time: Date): bigint {
   return (BigInt(time.getTime()) + millisecondsFrom1601To1970) * ticksPerMillisecond
 }

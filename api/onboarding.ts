@@ -5,11 +5,11 @@ import { oneOf } from './inventory-shapes.ts'
 
 export const onboardingLimits = { configMinutes: 30, offlineAfterSeconds: 90, deletedAssets: 1_000 } as const
 
-/** Where a gateway is on its way: `online` and `offline` only after it enrolled. */
+/** The states of a gateway. `online` and `offline` are possible only after the enrolment. */
 export const gatewayStates = ['created', 'config_expired', 'online', 'offline', 'revoked'] as const
 
 export const OnboardedGateway = closed({
-  id: Type.Unsafe<string>({ ...Uuid, description: 'Also the id of its asset' }),
+  id: Type.Unsafe<string>({ ...Uuid, description: 'The id of the gateway and of its asset' }),
   name: Type.String(),
   access_group: Uuid,
   state: oneOf(gatewayStates),
@@ -17,12 +17,12 @@ export const OnboardedGateway = closed({
   configExpiresTimestamp: Type.Optional(Timestamp),
   enrolledTimestamp: Type.Optional(Timestamp),
   lastSeenTimestamp: Type.Optional(Timestamp),
-  keyThumbprint: Type.Optional(Type.String({ description: 'RFC 7638, of the key that the gateway made itself' })),
+  keyThumbprint: Type.Optional(Type.String({ description: 'RFC 7638 thumbprint of the key that the gateway created' })),
   createdTimestamp: Timestamp,
 })
 export type OnboardedGateway = Static<typeof OnboardedGateway>
 
-/** The file that brings a new gateway in: valid for half an hour, and once. */
+/** The configuration file of a new gateway: valid once, for 30 minutes. */
 export const GatewayConfig = closed({
   schema: Type.Literal('millwright.gateway-config.v1'),
   baseUrl: Type.String(),
@@ -33,7 +33,7 @@ export const GatewayConfig = closed({
 })
 export type GatewayConfig = Static<typeof GatewayConfig>
 
-/** An elliptic-curve public key (RFC 7517), made on the gateway; its private half never leaves it. */
+/** An elliptic-curve public key (RFC 7517). The private key never leaves the gateway. */
 export const GatewayKey = closed({
   kty: Type.Literal('EC'),
   crv: Type.Literal('P-256'),
@@ -47,15 +47,16 @@ const id = closed({ id: Uuid })
 export const onboarding = contract({
   name: 'onboarding',
   title: 'Gateway onboarding',
-  description: 'Bringing gateways in, seeing how they are, and sending them away.',
+  description: 'Onboarding, state and revocation of gateways.',
   version: '1.0.0',
   prefix: '/onboarding/v1',
   operations: {
     createGateway: {
       method: 'POST',
       path: '/gateways',
-      summary: 'Create a gateway; its asset has the same id',
-      description: 'Needs `inventory_write_asset_data` in the access group besides: the gateway writes assets there.',
+      summary: 'Create a gateway and its asset with the same id',
+      description:
+        'Also requires `inventory_write_asset_data` in the access group, because the gateway writes assets there.',
       access: 'glb_gateway_manage',
       waits: true,
       body: data(closed({ name: Name, access_group: Type.Optional(Type.String({ maxLength: 128 })) })),
@@ -65,7 +66,7 @@ export const onboarding = contract({
     listGateways: {
       method: 'GET',
       path: '/gateways',
-      summary: 'Gateways by name',
+      summary: 'List gateways by name',
       access: 'glb_jobs_read',
       query: closed(pageQuery),
       answers: { 200: page(OnboardedGateway) },
@@ -73,7 +74,7 @@ export const onboarding = contract({
     getGateway: {
       method: 'GET',
       path: '/gateways/{id}',
-      summary: 'One gateway and its state',
+      summary: 'Read a gateway and its state',
       access: 'glb_jobs_read',
       params: id,
       answers: { 200: data(OnboardedGateway) },
@@ -82,8 +83,8 @@ export const onboarding = contract({
     createGatewayConfig: {
       method: 'POST',
       path: '/gateways/{id}/config',
-      summary: 'A new gateway-config.json; the one before is void',
-      description: `Valid for ${onboardingLimits.configMinutes} minutes and for one enrolment. Shown once. Needs \`inventory_write_asset_data\` in the access group of the gateway besides.`,
+      summary: 'Create a new gateway-config.json; invalidates the previous one',
+      description: `Valid for ${onboardingLimits.configMinutes} minutes and for one enrolment. Shown once. Also requires \`inventory_write_asset_data\` in the access group of the gateway.`,
       access: 'glb_gateway_manage',
       params: id,
       answers: { 201: GatewayConfig },
@@ -93,7 +94,7 @@ export const onboarding = contract({
     revokeGateway: {
       method: 'POST',
       path: '/gateways/{id}/revoke',
-      summary: 'Refuse everything from this gateway, at once',
+      summary: 'Revoke a gateway immediately and permanently',
       access: 'glb_gateway_manage',
       params: id,
       answers: { 200: data(OnboardedGateway) },
@@ -102,7 +103,7 @@ export const onboarding = contract({
     deleteGateway: {
       method: 'DELETE',
       path: '/gateways/{id}',
-      summary: 'Revoke it and delete it with its asset',
+      summary: 'Revoke a gateway and delete it with its asset',
       access: 'glb_gateway_manage',
       params: id,
       answers: { 204: empty },
@@ -111,10 +112,10 @@ export const onboarding = contract({
     enrol: {
       method: 'POST',
       path: '/enrol',
-      summary: 'A new gateway registers its public key',
+      summary: 'Enrol a new gateway with its public key',
       description:
-        '`proof` is a JWS (ES256) with that key over `{ gatewayId, enrolmentToken, iat }`: who has the file but not the ' +
-        'key enrols nothing. The same key enrolling again with the same file gets the same answer.',
+        '`proof` is a JWS (ES256) with that key over `{ gatewayId, enrolmentToken, iat }`. The file alone is ' +
+        'not sufficient for an enrolment. The same key with the same file gets the same response again.',
       access: 'public',
       body: data(
         closed({
@@ -131,7 +132,7 @@ export const onboarding = contract({
     recordSeen: {
       method: 'POST',
       path: '/gateways/{id}/seen',
-      summary: 'A gateway was heard of',
+      summary: 'Record that a gateway contacted the platform',
       access: 'peer',
       params: id,
       body: data(closed({ version: Type.Optional(Type.String({ maxLength: 64 })) })),
@@ -141,7 +142,7 @@ export const onboarding = contract({
     revokeDeletedGateways: {
       method: 'POST',
       path: '/gateways/deleted-assets',
-      summary: 'Assets were deleted: revoke the gateways among them',
+      summary: 'Revoke the gateways among deleted assets',
       access: 'peer',
       body: data(closed({ assets: Type.Array(Uuid, { minItems: 1, maxItems: onboardingLimits.deletedAssets }) })),
       answers: { 200: data(closed({ revoked: Type.Integer({ minimum: 0 }) })) },
@@ -149,7 +150,7 @@ export const onboarding = contract({
     resolveGateway: {
       method: 'GET',
       path: '/gateways/{id}/standing',
-      summary: 'Whether a gateway may be given work, and where what it finds belongs',
+      summary: 'Read whether a gateway can get jobs, and the access group of its findings',
       access: 'peer',
       params: id,
       answers: {

@@ -1,9 +1,9 @@
-/** What may be permitted, and the roles that come with the product. */
+/** All permissions and the built-in roles. */
 
 type Description = {
   scope: 'global' | 'access-group'
   title: string
-  /** It gives this permission for some assets of every access group; operations that need the other one let it pass. */
+  /** It includes this permission for some assets of every access group. Operations that require the other permission accept it. */
   partOf?: string
 }
 
@@ -27,11 +27,11 @@ export const permissions = {
   glb_update_manage: { scope: 'global', title: 'Manage firmware updates' },
   glb_schema_write: { scope: 'global', title: 'Add asset schemas and custom properties' },
   glb_audit_read: { scope: 'global', title: 'Read the audit trail' },
-  glb_access_manage: { scope: 'global', title: 'Manage users, server users, roles, access groups and grants' },
-  glb_credential_read: { scope: 'global', title: 'See credentials (never their secrets)' },
+  glb_access_manage: { scope: 'global', title: 'Manage users, service accounts, roles, access groups and grants' },
+  glb_credential_read: { scope: 'global', title: 'Read credentials (never their secrets)' },
   glb_credential_write: { scope: 'global', title: 'Manage credentials' },
-  write_template: { scope: 'global', title: 'Upload credential templates' },
-  glb_gateway_work: { scope: 'global', title: 'Do the work of a gateway' },
+  write_template: { scope: 'global', title: 'Upload credential schemas' },
+  glb_gateway_work: { scope: 'global', title: 'Work as a gateway: lease jobs, upload findings, get credentials' },
   inventory_read_asset_data: { scope: 'access-group', title: 'Read assets' },
   inventory_write_asset_data: { scope: 'access-group', title: 'Create, change and delete assets' },
   remote_access_connect: { scope: 'access-group', title: 'Open remote connections to assets' },
@@ -60,14 +60,14 @@ const operating: Permission[] = [
 
 type BuiltInRole = { title: string; permissions: readonly Permission[] }
 
-/** The roles every tenant has. They live here and not in a table: an upgrade changes them for everybody at once. */
+/** The roles of every tenant. They are defined in code, so an upgrade changes them in all tenants. */
 export const builtInRoles = {
-  viewer: { title: 'Sees assets, relations, hierarchies and jobs', permissions: reading },
-  operator: { title: 'Works on assets and runs discoveries', permissions: operating },
+  viewer: { title: 'Reads assets, relations, hierarchies and jobs', permissions: reading },
+  operator: { title: 'Edits assets and runs discoveries', permissions: operating },
   supervisor: { title: 'Operator with remote access', permissions: [...operating, 'remote_access_connect'] },
-  administrator: { title: 'May do everything in the tenant', permissions: permissionNames },
+  administrator: { title: 'Has all permissions in the tenant', permissions: permissionNames },
   credential_manager: {
-    title: 'Manages credential templates and instances',
+    title: 'Manages credential schemas, templates and instances',
     permissions: [
       'write_template',
       'glb_credential_read',
@@ -77,12 +77,12 @@ export const builtInRoles = {
     ],
   },
   gateway: {
-    title: "What a gateway's own token may do",
+    title: 'Permissions of the token of a gateway',
     permissions: ['glb_gateway_work'],
   },
 } as const satisfies Record<string, BuiltInRole>
 
-/** The access group every tenant has: where things are that nobody put anywhere else. */
+/** The access group of every tenant for assets without another group. */
 export const defaultAccessGroup = 'default'
 
 export type BuiltInRoleName = keyof typeof builtInRoles

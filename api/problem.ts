@@ -1,85 +1,85 @@
-/** The one error of the platform: RFC 9457 on the wire, thrown and caught as itself everywhere else. */
+/** `Problem` is the error type of the platform. Over HTTP it is a problem document (RFC 9457). */
 
 type Description = { status: number; title: string }
 
 /**
- * Every code the platform may answer with. A code is a promise to programs: it is never renamed or reused.
- * The table of codes in the docs is generated from here.
+ * All error codes. A code is never renamed or reused.
+ * The reference page of problem codes is generated from this table.
  */
 export const problemCodes = {
-  invalid_body: { status: 400, title: 'The body does not fit the contract' },
-  invalid_json: { status: 400, title: 'The body is not valid JSON' },
-  invalid_query: { status: 400, title: 'A query parameter does not fit the contract' },
-  invalid_path: { status: 400, title: 'A path parameter does not fit the contract' },
-  invalid_header: { status: 400, title: 'A header does not fit the contract' },
-  unknown_parameter: { status: 400, title: 'There is no such query parameter' },
-  invalid_filter: { status: 400, title: 'The filter cannot be read' },
-  invalid_cursor: { status: 400, title: 'The cursor is not one of ours, or belongs to another query' },
-  unknown_property: { status: 400, title: 'There is no such property' },
-  sort_on_array: { status: 400, title: 'Arrays cannot be sorted by' },
-  filter_not_narrow: { status: 400, title: 'The filter would match too much' },
-  graph_too_large: { status: 400, title: 'More of the graph is reached than can be gone through' },
-  invalid_asset: { status: 400, title: 'The asset does not fit its schema' },
-  invalid_workflow: { status: 400, title: 'The workflow is no sound state machine' },
-  unsupported_parameter: { status: 400, title: 'The link does not have this filter or option, or not with this value' },
-  invalid_values: { status: 400, title: 'The values do not fit the schema of the credential' },
-  invalid_range: { status: 400, title: 'This is no range of IP addresses' },
-  invalid_schema: { status: 400, title: 'The schema cannot be used' },
-  weak_password: { status: 400, title: 'The password is too weak' },
-  unauthenticated: { status: 401, title: 'A valid access token is needed' },
+  invalid_body: { status: 400, title: 'Invalid request body' },
+  invalid_json: { status: 400, title: 'Invalid JSON in the request body' },
+  invalid_query: { status: 400, title: 'Invalid query parameter' },
+  invalid_path: { status: 400, title: 'Invalid path parameter' },
+  invalid_header: { status: 400, title: 'Invalid request header' },
+  unknown_parameter: { status: 400, title: 'Unknown query parameter' },
+  invalid_filter: { status: 400, title: 'Invalid filter' },
+  invalid_cursor: { status: 400, title: 'Invalid cursor' },
+  unknown_property: { status: 400, title: 'Unknown property' },
+  sort_on_array: { status: 400, title: 'Sorting by an array is not supported' },
+  filter_not_narrow: { status: 400, title: 'Filter not specific enough' },
+  graph_too_large: { status: 400, title: 'Graph query exceeds the limit' },
+  invalid_asset: { status: 400, title: 'Invalid asset' },
+  invalid_workflow: { status: 400, title: 'Invalid workflow definition' },
+  unsupported_parameter: { status: 400, title: 'Filter or option not supported by the asset link' },
+  invalid_values: { status: 400, title: 'Invalid credential values' },
+  invalid_range: { status: 400, title: 'Invalid IP address range' },
+  invalid_schema: { status: 400, title: 'Invalid schema' },
+  weak_password: { status: 400, title: 'Password too weak' },
+  unauthenticated: { status: 401, title: 'Valid access token required' },
   forbidden: { status: 403, title: 'Permission denied' },
-  would_escalate: { status: 403, title: 'You cannot give away rights that you do not have' },
-  enrolment_refused: { status: 403, title: 'The gateway cannot be enrolled with this file' },
-  tenant_suspended: { status: 403, title: 'The tenant is suspended' },
-  application_not_provisioned: { status: 403, title: 'The tenant does not have this application' },
-  wrong_password: { status: 403, title: 'The current password is not right' },
-  not_found: { status: 404, title: 'There is no such resource' },
-  method_not_allowed: { status: 405, title: 'The resource does not support this method' },
-  not_acceptable: { status: 406, title: 'The resource has no such form' },
-  request_timeout: { status: 408, title: 'The request was not sent in time' },
-  conflict: { status: 409, title: 'The request conflicts with the current state' },
-  already_exists: { status: 409, title: 'It exists already' },
-  already_answered: { status: 409, title: 'This request was answered before, with a secret that is shown once' },
-  idempotency_key_reused: { status: 409, title: 'The idempotency key was used with another request' },
-  request_in_progress: { status: 409, title: 'The same request is being worked on' },
-  last_administrator: { status: 409, title: 'The last administrator of a tenant cannot be removed' },
-  access_group_not_empty: { status: 409, title: 'The access group is in use' },
-  role_in_use: { status: 409, title: 'The role is in use' },
-  built_in: { status: 409, title: 'Built-in things cannot be changed' },
-  system_managed_predicate: { status: 409, title: 'This predicate is written by the system alone' },
-  invalid_transition: { status: 409, title: 'The job cannot move there from where it is' },
-  lease_lost: { status: 409, title: 'The job is not held by this lease any more' },
-  gateway_revoked: { status: 409, title: 'The gateway was revoked' },
-  gateway_not_ready: { status: 409, title: 'The gateway has not enrolled, or was revoked' },
+  would_escalate: { status: 403, title: 'Permission denied: cannot grant permissions that you do not have' },
+  enrolment_refused: { status: 403, title: 'Gateway enrolment refused' },
+  tenant_suspended: { status: 403, title: 'Tenant suspended' },
+  application_not_provisioned: { status: 403, title: 'Application not provisioned for the tenant' },
+  wrong_password: { status: 403, title: 'Wrong current password' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  not_acceptable: { status: 406, title: 'Requested media type is not available' },
+  request_timeout: { status: 408, title: 'Request timeout' },
+  conflict: { status: 409, title: 'Conflict with the current state' },
+  already_exists: { status: 409, title: 'Already exists' },
+  already_answered: { status: 409, title: 'Request already answered with a secret' },
+  idempotency_key_reused: { status: 409, title: 'Idempotency key used with another request' },
+  request_in_progress: { status: 409, title: 'Request already in progress' },
+  last_administrator: { status: 409, title: 'Last administrator of the tenant' },
+  access_group_not_empty: { status: 409, title: 'Access group not empty' },
+  role_in_use: { status: 409, title: 'Role in use' },
+  built_in: { status: 409, title: 'Built-in object cannot be changed' },
+  system_managed_predicate: { status: 409, title: 'Predicate managed by the system' },
+  invalid_transition: { status: 409, title: 'Transition not allowed from the current state of the job' },
+  lease_lost: { status: 409, title: 'Lease lost' },
+  gateway_revoked: { status: 409, title: 'Gateway revoked' },
+  gateway_not_ready: { status: 409, title: 'Gateway not enrolled or revoked' },
   link_not_compatible: { status: 409, title: 'Asset link not compatible with the gateway' },
-  no_device_link: { status: 409, title: 'No running link can ask this device' },
-  schema_in_use: { status: 409, title: 'The schema has instances' },
-  instance_not_for_monitoring: { status: 409, title: 'The credential is for discovery alone' },
-  link_without_schema: { status: 409, title: 'The link brings no such credential schema' },
-  ambiguous_identity: { status: 409, title: 'The identifiers belong to several assets' },
-  identity_taken: { status: 409, title: 'An identifier belongs to an asset that you may not change' },
-  too_many_relations: { status: 409, title: 'The asset has more relations than can be moved at once' },
-  events_gone: { status: 410, title: 'The events after this position are not kept any more' },
-  history_gone: { status: 410, title: 'What was at this time is not kept any more' },
-  precondition_failed: { status: 412, title: 'It was changed by somebody else in the meantime' },
-  body_too_large: { status: 413, title: 'The body is too large' },
-  url_too_long: { status: 414, title: 'The URL is too long' },
-  unsupported_media_type: { status: 415, title: 'The body has a type that is not understood here' },
-  principal_not_found: { status: 422, title: 'The body refers to a principal that does not exist' },
-  role_not_found: { status: 422, title: 'The body refers to a role that does not exist' },
-  access_group_not_found: { status: 422, title: 'The body refers to an access group that does not exist' },
-  permission_not_found: { status: 422, title: 'The body refers to a permission that does not exist' },
-  asset_not_found: { status: 422, title: 'The request refers to an asset that does not exist' },
-  link_not_found: { status: 422, title: 'The gateway has no such link' },
-  schema_not_found: { status: 422, title: 'The body names a schema that is not registered' },
-  property_not_found: { status: 422, title: 'The body refers to a custom property that does not exist' },
-  invalid_reference: { status: 422, title: 'The body refers to something that does not exist' },
+  no_device_link: { status: 409, title: 'No running asset link can read this device' },
+  schema_in_use: { status: 409, title: 'Schema in use' },
+  instance_not_for_monitoring: { status: 409, title: 'Credential not for monitoring' },
+  link_without_schema: { status: 409, title: 'Asset link without this credential schema' },
+  ambiguous_identity: { status: 409, title: 'Identifiers belong to several assets' },
+  identity_taken: { status: 409, title: 'Identifier belongs to an asset that you cannot change' },
+  too_many_relations: { status: 409, title: 'Too many relations' },
+  events_gone: { status: 410, title: 'Events have been deleted' },
+  history_gone: { status: 410, title: 'History has been deleted' },
+  precondition_failed: { status: 412, title: 'Modified by another request (ETag mismatch)' },
+  body_too_large: { status: 413, title: 'Request body too large' },
+  url_too_long: { status: 414, title: 'URL too long' },
+  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
+  principal_not_found: { status: 422, title: 'Principal not found' },
+  role_not_found: { status: 422, title: 'Role not found' },
+  access_group_not_found: { status: 422, title: 'Access group not found' },
+  permission_not_found: { status: 422, title: 'Permission not found' },
+  asset_not_found: { status: 422, title: 'Asset not found' },
+  link_not_found: { status: 422, title: 'Asset link not found' },
+  schema_not_found: { status: 422, title: 'Schema not found' },
+  property_not_found: { status: 422, title: 'Custom property not found' },
+  invalid_reference: { status: 422, title: 'Referenced object not found' },
   too_many_requests: { status: 429, title: 'Too many requests' },
-  headers_too_large: { status: 431, title: 'The headers are too large' },
-  internal: { status: 500, title: 'Something went wrong on our side' },
-  unavailable: { status: 503, title: 'Something that is needed here cannot be reached right now' },
-  device_unreachable: { status: 503, title: 'The device cannot be reached' },
-  overloaded: { status: 503, title: 'There is more to do than can be done right now' },
+  headers_too_large: { status: 431, title: 'Request headers too large' },
+  internal: { status: 500, title: 'Internal error' },
+  unavailable: { status: 503, title: 'Service temporarily unavailable' },
+  device_unreachable: { status: 503, title: 'Device unreachable' },
+  overloaded: { status: 503, title: 'Server overloaded' },
 } as const satisfies Record<string, Description>
 
 export type ProblemCode = keyof typeof problemCodes
@@ -99,7 +99,7 @@ export type ProblemDocument = {
 
 type Extras = {
   errors?: FieldError[]
-  /** Seconds after which it is worth trying again: becomes `Retry-After`. */
+  /** Seconds after which the caller can retry: the header `Retry-After`. */
   retryAfter?: number
   headers?: Record<string, string>
   cause?: unknown
@@ -138,11 +138,14 @@ export class Problem extends Error {
   }
 }
 
-/** A problem document that came over the wire, as the error it was on the other side. */
+/** Converts a received problem document to a `Problem`. */
 export function problemFrom(document: unknown, status: number): Problem {
   const given = (typeof document === 'object' && document !== null ? document : {}) as Partial<ProblemDocument>
   if (given.code !== undefined && given.code in problemCodes) {
     return new Problem(given.code, given.detail ?? '', given.errors === undefined ? {} : { errors: given.errors })
   }
-  return new Problem(status === 503 || status === 502 ? 'unavailable' : 'internal', `The answer was ${status}`)
+  return new Problem(
+    status === 503 || status === 502 ? 'unavailable' : 'internal',
+    `The response has the status ${status}`,
+  )
 }

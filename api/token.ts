@@ -1,9 +1,9 @@
-/** What an access token says (RFC 9068): written by identity, read by the front, never by anybody else's guess. */
+/** The claims of an access token (RFC 9068): issued by identity, verified by the front. */
 
-/** Who the tokens are for: the platform as a whole. */
+/** The audience of access tokens: the platform. */
 export const tokenAudience = 'millwright'
 
-/** The `typ` of the JOSE header: a token of another kind, signed by the same key, is never taken for an access token. */
+/** The `typ` of the JOSE header. It distinguishes access tokens from other tokens with the same key. */
 export const tokenType = 'at+jwt'
 
 export const tokenAlgorithm = 'ES256'
@@ -17,7 +17,7 @@ export type TokenClaims = {
   aud: typeof tokenAudience
   /** Id of the principal. */
   sub: string
-  /** The server user's client id, or the program a person signed in with. */
+  /** The client id of the service account, or the program that a user signed in with. */
   client_id: string
   iat: number
   exp: number
@@ -26,15 +26,15 @@ export type TokenClaims = {
   tenant: string
   tenant_name: string
   kind: TokenKind
-  /** Names of the roles held when it was issued, anywhere in the tenant; narrowed by `scope`. */
+  /** Names of the roles at the time of issue, in the tenant or in any access group, limited by `scope`. */
   roles: string[]
-  /** The roles that were asked for, when some were. */
+  /** The requested roles, if any. */
   scope?: string
-  /** The sign-in that a person's token comes from. */
+  /** The sign-in session of a user's token. */
   sid?: string
-  /** The authorization code or the client secret that the token comes from: its tokens can be revoked together. */
+  /** The authorization code or client secret of the token. All tokens of a family can be revoked together. */
   family?: string
-  /** The key that the bearer must prove to have with every request (RFC 7800, RFC 9449): its thumbprint. */
+  /** Thumbprint of the key whose possession the bearer must prove with every request (RFC 7800, RFC 9449). */
   cnf?: { jkt: string }
 }
 
@@ -48,6 +48,6 @@ export function revocationIds({
   return [jti, family ?? sub, ...(sid === undefined ? [] : [sid])]
 }
 
-/** Where the proof stands: a JWT of type `proofType`, signed for this one request. */
+/** The header of the proof: a JWT of type `proofType`, signed for one request. */
 export const proofHeader = 'dpop'
 export const proofType = 'dpop+jwt'

@@ -31,7 +31,7 @@ test('what JSON has no word for is written in one', () => {
 const { VT_BOOL, VT_INT64, VT_UINT64, VT_DOUBLE, VT_STRING, VT_BYTES, VT_STRUCT, VT_ARRAY, VT_NULL, VT_FILE } =
   VariantType
 
-test('a value that a person gave becomes exactly the type that a link wants', () => {
+test('converts a value of a user to the exact type that a link declares', () => {
   const cases: [VariantType, JsonValue, string | undefined, unknown?][] = [
     [VT_BOOL, 'true', 'boolValue', true],
     [VT_BOOL, false, 'boolValue', false],

@@ -3,11 +3,11 @@ import { isBase64 } from './base64.ts'
 import { linkDataTypes } from './gatekeeper.ts'
 import { NullValue, type Variant, VariantSchema, VariantType } from './proto/generated/variant_pb.js'
 
-/** The values of links (`Variant`) and those of JSON. */
+/** Conversion between values of links (`Variant`) and JSON. */
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
 
-/** What may be put into a variant: JSON, and what JSON has no word for. */
+/** Values of a variant: JSON, and types that JSON does not have. */
 export type VariantValue =
   | JsonValue
   | bigint
@@ -30,7 +30,7 @@ export class VariantFile {
   }
 }
 
-/** The word for a type, as people read it. */
+/** The name of a type for users. */
 export function dataTypeOf(type: VariantType): (typeof linkDataTypes)[number] {
   return linkDataTypes[type] ?? 'unspecified'
 }
@@ -39,7 +39,7 @@ export function variantTypeOf(dataType: (typeof linkDataTypes)[number]): Variant
   return linkDataTypes.indexOf(dataType)
 }
 
-/** The variant of a value: whole numbers are int64, others double, and `undefined` is left out of a structure. */
+/** Converts a value to a variant. Integers are int64, other numbers double, and `undefined` is omitted from a structure. */
 export function variantOf(value: VariantValue): Variant {
   return create(VariantSchema, { value: caseOf(value) })
 }
@@ -71,7 +71,7 @@ function isArray(value: object): value is readonly VariantValue[] {
 }
 
 /**
- * The JSON of a variant; `undefined` when it holds nothing. A whole number that JSON would round is its text, bytes are
+ * Converts a variant to JSON; `undefined` if it is empty. An integer that JSON would round is text, bytes are
  * base64, and a file is an object with `content_type`, `file_name` and base64 `data`.
  */
 export function jsonOf({ value }: Variant): JsonValue | undefined {
@@ -100,7 +100,7 @@ export function jsonOf({ value }: Variant): JsonValue | undefined {
   }
 }
 
-/** A whole number of 64 bits in JSON: a number where that is exact, else its digits. */
+/** A 64-bit integer in JSON: a number if that is exact, otherwise its digits as text. */
 export function exactNumber(value: bigint): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : String(value)
@@ -111,8 +111,8 @@ function base64(bytes: Uint8Array): string {
 }
 
 /**
- * A value given by a person, as the variant of exactly the type that a link wants: links refuse any other. Bytes are
- * given as base64. `undefined` when it is no such value.
+ * Converts a value of a user to the exact type that a link declares, because links refuse other types. Bytes are
+ * base64. Returns `undefined` if the value does not have that type.
  */
 export function variantOfType(type: VariantType, given: JsonValue): Variant | undefined {
   const value = typedCase(type, given)
@@ -165,7 +165,7 @@ function wholeNumberFrom(given: JsonValue): bigint | undefined {
   return typeof given === 'string' && /^\s*-?\d{1,20}\s*$/.test(given) ? BigInt(given.trim()) : undefined
 }
 
-/** A structure or an array may also be given as JSON text. */
+/** A structure or an array can also be JSON text. */
 function structured(type: VariantType, given: JsonValue): MessageInitShape<typeof VariantSchema>['value'] | undefined {
   const value = typeof given === 'string' ? parsed(given) : given
   if (typeof value !== 'object' || value === null) return undefined

@@ -3,17 +3,17 @@ import type { ErrorWords } from './contract.ts'
 import { closed } from './envelope.ts'
 import type { ProblemCode, ProblemDocument } from './problem.ts'
 
-/** How the workflow engine refuses. Our own code stands beside its own, which tells less. */
+/** The error format of the workflow engine, with the problem code in addition to the less specific code of the engine. */
 const EngineError = closed({
-  code: Type.String({ description: 'The code of the engine, e.g. `wfx.jobNotFound`' }),
-  logref: Type.String({ description: 'Finds the request in the logs' }),
+  code: Type.String({ description: 'The code of the engine, for example `wfx.jobNotFound`' }),
+  logref: Type.String({ description: 'The request id in the logs' }),
   message: Type.String(),
-  problem: Type.Optional(Type.String({ description: 'The code of the problem in the table of problems' })),
+  problem: Type.Optional(Type.String({ description: 'The problem code' })),
 })
 
 type Words = { code: string; status: number }
 
-/** What the engine has words of its own for. It answers 400 where HTTP has something more exact. */
+/** Errors with a specific code of the engine. The engine returns 400 where HTTP has a more specific status. */
 const known: Partial<Record<ProblemCode, Words>> = {
   already_exists: { code: 'wfx.workflowNotUnique', status: 400 },
   invalid_workflow: { code: 'wfx.workflowInvalid', status: 400 },

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { closed } from './envelope.ts'
 
-/** Workflows and their jobs as the workflow engine's agents know them. */
+/** Workflows and jobs in the format of the workflow engine. */
 
 export const workflowLimits = {
   name: 64,
@@ -14,9 +14,9 @@ export const workflowLimits = {
   pageDefault: 10,
   leaseSeconds: { default: 30, maximum: 300 },
   waitSeconds: 30,
-  /** What is kept of the past of one job; older entries are forgotten. */
+  /** Entries of the history of one job; older entries are deleted. */
   history: 200,
-  /** How long a job is kept after it became final. */
+  /** Days that a job is kept after it reached a final state. */
   keptDays: 90,
 } as const
 
@@ -52,10 +52,10 @@ export type Workflow = Static<typeof Workflow>
 
 const tag = Type.String({ minLength: 1, maxLength: 128 })
 export const tags = Type.Array(tag, { maxItems: workflowLimits.tags })
-/** Whatever the two sides agreed on. */
+/** A value that manager and client define. */
 export const free = Type.Record(Type.String(), Type.Unknown())
 export const clientId = Type.String({ minLength: 1, maxLength: 128 })
-/** RFC 3339, as the engine's agents send and expect it. */
+/** RFC 3339, as agents of the engine send and expect it. */
 const time = Type.String({ format: 'date-time' })
 
 export const JobStatus = closed({

@@ -17,8 +17,8 @@ import {
 } from './workflow-shapes.ts'
 
 /**
- * Workflows as data, jobs as their instances. Paths and bodies are those of the workflow engine that agents of today
- * speak to, so its own shapes stand here instead of `data` and problem documents.
+ * Workflows as data, jobs as their instances. Paths and bodies are those of the workflow engine that existing agents
+ * use, so its formats replace `data` and problem documents.
  */
 
 export {
@@ -42,9 +42,7 @@ const paging = {
   ),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
   sort: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'asc' })),
-  pagination: Type.Optional(
-    Type.Boolean({ default: true, description: 'false leaves out how many there are, which spares counting them' }),
-  ),
+  pagination: Type.Optional(Type.Boolean({ default: true, description: 'false omits the total, which saves time' })),
 }
 
 /** One or several, as repeated parameters or separated by commas. */
@@ -67,8 +65,8 @@ export const workflows = contract({
   name: 'workflows',
   title: 'Workflows and jobs',
   description:
-    'Finite state machines as data and jobs as their instances. Managers see all jobs of the tenant; a gateway sees and ' +
-    'moves its own, and only by transitions that are eligible for clients: the token decides which side it is.',
+    'Finite state machines as data, and jobs as their instances. Managers see all jobs of the tenant. A gateway sees its ' +
+    'own jobs and moves them with transitions that are eligible for clients. The token decides which side the caller is.',
   version: '1.1.0',
   prefix: '/workflows/v1',
   alsoAt: ['/gatekeeper/v1', '/api/wfx/v1', '/wfx-southbound/api/wfx/v1', '/wfx-southbound'],
@@ -77,21 +75,21 @@ export const workflows = contract({
     getHealth: {
       method: 'GET',
       path: '/health',
-      summary: 'Whether the engine answers',
+      summary: 'Check the health of the engine',
       access: 'known',
       answers: { 200: closed({ status: Type.String() }) },
     },
     getVersion: {
       method: 'GET',
       path: '/version',
-      summary: 'The version of the interface',
+      summary: 'Read the version of the interface',
       access: 'known',
       answers: { 200: closed({ apiVersion: Type.String(), version: Type.String() }) },
     },
     listWorkflows: {
       method: 'GET',
       path: '/workflows',
-      summary: 'Workflows by name',
+      summary: 'List workflows by name',
       access: 'known',
       query: closed(paging),
       headers: filterHeader,
@@ -101,7 +99,7 @@ export const workflows = contract({
     createWorkflow: {
       method: 'POST',
       path: '/workflows',
-      summary: 'Store a workflow; it never changes afterwards',
+      summary: 'Store a workflow; a stored workflow cannot be changed',
       access: 'glb_workflow_manage',
       body: Workflow,
       headers: filterHeader,
@@ -111,7 +109,7 @@ export const workflows = contract({
     getWorkflow: {
       method: 'GET',
       path: '/workflows/{name}',
-      summary: 'One workflow',
+      summary: 'Read a workflow',
       access: 'known',
       params: closed({ name }),
       headers: filterHeader,
@@ -121,7 +119,7 @@ export const workflows = contract({
     deleteWorkflow: {
       method: 'DELETE',
       path: '/workflows/{name}',
-      summary: 'Delete a workflow that no job refers to',
+      summary: 'Delete a workflow without jobs',
       access: 'glb_workflow_manage',
       params: closed({ name }),
       answers: { 204: empty },
@@ -130,7 +128,7 @@ export const workflows = contract({
     drawWorkflow: {
       method: 'GET',
       path: '/workflows/{name}/picture',
-      summary: 'The state machine as a picture',
+      summary: 'Read the picture of a workflow',
       access: 'known',
       params: closed({ name }),
       answers: { 200: media('image/svg+xml') },
@@ -139,14 +137,14 @@ export const workflows = contract({
     listJobs: {
       method: 'GET',
       path: '/jobs',
-      summary: 'Jobs, oldest first unless sorted otherwise',
+      summary: 'List jobs, oldest first by default',
       access: 'known',
       query: closed({
         ...paging,
         state: Type.Optional(stateName),
         group: several('groups of states'),
         clientId: Type.Optional(clientId),
-        tag: several('tags, all of which a job has'),
+        tag: several('tags; a job must have all of them'),
         workflow: Type.Optional(Type.String({ maxLength: workflowLimits.name })),
       }),
       headers: filterHeader,
@@ -171,16 +169,16 @@ export const workflows = contract({
     streamJobEvents: {
       method: 'GET',
       path: '/jobs/events',
-      summary: 'What happens to jobs, as server-sent events',
+      summary: 'Stream changes of jobs as server-sent events',
       description:
-        'An event is told when any of the given filters fits it; without filters all are. Goes on after `Last-Event-ID`.',
+        'An event is sent if it matches any of the filters. Without filters, all events are sent. The stream resumes after `Last-Event-ID`.',
       access: 'known',
       query: closed({
         clientIds: several('clients'),
         jobIds: several('jobs'),
         workflows: several('workflows'),
         actions: several(`actions: ${jobActions.join(', ')}`),
-        tags: several('tags that events are marked with'),
+        tags: several('tags to add to each event'),
       }),
       headers: ['last-event-id'],
       answers: { 200: media(eventStreamType) },
@@ -189,7 +187,7 @@ export const workflows = contract({
     getJob: {
       method: 'GET',
       path: '/jobs/{id}',
-      summary: 'One job',
+      summary: 'Read a job',
       access: 'known',
       params: jobParams,
       query: closed({ history: Type.Optional(Type.Boolean({ default: false })) }),
@@ -209,7 +207,7 @@ export const workflows = contract({
     getJobStatus: {
       method: 'GET',
       path: '/jobs/{id}/status',
-      summary: 'The state of a job',
+      summary: 'Read the status of a job',
       access: 'known',
       params: jobParams,
       headers: filterHeader,
@@ -219,7 +217,7 @@ export const workflows = contract({
     putJobStatus: {
       method: 'PUT',
       path: '/jobs/{id}/status',
-      summary: 'Move a job, or report its progress',
+      summary: 'Change the state of a job, or report its progress',
       access: 'known',
       params: jobParams,
       body: JobStatus,
@@ -230,7 +228,7 @@ export const workflows = contract({
     getJobDefinition: {
       method: 'GET',
       path: '/jobs/{id}/definition',
-      summary: 'What a job is about',
+      summary: 'Read the definition of a job',
       access: 'known',
       params: jobParams,
       headers: filterHeader,
@@ -240,7 +238,7 @@ export const workflows = contract({
     putJobDefinition: {
       method: 'PUT',
       path: '/jobs/{id}/definition',
-      summary: 'Change the definition of a job. Gateways cannot change it for discovery and device-info jobs',
+      summary: 'Change the definition of a job; gateways cannot change it for discovery and device-info jobs',
       access: 'known',
       params: jobParams,
       body: free,
@@ -251,7 +249,7 @@ export const workflows = contract({
     getJobTags: {
       method: 'GET',
       path: '/jobs/{id}/tags',
-      summary: 'The tags of a job',
+      summary: 'List the tags of a job',
       access: 'known',
       params: jobParams,
       headers: filterHeader,
@@ -261,7 +259,7 @@ export const workflows = contract({
     addJobTags: {
       method: 'POST',
       path: '/jobs/{id}/tags',
-      summary: 'Add tags',
+      summary: 'Add tags to a job',
       access: 'glb_workflow_manage',
       params: jobParams,
       body: tags,
@@ -272,7 +270,7 @@ export const workflows = contract({
     deleteJobTags: {
       method: 'DELETE',
       path: '/jobs/{id}/tags',
-      summary: 'Remove tags',
+      summary: 'Remove tags from a job',
       access: 'glb_workflow_manage',
       params: jobParams,
       body: tags,
@@ -285,7 +283,7 @@ export const workflows = contract({
       path: '/leases',
       summary: 'Lease the oldest open job of a client, or wait for one',
       waits: true,
-      description: 'Open is a job that is not final and that nobody holds: new, or of an agent whose lease ran out.',
+      description: 'A job is open if it is not final and has no valid lease.',
       access: 'peer',
       body: data(
         closed({
@@ -300,7 +298,7 @@ export const workflows = contract({
     renewLease: {
       method: 'PUT',
       path: '/leases/{id}',
-      summary: 'Keep a job, and report its progress',
+      summary: 'Renew a lease, and report progress',
       access: 'peer',
       params: closed({ id: Uuid }),
       body: data(
@@ -317,7 +315,7 @@ export const workflows = contract({
     readLease: {
       method: 'GET',
       path: '/jobs/{id}/lease',
-      summary: 'By which lease a client holds a job right now',
+      summary: 'Read the current lease of a job',
       access: 'peer',
       params: closed({ id: Uuid }),
       query: closed({ clientId }),
@@ -326,7 +324,7 @@ export const workflows = contract({
     moveJob: {
       method: 'POST',
       path: '/jobs/{id}/moves',
-      summary: 'Move a job by a lease or as the engine; moving it where it is already changes nothing',
+      summary: 'Change the state of a job with a lease or as the engine; setting the current state has no effect',
       access: 'peer',
       params: closed({ id: Uuid }),
       body: data(
@@ -345,13 +343,13 @@ export const workflows = contract({
     awaitJob: {
       method: 'GET',
       path: '/jobs/{id}/outcome',
-      summary: 'A job when it is final, or as it is when the time is over',
+      summary: 'Wait until a job is final, up to a time limit',
       waits: true,
       access: 'peer',
       params: closed({ id: Uuid }),
       query: closed({
         waitSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: workflowLimits.waitSeconds, default: 0 })),
-        /** Also when it is not in this state any more. */
+        /** Also returns when the job has left this state. */
         unlike: Type.Optional(stateName),
       }),
       answers: { 200: closed({ job: WorkflowJob, isFinal: Type.Boolean() }) },
@@ -360,7 +358,7 @@ export const workflows = contract({
     browseJobs: {
       method: 'GET',
       path: '/any-jobs',
-      summary: 'Jobs in words that do not depend on their workflow, newest first',
+      summary: 'List jobs independent of their workflow, newest first',
       access: 'on-behalf',
       query: closed(anyJobQuery),
       answers: { 200: page(AnyJob) },
@@ -368,7 +366,7 @@ export const workflows = contract({
     inspectJob: {
       method: 'GET',
       path: '/any-jobs/{id}',
-      summary: 'One job in such words, with what became of it',
+      summary: 'Read a job independent of its workflow, with its history',
       access: 'on-behalf',
       params: jobParams,
       answers: { 200: data(AnyJobInFull) },

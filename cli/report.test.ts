@@ -27,10 +27,10 @@ test('a problem is told with its places, its code and what to do next', () => {
   const errors = [{ pointer: '/data/name', code: 'missing', detail: 'is missing' }]
   assert.equal(
     explained(new Problem('invalid_body', 'Two things are wrong', { errors })),
-    'The body does not fit the contract: Two things are wrong (invalid_body)\n  /data/name is missing',
+    'Invalid request body: Two things are wrong (invalid_body)\n  /data/name is missing',
   )
   const fault = new Problem('internal', '', { headers: { 'x-request-id': 'r-1' } })
-  assert.equal(explained(fault), 'Something went wrong on our side (internal)\n  It was logged as request r-1.')
+  assert.equal(explained(fault), 'Internal error (internal)\n  It was logged as request r-1.')
   assert.equal(explained(new CommandError('No.', { next: 'say yes' })), 'No.\nNext: say yes')
   assert.deepEqual(JSON.parse(asJson(new CommandError('No.', { next: 'say yes' }))), {
     title: 'No.',

@@ -68,7 +68,7 @@ describe('the console in a browser', () => {
     assert.equal(await page.getByRole('alert').textContent(), 'The name or the password is not right.')
     await typeAt(page, adminPassword())
     await page.getByRole('heading', { name: 'Administrator', level: 1 }).waitFor()
-    await page.getByText('Manage users, server users, roles, access groups and grants').waitFor()
+    await page.getByText('Manage users, service accounts, roles, access groups and grants').waitFor()
     const facts = await page.locator('.facts .fact').allTextContents()
     assert.deepEqual(facts, ['Nameadmin@default', 'Tenantdefault', 'Rolesadministrator'])
     assert.equal(page.url(), `${platform.baseUrl}/console/account`, 'the code is not left in the address')
@@ -262,7 +262,7 @@ describe('the console in a browser', () => {
     await change(page, { current: adminPassword().password, next: 'short' })
     await page.getByText('Use at least 12 characters.').waitFor()
     await change(page, { current: 'something else', next })
-    await page.getByText('The current password is not right.').waitFor()
+    await page.getByText('The current password is wrong.').waitFor()
     await change(page, { current: adminPassword().password, next })
     await page.getByText('Your password is changed.').first().waitFor()
 

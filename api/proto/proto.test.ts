@@ -17,7 +17,7 @@ import {
 import { VariantSchema } from './generated/variant_pb.js'
 import { hashOfSources, recordedSources } from './sources.ts'
 
-test('the generated code was made from the .proto files that are here', () => {
+test('the generated code matches the .proto files', () => {
   assert.equal(
     readFileSync(recordedSources, 'utf8').trim(),
     hashOfSources(),

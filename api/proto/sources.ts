@@ -4,10 +4,10 @@ import { join } from 'node:path'
 
 const folder = import.meta.dirname
 
-/** Where it is written down what the generated code was made from. */
+/** The file with the hash of the .proto files that the code was generated from. */
 export const recordedSources: string = join(folder, 'generated', 'sources.sha256')
 
-/** One hash over the names and texts of all .proto files: it changes when the generated code has to be made anew. */
+/** One hash over the names and texts of all .proto files. If it changes, the code must be generated again. */
 export function hashOfSources(): string {
   const hash = createHash('sha256')
   for (const name of globSync('*.proto', { cwd: folder }).toSorted()) {

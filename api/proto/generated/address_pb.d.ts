@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_address: GenFile;
 
 /**
- * A secret for a connection; `schema_uri` says whose shape it has.
+ * A secret for a connection; `schema_uri` names its schema.
  *
  * @generated from message millwright.common.address.v1.ConnectionCredential
  */

@@ -405,7 +405,7 @@ export enum ArtefactOperationRequestType {
 export declare const ArtefactOperationRequestTypeSchema: GenEnum<ArtefactOperationRequestType>;
 
 /**
- * The first chunk is `metadata`. Content follows only once the link has asked for it (AORT_ARTEFACT_TRANSMISSION), which
+ * The first chunk is `metadata`. Content follows only after the link requested it (AORT_ARTEFACT_TRANSMISSION), which
  * it does at most once.
  *
  * @generated from service millwright.industrialassethub.artefact_update.v1.ArtefactUpdateApi

@@ -131,7 +131,7 @@ export const ArtefactOperationRequestType = /*@__PURE__*/
   tsEnum(ArtefactOperationRequestTypeSchema);
 
 /**
- * The first chunk is `metadata`. Content follows only once the link has asked for it (AORT_ARTEFACT_TRANSMISSION), which
+ * The first chunk is `metadata`. Content follows only after the link requested it (AORT_ARTEFACT_TRANSMISSION), which
  * it does at most once.
  *
  * @generated from service millwright.industrialassethub.artefact_update.v1.ArtefactUpdateApi

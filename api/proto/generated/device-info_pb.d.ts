@@ -2,7 +2,7 @@
 // @generated from file device-info.proto (package millwright.connectivitysuite.deviceinfo.v1, syntax proto3)
 /* eslint-disable */
 
-// What one device says about itself, on demand.
+// Properties of one device, on demand.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";

@@ -2,7 +2,7 @@
 // @generated from file device-info.proto (package millwright.connectivitysuite.deviceinfo.v1, syntax proto3)
 /* eslint-disable */
 
-// What one device says about itself, on demand.
+// Properties of one device, on demand.
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_address } from "./address_pb.js";

@@ -2,7 +2,7 @@
 // @generated from file driver-info.proto (package millwright.connectivitysuite.drvinfo.v1, syntax proto3)
 /* eslint-disable */
 
-// What a link says about itself.
+// The description of a link.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
@@ -60,7 +60,7 @@ export declare type VersionInfo = Message<"millwright.connectivitysuite.drvinfo.
   patch: number;
 
   /**
-   * Whatever follows the three numbers, for example "-rc.1".
+   * The text after the three numbers, for example "-rc.1".
    *
    * @generated from field: string suffix = 7;
    */

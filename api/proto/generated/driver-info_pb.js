@@ -2,7 +2,7 @@
 // @generated from file driver-info.proto (package millwright.connectivitysuite.drvinfo.v1, syntax proto3)
 /* eslint-disable */
 
-// What a link says about itself.
+// The description of a link.
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 

@@ -2,7 +2,7 @@
 // @generated from file identifiers.proto (package millwright.common.identifiers.v1, syntax proto3)
 /* eslint-disable */
 
-// What is known about a device: values, each with the meaning that its classifiers give it.
+// Identifying values of a device, with their meaning in classifiers.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
@@ -230,7 +230,7 @@ export declare const SemanticClassifierSchema: GenMessage<SemanticClassifier>;
  */
 export declare const IdentifiersApi: GenService<{
   /**
-   * No identifiers asked for: all that there are.
+   * Without requested identifiers, returns all identifiers.
    *
    * @generated from rpc millwright.common.identifiers.v1.IdentifiersApi.GetIdentifiers
    */

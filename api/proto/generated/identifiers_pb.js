@@ -2,7 +2,7 @@
 // @generated from file identifiers.proto (package millwright.common.identifiers.v1, syntax proto3)
 /* eslint-disable */
 
-// What is known about a device: values, each with the meaning that its classifiers give it.
+// Identifying values of a device, with their meaning in classifiers.
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_address } from "./address_pb.js";

@@ -44,7 +44,7 @@ export enum ComparisonOperator {
   LESS_THAN_OR_EQUAL_TO = 5,
 
   /**
-   * `?` stands for one character, `*` for any number.
+   * `?` matches one character, `*` any number.
    *
    * @generated from enum value: STRING_PATTERN = 6;
    */

@@ -1,4 +1,4 @@
-import { type CredentialQuestion, credentialLimits } from '@millwright/api/credentials-shapes.ts'
+import { type CredentialRequest, credentialLimits } from '@millwright/api/credentials-shapes.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { holdInstances, type SealedRow } from './instance-store.ts'
 import { type Address, keysHolding, parseAddress, showAddress, storedRanges } from './ip-range.ts'
@@ -20,10 +20,10 @@ export type Choice = {
   withheld: readonly Sealed[]
 }
 
-type Product = CredentialQuestion['product']
+type Product = CredentialRequest['product']
 
 /** Undefined where there is no address: what is none is in no range. */
-export function deviceOf({ address, assetIds = [] }: CredentialQuestion['devices'][number]): Device | undefined {
+export function deviceOf({ address, assetIds = [] }: CredentialRequest['devices'][number]): Device | undefined {
   const found = parseAddress(address)
   return found && { found, address: showAddress(found), blocks: keysHolding(found), assetIds }
 }
@@ -31,7 +31,7 @@ export function deviceOf({ address, assetIds = [] }: CredentialQuestion['devices
 /** A choice for each device, in as many statements as for one. What is chosen is held until the end of the transaction. */
 export async function choose(
   tx: Transaction,
-  { gatewayId, product }: Pick<CredentialQuestion, 'gatewayId' | 'product'>,
+  { gatewayId, product }: Pick<CredentialRequest, 'gatewayId' | 'product'>,
   devices: readonly Device[],
 ): Promise<Choice[]> {
   const associations = await findAssociated(tx, gatewayId, devices)

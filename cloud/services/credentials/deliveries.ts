@@ -1,5 +1,5 @@
 import type { credentials } from '@millwright/api/credentials.ts'
-import type { CredentialQuestion, DeviceCredentials, SelectedCredential } from '@millwright/api/credentials-shapes.ts'
+import type { CredentialRequest, DeviceCredentials, SelectedCredential } from '@millwright/api/credentials-shapes.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
@@ -83,7 +83,7 @@ export function deliveryHandlers(context: Context): Pick<Handlers<typeof credent
 }
 
 /** Nothing is given to a gateway that never came or was sent away, and that it was asked for is on the trail. */
-async function requireReady(context: Context, caller: Caller, question: CredentialQuestion): Promise<void> {
+async function requireReady(context: Context, caller: Caller, question: CredentialRequest): Promise<void> {
   const { gatewayId, jobId, devices } = question
   try {
     const { data } = await context.peers(onboarding, caller).resolveGateway({ params: { id: gatewayId } })
@@ -104,7 +104,7 @@ async function requireReady(context: Context, caller: Caller, question: Credenti
   }
 }
 
-type Delivered = { question: CredentialQuestion; choices: readonly Choice[] }
+type Delivered = { question: CredentialRequest; choices: readonly Choice[] }
 
 /** An entry for each device, and an event for each instance that is given for it. */
 async function tellDeliveries(tx: Transaction, caller: Caller, { question, choices }: Delivered): Promise<void> {

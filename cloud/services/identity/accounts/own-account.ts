@@ -47,7 +47,7 @@ export function ownAccountHandlers(
         const retryAfter = outcome.wait
         throw new Problem('too_many_requests', 'Too many wrong passwords: wait before the next try', { retryAfter })
       }
-      if (!outcome.right) throw new Problem('wrong_password', 'The current password is not right')
+      if (!outcome.right) throw new Problem('wrong_password', 'The current password is wrong')
       requireStrongPassword(newPassword, found.name)
       if (newPassword === currentPassword) throw new Problem('weak_password', 'Choose another than the current one')
       const hash = await hashPassword(newPassword)
