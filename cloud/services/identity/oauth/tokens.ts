@@ -147,7 +147,7 @@ export async function authenticated(
   const right = found !== undefined && sameBytes(hashOf(clientSecret), found.hash)
   const what = { attempt, action: 'identity.token', requestId: visitor.request.id }
   await shared.guard.noteSecret(what, { right, tenantId: found?.tenant.id, principal: found?.principal })
-  if (!right) throw new Refusal('invalid_client', 'The client id or the secret is not right')
+  if (!right) throw new Refusal('invalid_client', 'The client id or the secret is wrong')
   const { tenant, principal, held, family } = found
   return { tenant, principal, held, clientId, family }
 }
@@ -205,7 +205,10 @@ export function requirePublicClient({ clientId, clientSecret }: ClientCredential
   return client
 }
 
-const unusable = new Refusal('invalid_grant', 'It is not valid, has expired, was used before or is not yours')
+const unusable = new Refusal(
+  'invalid_grant',
+  'The code or token is invalid, expired, already used or issued to another client',
+)
 
 /** What a code or a refresh token turned out to be good for. */
 type Redeemed = { granted: store.GrantedAccess; name: string; held: string[]; refreshToken: string }

@@ -6,6 +6,8 @@ import { whyClosed } from '../accounts/application.ts'
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
 
+const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`
+
 const english = {
   signIn: 'Sign in',
   to: (program: string) => `to continue to ${program}`,
@@ -14,15 +16,15 @@ const english = {
   nameHint: 'name, or name@tenant',
   password: 'Password',
   error: 'Error: sign in',
-  cannotGoOn: 'This sign-in cannot go on',
-  startAgain: 'Go back to the program you came from and start again there.',
+  cannotGoOn: 'This sign-in cannot continue',
+  startAgain: 'Return to the program that sent you here, and start the sign-in again.',
   cannotGoOnTitle: 'Sign-in error',
-  staleForm: 'The form was open for too long, or came from elsewhere. Please sign in again.',
+  staleForm: 'The sign-in form has expired or was not sent by this page. Sign in again.',
   incomplete: 'Enter your name and your password.',
   wrong: 'The name or the password is not right.',
   slowed: (seconds: number) =>
-    `There were too many wrong passwords. Try again in ${seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`,
-  busy: 'Many people sign in right now. Please try again.',
+    `There were too many wrong passwords. Try again in ${seconds < 120 ? counted(seconds, 'second', 'seconds') : counted(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
+  busy: 'The server is overloaded. Try again.',
   disabled: 'This user is disabled. Ask an administrator of your tenant.',
   closed: (tenant: Tenant) => `${whyClosed(tenant, 'ui')}.`,
 }
@@ -37,15 +39,17 @@ const german: Words = {
   nameHint: 'Name oder Name@Mandant',
   password: 'Passwort',
   error: 'Fehler: Anmelden',
-  cannotGoOn: 'Diese Anmeldung kann nicht weitergehen',
-  startAgain: 'Gehen Sie zurück zu dem Programm, von dem Sie kommen, und beginnen Sie dort noch einmal.',
+  cannotGoOn: 'Diese Anmeldung kann nicht fortgesetzt werden',
+  startAgain:
+    'Kehren Sie zu dem Programm zurück, das Sie hierher geleitet hat, und starten Sie die Anmeldung dort erneut.',
   cannotGoOnTitle: 'Fehler bei der Anmeldung',
-  staleForm: 'Das Formular war zu lange offen oder kam von anderswo. Bitte melden Sie sich noch einmal an.',
+  staleForm:
+    'Das Anmeldeformular ist abgelaufen oder wurde nicht von dieser Seite gesendet. Melden Sie sich erneut an.',
   incomplete: 'Geben Sie Ihren Namen und Ihr Passwort ein.',
   wrong: 'Der Name oder das Passwort stimmt nicht.',
   slowed: (seconds) =>
-    `Es gab zu viele falsche Passwörter. Versuchen Sie es in ${seconds < 120 ? `${seconds} Sekunden` : `${Math.ceil(seconds / 60)} Minuten`} noch einmal.`,
-  busy: 'Gerade melden sich viele an. Bitte versuchen Sie es noch einmal.',
+    `Es gab zu viele falsche Passwörter. Versuchen Sie es in ${seconds < 120 ? counted(seconds, 'Sekunde', 'Sekunden') : counted(Math.ceil(seconds / 60), 'Minute', 'Minuten')} erneut.`,
+  busy: 'Der Server ist überlastet. Versuchen Sie es erneut.',
   disabled: 'Dieser Benutzer ist gesperrt. Fragen Sie einen Administrator Ihres Mandanten.',
   closed: ({ name, state }) =>
     state === 'suspended'

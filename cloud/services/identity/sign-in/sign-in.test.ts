@@ -128,7 +128,7 @@ test('the page speaks the language that the browser likes best among those it kn
   const refused = await browser.submit(page, { name: 'jane.doe', password: wrongPassword, headers })
   assert.match(refused.text, /role="alert">Der Name oder das Passwort stimmt nicht\./)
   const lost = await browser.open(authorizePath(hub, { redirect_uri: 'https://elsewhere.example/' }), headers)
-  assert.match(lost.text, /<h1>Diese Anmeldung kann nicht weitergehen</)
+  assert.match(lost.text, /<h1>Diese Anmeldung kann nicht fortgesetzt werden</)
 })
 
 test('what was typed is shown again as text, but never the password', async () => {
@@ -255,7 +255,7 @@ test('guessing passwords is slowed down, also for the right one, and only from w
   const slowed = await guess(rightPassword, '10.9.0.1')
   assert.equal(slowed.status, 429)
   assert.ok(Number(slowed.headers.get('retry-after')) >= 1)
-  assert.match(slowed.text, /role="alert">There were too many wrong passwords/)
+  assert.match(slowed.text, /role="alert">There were too many wrong passwords\. Try again in 1 second\./)
   assert.equal((await guess(rightPassword, '10.9.0.2')).status, 303)
 })
 
