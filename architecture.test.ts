@@ -61,14 +61,25 @@ describe('imports', () => {
     assert.deepEqual(wrong, [])
   })
 
-  test('there are no circles between files', () => {
+  test('have no cycles between files, also not of types', () => {
     const graph = new Map(
-      codeFiles.map((file) => [
-        file,
-        importsOf(file, { types: false }).flatMap((target) => inHouse(file, target) ?? []),
-      ]),
+      codeFiles.map((file) => [file, importsOf(file).flatMap((target) => inHouse(file, target) ?? [])]),
     )
-    assert.deepEqual(circlesIn(graph), [])
+    assert.deepEqual(cyclesIn(graph), [])
+  })
+
+  test('are followed around a cycle of types', () => {
+    const graph = new Map([
+      ['a.ts', ['b.ts']],
+      ['b.ts', ['c.ts']],
+      ['c.ts', ['a.ts', 'd.ts']],
+      ['d.ts', []],
+    ])
+    assert.deepEqual(cyclesIn(graph), [['a.ts', 'b.ts', 'c.ts', 'a.ts']])
+    assert.deepEqual(targetsIn("import type { A } from './a.ts'\nimport { type B, b } from './b.ts'\n"), [
+      './a.ts',
+      './b.ts',
+    ])
   })
 })
 
@@ -272,13 +283,18 @@ function roomOf(file: string): string | undefined {
     .toSorted((a, b) => b.length - a.length)[0]
 }
 
-function importsOf(file: string, { types }: { types: boolean } = { types: true }): string[] {
-  const code = text(file).replace(/\/\*[\s\S]*?\*\//g, '')
+function importsOf(file: string): string[] {
+  return targetsIn(text(file))
+}
+
+/** What a source imports, types included. */
+function targetsIn(source: string): string[] {
+  const code = source.replace(/\/\*[\s\S]*?\*\//g, '')
   const found = [
-    ...code.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"]([^'"]+)['"]/gm),
-    ...code.matchAll(/\bimport\((?<type>)['"]([^'"]+)['"]\)/g),
+    ...code.matchAll(/^(?:import|export)\s+(?:[^'"`;]*?\sfrom\s+)?['"]([^'"]+)['"]/gm),
+    ...code.matchAll(/\bimport\(['"]([^'"]+)['"]\)/g),
   ]
-  return found.filter(([, type]) => types || !type).map(([, , target = '']) => target)
+  return found.map(([, target = '']) => target)
 }
 
 /** The file of ours that an import means. */
@@ -308,16 +324,16 @@ function keys(sql: string): string[] {
   return [...listed, ...inline.filter((column) => column !== 'constraint')]
 }
 
-function circlesIn(graph: ReadonlyMap<string, string[]>): string[][] {
-  const circles: string[][] = []
+function cyclesIn(graph: ReadonlyMap<string, string[]>): string[][] {
+  const cycles: string[][] = []
   const done = new Set<string>()
   const visit = (file: string, path: string[]) => {
     const start = path.indexOf(file)
-    if (start >= 0) circles.push([...path.slice(start), file])
+    if (start >= 0) cycles.push([...path.slice(start), file])
     if (start >= 0 || done.has(file)) return
     for (const next of graph.get(file) ?? []) visit(next, [...path, file])
     done.add(file)
   }
   for (const file of graph.keys()) visit(file, [])
-  return circles
+  return cycles
 }
