@@ -1,9 +1,13 @@
+import { LruMap } from 'toad-cache'
 import { PayloadCache } from '../../platform/payload-cache.ts'
 import type { Context } from '../../platform/service.ts'
 import { SchemaRegistry } from './schemas/schema.ts'
 import { findSchema } from './schemas/schema-store.ts'
 import { WriteAcceptor } from './writes/accept.ts'
 import { StatusWaiters } from './writes/status.ts'
+
+/** The tenants whose default access group is cached. */
+const mostTenants = 10_000
 
 /** The text length of all cached payloads. As objects they take several times as much memory. */
 const payloadCharacters = 4 * 1024 * 1024
@@ -17,7 +21,7 @@ export type InventoryContext = {
   waiters: StatusWaiters
   payloads: PayloadCache<unknown>
   /** The id of the default access group of each tenant. */
-  defaultGroups: Map<string, string>
+  defaultGroups: LruMap<string>
 }
 
 /** One for each process: the applier wakes the requests that wait for a write, and uses the cached payloads. */
@@ -35,7 +39,7 @@ export function inventoryContext(context: Context): InventoryContext {
     acceptor: new WriteAcceptor({ database, payloads }),
     schemas: new SchemaRegistry({ load: findSchema }),
     waiters: new StatusWaiters(context.stopping),
-    defaultGroups: new Map<string, string>(),
+    defaultGroups: new LruMap<string>(mostTenants),
   }
   contexts.set(context, created)
   return created

@@ -1,4 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
+import { LruMap } from 'toad-cache'
 import type { Caller } from '../../../platform/access/caller.ts'
 import { recordAll } from '../../../platform/audit/audit.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
@@ -25,6 +26,8 @@ const limits = {
   waitingBytes: 16 * mebibyte,
   /** How long the size of a queue is used before it is read again. Writes of this process are added meanwhile. */
   sizeFreshMs: 250,
+  /** The tenants whose queue size is known. */
+  tenants: 10_000,
 } as const
 
 /** How much one tenant may have queued: enough for the largest plants, and applied within a minute. */
@@ -46,7 +49,7 @@ export class WriteAcceptor {
   readonly #limit: QueueSize
   readonly #sharing: Sharing<PendingWrite, void>
   /** The size of each tenant's queue: as it was read, plus the writes that this process accepted since. */
-  readonly #sizes = new Map<string, { size: QueueSize; readAt: number; isFull: boolean }>()
+  readonly #sizes = new LruMap<{ size: QueueSize; readAt: number; isFull: boolean }>(limits.tenants)
 
   constructor({ database, payloads, queue = queueLimit }: WriteAcceptorOptions) {
     this.#database = database
