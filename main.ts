@@ -1,4 +1,4 @@
-import { up } from './cli/up.ts'
+import { up } from './cli/server/up.ts'
 
 /** `npm start`: everything on this machine, in one command. */
 await up(process.argv.slice(2))

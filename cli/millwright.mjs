@@ -5,4 +5,4 @@ import { runOnNode24 } from '../tools/node24.mjs'
 const [command, next] = process.argv.slice(2)
 const isGateway = command === 'gateway' && (next === undefined || /^-(?!h$|-help$)/.test(next))
 
-await runOnNode24(new URL(isGateway ? './gateway-main.ts' : './millwright.ts', import.meta.url))
+await runOnNode24(new URL(isGateway ? './gateway/gateway-main.ts' : './millwright.ts', import.meta.url))

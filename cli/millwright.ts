@@ -1,5 +1,5 @@
-import { run } from './program.ts'
-import { processTerminal } from './terminal.ts'
+import { processTerminal } from './output/terminal.ts'
+import { run } from './program/program.ts'
 
 const code = await run(process.argv.slice(2), processTerminal())
 if (code !== 0) process.exitCode = code

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BuiltInRoleName } from '@millwright/api/permission.ts'
 import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platform/testing/hub.ts'
-import { run } from './program.ts'
-import type { Terminal } from './terminal.ts'
+import type { Terminal } from './output/terminal.ts'
+import { run } from './program/program.ts'
 
 export type Typed = {
   environment?: Record<string, string>

@@ -2,13 +2,13 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { audit, auditOutcomes } from '@millwright/api/audit.ts'
 import { type Command, Option } from 'commander'
-import { principalId } from '../lookup.ts'
-import { type Connection, connect, connecting, online } from '../online.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
-import { CommandError, exitCodes } from '../report.ts'
+import { principalId } from '../input/lookup.ts'
+import { CommandError, exitCodes } from '../output/error-report.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { type Connection, connect, connecting, online } from '../session/platform-command.ts'
 import { piecesOf } from '../session/response-text.ts'
 import { problemOf, type Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
 
 type Selection = {
   action?: string

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { online } from '../online.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
 
 type Principals = {
   /** As it stands in the help, and what it is called there. */

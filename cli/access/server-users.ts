@@ -1,10 +1,10 @@
 import { identity } from '@millwright/api/identity.ts'
 import type { Command } from 'commander'
-import { serverUserId } from '../lookup.ts'
-import { online } from '../online.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
+import { serverUserId } from '../input/lookup.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
 import { addPrincipalCommands } from './principal.ts'
 
 export function addServerUsers(serverUsers: Command, terminal: Terminal): void {

@@ -1,10 +1,10 @@
 import { identity } from '@millwright/api/identity.ts'
 import type { Command } from 'commander'
-import { userId } from '../lookup.ts'
-import { online } from '../online.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
-import { usageError } from '../report.ts'
-import type { Terminal } from '../terminal.ts'
+import { userId } from '../input/lookup.ts'
+import { usageError } from '../output/error-report.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 import { addPrincipalCommands } from './principal.ts'
 
 export function addUsers(users: Command, terminal: Terminal): void {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { run } from '../program.ts'
+import { run } from '../program/program.ts'
 import { testTerminal } from '../testing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'millwright-completion-'))

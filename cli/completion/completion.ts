@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { scriptFor, shells, treeOf } from './scripts.ts'
 
 export function addCommands(completion: Command, terminal: Terminal): void {

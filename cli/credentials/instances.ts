@@ -1,13 +1,13 @@
 import { credentials } from '@millwright/api/credentials.ts'
 import { type CredentialPurpose, credentialPurposes } from '@millwright/api/credentials-shapes.ts'
 import { type Command, Option } from 'commander'
-import { isId } from '../lookup.ts'
-import { online, repeated } from '../online.ts'
+import { isId } from '../input/lookup.ts'
+import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
 import type { Columns } from '../output/table.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
-import { CommandError, exitCodes, usageError } from '../report.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online, repeated } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
 import { valuesFrom } from './values.ts'
 
 export const instanceColumns: Columns = {

@@ -1,11 +1,11 @@
 import { credentials } from '@millwright/api/credentials.ts'
 import type { Command } from 'commander'
-import { jsonFrom } from '../json-input.ts'
-import { assetId } from '../lookup.ts'
-import { online } from '../online.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
+import { jsonFrom } from '../input/json-input.ts'
+import { assetId } from '../input/lookup.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
 
 type Upload = { product: string; productVersion: string; uri: string }
 

@@ -1,11 +1,11 @@
 import { credentials } from '@millwright/api/credentials.ts'
 import type { Command } from 'commander'
-import { isId } from '../lookup.ts'
-import { online } from '../online.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
-import { CommandError, exitCodes } from '../report.ts'
+import { isId } from '../input/lookup.ts'
+import { CommandError, exitCodes } from '../output/error-report.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
 import { instanceColumns, instanceId } from './instances.ts'
 
 export function addTemplates(templates: Command, terminal: Terminal): void {

@@ -1,6 +1,6 @@
-import { pairOf, typedValue } from '../json-input.ts'
-import { usageError } from '../report.ts'
-import type { Terminal } from '../terminal.ts'
+import { pairOf, typedValue } from '../input/json-input.ts'
+import { usageError } from '../output/error-report.ts'
+import type { Terminal } from '../output/terminal.ts'
 
 type JsonSchema = {
   properties?: Record<string, JsonSchema>

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AssetLink, discovery } from '@millwright/api/discovery.ts'
 import type { Command } from 'commander'
-import { pairOf } from '../json-input.ts'
-import { gatewayId } from '../lookup.ts'
-import { online, repeated } from '../online.ts'
-import { CommandError, exitCodes, usageError } from '../report.ts'
+import { pairOf } from '../input/json-input.ts'
+import { gatewayId } from '../input/lookup.ts'
+import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online, repeated } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
-import { follow } from './following.ts'
+import { follow } from './scan-progress.ts'
 
 type Options = {
   gateway?: string

@@ -1,12 +1,12 @@
 import { discovery } from '@millwright/api/discovery.ts'
 import { type Command, Option } from 'commander'
-import { gatewayId } from '../lookup.ts'
-import { online } from '../online.ts'
+import { gatewayId } from '../input/lookup.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
 import type { Columns } from '../output/table.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
-import { errorLines, follow } from './following.ts'
+import { errorLines, follow } from './scan-progress.ts'
 
 const columns: Columns = {
   id: 'jobId',

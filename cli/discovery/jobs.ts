@@ -1,12 +1,12 @@
 import { type AnyJob, jobPhases, jobs } from '@millwright/api/jobs.ts'
 import { type Command, Option } from 'commander'
-import { online } from '../online.ts'
+import { messages } from '../events/event-stream.ts'
+import { CommandError } from '../output/error-report.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
 import { type Columns, Table } from '../output/table.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
-import { CommandError } from '../report.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import { messages } from '../streaming.ts'
-import type { Terminal } from '../terminal.ts'
 
 const columns: Columns = {
   id: 'id',

@@ -1,14 +1,14 @@
 import { type AssetDocument, inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
-import { assetIds, propertyKey, readAsset } from '../lookup.ts'
-import { online, repeated } from '../online.ts'
+import { assetIds, propertyKey, readAsset } from '../input/lookup.ts'
+import { usageError } from '../output/error-report.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { counted } from '../output/text.ts'
-import { usageError } from '../report.ts'
+import { online, repeated } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
 import { settings } from './asset-creation.ts'
-import { selecting, selectionOf } from './asset-reading.ts'
-import { outcomeOf, type Result, requireAll, waiting } from './outcome.ts'
+import { selecting, selectionOf } from './asset-queries.ts'
+import { outcomeOf, type Result, requireAll, waiting } from './write-status.ts'
 
 type Chosen = Parameters<typeof selectionOf>[0] & { yes?: boolean }
 

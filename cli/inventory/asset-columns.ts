@@ -1,7 +1,7 @@
 import { assetSchema, type JsonSchema } from '@millwright/api/asset-schema.ts'
 import { inventory } from '@millwright/api/inventory.ts'
+import { usageError } from '../output/error-report.ts'
 import type { Columns, Row } from '../output/table.ts'
-import { usageError } from '../report.ts'
 import type { Session } from '../session/session.ts'
 
 /** The columns of a list of assets unless `--columns` is given. */

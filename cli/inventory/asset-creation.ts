@@ -1,13 +1,13 @@
 import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
-import { batches } from '../batches.ts'
-import { objectsIn, pairOf, typedValue } from '../json-input.ts'
-import { online, repeated } from '../online.ts'
-import { usageError } from '../report.ts'
+import { batches } from '../input/batches.ts'
+import { objectsIn, pairOf, typedValue } from '../input/json-input.ts'
+import { usageError } from '../output/error-report.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online, repeated } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
-import { outcomeOf, resultsOf, waiting } from './outcome.ts'
-import { Tally } from './tally.ts'
+import { Tally } from './batch-results.ts'
+import { outcomeOf, resultsOf, waiting } from './write-status.ts'
 
 type Options = {
   name?: string

@@ -1,12 +1,12 @@
 import { inventory } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
-import { assetId } from '../lookup.ts'
-import { online } from '../online.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
+import { assetId } from '../input/lookup.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
 import { confirm } from './asset-changes.ts'
-import { outcomeOf, waiting } from './outcome.ts'
+import { outcomeOf, waiting } from './write-status.ts'
 
 /** Which assets are one and the same. */
 export function addIdentity(assets: Command, terminal: Terminal): void {

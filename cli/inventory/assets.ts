@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { addChanges } from './asset-changes.ts'
 import { addCreation } from './asset-creation.ts'
 import { addIdentity } from './asset-identity.ts'
-import { addReading } from './asset-reading.ts'
+import { addReading } from './asset-queries.ts'
 
 export function addCommands(assets: Command, terminal: Terminal): void {
   addReading(assets, terminal)

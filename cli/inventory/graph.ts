@@ -1,11 +1,11 @@
 import { inventory } from '@millwright/api/inventory.ts'
 import { type Command, Option } from 'commander'
-import { assetId } from '../lookup.ts'
-import { online } from '../online.ts'
-import { wholeNumber } from '../paging.ts'
+import { assetId } from '../input/lookup.ts'
+import { wholeNumber } from '../output/paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
-import { dot, mermaid, tree } from './drawing.ts'
+import { dot, mermaid, tree } from './graph-formats.ts'
 
 type Direction = 'out' | 'in' | 'both'
 export type Way = { direction: Direction; predicates?: string; at?: string }

@@ -1,13 +1,13 @@
 import { inventory } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
-import { assetId } from '../lookup.ts'
-import { online } from '../online.ts'
+import { assetId } from '../input/lookup.ts'
+import { CommandError, exitCodes } from '../output/error-report.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { plain } from '../output/text.ts'
-import { CommandError, exitCodes } from '../report.ts'
+import { online } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import type { Terminal } from '../terminal.ts'
-import type { GraphNode } from './drawing.ts'
 import { alongWay, type Way, wayQuery } from './graph.ts'
+import type { GraphNode } from './graph-formats.ts'
 
 export function addCommands(path: Command, terminal: Terminal): void {
   online(alongWay(path.argument('<from>', 'id or name').argument('<to>', 'id or name')), terminal, find)

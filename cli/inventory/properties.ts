@@ -1,10 +1,10 @@
 import { inventory, propertyTypes } from '@millwright/api/inventory.ts'
 import { type Command, Option } from 'commander'
-import { propertyKey } from '../lookup.ts'
-import { online } from '../online.ts'
+import { propertyKey } from '../input/lookup.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
 import type { Columns } from '../output/table.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 
 const columns: Columns = { key: 'key', name: 'name', type: 'data_type', created: 'createdTimestamp' }
 

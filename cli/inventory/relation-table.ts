@@ -1,6 +1,6 @@
 import { inventory, type Relation } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
-import { quoted } from '../lookup.ts'
+import { quoted } from '../input/lookup.ts'
 import type { Columns } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
 

@@ -1,9 +1,9 @@
 import { inventory } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
-import { jsonFrom } from '../json-input.ts'
-import { online } from '../online.ts'
-import { type Paging, paged, pagesOf } from '../paging.ts'
-import type { Terminal } from '../terminal.ts'
+import { jsonFrom } from '../input/json-input.ts'
+import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from '../session/platform-command.ts'
 
 export function addCommands(schemas: Command, terminal: Terminal): void {
   online(

@@ -1,6 +1,6 @@
-import type { Terminal } from '../terminal.ts'
 import { details } from './details.ts'
 import { type Columns, type Row, Table } from './table.ts'
+import type { Terminal } from './terminal.ts'
 
 /** For people, as one document for programs, or as a line of JSON for each thing. */
 export type Format = 'text' | 'json' | 'ndjson'

@@ -1,4 +1,4 @@
-import { CommandError, exitCodes, usageError } from '../report.ts'
+import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 
 const loopback = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CommandError, exitCodes, usageError } from '../report.ts'
+import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import { platformOrigin } from './address.ts'
 import { type Profile, Profiles } from './profiles.ts'
 import type { ClientConfiguration } from './settings.ts'

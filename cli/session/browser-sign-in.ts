@@ -3,8 +3,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { CommandError, exitCodes } from '../report.ts'
-import type { Terminal } from '../terminal.ts'
+import { CommandError, exitCodes } from '../output/error-report.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { askForToken, type Tokens } from './token-endpoint.ts'
 
 /** How long somebody may take to type a password. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { CommandError, exitCodes, usageError } from '../report.ts'
-import type { Terminal } from '../terminal.ts'
+import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { platformOrigin, requirePlatform } from './address.ts'
 import { type Profile, Profiles } from './profiles.ts'
 import { readClientConfiguration } from './settings.ts'

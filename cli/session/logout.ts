@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { usageError } from '../report.ts'
-import type { Terminal } from '../terminal.ts'
+import { usageError } from '../output/error-report.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { Profiles } from './profiles.ts'
 import { readClientConfiguration } from './settings.ts'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { usageError } from '../output/error-report.ts'
 import { Output } from '../output/output.ts'
-import { usageError } from '../report.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { Profiles } from './profiles.ts'
 import { readClientConfiguration } from './settings.ts'
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandError, exitCodes, usageError } from '../report.ts'
+import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 
 /** Somebody at a platform: who, and what proves it. */
 export type Profile = {

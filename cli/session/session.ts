@@ -2,7 +2,7 @@ import { type AnyInput, type Client, client, type Exchange, overHttp, requestFor
 import type { Contract } from '@millwright/api/contract.ts'
 import { type FieldError, Problem, type ProblemCode, problemFrom } from '@millwright/api/problem.ts'
 import type { Output } from '../output/output.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { unreachable } from './address.ts'
 import type { Bearer } from './bearer.ts'
 

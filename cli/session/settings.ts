@@ -1,5 +1,5 @@
 import { type Configuration, readConfiguration, text } from '@millwright/cloud/platform/configuration.ts'
-import type { Environment } from '../terminal.ts'
+import type { Environment } from '../output/terminal.ts'
 
 /** What can be set for commands that speak to a platform; `millwright config` prints it after the platform's own. */
 export const clientSettings = {

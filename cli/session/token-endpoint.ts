@@ -1,4 +1,4 @@
-import { CommandError, exitCodes } from '../report.ts'
+import { CommandError, exitCodes } from '../output/error-report.ts'
 import { notAPlatform, unreachable } from './address.ts'
 
 export type Tokens = { accessToken: string; expires: number; refreshToken?: string }

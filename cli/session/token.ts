@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { online } from '../online.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from './platform-command.ts'
 
 export function addCommands(token: Command, terminal: Terminal): void {
   online(token, terminal, async ({ bearer, output }) => {

@@ -1,8 +1,8 @@
 import { authorization } from '@millwright/api/authorization.ts'
 import { identity } from '@millwright/api/identity.ts'
 import type { Command } from 'commander'
-import { online } from '../online.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { online } from './platform-command.ts'
 
 export function addCommands(command: Command, terminal: Terminal): void {
   online(command, terminal, async ({ api, bearer, output }) => {

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { errorLines } from './scan-progress.ts'
+
+test('prints the device, the problem and each refused field with the reason', () => {
+  const lines = errorLines({
+    code: 3,
+    description: 'A field of a device could not be taken over',
+    device: { name: 'Pump\u001b[31m', asset_identifiers: [] },
+    fields: [{ pointer: '/asset_identifiers/0/id_link', detail: 'must be: an http address' }],
+  })
+  assert.equal(lines.length, 2)
+  assert.match(lines[0] ?? '', /^Pump.*: A field of a device could not be taken over \(3\)$/)
+  assert.ok(!lines.join('').includes('\u001b'), 'control characters are removed')
+  assert.equal(lines[1], '  /asset_identifiers/0/id_link: must be: an http address')
+})
+
+test('prints the address of a device without a name', () => {
+  const lines = errorLines({ code: 16, description: 'protected', device: { ipAddress: '10.0.0.2' } })
+  assert.deepEqual(lines, ['{"ipAddress":"10.0.0.2"}: protected (16)'])
+})
+
+test('prints the problem code of a refused device instead of the status code', () => {
+  const error = { code: 7, description: 'The asset cannot be changed.', reason: 'identity_taken' }
+  assert.deepEqual(errorLines({ ...error, device: { name: 'Pump' } }), [
+    'Pump: The asset cannot be changed. (identity_taken)',
+  ])
+})

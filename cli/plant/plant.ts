@@ -1,0 +1,100 @@
+import { authorization } from '@millwright/api/authorization.ts'
+import { inventory } from '@millwright/api/inventory.ts'
+import { Problem } from '@millwright/api/problem.ts'
+import { StartError } from '@millwright/cloud/platform/start-error.ts'
+import { findTenant } from '@millwright/cloud/platform/tenants/tenants.ts'
+import { bulkLoad } from '@millwright/cloud/services/inventory/writes/bulk-load.ts'
+import { type PlantSize, plantAssets, plantProperty, plantSource } from '@millwright/links/plant/generator.ts'
+import type { Command } from 'commander'
+import { wholeNumber } from '../output/paging.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { asOwner, recordForTenants } from '../server/database-owner.ts'
+import { type Connection, connect, connecting } from '../session/platform-command.ts'
+import type { Session } from '../session/session.ts'
+import { sendPlant } from './plant-sender.ts'
+
+type Options = PlantSize & { tenant: string; fast?: boolean } & Connection
+
+export function addCommands(plant: Command, terminal: Terminal): void {
+  const generate = plant
+    .command('generate')
+    .description('fill a tenant with believable assets; the same seed makes the same plant')
+    .option('--assets <count>', 'how many', wholeNumber(1, 100_000_000), 1_000)
+    .option('--seed <number>', 'which plant', wholeNumber(0, 0xffff_ffff), 1)
+    .option('--relations <count>', 'relations of each asset, 5 at most', wholeNumber(0, 5), 2)
+    .option('--tenant <name>', 'whose inventory, with --fast', 'default')
+    .option('--fast', 'write into the database instead of sending to a running platform: no events, no audit of each')
+  connecting(generate)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  millwright plant generate --assets 5000                        to the platform that npm start runs here
+  millwright plant generate --assets 1000000 --relations 5 --fast
+  millwright plant generate --profile trial                      to the platform of a profile`,
+    )
+    .action(async ({ fast, profile, url, ...size }: Options) => {
+      if (fast) return grow(size)
+      await send(
+        await connect(terminal, {
+          ...(profile === undefined ? {} : { profile }),
+          ...(url === undefined ? {} : { url }),
+        }),
+        size,
+      )
+    })
+}
+
+async function grow({ tenant: name, ...size }: PlantSize & { tenant: string }): Promise<void> {
+  await asOwner(async (owner, parts) => {
+    const tenant = await findTenant(owner, name)
+    if (tenant === undefined)
+      throw new StartError(`There is no tenant named ${name}: millwright tenants list shows them.`)
+    const progress = progressOf(size.assets)
+    await bulkLoad(plantAssets(size), {
+      owner,
+      tenantId: tenant.id,
+      property: plantProperty,
+      source: plantSource,
+      onProgress: progress.show,
+    }).catch((error: unknown) => {
+      if (!(error instanceof Problem) || error.code !== 'already_exists') throw error
+      throw new StartError(`The plant of seed ${size.seed} exists already. Use another seed: --seed <number>`)
+    })
+    await owner.query('analyze')
+    progress.end()
+    const { assets, seed, relations } = size
+    await recordForTenants(parts, [tenant.id], {
+      action: 'inventory.growPlant',
+      target: `tenant/${name}`,
+      detail: { assets, seed, relations },
+    })
+  })
+}
+
+async function send(session: Session, size: PlantSize): Promise<void> {
+  const progress = progressOf(size.assets)
+  await sendPlant(size, {
+    inventory: session.api(inventory),
+    authorization: session.api(authorization),
+    onProgress: progress.show,
+  })
+  progress.end()
+}
+
+/** One line that is written over, where somebody looks; where nobody does, only the end. */
+function progressOf(assets: number) {
+  const startedAt = performance.now()
+  const line = (done: number) => {
+    const rate = Math.round(done / ((performance.now() - startedAt) / 1000))
+    return `${done} of ${assets} assets, ${rate} a second`
+  }
+  return {
+    show(done: number): void {
+      if (process.stderr.isTTY) process.stderr.write(`\r${line(done)}`)
+    },
+    end(): void {
+      process.stderr.write(`${process.stderr.isTTY ? '\r' : ''}${line(assets)}\n`)
+    },
+  }
+}

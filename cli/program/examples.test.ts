@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Command } from 'commander'
+import { TestPlatform, testTerminal, wordsOf } from '../testing.ts'
+import { parts } from './commands.ts'
+import { programFor } from './program.ts'
+
+type Offered = { path: string; command: Command; help: string }
+
+const program = await programFor(testTerminal({}).terminal, Object.keys(parts))
+
+/** Every command with what its help says; those of the API derive from its contracts. */
+function offered(command: Command, path: string): Offered[] {
+  let help = ''
+  const writeOut = (text: string) => {
+    help += text
+  }
+  command.configureOutput({ writeOut, writeErr: () => {} })
+  command.outputHelp()
+  const below = path === 'api' ? [] : command.commands
+  return [{ path, command, help }, ...below.flatMap((one) => offered(one, `${path} ${one.name()}`.trim()))]
+}
+
+const all = program.commands.flatMap((command) => offered(command, command.name()))
+
+/** The command lines in a help, as they are typed: without what comes after them. */
+function typedIn(help: string): string[] {
+  return [...help.matchAll(/^ +(?:\S+ {2,}|[^<\n]*\| )?(?:[A-Z_]+=\S+ )*millwright (.*)$/gm)].map(([, line = '']) =>
+    (line.split(/ {2,}| \| | [<>] /)[0] ?? '').trim(),
+  )
+}
+
+test('every command shows what to type', () => {
+  assert.ok(all.length > 100)
+  assert.deepEqual(
+    all
+      .filter(({ path, help }) => !typedIn(help).some((line) => `${line} `.startsWith(`${path} `)))
+      .map(({ path }) => path),
+    [],
+  )
+})
+
+test('what a help says to type is understood', async () => {
+  let understood = 0
+  const isDoing = ({ commands }: Command, path: string) => commands.length === 0 || path === 'gateway'
+  for (const { command, path } of all) if (isDoing(command, path)) command.action(() => void understood++)
+  for (const line of new Set(all.flatMap(({ help }) => typedIn(help)))) {
+    if (/^api\b/.test(line)) continue
+    await assert.doesNotReject(program.parseAsync(wordsOf(line), { from: 'user' }), line)
+  }
+  assert.ok(understood > 100)
+})
+
+/** Commands that create come first, commands that delete come last. */
+function rank(line: string): number {
+  const ordered = [/ create /, / grant /, / disable /, / enable /, / rename /, / delete /]
+  const index = ordered.findIndex((pattern) => pattern.test(line))
+  return index === -1 ? 1.5 : index
+}
+
+test('what a help says about access works: the roles, permissions and groups that it names exist', async () => {
+  await using platform = await TestPlatform.open()
+  const { token } = await platform.as('administrator')
+  const run = (words: string[]) => platform.run(words, { token, input: 'a password that is long enough\n' })
+  await run(['assets', 'create', '--name', 'Drive 12', '--mac', '00-1B-1B-00-00-12'])
+  const lines = [...new Set(all.flatMap(({ help }) => typedIn(help)))].filter((line) => line.startsWith('access '))
+  assert.ok(lines.length > 30)
+  const outcomes = { works: 0, codes: [] as string[] }
+  for (const line of lines.toSorted((one, other) => rank(one) - rank(other))) {
+    const { code, err } = await run(wordsOf(line))
+    // A second example for the same name finds it created or deleted, and ids in examples are made up.
+    const isRepeated = (code === 5 && / create /.test(line)) || (code === 4 && / (rename|delete|revoke) /.test(line))
+    if (code === 0) outcomes.works++
+    else if (!isRepeated) outcomes.codes.push(`${line}: ${err}`)
+  }
+  assert.deepEqual(outcomes.codes, [])
+  assert.ok(outcomes.works > 25, `${outcomes.works} examples work`)
+})

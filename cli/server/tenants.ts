@@ -1,0 +1,97 @@
+import { createAdministrator } from '@millwright/cloud/first-run.ts'
+import {
+  createTenant,
+  deleteTenant,
+  findTenant,
+  listTenants,
+  type Owner,
+  provisionApplication,
+  resumeTenant,
+  suspendTenant,
+  withdrawApplication,
+} from '@millwright/cloud/platform/tenants/tenants.ts'
+import { Argument, type Command } from 'commander'
+import { reportAndExit } from '../output/error-report.ts'
+import { table } from '../output/table.ts'
+import { asOwner, recordForTenants } from './database-owner.ts'
+
+export function addCommands(tenants: Command): void {
+  tenants
+    .command('list')
+    .description('all tenants, with their state and applications')
+    .option('--json', 'for programs')
+    .action(async ({ json }: { json?: boolean }) => {
+      const rows = await asOwner((owner) => listTenants(owner))
+      if (rows.length === 0 && !json) return console.log('There are no tenants yet.')
+      console.log(
+        json ? JSON.stringify(rows) : table(rows.map((row) => ({ ...row, applications: row.applications.join(',') }))),
+      )
+    })
+
+  tenants
+    .command('create <name>')
+    .description('make a tenant with an administrator; the password is printed once')
+    .action(async (name: string) => {
+      const made = await asOwner(async (owner, { openDatabase }) => {
+        await using database = await openDatabase()
+        const { id } = await createTenant(owner, { name })
+        // Awaited here: the database is closed when this function returns.
+        return await createAdministrator(database, { tenantId: id }).catch(async (error: unknown) => {
+          // Nobody could ever sign in to it, and its name would be taken.
+          await suspendTenant(owner, name)
+          await deleteTenant(owner, name)
+          throw error
+        })
+      })
+      console.log(`The tenant ${name} is there. Sign in as ${made.name}@${name} with the password ${made.password}`)
+    })
+
+  tenants
+    .command('suspend <name>')
+    .description('refuse everything of a tenant; nothing is lost')
+    .action((name: string) => changed(name, 'suspended', (owner) => suspendTenant(owner, name)))
+
+  tenants
+    .command('resume <name>')
+    .description('let a suspended tenant work again')
+    .action((name: string) => changed(name, 'resumed', (owner) => resumeTenant(owner, name)))
+
+  tenants
+    .command('delete <name>')
+    .description('delete a suspended tenant and everything it has, for good')
+    .option('--yes', 'do it without asking')
+    .action(async (name: string, { yes }: { yes?: boolean }) => {
+      if (yes !== true) return reportAndExit(`This deletes everything of ${name} for good. Say it again with --yes`)
+      await asOwner((owner) => deleteTenant(owner, name))
+    })
+
+  const application = () => new Argument('<application>', 'which one').choices(['api', 'ui'] as const)
+
+  tenants
+    .command('provision')
+    .description('give a tenant an application: api (programs and gateways) or ui (people in the console)')
+    .argument('<name>')
+    .addArgument(application())
+    .action((name: string, which: 'api' | 'ui') =>
+      changed(name, `given ${which}`, (owner) => provisionApplication(owner, name, which)),
+    )
+
+  tenants
+    .command('withdraw')
+    .description('take an application away')
+    .argument('<name>')
+    .addArgument(application())
+    .action((name: string, which: 'api' | 'ui') =>
+      changed(name, `${which} withdrawn`, (owner) => withdrawApplication(owner, name, which)),
+    )
+}
+
+/** Changes a tenant, and says so on its audit trail. */
+function changed(name: string, what: string, change: (owner: Owner) => Promise<void>): Promise<void> {
+  return asOwner(async (owner, parts) => {
+    await change(owner)
+    const tenant = await findTenant(owner, name)
+    if (tenant === undefined) return
+    await recordForTenants(parts, [tenant.id], { action: 'tenants.change', target: `tenant/${name}`, detail: { what } })
+  })
+}

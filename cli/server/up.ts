@@ -1,0 +1,165 @@
+import { join, relative, resolve } from 'node:path'
+import { styleText } from 'node:util'
+import { readCloudConfiguration } from '@millwright/cloud/settings.ts'
+import type { RunningCloud } from '@millwright/cloud/start.ts'
+import { productVersion } from '@millwright/cloud/version.ts'
+import { readSettings as readGatewaySettings } from '@millwright/gateway/settings.ts'
+import { SetupError } from '@millwright/gateway/setup-error.ts'
+import type { LocalGateway } from '../gateway/local-gateway.ts'
+import { reportAndExit } from '../output/error-report.ts'
+import { ensureConsole } from './console-build.ts'
+import { ignoreHangUp } from './stop-signals.ts'
+
+const interactive = process.stdout.isTTY === true
+
+/** Starts the platform, says how to get in, and runs until it is told to stop. */
+export async function up(given: readonly string[], environment = process.env): Promise<void> {
+  if (given.length > 0) {
+    return reportAndExit(
+      `npm start takes no arguments, but got ${given.join(' ')}: settings are variables, see npx millwright config`,
+    )
+  }
+  await runCloud({ ...environment }, { withGateway: true })
+}
+
+/** Runs the cloud part in this process until a signal ends it; with a gateway beside it, if that is wanted. */
+export async function runCloud(
+  environment: Record<string, string | undefined>,
+  { withGateway }: { withGateway: boolean },
+): Promise<void> {
+  const startedAt = performance.now()
+  const signals = stopSignals()
+  const building = ensureConsole().catch((error: Error) => void process.stderr.write(`${error.message}\n`))
+  const running = await start(environment, { withGateway }).catch(reportAndExit)
+  const gateway = running.hasLocalGateway ? localGateway(running, environment) : undefined
+  welcomeWhenReady(running, { gateway, building, startedAt }).catch(() => {})
+  const reason = await Promise.race([signals, running.failed, failureOf(gateway)])
+  if (reason !== undefined) process.stderr.write(`${reason}\n`)
+  else if (interactive) print('Stopping: finishing what was accepted.')
+  await (await gateway?.catch(() => undefined))?.stop()
+  await running.stop()
+  process.exit(reason === undefined ? 0 : 1)
+}
+
+/** A wrong setting is told at once, not after everything was loaded. */
+async function start(
+  environment: Record<string, string | undefined>,
+  { withGateway }: { withGateway: boolean },
+): Promise<RunningCloud> {
+  readCloudConfiguration(environment)
+  readGatewaySettings(environment)
+  const { startCloud } = await import('@millwright/cloud/start.ts')
+  return startCloud(environment, { onProgress: progress, withGateway })
+}
+
+type Starting = {
+  gateway: Promise<LocalGateway | undefined> | undefined
+  /** The build of the console, which the API does not need. */
+  building: Promise<unknown>
+  startedAt: number
+}
+
+/** The platform is ready when its local gateway is enrolled, or none is configured. Rejects with the gateway. */
+async function welcomeWhenReady(running: RunningCloud, { gateway, building, startedAt }: Starting): Promise<void> {
+  const started = await gateway
+  if (started !== undefined) running.setReady()
+  await building
+  clearProgress()
+  print(welcome(running, (performance.now() - startedAt) / 1000))
+  if (started === undefined) return
+  const { registryPort, proxyPort } = started
+  print(
+    `A gateway with a simulated plant is online: links register at port ${registryPort}, agents use port ${proxyPort}.`,
+  )
+}
+
+/** A wrong setting of the gateway ends the platform. After any other error the platform runs without the gateway. */
+async function localGateway(
+  running: RunningCloud,
+  environment: Record<string, string | undefined>,
+): Promise<LocalGateway | undefined> {
+  const { startLocalGateway } = await import('../gateway/local-gateway.ts')
+  try {
+    return await startLocalGateway(running, environment)
+  } catch (error) {
+    if (error instanceof SetupError) throw error
+    print(
+      `The gateway on this machine did not start: ${(error as Error).message}\n` +
+        '/readyz stays "not ready". To run without the gateway, set MILLWRIGHT_LOCAL_GATEWAY=off.',
+    )
+    return undefined
+  }
+}
+
+/** Resolves with the reason when the gateway cannot start because of a setting; otherwise never. */
+function failureOf(gateway: Promise<unknown> | undefined): Promise<string> {
+  return new Promise((resolve) => {
+    gateway?.catch((error: Error) => resolve(`The gateway on this machine did not start: ${error.message}`))
+  })
+}
+
+/** Resolves at the first signal; later ones are ignored while the platform finishes. */
+function stopSignals(): Promise<undefined> {
+  ignoreHangUp()
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(undefined))
+  })
+}
+
+function progress(step: string): void {
+  if (interactive) process.stdout.write(`\r\u001b[K${styleText('dim', step)}`)
+}
+
+function clearProgress(): void {
+  if (interactive) process.stdout.write('\r\u001b[K')
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** What a newcomer needs: where it is, how to get in, what to do next. Secrets go to a terminal only, never to a log. */
+function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): string {
+  const file = shortest(firstRun.file)
+  const { access } = firstRun
+  const lines = [
+    `${styleText('bold', `Millwright ${productVersion}`)} is ready after ${seconds.toFixed(1)} s.`,
+    '',
+    row('Console', `${baseUrl}/`),
+    row('API', `${baseUrl}/docs`),
+  ]
+  if (access !== undefined && interactive && firstRun.isNew) {
+    lines.push(
+      row('Sign in', `${access.adminUser}  ${access.adminPassword}`),
+      row('Programs', `${access.clientId}  ${access.clientSecret}`),
+    )
+    lines.push(row('', styleText('dim', `also in ${file}, readable by you alone`)))
+  } else if (access !== undefined) {
+    lines.push(
+      row('Sign in', `${access.adminUser}, password in ${file}`),
+      row('Programs', `${access.clientId}, secret in ${file}`),
+    )
+  }
+  const program = access === undefined ? '.' : `, or get a token:\n${tokenCommand(home)}`
+  lines.push(row('Data', shortest(home)), '', `Next: open the console and sign in${program}`, '', 'Ctrl-C stops it.')
+  return lines.join('\n')
+}
+
+/** As one would type it from here. */
+function shortest(path: string): string {
+  const fromHere = relative(process.cwd(), path)
+  return fromHere === '' || fromHere.startsWith('..') ? path : fromHere
+}
+
+function row(name: string, value: string): string {
+  return `  ${styleText('dim', name.padEnd(10))}${value}`
+}
+
+/** For a shell of Unix, where paths may hold anything; a secret in arguments would be seen by others. */
+function tokenCommand(home: string): string {
+  const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`
+  const setting = home === resolve('.millwright') ? '' : `MILLWRIGHT_HOME=${quoted(home)} `
+  const checkout = resolve(import.meta.dirname, '../..')
+  const program = process.cwd() === checkout ? 'npx millwright' : `node ${quoted(join(checkout, 'cli/millwright.mjs'))}`
+  return styleText('dim', `  ${setting}${program} token`)
+}
