@@ -74,9 +74,10 @@ export async function startTestServer(): Promise<{ address: Parts; stop(): Promi
 
 let ownServer: ReturnType<typeof startTestServer> | undefined
 
-// A test file that is run by itself cleans up after itself.
+// A test file that is run alone stops its own server. Hooks run in the order in which they are registered: this one is
+// registered after the hooks of the test file, which still need the server.
 if (process.env.NODE_TEST_CONTEXT !== undefined && process.env.MILLWRIGHT_TEST_SERVER === undefined) {
-  after(async () => (await ownServer)?.stop())
+  setImmediate(() => after(async () => (await ownServer)?.stop()))
 }
 
 /** The server of this run, or one of our own when a test file is run by itself. */
