@@ -144,7 +144,7 @@ test('grants a gateway a role by its name, and lists identity conflicts', async 
     await succeed(['access', 'grant', 'Hall 9', 'operator', '--group', 'line-9']),
     /^Hall 9 is operator in line-9 \(grant /,
   )
-  assert.match(await succeed(['access', 'grants', '--principal', 'Hall 9']), / operator +/)
+  assert.match(await succeed(['access', 'grants', '--principal', 'Hall 9']), / operator +line-9 /)
   const { err } = await platform.run(['assets', 'identity-conflicts'], { token })
   assert.match(err, /There are no identity conflicts/)
 })

@@ -1,4 +1,4 @@
-import { authorization } from '@millwright/api/authorization.ts'
+import { type AccessGroup, authorization } from '@millwright/api/authorization.ts'
 import { type Permission, permissionNames } from '@millwright/api/permission.ts'
 import type { Command } from 'commander'
 import { groupId, principalId } from '../input/lookup.ts'
@@ -173,6 +173,17 @@ function addGroups(groups: Command, terminal: Terminal): void {
   )
 }
 
+/** Names of access groups by id, for tables. */
+async function groupNames({ api }: Session): Promise<Map<string, string>> {
+  const names = new Map<string, string>()
+  const pages = pagesOf({ limit: 100, offset: 0, all: true }, ({ limit, offset }) =>
+    api(authorization).listAccessGroups({ query: { limit, offset } }),
+  )
+  for await (const { data } of pages as AsyncIterable<{ data: AccessGroup[] }>)
+    for (const { id, name } of data) names.set(id, name)
+  return names
+}
+
 type GrantOptions = Paging & { principal?: string; role?: string; group?: string }
 
 function addGrants(access: Command, terminal: Terminal): void {
@@ -191,12 +202,14 @@ function addGrants(access: Command, terminal: Terminal): void {
       const pages = pagesOf(options, ({ limit, offset }) =>
         session.api(authorization).listGrants({ query: { ...wanted, limit, offset } }),
       )
+      const names = session.output.isText ? await groupNames(session) : new Map<string, string>()
       await session.output.list(await pages, {
         columns: {
           id: 'id',
           who: 'principalName',
           role: 'role',
-          'access group': ({ accessGroup }) => accessGroup ?? 'all',
+          'access group': ({ accessGroup }) =>
+            accessGroup === null ? 'all' : (names.get(String(accessGroup)) ?? accessGroup),
           created: 'createdTimestamp',
         },
         nothing: 'There are none.',

@@ -5,6 +5,7 @@ import { pairOf } from '../input/json-input.ts'
 import { gatewayId } from '../input/lookup.ts'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { plain } from '../output/text.ts'
 import { online, repeated } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { follow } from './scan-progress.ts'
@@ -87,10 +88,11 @@ type LinkChoice = Pick<AssetLink, 'assetLinkId' | 'deviceClass'>
 
 async function linkOf(session: Session, gateway: string, given: string | undefined): Promise<LinkChoice> {
   if (given !== undefined) return namedLink(session, gateway, given)
-  const usable = await usableLinks(session, gateway)
+  const links = await answeringLinks(session, gateway)
+  const usable = links.filter(isUsable)
   const [first, second] = usable
   if (first === undefined) {
-    throw new CommandError('The gateway has no link that answers.', {
+    throw new CommandError(noUsableLink(links), {
       exitCode: exitCodes.notFound,
       next: 'start one there: millwright link run plant; millwright gateway links shows them',
     })
@@ -110,13 +112,22 @@ async function namedLink({ api }: Session, gateway: string, given: string): Prom
   return linkOfId(given) ?? linkOfId(registeredPrefix + given) ?? { assetLinkId: given }
 }
 
-/** The links that could scan; a gateway that was only just started needs a moment to hear of them. */
-async function usableLinks({ api, terminal }: Session, gateway: string): Promise<AssetLink[]> {
+/** Names each link with the reason why it cannot scan. */
+export function noUsableLink(links: readonly AssetLink[]): string {
+  const reasons = links.map(({ assetLinkId, incompatibility, problem }) =>
+    plain(`${assetLinkId}: ${incompatibility ?? problem ?? 'does not answer'}`),
+  )
+  return ['The gateway has no link that answers.', ...reasons].join('\n  ')
+}
+
+const isUsable = ({ compatible, reachable }: AssetLink) => compatible && reachable
+
+/** The links of a gateway. A gateway that was just started needs a moment until one of them answers. */
+async function answeringLinks({ api, terminal }: Session, gateway: string): Promise<AssetLink[]> {
   const beganAtMs = performance.now()
   for (;;) {
     const { data } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
-    const usable = data.filter(({ compatible, reachable }) => compatible && reachable)
-    if (usable.length > 0 || performance.now() - beganAtMs > patienceMs) return usable
+    if (data.some(isUsable) || performance.now() - beganAtMs > patienceMs) return data
     terminal.progress('Waiting for a link of the gateway to answer')
     await delay(lookMs)
   }
