@@ -68,6 +68,13 @@ describe('a shop floor from the console', () => {
       .locator('option:checked[value=operator]')
       .waitFor({ state: 'attached' })
     await page.keyboard.press('Escape')
+    const gatewayPage = page.url()
+    await page.getByRole('link', { name: 'Show it in the inventory' }).click()
+    await button('More').click()
+    await page.getByRole('menuitem', { name: 'Delete…' }).click()
+    await page.getByText('also revokes the gateway').waitFor()
+    await page.goto(gatewayPage)
+    await page.getByRole('heading', { level: 1, name: 'Hall 3' }).waitFor()
   })
 
   test('a link appears by itself, is asked for what it understands, and what it finds is shown while it comes', async () => {

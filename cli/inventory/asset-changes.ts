@@ -49,7 +49,11 @@ export function addChanges(assets: Command, terminal: Terminal): void {
   )
 
   online(
-    choosing(assets.command('delete').description('delete assets and all their relations, for good')),
+    choosing(
+      assets
+        .command('delete')
+        .description('delete assets and all their relations, for good; gateways are revoked with their assets'),
+    ),
     terminal,
     (session, given: string[], options: Chosen) =>
       change(session, { given, options, asks: 'Delete' }, (ids) =>

@@ -114,7 +114,7 @@ function DeleteDialog({ asset, onClose }: AssetDialogProps) {
       onClose={onClose}
       onConfirm={remove}
     >
-      <p>{text.deleteText}</p>
+      <p>{asset.functional_object_type === 'Gateway' ? text.deleteGatewayText : text.deleteText}</p>
     </ConfirmDialog>
   )
 }

@@ -58,7 +58,9 @@ export const assetMessages = messages({
     moveVerb: 'Move',
     delete: 'Delete…',
     deleteTitle: (name: string) => `Delete ${name}?`,
-    deleteText: 'The asset and its relations are gone. Its history stays, and a discovery may find it again.',
+    deleteText: 'The asset and its relations are deleted. Its history stays, and a discovery may find it again.',
+    deleteGatewayText:
+      'Deleting this asset also revokes the gateway: the platform refuses everything that it sends. This cannot be undone.',
     deleteVerb: 'Delete',
     more: 'More',
     onboarded: 'The asset is onboarded.',
@@ -247,7 +249,9 @@ export const assetMessages = messages({
     delete: 'Löschen…',
     deleteTitle: (name: string) => `${name} löschen?`,
     deleteText:
-      'Das Asset und seine Beziehungen sind weg. Sein Verlauf bleibt, und eine Suche findet es vielleicht wieder.',
+      'Das Asset und seine Beziehungen werden gelöscht. Sein Verlauf bleibt, und eine Suche findet es vielleicht wieder.',
+    deleteGatewayText:
+      'Mit diesem Asset wird auch das Gateway gesperrt: Die Plattform lehnt alles ab, was es sendet. Das lässt sich nicht rückgängig machen.',
     deleteVerb: 'Löschen',
     more: 'Mehr',
     onboarded: 'Das Asset ist aufgenommen.',

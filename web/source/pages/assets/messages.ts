@@ -77,7 +77,8 @@ export const assetsMessages = messages({
     deleteViewTitle: (name: string) => `Delete the view “${name}”?`,
     deleteViewText: 'Links to it that others have still work.',
     deleteTitle: (count: number, shown: string) => (count === 1 ? 'Delete 1 asset?' : `Delete ${shown} assets?`),
-    deleteText: 'Their relations go with them. Their history is kept as long as the platform keeps the past.',
+    deleteText:
+      'Their relations are deleted too. Their history stays until its retention time ends. Gateways are revoked with their assets.',
     deleteVerb: 'Delete',
     progress: (done: string, all: string) => `${done} of ${all}`,
     changed: (count: number, shown: string) => (count === 1 ? '1 asset changed.' : `${shown} assets changed.`),
@@ -167,7 +168,8 @@ export const assetsMessages = messages({
     deleteViewTitle: (name: string) => `Ansicht „${name}“ löschen?`,
     deleteViewText: 'Links darauf, die andere haben, gelten weiter.',
     deleteTitle: (count: number, shown: string) => (count === 1 ? '1 Asset löschen?' : `${shown} Assets löschen?`),
-    deleteText: 'Ihre Beziehungen gehen mit. Ihre Geschichte bleibt, solange die Plattform die Vergangenheit bewahrt.',
+    deleteText:
+      'Ihre Beziehungen werden mit gelöscht. Ihr Verlauf bleibt, bis seine Aufbewahrungszeit endet. Gateways werden mit ihren Assets gesperrt.',
     deleteVerb: 'Löschen',
     progress: (done: string, all: string) => `${done} von ${all}`,
     changed: (count: number, shown: string) => (count === 1 ? '1 Asset geändert.' : `${shown} Assets geändert.`),
