@@ -94,7 +94,7 @@ describe('assets', () => {
     assert.deepEqual([none.code, none.out, none.err], [0, '', 'No asset matches.\n'])
     const wrong = await refuse(['assets', 'list', '--filter', "nmae eq 'x'"])
     assert.deepEqual([wrong.code, wrong.out], [2, ''])
-    assert.match(wrong.err, /\(unknown_property\)\nNext: docs\/filters\.md lists every property\n$/)
+    assert.match(wrong.err, /\(unknown_property\)\nNext: docs\/reference\/filters\.md lists every property\n$/)
   })
 
   test('--columns and --fields with a name that no asset has are refused', async () => {
