@@ -202,6 +202,49 @@ describe('a gateway with links of the public SDK', () => {
     assert.deepEqual([types.name, types.connection_points], ['text', 'array'])
   })
 
+  test('reads an open device by the connection of a protected device in the same network', async () => {
+    const connection = (alNic: string, ipAddress: string) => JSON.stringify({ alNic, ipAddress, subDeviceID: -1 })
+    const lockedAt = (parameters: string) => ({
+      ...locked,
+      device: { connection_parameter_set: { parameter_json: parameters } },
+    })
+    const asked: string[] = []
+    using link = await TestLink.start({
+      ...versionInfo,
+      'common.identifiers.v1': {
+        GetIdentifiers: ({ request }: Call, answer: Call) => {
+          const parameters = request.target?.connection_parameter_set?.parameter_json
+          if (parameters === undefined) return answer({ code: status.INVALID_ARGUMENT, details: 'no parameters' })
+          asked.push(parameters)
+          if (parameters === connection('eth0', '10.0.0.1')) answer(null, { identifiers: identifiersOf('Open', 1) })
+          else answer({ code: status.UNAVAILABLE, details: 'Could not retrieve device details: invalid interface' })
+        },
+      },
+      ...discoveryInterface((call) => {
+        call.write({ devices: [open] })
+        call.write({
+          errors: [
+            ['eth1', '10.0.1.2'],
+            ['eth0', '10.0.0.2'],
+            ['eth1', '10.0.1.1'],
+          ].map(([nic, ip]) => lockedAt(connection(nic ?? '', ip ?? ''))),
+        })
+        call.end()
+      }),
+    })
+    const id = await register(link.port)
+    await interfacesOf(id, 'siemens.common.identifiers.v1')
+    const { found } = await discover(id)
+    const device = { assetIdentifiers: found[0]?.asset_identifiers, addresses: ['10.0.0.1'] }
+    const job = cloud.offer('device-info', { assetLinkId: id, ...device, keys: ['name'] })
+    const { result } = await until(() => cloud.endOf(job))
+    assert.deepEqual(
+      result,
+      { results: [{ key: 'name', value: 'Open' }] },
+      `the link was asked for ${asked.join(' and ')}`,
+    )
+  })
+
   test('finds all interfaces of a link that registers before it listens', async () => {
     const started = await TestLink.start(versionInfo)
     started.stop()

@@ -17,7 +17,8 @@ const writeAfterMs = 2_000
 /**
  * The connections under which links reported devices, by link and IP address. Links without the device-info interface
  * find a device by these parameters only, so they are kept on disk for the next start of the gateway. Credentials are not
- * part of them.
+ * part of them. Many links report connections of protected devices only: for another device, the connection of the device
+ * with the nearest address is used, with the address replaced.
  */
 export class DeviceConnections {
   readonly #options: Options
@@ -49,7 +50,20 @@ export class DeviceConnections {
       const stored = this.#connections.get(keyOf({ assetLinkId, address }))
       if (stored !== undefined) return stored.connection
     }
-    return undefined
+    const [address] = addresses
+    return address === undefined ? undefined : this.#derived(assetLinkId, address)
+  }
+
+  #derived(assetLinkId: string, address: string): DeviceConnection | undefined {
+    let nearest: Stored | undefined
+    for (const { value } of this.#connections.items.values()) {
+      if (value.assetLinkId !== assetLinkId || !namesAddress(value)) continue
+      if (nearest === undefined || nearness(value.address, address) > nearness(nearest.address, address))
+        nearest = value
+    }
+    if (nearest === undefined) return undefined
+    const { parameterJson, ...rest } = nearest.connection
+    return { ...rest, parameterJson: parameterJson.replaceAll(`"${nearest.address}"`, () => `"${address}"`) }
   }
 
   async close(): Promise<void> {
@@ -71,6 +85,18 @@ export class DeviceConnections {
 
 function keyOf({ assetLinkId, address }: Pick<Stored, 'assetLinkId' | 'address'>): string {
   return `${address} ${assetLinkId}`
+}
+
+/** Whether the parameters have the address as a value of its own, so that another address can replace it. */
+function namesAddress({ address, connection }: Stored): boolean {
+  return connection.parameterJson.includes(`"${address}"`)
+}
+
+/** How many parts two addresses have in common from their beginning: devices of one network have most. */
+function nearness(one: string, other: string): number {
+  const [parts, others] = [one.split(/[.:]/), other.split(/[.:]/)]
+  const different = parts.findIndex((part, index) => part !== others[index])
+  return different === -1 ? parts.length : different
 }
 
 /** The connections in a file. A file that cannot be read counts as empty: the next scan reports the connections again. */
