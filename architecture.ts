@@ -160,7 +160,7 @@ export const keptTo: Readonly<Record<string, readonly string[]>> = {
   pg: ['cloud/platform/database'],
   'prom-client': ['cloud/platform/metrics.ts'],
   pino: ['cloud/platform/log.ts', 'gateway/log.ts'],
-  croner: ['cloud/platform/jobs'],
+  croner: ['cloud/platform/tasks'],
   commander: ['cli'],
 }
 

@@ -97,7 +97,7 @@ async function makeGroups(count: number): Promise<string | undefined> {
 }
 
 function readGroup(groupId: string) {
-  return database.glance(scope, (handle) => findAccessGroup(handle, groupId))
+  return database.lookup(scope, (handle) => findAccessGroup(handle, groupId))
 }
 
 type Result = { rows: unknown[] }

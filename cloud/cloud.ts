@@ -10,15 +10,13 @@ import { TokenVerifier } from './front/token.ts'
 import { pages } from './pages.ts'
 import { AccessCache } from './platform/access/cache.ts'
 import { systemCaller } from './platform/access/system.ts'
-import { auditJobs } from './platform/audit/audit.ts'
+import { auditTasks } from './platform/audit/audit.ts'
 import type { Address } from './platform/database/connection.ts'
 import type { Database } from './platform/database/database.ts'
-import { eventJobs } from './platform/events/events.ts'
+import { eventTasks } from './platform/events/events.ts'
 import { Feed } from './platform/events/feed.ts'
 import { createServer } from './platform/http/server.ts'
 import { createHub } from './platform/hub.ts'
-import { Jobs } from './platform/jobs/jobs.ts'
-import { pruningJobs } from './platform/jobs/pruning.ts'
 import { limits } from './platform/limits.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
@@ -28,6 +26,8 @@ import { Safe } from './platform/secrets/safe.ts'
 import type { Secrets } from './platform/secrets/secrets.ts'
 import type { Context, Service } from './platform/service.ts'
 import { StartError } from './platform/start-error.ts'
+import { pruningTasks } from './platform/tasks/pruning.ts'
+import { Tasks } from './platform/tasks/tasks.ts'
 import { TenantDirectory } from './platform/tenants/tenants.ts'
 import type { Tracing } from './platform/tracing.ts'
 import { Readiness } from './readiness.ts'
@@ -83,15 +83,15 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     alsoHear: { keys: keys.refresh },
     ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
   })
-  const jobs = new Jobs({ database, log })
-  jobs.define({ ...auditJobs({ database, secrets }), ...eventJobs({ database }), ...pruningJobs({ database }) })
+  const tasks = new Tasks({ database, log })
+  tasks.define({ ...auditTasks({ database, secrets }), ...eventTasks({ database }), ...pruningTasks({ database }) })
   const feed = new Feed({ database, log })
   const safe = new Safe({ database, masterKeys })
   const stopping = new AbortController()
   const peerTokens = createPeerTokens(secrets)
   const here = localServices(options)
   const hub = createHub(
-    { database, access, tenants, secrets, safe, jobs, feed, settings, log, stopping: stopping.signal },
+    { database, access, tenants, secrets, safe, tasks, feed, settings, log, stopping: stopping.signal },
     { services: here, remote: options.remote, peerTokens, strict: options.strict },
   )
   const { context } = hub
@@ -124,8 +124,8 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
       metricsToken: options.metricsToken,
       metricsFromLoopback: options.metricsFromLoopback,
     }),
-    admit: (arrival, operation, contract) => front.admit(arrival, operation, contract),
-    limitUnrouted: (arrival) => front.limitAddress(arrival),
+    authorize: (incoming, operation, contract) => front.authorize(incoming, operation, contract),
+    limitUnrouted: (incoming) => front.limitAddress(incoming),
     onAnswered: (answered) => {
       metrics.answered(answered)
       logAnswer(log, answered)
@@ -138,7 +138,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
   })
   await server.ready()
   await access.start()
-  jobs.start()
+  tasks.start()
   return {
     context,
     setBaseUrl(url) {
@@ -157,7 +157,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     async close() {
       stopping.abort()
       await withinTime(server.close(), limits.drainMs)
-      await jobs.stop()
+      await tasks.stop()
       await access.stop()
       keys.stop()
       await options.tracing?.stop()

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type Access, letIn } from './first-run.ts'
+import { type Access, ensureAdministrator } from './first-run.ts'
 import { type TestHub, testHub } from './platform/testing/hub.ts'
 import { askForToken } from './services/identity/testing.ts'
 
@@ -27,7 +27,9 @@ describe('a tenant that nobody can enter', () => {
   test('is opened by one of two processes that start at once, and the file says how', async () => {
     await using hub = await testHub()
     await using sibling = await hub.sibling()
-    const made = await Promise.all([hub, sibling].map(({ context }) => letIn(context.database, hub.tenant, place())))
+    const made = await Promise.all(
+      [hub, sibling].map(({ context }) => ensureAdministrator(context.database, hub.tenant, place())),
+    )
     assert.equal(made.filter((access) => access !== undefined).length, 1)
     assert.deepEqual(
       await written(),
@@ -36,7 +38,7 @@ describe('a tenant that nobody can enter', () => {
     assert.ok(await isValid(hub, await written()))
     assert.equal((await stat(place().file)).mode & 0o777, 0o600)
     assert.deepEqual(await readdir(folder), ['first-run.json'])
-    assert.equal(await letIn(hub.context.database, hub.tenant, place()), undefined)
+    assert.equal(await ensureAdministrator(hub.context.database, hub.tenant, place()), undefined)
   })
 
   test('is opened by the next start when the first one ended before its commit', async () => {
@@ -46,10 +48,10 @@ describe('a tenant that nobody can enter', () => {
     const unobserve = database.observe(({ values }) => {
       if (values.includes('Administrator')) throw new Error('the process ended here')
     })
-    await assert.rejects(letIn(database, hub.tenant, place()), /ended here/)
+    await assert.rejects(ensureAdministrator(database, hub.tenant, place()), /ended here/)
     unobserve()
     await assert.rejects(written(), { code: 'ENOENT' }, 'the file is written after the commit')
-    assert.ok((await letIn(database, hub.tenant, place())) !== undefined)
+    assert.ok((await ensureAdministrator(database, hub.tenant, place())) !== undefined)
     assert.ok(await isValid(hub, await written()))
     assert.deepEqual(await readdir(folder), ['first-run.json'])
   })
@@ -57,12 +59,12 @@ describe('a tenant that nobody can enter', () => {
   test('is opened by the next start when the first one ended between its commit and the file', async () => {
     await using hub = await testHub()
     const { database } = hub.context
-    const made = await letIn(database, hub.tenant, place())
+    const made = await ensureAdministrator(database, hub.tenant, place())
     await rename(place().file, `${place().file}.draft`)
-    assert.equal(await letIn(database, hub.tenant, place()), undefined)
+    assert.equal(await ensureAdministrator(database, hub.tenant, place()), undefined)
     assert.deepEqual(await written(), made)
     await writeFile(`${place().file}.draft`, JSON.stringify({ ...made, clientId: 'never-committed' }))
-    assert.equal(await letIn(database, hub.tenant, place()), undefined)
+    assert.equal(await ensureAdministrator(database, hub.tenant, place()), undefined)
     assert.deepEqual(await written(), made)
     assert.deepEqual(await readdir(folder), ['first-run.json'])
   })

@@ -33,7 +33,7 @@ const adminUser = 'admin'
 export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: Options): Promise<FirstRun> {
   const file = join(home, 'first-run.json')
   if (!isIdentityHere) return { file, access: await refreshed(file, baseUrl), isNew: false }
-  const access = await letIn(cloud.context.database, await ensureTenant(owner), { file, baseUrl })
+  const access = await ensureAdministrator(cloud.context.database, await ensureTenant(owner), { file, baseUrl })
   return { file, access: access ?? (await refreshed(file, baseUrl)), isNew: access !== undefined }
 }
 
@@ -42,7 +42,7 @@ export async function firstRun({ cloud, owner, home, baseUrl, isIdentityHere }: 
  * says works from then on. The credentials are stored beside it before the commit: after a crash in between, the next start
  * finds them there. Of two processes that start at the same time one does it.
  */
-export async function letIn(
+export async function ensureAdministrator(
   database: Database,
   { tenantId }: Scope,
   { file, baseUrl }: { file: string; baseUrl: string },

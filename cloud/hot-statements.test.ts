@@ -238,7 +238,7 @@ describe('every hot statement uses an index', () => {
     'the credentials of an asset': () => admin.credentials.listAssetInstances({ params: { assetId: ids.asset } }),
     'looking for credentials of assets that are gone': async () => {
       const at = new Date(Date.now() + 600_000)
-      await hub.contextOf('credentials').jobs.runDue(hub.tenant.tenantId, { at })
+      await hub.contextOf('credentials').tasks.runDue(hub.tenant.tenantId, { at })
     },
     'background work: sealing, relaying, looking for what is due': () => hub.settle(),
   }

@@ -1,4 +1,4 @@
-import type { Arrival } from '../platform/http/arrival.ts'
+import type { IncomingRequest } from '../platform/http/incoming-request.ts'
 import type { Secrets } from '../platform/secrets/secrets.ts'
 
 const addressHeader = 'x-millwright-client'
@@ -11,13 +11,13 @@ const purpose = 'forwarded client'
  */
 export type ClientVoucher = {
   vouch(request: { id: string; address: string }): Record<string, string>
-  addressOf(arrival: Arrival): string
+  addressOf(incoming: IncomingRequest): string
   /** True when another process of ours forwarded the request, and so has verified it already. */
-  isForwarded(arrival: Arrival): boolean
+  isForwarded(incoming: IncomingRequest): boolean
 }
 
 export function clientVoucher(secrets: Secrets): ClientVoucher {
-  const vouchedAddress = ({ id, headers }: Arrival): string | undefined => {
+  const vouchedAddress = ({ id, headers }: IncomingRequest): string | undefined => {
     const claimed = headers[addressHeader]
     const given = headers[proofHeader]
     if (typeof claimed !== 'string' || typeof given !== 'string') return undefined
@@ -28,7 +28,7 @@ export function clientVoucher(secrets: Secrets): ClientVoucher {
       [addressHeader]: address,
       [proofHeader]: secrets.mac(purpose, `${id} ${address}`).toString('base64url'),
     }),
-    addressOf: (arrival) => vouchedAddress(arrival) ?? arrival.address,
-    isForwarded: (arrival) => vouchedAddress(arrival) !== undefined,
+    addressOf: (incoming) => vouchedAddress(incoming) ?? incoming.address,
+    isForwarded: (incoming) => vouchedAddress(incoming) !== undefined,
   }
 }

@@ -3,10 +3,10 @@ import { writes } from '@millwright/api/contract.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { AccessCache } from '../platform/access/cache.ts'
 import type { Caller } from '../platform/access/caller.ts'
-import type { Admission, Arrival } from '../platform/http/arrival.ts'
+import type { AuthorizedRequest, IncomingRequest } from '../platform/http/incoming-request.ts'
 import { authorize } from '../platform/operation.ts'
 import { type PeerTokens, peerScheme } from '../platform/peer-token.ts'
-import type { Visitor } from '../platform/service.ts'
+import type { AnonymousCaller } from '../platform/service.ts'
 import type { TenantDirectory } from '../platform/tenants/tenants.ts'
 import type { ClientVoucher } from './client-voucher.ts'
 import type { ProofVerifier } from './proof.ts'
@@ -47,13 +47,13 @@ export class Front {
     this.#options = options
   }
 
-  async admit(arrival: Arrival, operation: Operation, contract: Contract): Promise<Admission> {
-    const request = { id: arrival.id, address: this.#options.voucher.addressOf(arrival) }
+  async authorize(incoming: IncomingRequest, operation: Operation, contract: Contract): Promise<AuthorizedRequest> {
+    const request = { id: incoming.id, address: this.#options.voucher.addressOf(incoming) }
     if (operation.access === 'public') {
       return { caller: { request }, headers: this.#options.rateLimit.take(`address ${request.address}`) }
     }
-    const { caller, useProof } = await this.#authenticate(arrival, request).catch((error: unknown) => {
-      this.limitAddress(arrival)
+    const { caller, useProof } = await this.#authenticate(incoming, request).catch((error: unknown) => {
+      this.limitAddress(incoming)
       throw error
     })
     const headers = caller.principal.kind === 'system' ? undefined : this.#options.rateLimit.take(caller.principal.id)
@@ -70,23 +70,23 @@ export class Front {
   }
 
   /** Applies the limit of the client's address: for requests that no operation and no principal accounts for. */
-  limitAddress(arrival: Arrival): Record<string, string> {
-    return this.#options.rateLimit.take(`address ${this.#options.voucher.addressOf(arrival)}`)
+  limitAddress(incoming: IncomingRequest): Record<string, string> {
+    return this.#options.rateLimit.take(`address ${this.#options.voucher.addressOf(incoming)}`)
   }
 
-  async #authenticate(arrival: Arrival, request: Visitor['request']): Promise<Authenticated> {
-    const header = arrival.headers.authorization
+  async #authenticate(incoming: IncomingRequest, request: AnonymousCaller['request']): Promise<Authenticated> {
+    const header = incoming.headers.authorization
     if (typeof header !== 'string') throw missing
     const space = header.indexOf(' ')
     const scheme = header.slice(0, space).toLowerCase()
     const token = header.slice(space + 1).trim()
-    if (scheme === 'bearer') return this.#bearer(token, request, arrival)
+    if (scheme === 'bearer') return this.#bearer(token, request, incoming)
     if (scheme === peerScheme.toLowerCase())
       return { caller: await this.#options.peerTokens.verify(token).catch(notPeer) }
     throw missing
   }
 
-  async #bearer(token: string, request: Visitor['request'], arrival: Arrival): Promise<Authenticated> {
+  async #bearer(token: string, request: AnonymousCaller['request'], incoming: IncomingRequest): Promise<Authenticated> {
     const verified = await this.#options.tokens.verify(token)
     const tenant = await this.#options.tenants.byId(verified.tenantId)
     if (tenant === undefined) throw refused('its tenant does not exist')
@@ -97,11 +97,11 @@ export class Front {
     if (access.revoked.size > 0 && verified.ids?.some((id) => access.revoked.has(id)) === true)
       throw refused('it was revoked')
     const { tenantId, keyThumbprint: thumbprint } = verified
-    const isForwarded = this.#options.voucher.isForwarded(arrival)
+    const isForwarded = this.#options.voucher.isForwarded(incoming)
     const useProof =
       thumbprint === undefined
         ? undefined
-        : await this.#options.proofs.verify(arrival, { token, thumbprint, tenantId, isForwarded })
+        : await this.#options.proofs.verify(incoming, { token, thumbprint, tenantId, isForwarded })
     const caller: Caller = {
       tenantId: verified.tenantId,
       tenantName: tenant.name,

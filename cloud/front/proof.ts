@@ -3,7 +3,7 @@ import { proofHeader, proofType } from '@millwright/api/token.ts'
 import { calculateJwkThumbprint, EmbeddedJWK, type JWTHeaderParameters, jwtVerify } from 'jose'
 import { useOnce } from '../platform/access/token-store.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { Arrival } from '../platform/http/arrival.ts'
+import type { IncomingRequest } from '../platform/http/incoming-request.ts'
 import { refused } from './token.ts'
 
 /** How far the clock of a gateway may be off. */
@@ -35,10 +35,10 @@ export class ProofVerifier {
 
   /** Checks the proof without storing anything. The returned function records its use and throws when it was used before. */
   async verify(
-    arrival: Arrival,
+    incoming: IncomingRequest,
     { token, thumbprint, tenantId, isForwarded }: BoundToken,
   ): Promise<() => Promise<void>> {
-    const proof = arrival.headers[proofHeader]
+    const proof = incoming.headers[proofHeader]
     if (typeof proof !== 'string') throw refused('it is bound to a key: send a proof of it in the header DPoP')
     if (proof.length > longestProof) throw refused(`a proof has at most ${longestProof} bytes`)
     const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, {
@@ -49,8 +49,8 @@ export class ProofVerifier {
       throw refused('its proof cannot be verified')
     })
     await requireKey(protectedHeader, thumbprint)
-    if (payload.htm !== arrival.method) throw refused('its proof is for another method')
-    if (withoutQuery(String(payload.htu)) !== this.#addressOf(arrival))
+    if (payload.htm !== incoming.method) throw refused('its proof is for another method')
+    if (withoutQuery(String(payload.htu)) !== this.#addressOf(incoming))
       throw refused('its proof is for another address')
     if (payload.ath !== createHash('sha256').update(token).digest('base64url'))
       throw refused('its proof is for another token')
@@ -67,7 +67,7 @@ export class ProofVerifier {
     }
   }
 
-  #addressOf({ url }: Arrival): string {
+  #addressOf({ url }: IncomingRequest): string {
     return this.#baseUrl() + withoutQuery(url)
   }
 }

@@ -37,7 +37,7 @@ export function createHub(parts: Omit<Context, 'peers'>, { services, remote, pee
       return [name, idempotent(operation, context)] as const
     })
     local.set(service.contract.name, new Map(operations))
-    if (service.jobs !== undefined) context.jobs.define(service.jobs(context))
+    if (service.tasks !== undefined) context.tasks.define(service.tasks(context))
   }
   return { context, operations: [...local.values()].flatMap((operations) => [...operations.values()]) }
 }

@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Answered } from './http/answered.ts'
+import type { CompletedRequest } from './http/completed-request.ts'
 
 type Sources = {
   database: { inUse: number; waiting: number }
   tokens: { hits: number; misses: number }
 }
 
-export type Metrics = { answered(answered: Answered): void; print(): Promise<string>; mediaType: string }
+export type Metrics = { answered(answered: CompletedRequest): void; print(): Promise<string>; mediaType: string }
 
 /** What Prometheus reads at `/metrics`. Labels are routes, never ids: the number of series stays small. */
 export function createMetrics({ database, tokens }: Sources): Metrics {
@@ -14,7 +14,7 @@ export function createMetrics({ database, tokens }: Sources): Metrics {
   collectDefaultMetrics({ register: registry })
   const requests = new Histogram({
     name: 'millwright_http_request_duration_seconds',
-    help: 'Time from the arrival of a request to the end of its answer',
+    help: 'Time from the incoming of a request to the end of its answer',
     labelNames: ['method', 'route', 'status'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
     registers: [registry],

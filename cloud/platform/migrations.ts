@@ -2,9 +2,9 @@ import { accessMigrations } from './access/access.ts'
 import { auditMigrations } from './audit/audit.ts'
 import type { MigrationSource } from './database/migrations.ts'
 import { eventsMigrations } from './events/events.ts'
-import { jobsMigrations } from './jobs/jobs.ts'
 import { requestsMigrations } from './requests/idempotency.ts'
 import { secretsMigrations } from './secrets/opening.ts'
+import { tasksMigrations } from './tasks/tasks.ts'
 import { tenantsMigrations } from './tenants/tenants.ts'
 
 /** The tables of the platform, in the order in which they refer to each other. Services come after them. */
@@ -13,7 +13,7 @@ export const platformMigrations: readonly MigrationSource[] = [
   secretsMigrations,
   accessMigrations,
   auditMigrations,
-  jobsMigrations,
+  tasksMigrations,
   eventsMigrations,
   requestsMigrations,
 ]

@@ -4,7 +4,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from './access/caller.ts'
 import { permissionDenied } from './access/permission-denied.ts'
 import { may, maySomewhere } from './access/rights.ts'
-import { Answer, type BeforeBody, plainBody, Shaped, type Visitor } from './service.ts'
+import { type AnonymousCaller, Answer, type BeforeBody, plainBody, Shaped } from './service.ts'
 import { answerValidator, inputValidator, type RawInput } from './validation.ts'
 
 export type AnyHandler = (request: never, caller: never) => Promise<unknown>
@@ -16,7 +16,7 @@ export type LocalOperation = {
   operation: Operation
   /** Refuses a request before its body is read. */
   beforeBody?: BeforeBody
-  invoke(input: RawInput, caller: Caller | Visitor): Promise<Answer>
+  invoke(input: RawInput, caller: Caller | AnonymousCaller): Promise<Answer>
 }
 
 type Options = {

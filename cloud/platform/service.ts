@@ -6,11 +6,11 @@ import type { Caller } from './access/caller.ts'
 import type { Database } from './database/database.ts'
 import type { MigrationSource } from './database/migrations.ts'
 import type { Feed } from './events/feed.ts'
-import type { JobKinds, Jobs } from './jobs/jobs.ts'
 import type { Log } from './log.ts'
 import type { Safe } from './secrets/safe.ts'
 import type { SealedColumn } from './secrets/sealed-column.ts'
 import type { Secrets } from './secrets/secrets.ts'
+import type { TaskKinds, Tasks } from './tasks/tasks.ts'
 import type { TenantDirectory } from './tenants/tenants.ts'
 
 /** What a service is given to stand on. */
@@ -22,7 +22,7 @@ export type Context = {
   readonly secrets: Secrets
   /** Seals what belongs to a tenant. */
   readonly safe: Safe
-  readonly jobs: Jobs
+  readonly tasks: Tasks
   /** What streams of events read from. */
   readonly feed: Feed
   readonly peers: Peers
@@ -43,7 +43,7 @@ export type Settings = {
 }
 
 /** Somebody without a token, at an operation that is open to all. */
-export type Visitor = { readonly request: Caller['request'] }
+export type AnonymousCaller = { readonly request: Caller['request'] }
 
 /** An answer with a status or headers of its own; a handler may return the bare body where one status is declared. */
 export class Answer<Body = unknown> {
@@ -102,7 +102,7 @@ export function plainBody(body: unknown): unknown {
 
 export type Handler<O extends Operation> = (
   request: RequestOf<O>,
-  caller: O['access'] extends 'public' ? Visitor : Caller,
+  caller: O['access'] extends 'public' ? AnonymousCaller : Caller,
 ) => Promise<AnswerOf<O> | Answer<AnswerOf<O>> | JsonText | Answer<JsonText>>
 
 export type Handlers<C extends Contract> = { [Name in keyof C['operations']]: Handler<C['operations'][Name]> }
@@ -116,7 +116,7 @@ export type Service<C extends Contract = Contract> = {
   readonly migrations?: MigrationSource
   readonly handlers: (context: Context) => Handlers<C>
   readonly beforeBody?: (context: Context) => { readonly [Name in keyof C['operations']]?: BeforeBody }
-  readonly jobs?: (context: Context) => JobKinds
+  readonly tasks?: (context: Context) => TaskKinds
   /** What must be there before the service starts, made by the owner of the database. Runs at every start. */
   readonly prepare?: (owner: Owner, secrets: Secrets) => Promise<void>
   /** Where it keeps what was sealed, so that rotating keys reaches all of it. */

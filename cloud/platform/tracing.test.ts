@@ -25,14 +25,14 @@ test('requests are exported as spans, below the span of the caller, when an expo
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
   assert.ok(tracing !== undefined)
   const parent = { trace: '0af7651916cd43dd8448eb211c80319c', span: 'b7ad6b7169203331' }
-  const arrival = {
+  const incoming = {
     id: 'request-1',
     method: 'GET',
     url: '/things/1',
     address: '127.0.0.1',
     headers: { traceparent: `00-${parent.trace}-${parent.span}-01` },
   }
-  const trace = tracing.begin(arrival)
+  const trace = tracing.begin(incoming)
   assert.match(trace.headers.traceparent ?? '', new RegExp(`^00-${parent.trace}-[0-9a-f]{16}-01$`))
   trace.end({ requestId: 'request-1', method: 'GET', route: '/things/:id', status: 200, ms: 1, caller: undefined })
   await tracing.stop()

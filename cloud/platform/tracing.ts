@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Answered } from './http/answered.ts'
-import type { Arrival } from './http/arrival.ts'
+import type { CompletedRequest } from './http/completed-request.ts'
+import type { IncomingRequest } from './http/incoming-request.ts'
 
 /** A request while it is traced. */
-export type RequestTrace = { headers: Record<string, string>; end(answered: Answered): void }
+export type RequestTrace = { headers: Record<string, string>; end(answered: CompletedRequest): void }
 
-export type Tracing = { begin(arrival: Arrival): RequestTrace; stop(): Promise<void> }
+export type Tracing = { begin(incoming: IncomingRequest): RequestTrace; stop(): Promise<void> }
 
 const stopMs = 2_000
 
@@ -28,13 +28,13 @@ export async function startTracing(environment: Record<string, string | undefine
   })
   const tracer = provider.getTracer('millwright')
   return {
-    begin(arrival) {
-      const parent = parentOf(arrival)
+    begin(incoming) {
+      const parent = parentOf(incoming)
       const context =
         parent === undefined
           ? api.ROOT_CONTEXT
           : api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true })
-      const span = tracer.startSpan(arrival.method, { kind: api.SpanKind.SERVER }, context)
+      const span = tracer.startSpan(incoming.method, { kind: api.SpanKind.SERVER }, context)
       const { traceId, spanId, traceFlags } = span.spanContext()
       return {
         headers: { traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}` },
@@ -57,7 +57,7 @@ export async function startTracing(environment: Record<string, string | undefine
 }
 
 /** W3C Trace Context: the caller's span becomes our parent. */
-function parentOf({ headers }: Arrival): { traceId: string; spanId: string; traceFlags: number } | undefined {
+function parentOf({ headers }: IncomingRequest): { traceId: string; spanId: string; traceFlags: number } | undefined {
   const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(headers.traceparent))
   if (match?.[1] === undefined || match[2] === undefined) return undefined
   return { traceId: match[1], spanId: match[2], traceFlags: Number.parseInt(match[3] ?? '0', 16) }

@@ -122,7 +122,7 @@ export const notYet: readonly string[] = [
   'cloud/platform/events',
   'cloud/platform/filter',
   'cloud/platform/http',
-  'cloud/platform/jobs',
+  'cloud/platform/tasks',
   'cloud/platform/postgres',
   'cloud/platform/requests',
   'cloud/platform/secrets',

@@ -1,4 +1,4 @@
-import { standingKey } from '@millwright/cloud/platform/jobs/claim.ts'
+import { periodicKey } from '@millwright/cloud/platform/tasks/claim.ts'
 import type { Owner } from '@millwright/cloud/platform/tenants/tenants.ts'
 
 /** What the doctor asks the database, as its owner and over all tenants: nothing of it changes anything. */
@@ -61,7 +61,7 @@ export async function readBacklog(owner: Owner): Promise<Backlog> {
             (select count(*)::integer from operations where state = 'queued') as "queuedWrites",
             (select count(*)::integer from audit_entries e join tenants t on t.id = e.tenant_id
              where t.state = 'active' and e.sequence is null and e.time < now() - interval '5 minutes') as unsealed`,
-    [standingKey],
+    [periodicKey],
   )
   return rows[0] ?? { waitingJobs: 0, oldestMinutes: 0, failedJobs: 0, queuedWrites: 0, unsealed: 0 }
 }

@@ -189,7 +189,7 @@ export class AccessCache {
   }
 
   #load(known: Known, tenantId: string, principalId: string): Promise<Access | undefined> {
-    const looking = this.#database.glance({ tenantId }, (handle) => this.#look(known, handle, principalId))
+    const looking = this.#database.lookup({ tenantId }, (handle) => this.#look(known, handle, principalId))
     const loading = looking.finally(() => {
       if (known.loading.get(principalId) === loading) known.loading.delete(principalId)
       const isEmpty = known.loading.size === 0 && known.version === undefined

@@ -5,7 +5,7 @@ import { storableText } from '../database/json.ts'
 import type { MigrationSource } from '../database/migrations.ts'
 import { insert, insertAll } from './store.ts'
 
-export { auditJobs } from './sealing.ts'
+export { auditTasks } from './sealing.ts'
 
 export const auditMigrations: MigrationSource = { module: 'audit', folder: new URL('./migrations/', import.meta.url) }
 

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../database/database.ts'
-import type { JobKinds } from '../jobs/job.ts'
 import type { Secrets } from '../secrets/secrets.ts'
+import type { TaskKinds } from '../tasks/task.ts'
 import { beginning, extend, type Head, headMessage } from './chain.ts'
 import * as store from './store.ts'
 
@@ -11,26 +11,26 @@ const batch = 500
 const batchesAtOnce = 20
 const sweepMs = 15_000
 /** Claiming and ending a run cost more than to seal a few entries: those of a moment are sealed together. */
-const restMs = 250
+const minPauseMs = 250
 
-/** The job that gives committed entries their place in the chain, soon after they were written. */
-export function auditJobs({ database, secrets }: Parts): JobKinds {
+/** The task that gives committed entries their place in the chain, soon after they were written. */
+export function auditTasks({ database, secrets }: Parts): TaskKinds {
   return {
     'audit.seal': {
-      standing: { everyMs: sweepMs, wakeOn: 'audit', restMs, pending: store.anyUnsealed },
+      periodic: { everyMs: sweepMs, wakeOn: 'audit', minPauseMs, pending: store.anyUnsealed },
       leaseMs: 30_000,
-      async run(job) {
-        for (let round = 1; !job.signal.aborted; round++) {
-          const ended = await database.transaction(job, async (tx) => {
+      async run(task) {
+        for (let round = 1; !task.signal.aborted; round++) {
+          const ended = await database.transaction(task, async (tx) => {
             const sealed = await sealBatch(tx, secrets)
-            if (sealed < batch) await job.complete(tx)
-            else if (round >= batchesAtOnce) await job.complete(tx, { again: new Date() })
+            if (sealed < batch) await task.complete(tx)
+            else if (round >= batchesAtOnce) await task.complete(tx, { runAgainAt: new Date() })
             else return false
             return true
           })
           if (ended) return
         }
-        job.signal.throwIfAborted()
+        task.signal.throwIfAborted()
       },
     },
   }

@@ -1,6 +1,6 @@
 import pg, { type Client, type ClientConfig } from 'pg'
 import { parserOf } from './parsing.ts'
-import { type Found, Question } from './question.ts'
+import { PreparedQuery, type QueryResult } from './prepared-query.ts'
 
 /** A connection of the pool. */
 export type Connection = {
@@ -9,7 +9,7 @@ export type Connection = {
   tenantId: string | undefined
   /** The tenant that the connection is lent to: it counts towards the tenant's share. */
   holder: string | undefined
-  /** How many use it at once: one, or a few that only glance. */
+  /** How many use it at once: one, or a few that only lookup. */
   users: number
   /** Moves with every use, so that a handle of an earlier use is recognised. */
   lease: number
@@ -99,9 +99,9 @@ export async function openConnection(
 type Sent = { name: string | undefined; text: string; values: unknown[] }
 
 /** As `client.query(question)`, for less: most of what the driver does to ask is not needed to be answered. */
-export async function send(client: pg.Client, sent: Sent, onError?: (error: unknown) => void): Promise<Found> {
-  const { promise, resolve, reject } = Promise.withResolvers<Found>()
-  client.query(new Question(sent, (error, found) => (found === undefined ? reject(error) : resolve(found))))
+export async function send(client: pg.Client, sent: Sent, onError?: (error: unknown) => void): Promise<QueryResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<QueryResult>()
+  client.query(new PreparedQuery(sent, (error, result) => (result === undefined ? reject(error) : resolve(result))))
   try {
     return await promise
   } catch (error) {

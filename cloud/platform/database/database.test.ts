@@ -168,7 +168,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
     test('asks one part after the other, each before the one before it is answered', async () => {
       const order: string[] = []
       await database.transaction(a, (tx) =>
-        tx.inTurn(
+        tx.pipeline(
           ['first', 'second'].map((name) => async () => {
             order.push(`${name} asked`)
             await tx.row(bound)
@@ -182,14 +182,14 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
     test('asks much in turn, until a part fails', async () => {
       const lengths: unknown[] = []
       const ask = (tx: Transaction) => async () => lengths.push((await tx.row(measured, much))?.length)
-      await database.transaction(a, (tx) => tx.inTurn([ask(tx), ask(tx), ask(tx)]))
+      await database.transaction(a, (tx) => tx.pipeline([ask(tx), ask(tx), ask(tx)]))
       assert.deepEqual(lengths, [much.length, much.length, much.length])
 
       let isAsked = false
       const last = async () => {
         isAsked = true
       }
-      const failed = database.transaction(a, (tx) => tx.inTurn([() => tx.run(broken), ask(tx), last]))
+      const failed = database.transaction(a, (tx) => tx.pipeline([() => tx.run(broken), ask(tx), last]))
       await assert.rejects(failed, /division by zero/)
       assert.equal(isAsked, false)
     })
@@ -198,7 +198,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       const mine = open(binding, 1)
       const lost = mine.transaction(a, async (tx) => {
         const { pid } = (await tx.row(backend)) ?? {}
-        const asking = tx.inTurn([() => tx.run(slow), () => tx.row(measured, much), () => tx.row(bound)])
+        const asking = tx.pipeline([() => tx.run(slow), () => tx.row(measured, much), () => tx.row(bound)])
         await Promise.all([asking, hub.asOwner((owner) => owner.query('select pg_terminate_backend($1)', [pid]))])
       })
       await assert.rejects(lost)
@@ -297,7 +297,7 @@ test('a connection that was not given back does not hold up the end, shows, and 
   assert.equal(database.inUse, 0)
 })
 
-test('glances share connections, see their own tenant, and fail by themselves', async () => {
+test('lookups share connections, see their own tenant, and fail by themselves', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   const server = { ...hub.database.server, binding: 'session' } as const
@@ -308,13 +308,13 @@ test('glances share connections, see their own tenant, and fail by themselves', 
     const tenant = i % 5 === 0 ? other : hub.tenant
     if (i % 7 === 0)
       return assert.rejects(
-        database.glance(tenant, (handle) => handle.run(broken)),
+        database.lookup(tenant, (handle) => handle.run(broken)),
         { code: '22012' },
       )
     const look =
       i % 3 === 0
         ? database.read(tenant, (handle) => handle.row(bound))
-        : database.glance(tenant, (handle) => handle.row(bound))
+        : database.lookup(tenant, (handle) => handle.row(bound))
     return look.then((row) => assert.deepEqual(row, { tenant: tenant.tenantId, asked: tenant.tenantId }))
   })
   open()

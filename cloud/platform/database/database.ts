@@ -31,7 +31,7 @@ export type Transaction = Handle & {
    * One after the other, each asked while the server still works on what was asked before: much takes long to put
    * together, and neither should wait for the other.
    */
-  inTurn(parts: Iterable<() => Promise<unknown>>): Promise<void>
+  pipeline(parts: Iterable<() => Promise<unknown>>): Promise<void>
 }
 
 export type ReferenceHandle = Omit<Handle, 'tenantId'>
@@ -156,15 +156,15 @@ export class Database {
 
   /** Reads without a transaction where the server allows it: one statement, one round trip. */
   read<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
-    return this.#read(scope, work, { glance: false })
+    return this.#read(scope, work, { lookup: false })
   }
 
   /**
    * One quick look-up by key. Those of one turn of the event loop go out together on one connection, which costs less on
    * both ends; so nothing slow may be among them.
    */
-  glance<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
-    return this.#read(scope, work, { glance: true })
+  lookup<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
+    return this.#read(scope, work, { lookup: true })
   }
 
   /** For the tables that all tenants share, looked at before the tenant is known. */
@@ -192,7 +192,7 @@ export class Database {
   async #read<Result>(
     scope: Scope,
     work: (handle: Handle) => Promise<Result>,
-    how: { glance: boolean },
+    how: { lookup: boolean },
   ): Promise<Result> {
     if (scope.transaction !== undefined) return work(scope.transaction)
     if (this.server.binding === 'transaction') return this.transaction(scope, work)
@@ -219,7 +219,7 @@ export class Database {
         ...this.#handle(connection, tenantId),
         reference: this.#referenceHandle(connection),
         signal: (topic) => topics.add(topic),
-        inTurn: (parts) => inTurn(connection, parts),
+        pipeline: (parts) => pipeline(connection, parts),
       })
       if (connection.broken) throw new Problem('unavailable', 'The transaction could not be begun', { retryAfter: 1 })
       const { command } = await connection.client.query('commit')
@@ -305,12 +305,12 @@ export class Database {
     // A branch that outlives its work must not write into the work of whoever has the connection now.
     if (connection.lease !== lease) throw new Error('The handle was used after its work was over')
     this.#onStatement?.({ text, values, tenantId: connection.tenantId, by: { connection, lease } })
-    gather(connection)
+    corkForTick(connection)
     const sent = { name: this.server.pooled || name === '' ? undefined : name, text, values }
     const found = send(connection.client, sent, (error) => {
       connection.firstError ??= error
     })
-    letGoOfMuch(connection)
+    flushLargeBuffer(connection)
     return found
   }
 }
@@ -319,21 +319,21 @@ export class Database {
  * What is sent in one turn of the event loop leaves in one write: a write costs more than all else that is done to ask,
  * and wakes the server each time.
  */
-function gather({ client }: Connection): void {
+function corkForTick({ client }: Connection): void {
   const { stream } = client.connection
   if (stream.writableCorked > 0) return
   stream.cork()
   process.nextTick(() => stream.uncork())
 }
 
-const muchBytes = 32_768
+const flushBytes = 32_768
 
 /** The server had better work on what is much while the rest is put together. */
-function letGoOfMuch(connection: Connection): void {
-  if (waitsToLeave(connection) > muchBytes) connection.client.connection.stream.uncork()
+function flushLargeBuffer(connection: Connection): void {
+  if (bufferedBytes(connection) > flushBytes) connection.client.connection.stream.uncork()
 }
 
-async function inTurn(connection: Connection, parts: Iterable<() => Promise<unknown>>): Promise<void> {
+async function pipeline(connection: Connection, parts: Iterable<() => Promise<unknown>>): Promise<void> {
   const asked: Promise<unknown>[] = []
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
@@ -349,7 +349,7 @@ async function inTurn(connection: Connection, parts: Iterable<() => Promise<unkn
   await Promise.all(asked)
 }
 
-function waitsToLeave({ client }: Connection): number {
+function bufferedBytes({ client }: Connection): number {
   return client.connection.stream.writableLength
 }
 
@@ -364,7 +364,7 @@ async function drained({ client }: Connection): Promise<void> {
 
 /** A statement whose failure shows in the one that follows it. */
 function unawaited(connection: Connection, text: string): void {
-  gather(connection)
+  corkForTick(connection)
   connection.client.query(text).catch(() => {
     connection.broken = true
   })

@@ -31,7 +31,7 @@ function handleOf(owner: Owner, tenantId: string): Transaction {
     ...using(owner, [tenantId]),
     reference: ownerReference(owner),
     signal: () => {},
-    async inTurn(parts) {
+    async pipeline(parts) {
       for (const part of parts) await part()
     },
   } as Transaction

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Connection } from './connection.ts'
-import { glancesTogether } from './glances.ts'
+import { lookupsPerBatch } from './lookup-batcher.ts'
 import { Pool } from './pool.ts'
 
 function connection(): Connection {
@@ -99,10 +99,10 @@ function isHeldBack({ client }: Connection): boolean {
   return client.connection.stream.writableCorked > 0
 }
 
-test('who glances in one turn of the event loop shares a connection, whose questions leave together', async () => {
+test('who lookups in one turn of the event loop shares a connection, whose questions leave together', async () => {
   const pool = await poolWith(3)
-  const glance = async (tenantId: string) => pool.acquire(tenantId, { glance: true })
-  const [first, second, other, last] = [await glance('a'), await glance('a'), await glance('b'), await glance('a')]
+  const lookup = async (tenantId: string) => pool.acquire(tenantId, { lookup: true })
+  const [first, second, other, last] = [await lookup('a'), await lookup('a'), await lookup('b'), await lookup('a')]
   assert.equal(second, first)
   assert.equal(last, first)
   assert.notEqual(other, first)
@@ -110,18 +110,18 @@ test('who glances in one turn of the event loop shares a connection, whose quest
   assert.ok(isHeldBack(first) && isHeldBack(other))
   await endOfTurn()
   assert.ok(!isHeldBack(first) && !isHeldBack(other))
-  assert.notEqual(await glance('a'), first)
+  assert.notEqual(await lookup('a'), first)
   for (const used of [first, first, other]) pool.release(used)
   assert.equal(pool.inUse, 2)
   pool.release(first)
   assert.equal(pool.inUse, 1)
 })
 
-test('as many glances as go together leave at once, and the next one goes elsewhere', async () => {
+test('as many lookups as go together leave at once, and the next one goes elsewhere', async () => {
   const pool = await poolWith(2)
-  const glances = Array.from({ length: glancesTogether + 1 }, () => pool.acquire('a', { glance: true }) as Connection)
-  const [first, last] = [glances[0] as Connection, glances.at(-1) as Connection]
-  assert.equal(new Set(glances).size, 2)
+  const lookups = Array.from({ length: lookupsPerBatch + 1 }, () => pool.acquire('a', { lookup: true }) as Connection)
+  const [first, last] = [lookups[0] as Connection, lookups.at(-1) as Connection]
+  assert.equal(new Set(lookups).size, 2)
   assert.notEqual(last, first)
   await new Promise<void>((resolve) => process.nextTick(resolve))
   assert.deepEqual([isHeldBack(first), isHeldBack(last)], [false, true])
@@ -129,13 +129,13 @@ test('as many glances as go together leave at once, and the next one goes elsewh
   assert.ok(!isHeldBack(last))
 })
 
-test('a connection that was given back is not joined, and nobody but a glance joins one', async () => {
+test('a connection that was given back is not joined, and nobody but a lookup joins one', async () => {
   const pool = await poolWith(2)
-  const [first, read] = [await pool.acquire('a', { glance: true }), await pool.acquire('a')]
+  const [first, read] = [await pool.acquire('a', { lookup: true }), await pool.acquire('a')]
   assert.notEqual(read, first)
   pool.release(first)
   assert.equal(await pool.acquire('b'), first)
-  const next = pool.acquire('a', { glance: true })
+  const next = pool.acquire('a', { lookup: true })
   assert.equal(pool.waiting, 1)
   pool.release(read)
   assert.equal(await next, read)

@@ -1,9 +1,9 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Connection } from './connection.ts'
-import { Glances, glancesTogether } from './glances.ts'
+import { LookupBatcher, lookupsPerBatch } from './lookup-batcher.ts'
 
-/** `glance`: one quick look-up, which may share a connection with others of its kind. */
-type Wanted = { tenantId: string | undefined; glance: boolean }
+/** `lookup`: one quick look-up, which may share a connection with others of its kind. */
+type Wanted = { tenantId: string | undefined; lookup: boolean }
 
 type Waiter = Wanted & {
   since: number
@@ -32,7 +32,7 @@ export class Pool {
   /** How many connections each tenant holds. */
   readonly #held = new Map<string | undefined, number>()
   readonly #share: number
-  readonly #glances = new Glances()
+  readonly #lookups = new LookupBatcher()
   #open = 0
   #closed = false
   /** Nobody closes any more what comes back from now on. */
@@ -57,19 +57,19 @@ export class Pool {
   }
 
   /** A connection that is idle is given at once, without a promise: this is where every request passes. */
-  acquire(tenantId: string | undefined, { glance = false } = {}): Connection | Promise<Connection> {
+  acquire(tenantId: string | undefined, { lookup = false } = {}): Connection | Promise<Connection> {
     if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
-    const joined = glance ? this.#glances.join(tenantId) : undefined
+    const joined = lookup ? this.#lookups.join(tenantId) : undefined
     if (joined !== undefined) return joined
-    if (!this.#isBelowShare(tenantId)) return this.#wait({ tenantId, glance })
+    if (!this.#isBelowShare(tenantId)) return this.#wait({ tenantId, lookup })
     const idle = this.#takeIdle(tenantId)
     if (idle !== undefined) {
       this.#hold(idle, tenantId)
-      if (glance) this.#glances.gather(idle, tenantId)
+      if (lookup) this.#lookups.start(idle, tenantId)
       return idle
     }
     if (this.#open < this.#options.size) return this.#openFor(tenantId)
-    return this.#wait({ tenantId, glance })
+    return this.#wait({ tenantId, lookup })
   }
 
   /** Requests for no tenant (tables that all tenants share) have no limit of their own. */
@@ -124,16 +124,16 @@ export class Pool {
     }
   }
 
-  /** Who only glances is joined by others who wait to do the same: their questions travel together. */
+  /** Who only lookups is joined by others who wait to do the same: their questions travel together. */
   #handOver(connection: Connection, first: Waiter): void {
     const together = [first]
     const line = this.#lines.get(first.tenantId) ?? []
-    for (let i = 0; first.glance && i < line.length && together.length < glancesTogether; i++)
-      if (line[i]?.glance) together.push(...line.splice(i--, 1))
+    for (let i = 0; first.lookup && i < line.length && together.length < lookupsPerBatch; i++)
+      if (line[i]?.lookup) together.push(...line.splice(i--, 1))
     if (line.length === 0) this.#lines.delete(first.tenantId)
     this.#hold(connection, first.tenantId)
     connection.users = together.length
-    if (first.glance) this.#glances.gather(connection, first.tenantId)
+    if (first.lookup) this.#lookups.start(connection, first.tenantId)
     for (const { resolve } of together) resolve(connection)
   }
 

@@ -105,7 +105,7 @@ test('in whatever order transactions begin and commit, each event is read once a
         let position = 0
         let begun = 0
         const look = async () => {
-          await hub.context.jobs.runDue(tenant.tenantId)
+          await hub.context.tasks.runDue(tenant.tenantId)
           for (const event of await read(hub, position, tenant)) {
             assert.equal(event.position, position + 1)
             position = event.position
@@ -170,7 +170,7 @@ test('what a process said before it died is told by the next', async () => {
 
 test('events are forgotten after thirty days, positions never', async () => {
   await using hub = await testHub()
-  const { database, jobs } = hub.context
+  const { database, tasks } = hub.context
   await database.transaction(hub.tenant, async (tx) => {
     for (const subject of ['old', 'older', 'new']) await say(tx, subject)
   })
@@ -184,7 +184,7 @@ test('events are forgotten after thirty days, positions never', async () => {
       [hub.tenant.tenantId, Date.now() - monthMs],
     ),
   )
-  await jobs.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 3_600_000) })
+  await tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 3_600_000) })
   assert.deepEqual(
     (await read(hub)).map(({ subject, position }) => [subject, position]),
     [['new', 3]],

@@ -4,7 +4,7 @@ import type { MigrationSource } from '../database/migrations.ts'
 import { eventsTopic, insertPlaced } from './relay.ts'
 import { insert, insertAll, nextOrdinal } from './store.ts'
 
-export { eventJobs, placedTopic } from './relay.ts'
+export { eventTasks, placedTopic } from './relay.ts'
 
 export const eventsMigrations: MigrationSource = {
   module: 'events',

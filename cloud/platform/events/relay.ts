@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../database/database.ts'
 import { lowestIdAt } from '../database/id.ts'
-import type { JobKinds } from '../jobs/job.ts'
+import type { TaskKinds } from '../tasks/task.ts'
 import * as store from './store.ts'
 
 const batch = 500
@@ -14,28 +14,28 @@ const sweepMs = 15_000
 const hourMs = 3_600_000
 const keptMs = 30 * 24 * hourMs
 
-/** The jobs that give committed events their position, and that forget them after a month. */
-export function eventJobs({ database }: { database: Database }): JobKinds {
+/** The tasks that give committed events their position, and that forget them after a month. */
+export function eventTasks({ database }: { database: Database }): TaskKinds {
   return {
     'events.relay': {
-      standing: { everyMs: sweepMs, wakeOn: eventsTopic, pending: store.anyWaiting },
+      periodic: { everyMs: sweepMs, wakeOn: eventsTopic, pending: store.anyWaiting },
       leaseMs: 30_000,
-      async run(job) {
-        for (let round = 1; !job.signal.aborted; round++) {
-          const ended = await database.transaction(job, async (tx) => {
+      async run(task) {
+        for (let round = 1; !task.signal.aborted; round++) {
+          const ended = await database.transaction(task, async (tx) => {
             const placed = await relayBatch(tx)
-            if (placed < batch) await job.complete(tx)
-            else if (round >= batchesAtOnce) await job.complete(tx, { again: new Date() })
+            if (placed < batch) await task.complete(tx)
+            else if (round >= batchesAtOnce) await task.complete(tx, { runAgainAt: new Date() })
             else return false
             return true
           })
           if (ended) return
         }
-        job.signal.throwIfAborted()
+        task.signal.throwIfAborted()
       },
     },
     'events.prune': {
-      standing: { everyMs: hourMs, pending: store.anyOld },
+      periodic: { everyMs: hourMs, pending: store.anyOld },
       async run({ tenantId, signal }) {
         const before = lowestIdAt(Date.now() - keptMs)
         const prune = () => database.transaction({ tenantId }, (tx) => store.prune(tx, { before, limit: batch }))

@@ -31,9 +31,9 @@ test('a large body that is not sent in time gives its budget back, and one that 
   const budget = new BodyBudget()
   const large = { ...operation, bodyBytes: limits.bodiesInFlightPerTenant }
   const slow = exchange(limits.bodiesInFlightPerTenant, 'one')
-  await budget.admit(...slow.given, large)
+  await budget.reserve(...slow.given, large)
   const next = exchange(megabyte, 'one')
-  const admitted = budget.admit(...next.given, operation)
+  const admitted = budget.reserve(...next.given, operation)
   t.mock.timers.tick(60_000)
   assert.equal(slow.reply.destroyed, true)
   await admitted

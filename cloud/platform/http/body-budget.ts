@@ -17,7 +17,7 @@ export class BodyBudget {
   })
 
   /** Waits until there is room for the body, and frees it when the request has been answered or its connection ends. */
-  async admit(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void> {
+  async reserve(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void> {
     const bytes = bytesOf(request, operation)
     if (bytes <= limits.largeBodyBytes) return
     const tenantId = (request.caller as Caller | undefined)?.tenantId ?? ''

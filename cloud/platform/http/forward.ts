@@ -5,8 +5,8 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'undici'
 import { limits } from '../limits.ts'
-import { type Admit, arrivalOf, toRoute } from './arrival.ts'
-import type { LastingAnswers } from './lasting.ts'
+import { type Authorize, incomingRequestOf, toRoute } from './incoming-request.ts'
+import type { StreamingResponses } from './streaming-responses.ts'
 
 /** A service that runs in another process: its requests are admitted here and answered there. */
 export type Forward = {
@@ -25,7 +25,7 @@ const ownToConnection = new Set(
 
 export async function forwardRoutes(
   app: FastifyInstance,
-  options: { forwards: Forward[]; admit: Admit; lasting: LastingAnswers },
+  options: { forwards: Forward[]; authorize: Authorize; lasting: StreamingResponses },
 ): Promise<void> {
   if (options.forwards.length === 0) return
   // Loaded here, because it takes a while and most installations are one process.
@@ -35,9 +35,9 @@ export async function forwardRoutes(
   for (const forward of options.forwards) {
     const pool = openPool(forward.url, 64)
     // What lasts or waits keeps its connection: it must not take those of what does not.
-    const lastingPool = openPool(forward.url, limits.streams + limits.waiting)
+    const streamingPool = openPool(forward.url, limits.streams + limits.waiting)
     app.addHook('onClose', async () => {
-      await Promise.all([pool.close(), lastingPool.destroy()])
+      await Promise.all([pool.close(), streamingPool.destroy()])
     })
     await app.register(async (inner) => {
       // The body is read where it is answered.
@@ -48,14 +48,14 @@ export async function forwardRoutes(
           method: operation.method,
           config: { errorWords: contract.errorWords },
           onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-            const admission = await options.admit(arrivalOf(request), operation, contract)
-            request.caller = admission.caller
-            if (admission.headers !== undefined) reply.headers(admission.headers)
+            const authorized = await options.authorize(incomingRequestOf(request), operation, contract)
+            request.caller = authorized.caller
+            if (authorized.headers !== undefined) reply.headers(authorized.headers)
           },
           handler: async (request: FastifyRequest, reply: FastifyReply) => {
             const lasts = Object.values(operation.answers).some(isLasting)
             const keepsConnection = lasts || operation.waits === true
-            const body = await pass(keepsConnection ? lastingPool : pool, forward, { request, reply })
+            const body = await pass(keepsConnection ? streamingPool : pool, forward, { request, reply })
             return lasts && reply.statusCode < 300 ? options.lasting.send(reply, body) : reply.send(body)
           },
         }

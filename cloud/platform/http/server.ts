@@ -8,28 +8,28 @@ import type { Caller } from '../access/caller.ts'
 import { limits } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { LocalOperation } from '../operation.ts'
-import { type Answer, JsonText, type Visitor } from '../service.ts'
+import { type AnonymousCaller, type Answer, JsonText } from '../service.ts'
 import type { RequestTrace, Tracing } from '../tracing.ts'
-import type { Answered } from './answered.ts'
-import { type Admit, type Arrival, arrivalOf, toRoute } from './arrival.ts'
 import { BodyBudget, bodyBytesOf } from './body-budget.ts'
+import type { CompletedRequest } from './completed-request.ts'
 import { formerPrefixes } from './deprecation.ts'
 import { isUnchanged, readTag } from './etag.ts'
 import { type Forward, forwardRoutes } from './forward.ts'
-import { LastingAnswers } from './lasting.ts'
+import { type Authorize, type IncomingRequest, incomingRequestOf, toRoute } from './incoming-request.ts'
 import { type Page, pageRoutes } from './pages.ts'
 import { problemOf, send } from './problems.ts'
+import { StreamingResponses } from './streaming-responses.ts'
 import { PathTable } from './unrouted.ts'
 
 export type ServerOptions = {
   operations: LocalOperation[]
   forwards: Forward[]
   pages: Page[]
-  admit: Admit
+  authorize: Authorize
   /** Applies the rate limit to a request without a route, by its address; returns the headers of the limit. */
-  limitUnrouted: (arrival: Arrival) => Record<string, string>
+  limitUnrouted: (incoming: IncomingRequest) => Record<string, string>
   /** Told about every answered request: logs and metrics. */
-  onAnswered: (answered: Answered) => void
+  onAnswered: (answered: CompletedRequest) => void
   /** Present when traces are exported. */
   tracing: Tracing | undefined
   log: Log
@@ -42,7 +42,7 @@ export type ServerOptions = {
 declare module 'fastify' {
   interface FastifyRequest {
     arrivedAt: number
-    caller: Caller | Visitor | undefined
+    caller: Caller | AnonymousCaller | undefined
     trace: RequestTrace | undefined
   }
   interface FastifyContextConfig {
@@ -79,7 +79,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   parseBodies(app)
   app.addHook('onRequest', (request, reply, done) => {
     request.arrivedAt = performance.now()
-    request.trace = options.tracing?.begin(arrivalOf(request))
+    request.trace = options.tracing?.begin(incomingRequestOf(request))
     reply.headers(options.headers).header('x-request-id', request.id)
     reply.headers(former.headersFor(withoutAlias(request.originalUrl)))
     requireReasonableSize(request)
@@ -109,9 +109,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     else if (problem.status >= 500) options.log.error({ ...place, error }, 'failed')
     send(reply, problem, request)
   })
-  const lasting = new LastingAnswers(app)
+  const lasting = new StreamingResponses(app)
   const bodies = new BodyBudget()
-  for (const operation of options.operations) operationRoute(app, operation, { admit: options.admit, lasting, bodies })
+  for (const operation of options.operations)
+    operationRoute(app, operation, { authorize: options.authorize, lasting, bodies })
   await forwardRoutes(app, { ...options, lasting })
   await pageRoutes(app, options.pages)
   return app
@@ -208,9 +209,9 @@ function refuseDuplicateHeaders({ raw: { rawHeaders } }: FastifyRequest): void {
   }
 }
 
-type Served = { admit: Admit; lasting: LastingAnswers; bodies: BodyBudget }
+type Served = { authorize: Authorize; lasting: StreamingResponses; bodies: BodyBudget }
 
-function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, lasting, bodies }: Served): void {
+function operationRoute(app: FastifyInstance, local: LocalOperation, { authorize, lasting, bodies }: Served): void {
   const { operation, contract } = local
   const headerNames = [...(operation.headers ?? []), ...(operation.method === 'POST' ? ['idempotency-key'] : [])]
   const route = {
@@ -218,10 +219,10 @@ function operationRoute(app: FastifyInstance, local: LocalOperation, { admit, la
     bodyLimit: bodyBytesOf(operation),
     config: { errorWords: contract.errorWords },
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-      const admission = await admit(arrivalOf(request), operation, contract)
-      request.caller = admission.caller
-      if (admission.headers !== undefined) reply.headers(admission.headers)
-      if (operation.body !== undefined) await bodies.admit(request, reply, operation)
+      const authorized = await authorize(incomingRequestOf(request), operation, contract)
+      request.caller = authorized.caller
+      if (authorized.headers !== undefined) reply.headers(authorized.headers)
+      if (operation.body !== undefined) await bodies.reserve(request, reply, operation)
       local.beforeBody?.(request.caller as Caller)
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
@@ -249,7 +250,7 @@ function requireType(request: FastifyRequest, operation: Operation): void {
     throw new Problem('unsupported_media_type', `Send the body in UTF-8, not in ${charset}`)
 }
 
-type Sent = { answer: Answer; operation: Operation; unless: string | undefined; lasting: LastingAnswers }
+type Sent = { answer: Answer; operation: Operation; unless: string | undefined; lasting: StreamingResponses }
 
 function answerWith(reply: FastifyReply, { answer, operation, unless, lasting }: Sent): FastifyReply {
   reply.code(answer.status).headers(answer.headers)
@@ -282,7 +283,7 @@ function streamOf(chunks: AsyncIterable<string | Uint8Array>): Readable {
 /** Requests without a route are answered before their body is read, so its type and content do not matter. */
 function answerUnrouted(app: FastifyInstance, paths: PathTable, limitUnrouted: ServerOptions['limitUnrouted']): void {
   const refuse = (request: FastifyRequest, reply: FastifyReply): never => {
-    reply.headers(limitUnrouted(arrivalOf(request)))
+    reply.headers(limitUnrouted(incomingRequestOf(request)))
     throw paths.problemFor(request.method, request.url.split('?')[0] ?? '')
   }
   app.addHook('onRequest', (request, reply, done) => {

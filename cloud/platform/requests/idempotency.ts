@@ -5,7 +5,7 @@ import { newId } from '../database/id.ts'
 import type { MigrationSource } from '../database/migrations.ts'
 import { limits } from '../limits.ts'
 import type { LocalOperation } from '../operation.ts'
-import { Answer, type Context, JsonText, type Visitor } from '../service.ts'
+import { type AnonymousCaller, Answer, type Context, JsonText } from '../service.ts'
 import type { RawInput } from '../validation.ts'
 import {
   claimRequest,
@@ -121,7 +121,7 @@ function inProgress(): Problem {
   })
 }
 
-function isCaller(caller: Caller | Visitor): caller is Caller {
+function isCaller(caller: Caller | AnonymousCaller): caller is Caller {
   return 'principal' in caller
 }
 

@@ -295,7 +295,7 @@ export class TestHub {
 
   /** Runs all background work that is due, of this tenant, until there is none. */
   async settle(tenantId = this.tenant.tenantId): Promise<void> {
-    for (const cloud of this.clouds) await cloud.context.jobs.runDue(tenantId)
+    for (const cloud of this.clouds) await cloud.context.tasks.runDue(tenantId)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

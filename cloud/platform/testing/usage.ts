@@ -43,7 +43,7 @@ export async function useEverything(hub: TestHub): Promise<Reach[]> {
   await postForm(hub, '/oauth/revoke', { form: { client_id: 'console', token: refreshToken } })
   await signedIn(hub, `jane@${hub.tenant.name}`)
   await hub.context.database.transaction(hub.tenant, (tx) =>
-    hub.context.jobs.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
+    hub.context.tasks.schedule(tx, { kind: 'audit.seal', key: 'usage', cron: '0 0 1 1 *' }),
   )
   const asset = await useInventory(hub, admin)
   const job = await useWorkflows(admin)

@@ -39,7 +39,7 @@ export function accessGroupHandlers({ database }: Context): Pick<Handlers<typeof
     },
 
     async readAccessGroup({ params: { id } }, caller) {
-      const group = await database.glance(caller, (handle) => store.findAccessGroup(handle, id))
+      const group = await database.lookup(caller, (handle) => store.findAccessGroup(handle, id))
       if (group === undefined || !isVisibleGroup(caller.rights, id)) throw missing(id)
       return answer(200, { data: showAccessGroup(group) }, { etag: etagOf(group.version) })
     },

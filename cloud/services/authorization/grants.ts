@@ -53,7 +53,7 @@ export function grantHandlers({ database }: Context): Pick<Handlers<typeof autho
     },
 
     async readGrant({ params: { id } }, caller) {
-      const grant = await database.glance(caller, (handle) => getGrant(handle, id))
+      const grant = await database.lookup(caller, (handle) => getGrant(handle, id))
       return answer(200, { data: showGrant(grant) }, { etag: etagOf(grant.version) })
     },
 

@@ -44,7 +44,7 @@ describe('what is kept for an asset', () => {
   const inAWhile = async () => {
     await hub.settle()
     const at = new Date(Date.now() + 600_000)
-    await hub.contextOf('credentials').jobs.runDue(hub.tenant.tenantId, { at })
+    await hub.contextOf('credentials').tasks.runDue(hub.tenant.tenantId, { at })
   }
   /** How many rows of a table tell of an instance. */
   const rowsOf = (table: string, column: string, id: string) =>

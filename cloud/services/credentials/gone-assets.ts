@@ -4,8 +4,8 @@ import { systemCaller } from '../../platform/access/system.ts'
 import { recordAll } from '../../platform/audit/audit.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { emitAll } from '../../platform/events/events.ts'
-import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import * as store from './gone-asset-store.ts'
 import { deleteInstance, findCopy } from './instance-store.ts'
 import { changeInstance, tellInstance } from './instance-writes.ts'
@@ -18,10 +18,10 @@ const batch = 1_000
 const lowestId = '00000000-0000-0000-0000-000000000000'
 
 /** Secrets of a device do not outlive it: what is kept for assets that are gone goes too. */
-export function goneAssetJobs(context: Context): JobKinds {
+export function goneAssetTasks(context: Context): TaskKinds {
   return {
     'credentials.forget': {
-      standing: { everyMs, pending: store.anyHeld },
+      periodic: { everyMs, pending: store.anyHeld },
       async run({ tenantId, signal }) {
         const tenant = await context.tenants.byId(tenantId)
         await forgetGone(context, systemCaller({ tenantId, tenantName: tenant?.name ?? '' }), signal)

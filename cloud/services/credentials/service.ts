@@ -2,7 +2,7 @@ import { credentials } from '@millwright/api/credentials.ts'
 import { service } from '../../platform/service.ts'
 import { assignmentHandlers } from './assignments.ts'
 import { deliveryHandlers } from './deliveries.ts'
-import { goneAssetJobs } from './gone-assets.ts'
+import { goneAssetTasks } from './gone-assets.ts'
 import { instanceHandlers } from './instances.ts'
 import { SchemaChecks } from './schema-checks.ts'
 import { schemaHandlers } from './schemas.ts'
@@ -19,6 +19,6 @@ export const credentialsService = service({
     ...assignmentHandlers(context),
     ...deliveryHandlers(context),
   }),
-  jobs: goneAssetJobs,
+  tasks: goneAssetTasks,
   sealed: [sealedValues],
 })

@@ -1,7 +1,7 @@
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { isActive } from './discovery.ts'
 import { endRun } from './ingesting.ts'
 import { systemOf } from './running.ts'
@@ -46,12 +46,12 @@ async function askToStop(
   const { runId, jobId } = payload
   if (!(await moveJob(context, system, { jobId, state: 'CANCELING' }))) return false
   await context.database.transaction(system, (tx) =>
-    context.jobs.enqueue(tx, { kind: giveUpKind, key: runId, payload, runAt: new Date(Date.now() + patienceMs) }),
+    context.tasks.enqueue(tx, { kind: giveUpKind, key: runId, payload, runAt: new Date(Date.now() + patienceMs) }),
   )
   return true
 }
 
-export function cancelingJobs(context: Context): JobKinds {
+export function cancelingTasks(context: Context): TaskKinds {
   return {
     [giveUpKind]: {
       async run({ tenantId, payload }) {

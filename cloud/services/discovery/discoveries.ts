@@ -32,10 +32,10 @@ type Names =
   | 'listRuns'
 
 export function discoveryHandlers(context: Context): Pick<Handlers<typeof discovery>, Names> {
-  const { database, jobs } = context
+  const { database, tasks } = context
 
   const nextRuns = async (handle: Handle): Promise<Map<string, string[]>> => {
-    const schedules = await jobs.listSchedules(handle, scheduleKind)
+    const schedules = await tasks.listSchedules(handle, scheduleKind)
     return new Map(schedules.map(({ key, nextRuns: next }) => [key, next]))
   }
 
@@ -72,7 +72,8 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
           createdBy: caller.principal.name,
         })
         if (given.schedule === undefined) await beginRun(context, tx, { discoveryId: id, cause: 'person' })
-        else await jobs.schedule(tx, { kind: scheduleKind, key: id, ...given.schedule, pointer: `${pointer}/schedule` })
+        else
+          await tasks.schedule(tx, { kind: scheduleKind, key: id, ...given.schedule, pointer: `${pointer}/schedule` })
         await tell(tx, caller, { action: 'createDiscovery', what: 'created', row })
         const location = `/discovery/v1/discoveries/${id}`
         return answer(201, { jobId: id, id, data: { jobId: id, id } }, { location })
@@ -110,12 +111,12 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
         requireMatch(headers['if-match'], locked.version)
         const schedule = data.schedule === undefined ? timingOf(locked) : data.schedule
         const paused = schedule === null ? false : (data.paused ?? locked.paused)
-        if (schedule === null) await jobs.unschedule(tx, { kind: scheduleKind, key: jobId })
+        if (schedule === null) await tasks.unschedule(tx, { kind: scheduleKind, key: jobId })
         else {
           if (data.schedule !== undefined)
-            await jobs.schedule(tx, { kind: scheduleKind, key: jobId, ...schedule, pointer: '/data/schedule' })
+            await tasks.schedule(tx, { kind: scheduleKind, key: jobId, ...schedule, pointer: '/data/schedule' })
           if (data.schedule !== undefined || data.paused !== undefined)
-            await jobs.pause(tx, { kind: scheduleKind, key: jobId, paused })
+            await tasks.pause(tx, { kind: scheduleKind, key: jobId, paused })
         }
         if (schedule === null && data.paused !== undefined)
           throw new Problem('conflict', 'There is no schedule to pause: give it one')
@@ -139,7 +140,7 @@ export function discoveryHandlers(context: Context): Pick<Handlers<typeof discov
       if (row.latestRunId !== null) await cancelRun(context, caller, row.latestRunId)
       return database.transaction(caller, async (tx) => {
         await lock(tx, jobId)
-        await jobs.unschedule(tx, { kind: scheduleKind, key: jobId })
+        await tasks.unschedule(tx, { kind: scheduleKind, key: jobId })
         await store.deleteDiscovery(tx, jobId)
         await tell(tx, caller, { action: 'deleteDiscovery', what: 'deleted', row })
         return answer(204)

@@ -5,8 +5,8 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { jsonText } from '../../platform/database/json.ts'
-import type { Job, JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import type { Task, TaskKinds } from '../../platform/tasks/tasks.ts'
 import { tellUses } from './credential-uses.ts'
 import {
   type Finding,
@@ -71,20 +71,20 @@ export async function endRun(
 }
 
 async function enqueue(context: Context, tx: Transaction, runId: string): Promise<void> {
-  await context.jobs.enqueue(tx, { kind: ingestKind, key: runId, payload: { runId } })
+  await context.tasks.enqueue(tx, { kind: ingestKind, key: runId, payload: { runId } })
 }
 
-export function ingestingJobs(context: Context): JobKinds {
+export function ingestingTasks(context: Context): TaskKinds {
   return {
     [ingestKind]: {
       maxAttempts: 50,
-      async run(job) {
-        const { runId } = job.payload as { runId: string }
-        const caller = await systemOf(context, job.tenantId)
+      async run(task) {
+        const { runId } = task.payload as { runId: string }
+        const caller = await systemOf(context, task.tenantId)
         const discovery = await discoveryOf(context, caller, runId)
         if (discovery === undefined) return
-        await ingestAll(context, caller, { runId, discovery, signal: job.signal })
-        if (!job.signal.aborted) await finish(context, caller, { runId, job })
+        await ingestAll(context, caller, { runId, discovery, signal: task.signal })
+        if (!task.signal.aborted) await finish(context, caller, { runId, task })
       },
     },
   }
@@ -240,7 +240,7 @@ function deviceError({ problem, code, fields }: Refused, asset: Record<string, u
 }
 
 /** Nothing waits any more: if the gateway is done, so is the run. A handed-in part that came meanwhile has its own job. */
-async function finish(context: Context, caller: Caller, { runId, job }: { runId: string; job: Job }): Promise<void> {
+async function finish(context: Context, caller: Caller, { runId, task }: { runId: string; task: Task }): Promise<void> {
   await context.database.transaction(caller, async (tx) => {
     const run = await lockRun(tx, runId)
     const waits = (await nextUpload(tx, runId)) !== undefined
@@ -250,6 +250,6 @@ async function finish(context: Context, caller: Caller, { runId, job }: { runId:
       const ended = await finishRun(tx, runId, gone)
       if (ended !== undefined) await tellRun(tx, ended.state, ended)
     }
-    await job.complete(tx)
+    await task.complete(tx)
   })
 }

@@ -1,8 +1,8 @@
 import { inventory } from '@millwright/api/inventory.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emitAll } from '../../platform/events/events.ts'
-import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { silenceProblem } from './link.ts'
 import { anyLinkExpired, listExpiredLinks, stopExpiredLink } from './link-store.ts'
 import { systemOf } from './running.ts'
@@ -14,11 +14,11 @@ const everyMs = 15_000
  * Ends `is_running_on` of links whose registration expired without a report of their gateway: the gateway is down, cut off,
  * revoked or deleted. The next report of the gateway sets the state of the links again.
  */
-export function linkExpiryJobs(context: Context): JobKinds {
+export function linkExpiryTasks(context: Context): TaskKinds {
   const { database } = context
   return {
     'discovery.link-expiry': {
-      standing: { everyMs, pending: anyLinkExpired },
+      periodic: { everyMs, pending: anyLinkExpired },
       async run({ tenantId, signal }) {
         const system = await systemOf(context, tenantId)
         for (const link of await database.read(system, listExpiredLinks)) {

@@ -42,9 +42,9 @@ describe('relations of links with their gateway', () => {
     await admin.inventory.deleteRelations({ body: { data: { ids } } })
     assert.deepEqual(await predicates(), [])
   }
-  /** Runs the standing jobs of discovery that are due within the next minute. */
+  /** Runs the periodic tasks of discovery that are due within the next minute. */
   const runJobs = () =>
-    hub.contextOf('discovery').jobs.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 60_000) })
+    hub.contextOf('discovery').tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 60_000) })
   const stops = async () => {
     const deadline = performance.now() + 120_000
     while ((await shown()).state === 'running') {

@@ -4,8 +4,8 @@ import { systemCaller } from '../../platform/access/system.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/database/id.ts'
 import { emit } from '../../platform/events/events.ts'
-import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { isActive, showRun } from './discovery.ts'
 import {
   type Cause,
@@ -29,7 +29,7 @@ export async function beginRun(
   { discoveryId, cause }: { discoveryId: string; cause: Cause },
 ): Promise<RunRow> {
   const run = await insertRun(tx, { id: newId(), discoveryId, cause })
-  await context.jobs.enqueue(tx, { kind: startKind, key: run.id, payload: { runId: run.id } })
+  await context.tasks.enqueue(tx, { kind: startKind, key: run.id, payload: { runId: run.id } })
   await tellRun(tx, 'created', run)
   return run
 }
@@ -49,7 +49,7 @@ export async function systemOf({ tenants }: Context, tenantId: string): Promise<
   return systemCaller({ tenantId, tenantName: tenant?.name ?? '' })
 }
 
-export function runningJobs(context: Context): JobKinds {
+export function runningTasks(context: Context): TaskKinds {
   const { database } = context
   return {
     [startKind]: {

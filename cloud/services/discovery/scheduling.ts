@@ -1,8 +1,8 @@
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
-import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { isActive } from './discovery.ts'
 import { incompatibility } from './link.ts'
 import { findLink } from './link-store.ts'
@@ -13,7 +13,7 @@ import { countMissed, type DiscoveryRow, findDiscovery, findRun, lockDiscovery }
 /** The kind under which the platform keeps the schedules of discoveries. */
 export const scheduleKind = 'discovery.scheduled'
 
-export function schedulingJobs(context: Context): JobKinds {
+export function schedulingTasks(context: Context): TaskKinds {
   const { database } = context
   return {
     [scheduleKind]: {

@@ -1,15 +1,15 @@
 import { discovery } from '@millwright/api/discovery.ts'
 import { service } from '../../platform/service.ts'
-import { cancelingJobs } from './canceling.ts'
+import { cancelingTasks } from './canceling.ts'
 import { discoveryHandlers } from './discoveries.ts'
-import { ingestingJobs } from './ingesting.ts'
-import { linkExpiryJobs } from './link-expiry.ts'
+import { ingestingTasks } from './ingesting.ts'
+import { linkExpiryTasks } from './link-expiry.ts'
 import { linkHandlers } from './links.ts'
 import { propertyHandlers } from './properties.ts'
 import { reportHandlers } from './reports.ts'
-import { runningJobs } from './running.ts'
+import { runningTasks } from './running.ts'
 import { runHandlers } from './runs.ts'
-import { schedulingJobs } from './scheduling.ts'
+import { schedulingTasks } from './scheduling.ts'
 
 export const discoveryService = service({
   contract: discovery,
@@ -21,11 +21,11 @@ export const discoveryService = service({
     ...propertyHandlers(context),
     ...runHandlers(context),
   }),
-  jobs: (context) => ({
-    ...runningJobs(context),
-    ...schedulingJobs(context),
-    ...ingestingJobs(context),
-    ...cancelingJobs(context),
-    ...linkExpiryJobs(context),
+  tasks: (context) => ({
+    ...runningTasks(context),
+    ...schedulingTasks(context),
+    ...ingestingTasks(context),
+    ...cancelingTasks(context),
+    ...linkExpiryTasks(context),
   }),
 })

@@ -1,15 +1,15 @@
 import { pruneTokens } from '../../platform/access/token-store.ts'
-import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { prune, somethingExpired } from './store.ts'
 
 const everyMs = 10 * 60_000
 
 /** Deletes expired sessions, codes, tokens, revocations, used proofs and counters of failed sign-ins. */
-export function pruningJobs({ database }: Pick<Context, 'database'>): JobKinds {
+export function pruningTasks({ database }: Pick<Context, 'database'>): TaskKinds {
   return {
     'identity.prune': {
-      standing: { everyMs, pending: somethingExpired },
+      periodic: { everyMs, pending: somethingExpired },
       async run(job) {
         await database.transaction({ tenantId: job.tenantId }, async (tx) => {
           await prune(tx)

@@ -10,7 +10,7 @@ import type { IdentityContext } from './context.ts'
 import { metadataHandlers } from './oauth/metadata.ts'
 import { revocationHandlers } from './oauth/revocation.ts'
 import { tokenHandlers } from './oauth/tokens.ts'
-import { pruningJobs } from './pruning.ts'
+import { pruningTasks } from './pruning.ts'
 import { signInHandlers } from './sign-in/sign-in.ts'
 import { signOutHandlers } from './sign-in/sign-out.ts'
 import { ensureSigningKey, KeyRing, sealedSigningKeys } from './signing-keys/signing-keys.ts'
@@ -33,7 +33,7 @@ export const identityService = service({
       ...gatewayHandlers(shared),
     }
   },
-  jobs: pruningJobs,
+  tasks: pruningTasks,
   prepare: ensureSigningKey,
   sealed: [sealedSigningKeys],
 })

@@ -5,7 +5,7 @@ import { assetHandlers } from './assets/handlers.ts'
 import { propertyHandlers } from './assets/property-handlers.ts'
 import { inventoryContext } from './context.ts'
 import { graphHandlers } from './graph/handlers.ts'
-import { retentionJobs } from './history/retention.ts'
+import { retentionTasks } from './history/retention.ts'
 import { settingsHandlers } from './history/settings-handlers.ts'
 import { duplicateHandlers } from './identity/duplicate-handlers.ts'
 import { identityConflictHandlers } from './identity/identity-conflict-handlers.ts'
@@ -16,12 +16,12 @@ import { readableGroups } from './visibility.ts'
 import { classifyAssets, describeGateways, listReadableGateways } from './visibility-store.ts'
 import { writesTopic } from './writes/accept.ts'
 import { applyQueued } from './writes/apply.ts'
-import { deletedAssetJobs } from './writes/deleted-assets.ts'
+import { deletedAssetTasks } from './writes/deleted-assets.ts'
 import { documentWriteHandlers } from './writes/document-handlers.ts'
 import { writeHandlers } from './writes/handlers.ts'
 import { mergeHandlers } from './writes/merge-handlers.ts'
 import { anyQueued } from './writes/queue-store.ts'
-import { statusHandlers, statusJobs } from './writes/status.ts'
+import { statusHandlers, statusTasks } from './writes/status.ts'
 
 /** About a fifth of a second's work: the locks of the transaction are not held longer. */
 const relationsEnded = 2_000
@@ -56,21 +56,21 @@ export const inventoryService = service({
     const requireRoom = (caller: Caller) => acceptor.requireRoom(caller)
     return { createAssets: requireRoom, createAsset: requireRoom }
   },
-  jobs(context) {
-    const { database, access, log, jobs } = context
+  tasks(context) {
+    const { database, access, log, tasks } = context
     const { schemas, waiters, payloads } = inventoryContext(context)
     return {
       'inventory.apply': {
-        standing: { everyMs: 5_000, wakeOn: writesTopic, pending: anyQueued },
+        periodic: { everyMs: 5_000, wakeOn: writesTopic, pending: anyQueued },
         async run({ tenantId, signal }) {
           const { relationsMerged } = inventoryLimits
           const options = { schemas, waiters, payloads, relationsEnded, relationsMerged, sliceMs }
-          await applyQueued({ database, access, log, jobs, ...options }, tenantId, signal)
+          await applyQueued({ database, access, log, tasks, ...options }, tenantId, signal)
         },
       },
-      ...deletedAssetJobs(context),
-      ...statusJobs({ database }),
-      ...retentionJobs({ database }),
+      ...deletedAssetTasks(context),
+      ...statusTasks({ database }),
+      ...retentionTasks({ database }),
     }
   },
 })

@@ -117,7 +117,7 @@ describe('the asset of a gateway', () => {
     const heard = () => gateway.gatekeeper.reportLinks({ body: { data: { gatewayVersion: '1.0.0', links: [] } } })
     const inAWhile = async () => {
       const at = new Date(Date.now() + 60_000)
-      await hub.contextOf('onboarding').jobs.runDue(hub.tenant.tenantId, { at })
+      await hub.contextOf('onboarding').tasks.runDue(hub.tenant.tenantId, { at })
       await hub.settle()
     }
     await until('it is reached', async () => (await reachability()) === 'reached')

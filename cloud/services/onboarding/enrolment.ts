@@ -10,7 +10,7 @@ import { type Attempt, Attempts } from '../../platform/attempts.ts'
 import { record } from '../../platform/audit/audit.ts'
 import { emit } from '../../platform/events/events.ts'
 import { sameBytes } from '../../platform/secrets/secrets.ts'
-import type { Context, Handlers, Visitor } from '../../platform/service.ts'
+import type { AnonymousCaller, Context, Handlers } from '../../platform/service.ts'
 import { WindowLimit } from '../../platform/window-limit.ts'
 import { attendanceTopic } from './reachability.ts'
 import * as store from './store.ts'
@@ -54,7 +54,7 @@ export function enrolmentHandlers(context: Context): Pick<Handlers<typeof onboar
       limited({ subject: data.gatewayId, address: visitor.request.address }, () => enrolled(data, visitor)),
   }
 
-  async function enrolled(data: Enrolment, visitor: Visitor) {
+  async function enrolled(data: Enrolment, visitor: AnonymousCaller) {
     const place = await context.tenants.lookUp('gateway', data.gatewayId)
     const tenant = place === undefined ? undefined : await context.tenants.byId(place.tenantId)
     // A missing gateway and a wrong token get the same error, so that it does not show which gateways exist.
@@ -89,7 +89,7 @@ async function requireProof({ publicKey, proof, gatewayId, enrolmentToken }: Enr
   throw refused('Its proof is not signed with the key it comes with')
 }
 
-type Who = { system: Caller; visitor: Visitor }
+type Who = { system: Caller; visitor: AnonymousCaller }
 type Given = { data: Enrolment; thumbprint: string }
 
 /** Refuses a wrong file. The audit trail gets one entry per gateway and interval, however many files are tried. */
@@ -141,7 +141,7 @@ async function enter({ database }: Context, { system, visitor }: Who, { data, th
   })
 }
 
-function actorOf(gatewayId: string, { request }: Visitor) {
+function actorOf(gatewayId: string, { request }: AnonymousCaller) {
   return { principal: { id: gatewayId, kind: 'gateway' as const, name: `gateway ${gatewayId}` }, request }
 }
 

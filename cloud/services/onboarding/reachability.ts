@@ -2,8 +2,8 @@ import { inventory } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../platform/access/caller.ts'
 import { systemCaller } from '../../platform/access/system.ts'
-import type { JobKinds } from '../../platform/jobs/jobs.ts'
 import type { Context } from '../../platform/service.ts'
+import type { TaskKinds } from '../../platform/tasks/tasks.ts'
 import { stateOf } from './gateway.ts'
 import * as store from './store.ts'
 
@@ -17,11 +17,11 @@ const everyMs = 15_000
  * Keeps `reachability_state` of the gateways' assets in step with their state: `reached` while online, `failed` while
  * offline or revoked. The asset is written when the state changes, not at each heartbeat.
  */
-export function reachabilityJobs(context: Context): JobKinds {
+export function reachabilityTasks(context: Context): TaskKinds {
   const { database } = context
   return {
     'onboarding.reachability': {
-      standing: { everyMs, wakeOn: attendanceTopic, pending: store.anyReachabilityChanged },
+      periodic: { everyMs, wakeOn: attendanceTopic, pending: store.anyReachabilityChanged },
       async run({ tenantId, signal }) {
         const tenant = await context.tenants.byId(tenantId)
         const system = systemCaller({ tenantId, tenantName: tenant?.name ?? '' })

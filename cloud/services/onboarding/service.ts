@@ -2,7 +2,7 @@ import { onboarding } from '@millwright/api/onboarding.ts'
 import { service } from '../../platform/service.ts'
 import { enrolmentHandlers } from './enrolment.ts'
 import { gatewayHandlers } from './gateways.ts'
-import { reachabilityJobs } from './reachability.ts'
+import { reachabilityTasks } from './reachability.ts'
 import { revocationHandlers } from './revocation.ts'
 
 export const onboardingService = service({
@@ -13,5 +13,5 @@ export const onboardingService = service({
     ...enrolmentHandlers(context),
     ...revocationHandlers(context),
   }),
-  jobs: reachabilityJobs,
+  tasks: reachabilityTasks,
 })

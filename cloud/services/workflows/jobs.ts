@@ -38,7 +38,7 @@ export function jobHandlers(context: Context): Pick<Handlers<typeof workflows>, 
 
   const read = async (caller: Caller, id: string) => {
     const reach = await readingReach(context, caller)
-    return show(caller, await database.glance(caller, async (handle) => reached(id, await findJob(handle, id), reach)))
+    return show(caller, await database.lookup(caller, async (handle) => reached(id, await findJob(handle, id), reach)))
   }
 
   /** Changes a job in a transaction. The inventory is asked before and after it, not while it is open. */

@@ -393,7 +393,7 @@ describe('the workflow engine', () => {
         [hub.tenant.tenantId, old.id, workflowLimits.keptDays],
       ),
     )
-    await hub.contextOf('workflows').jobs.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 3_600_000) })
+    await hub.contextOf('workflows').tasks.runDue(hub.tenant.tenantId, { at: new Date(Date.now() + 2 * 3_600_000) })
     const left = await viewer.workflows.listJobs({ query: { clientId: 'pruned' } })
     assert.deepEqual(
       left.content.map(({ id }) => id),

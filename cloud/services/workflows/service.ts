@@ -25,10 +25,10 @@ export const workflowsService = service({
       ...browsingHandlers(context),
     })
   },
-  jobs({ database }) {
+  tasks({ database }) {
     return {
       'workflows.prune': {
-        standing: { everyMs: pruning.everyMs, pending: anyOver },
+        periodic: { everyMs: pruning.everyMs, pending: anyOver },
         async run({ tenantId, signal }) {
           const { keptDays: days } = workflowLimits
           const prune = () => database.transaction({ tenantId }, (tx) => pruneJobs(tx, { days, limit: pruning.batch }))

@@ -44,7 +44,7 @@ export function workflowHandlers({ database }: Context): Pick<Handlers<typeof wo
 
     async getWorkflow({ params: { name } }, caller) {
       requireJobAccess(caller)
-      const workflow = await database.glance(caller, (handle) => lookUp(handle, name))
+      const workflow = await database.lookup(caller, (handle) => lookUp(handle, name))
       if (workflow === undefined) throw missing(name)
       return workflow
     },
@@ -65,7 +65,7 @@ export function workflowHandlers({ database }: Context): Pick<Handlers<typeof wo
 
     async drawWorkflow({ params: { name } }, caller) {
       requireJobAccess(caller)
-      const workflow = await database.glance(caller, (handle) => lookUp(handle, name))
+      const workflow = await database.lookup(caller, (handle) => lookUp(handle, name))
       if (workflow === undefined) throw missing(name)
       return picture(workflow)
     },

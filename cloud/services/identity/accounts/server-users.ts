@@ -51,7 +51,7 @@ export function serverUserHandlers({ context }: IdentityContext): Pick<Handlers<
     },
 
     async readServerUser({ params }, caller) {
-      const row = await database.glance(caller, (handle) => getServerUser(handle, params.id))
+      const row = await database.lookup(caller, (handle) => getServerUser(handle, params.id))
       return answer(200, { data: serverUserOf(row) }, { etag: etagOf(row.version) })
     },
 

@@ -39,7 +39,7 @@ export function userHandlers({ context: { database } }: IdentityContext): Pick<H
     },
 
     async readUser({ params }, caller) {
-      const user = await database.glance(caller, (handle) => getUser(handle, params.id))
+      const user = await database.lookup(caller, (handle) => getUser(handle, params.id))
       return answer(200, { data: userOf(user) }, { etag: etagOf(user.version) })
     },
 

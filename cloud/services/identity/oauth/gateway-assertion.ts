@@ -1,7 +1,7 @@
 import { errors, importJWK, jwtVerify } from 'jose'
 import { findAccess } from '../../../platform/access/store.ts'
 import { useOnce } from '../../../platform/access/token-store.ts'
-import type { Visitor } from '../../../platform/service.ts'
+import type { AnonymousCaller } from '../../../platform/service.ts'
 import { findDirectoryEntry, findTenantById } from '../../../platform/tenants/store.ts'
 import { findGatewayKey } from '../accounts/gateway-store.ts'
 import type { IdentityContext } from '../context.ts'
@@ -27,7 +27,7 @@ export function hasAssertion(form: Parameters): boolean {
 /** The gateway that signed the assertion, or a refusal. An assertion counts once, in whichever process. */
 export async function authenticatedGateway(
   shared: IdentityContext,
-  { form, visitor }: { form: Parameters; visitor: Visitor },
+  { form, visitor }: { form: Parameters; visitor: AnonymousCaller },
 ) {
   if (optional(form, 'client_assertion_type') !== assertionType)
     throw new Refusal('invalid_client', `client_assertion_type must be ${assertionType}`)

@@ -6,7 +6,7 @@ import { changeAccess, findPrincipal } from '../../../platform/access/store.ts'
 import { revokeTokens } from '../../../platform/access/token-store.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import { limits } from '../../../platform/limits.ts'
-import { answer, type Handlers, type Visitor } from '../../../platform/service.ts'
+import { type AnonymousCaller, answer, type Handlers } from '../../../platform/service.ts'
 import { findTenantById } from '../../../platform/tenants/store.ts'
 import type { IdentityContext } from '../context.ts'
 import * as store from '../store.ts'
@@ -97,7 +97,7 @@ async function readAccessToken({ context, keys }: IdentityContext, token: string
   }
 }
 
-type Revoked = { clientId: string; visitor: Visitor }
+type Revoked = { clientId: string; visitor: AnonymousCaller }
 
 async function revokeAccessToken(
   { context: { database } }: IdentityContext,

@@ -6,7 +6,7 @@ import { revokeTokens } from '../../../platform/access/token-store.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { sameBytes } from '../../../platform/secrets/secrets.ts'
-import { type Answer, answer, type Handlers, type Visitor } from '../../../platform/service.ts'
+import { type AnonymousCaller, type Answer, answer, type Handlers } from '../../../platform/service.ts'
 import { type Application, findDirectoryEntry, findTenantById, type Tenant } from '../../../platform/tenants/store.ts'
 import { WindowLimit } from '../../../platform/window-limit.ts'
 import { whyClosed } from '../accounts/application.ts'
@@ -37,7 +37,7 @@ const familySeconds = 30 * 24 * 3_600
 /** A program asks for tokens all day: the audit trail shows one of them per client and ten minutes. */
 const recordedPerClient = { most: 1, windowMs: 10 * 60_000 }
 
-export type TokenRequest = { form: Parameters; client: ClientCredentials; visitor: Visitor }
+export type TokenRequest = { form: Parameters; client: ClientCredentials; visitor: AnonymousCaller }
 
 type TokenAnswer = {
   access_token: string
@@ -286,7 +286,7 @@ async function openTenant({ context }: IdentityContext, tenantId: string | undef
 
 type Theft = {
   found: store.GrantedAccess
-  visitor: Visitor
+  visitor: AnonymousCaller
   grant: 'authorization_code' | 'refresh_token'
   reason: 'used_twice' | 'wrong_verifier'
 }

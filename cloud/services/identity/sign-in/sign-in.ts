@@ -2,7 +2,7 @@ import type { identity } from '@millwright/api/identity.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { findAccess } from '../../../platform/access/store.ts'
 import { record } from '../../../platform/audit/audit.ts'
-import { answer, type Handlers, type Visitor } from '../../../platform/service.ts'
+import { type AnonymousCaller, answer, type Handlers } from '../../../platform/service.ts'
 import { findTenantByName, type Tenant } from '../../../platform/tenants/store.ts'
 import { whyClosed } from '../accounts/application.ts'
 import { isPassword } from '../accounts/password-hash.ts'
@@ -152,7 +152,7 @@ type Person = { tenant: Tenant; principalId: string; name: string }
 /** What is wrong besides the password is told only to somebody who knows the password. */
 async function checkPerson(
   shared: IdentityContext,
-  { name, password, visitor }: { name: string; password: string; visitor: Visitor },
+  { name, password, visitor }: { name: string; password: string; visitor: AnonymousCaller },
 ): Promise<Person | Refused> {
   if (name === '' || password === '') return { refused: ({ incomplete }) => incomplete, status: 400 }
   const wanted = readSignInName(name)
@@ -194,7 +194,7 @@ function busy(error: Problem): Refused {
   return { refused: (words) => words.busy, status: 503, more: error.headers }
 }
 
-type Arrival = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: Visitor }
+type Arrival = Person & { request: AuthorizationRequest; cookies: string | undefined; visitor: AnonymousCaller }
 
 /** Signed in: a new session, a code for the program, and back to it; nothing for somebody who is disabled. */
 async function welcome(shared: IdentityContext, { tenant, principalId, name, request, cookies, visitor }: Arrival) {

@@ -3,7 +3,7 @@ import { changeAccess, findPrincipal } from '../../../platform/access/store.ts'
 import { revokeTokens } from '../../../platform/access/token-store.ts'
 import { record } from '../../../platform/audit/audit.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
-import { answer, type Handlers, type Visitor } from '../../../platform/service.ts'
+import { type AnonymousCaller, answer, type Handlers } from '../../../platform/service.ts'
 import type { IdentityContext } from '../context.ts'
 import { readOpaqueToken } from '../oauth/opaque-token.ts'
 import * as store from '../store.ts'
@@ -38,7 +38,7 @@ export function signOutHandlers(shared: IdentityContext): Pick<Handlers<typeof i
   }
 }
 
-type EndedSession = { sessionId: string; principalId: string; visitor: Visitor }
+type EndedSession = { sessionId: string; principalId: string; visitor: AnonymousCaller }
 
 async function end(tx: Transaction, { sessionId, principalId, visitor }: EndedSession): Promise<void> {
   await changeAccess(tx)

@@ -9,7 +9,7 @@ import { PayloadCache } from '../../../platform/payload-cache.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { assertCounted, givenCaller } from '../testing.ts'
 import { WriteAcceptor, type WriteRequest } from '../writes/accept.ts'
-import { preferredWaitMs, statusJobs } from '../writes/status.ts'
+import { preferredWaitMs, statusTasks } from '../writes/status.ts'
 
 type Result = {
   assetId: string
@@ -835,7 +835,7 @@ describe('assets', () => {
     const kept = await insert(1, { days: 6, state: 'finished' })
     const gone = await insert(2_001, { days: 8, state: 'failed' })
     const signal = new AbortController().signal
-    await statusJobs({ database: hub.context.database })['inventory.prune']?.run({ tenantId, signal } as never)
+    await statusTasks({ database: hub.context.database })['inventory.prune']?.run({ tenantId, signal } as never)
     const status = async (id: string) => (await admin.exchange(inventory, 'readStatus', { params: { id } })).status
     assert.deepEqual([await status(kept), await status(gone)], [200, 404])
     const { rowCount } = await hub.asOwner((owner) =>

@@ -50,7 +50,7 @@ export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typ
     },
 
     async readAsset({ params: { id }, query: { fields, at } }, caller) {
-      const asset = await database.glance(caller, (handle) =>
+      const asset = await database.lookup(caller, (handle) =>
         at === undefined
           ? readableAsset(handle, caller, id)
           : assetAt(handle, { id, at, groups: readableGroups(caller) }),

@@ -1,6 +1,6 @@
 import { Problem } from '@millwright/api/problem.ts'
 import type { Database, Handle } from '../../../platform/database/database.ts'
-import type { JobKinds } from '../../../platform/jobs/jobs.ts'
+import type { TaskKinds } from '../../../platform/tasks/tasks.ts'
 import * as store from './retention-store.ts'
 
 /** The topic that makes a changed retention count at once. */
@@ -48,10 +48,10 @@ async function repeat(signal: AbortSignal, work: () => Promise<boolean>): Promis
   while (!signal.aborted && (await work()));
 }
 
-export function retentionJobs({ database }: { database: Database }): JobKinds {
+export function retentionTasks({ database }: { database: Database }): TaskKinds {
   return {
     'inventory.forget': {
-      standing: { everyMs, wakeOn: retentionTopic, pending: store.forgetful },
+      periodic: { everyMs, wakeOn: retentionTopic, pending: store.forgetful },
       async run({ tenantId, signal }) {
         await forgetPast(database, { tenantId, now: new Date(), signal })
       },

@@ -7,8 +7,8 @@ import { permissionDeniedIn } from '../../../platform/access/permission-denied.t
 import { mayIn } from '../../../platform/access/rights.ts'
 import { record, recordAll } from '../../../platform/audit/audit.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
-import { type Sharer, Sharing } from '../../../platform/database/sharing.ts'
 import { isContention, isTransient } from '../../../platform/database/transient.ts'
+import { type CoalescedWrite, WriteCoalescer } from '../../../platform/database/write-coalescer.ts'
 import { type EventRecord, emitAll, emitLast } from '../../../platform/events/events.ts'
 import { readableGroups } from '../visibility.ts'
 import { assetsOf, authorOf, isReserved, relationDetail, relationEvents, triplesOf } from './relation.ts'
@@ -25,22 +25,24 @@ const limits = { together: 256, waiting: 10_000 } as const
 /** States what people and programs say of relations. Those who do so at the same time share transactions. */
 export class Stating {
   readonly #database: Database
-  readonly #sharing: Sharing<Statement, readonly PutRelation[]>
+  readonly #coalescer: WriteCoalescer<Statement, readonly PutRelation[]>
 
   constructor(database: Database) {
     this.#database = database
-    this.#sharing = new Sharing({
-      most: limits.together,
-      atOnce: 2,
-      waiting: limits.waiting,
-      work: (tenantId, sharers) => this.#together(tenantId, sharers),
+    this.#coalescer = new WriteCoalescer({
+      maxItems: limits.together,
+      maxBatches: 2,
+      maxWaiting: limits.waiting,
+      commit: (tenantId, coalesced) => this.#together(tenantId, coalesced),
     })
   }
 
   /** One, and its reverse when it holds both ways: both or neither. */
   state(caller: Caller, relation: RelationStatement): Promise<readonly PutRelation[]> {
     const statement = { caller, relation, pointer: '/data' }
-    return caller.transaction === undefined ? this.#sharing.share(caller.tenantId, statement) : this.#alone(statement)
+    return caller.transaction === undefined
+      ? this.#coalescer.submit(caller.tenantId, statement)
+      : this.#alone(statement)
   }
 
   /**
@@ -74,8 +76,11 @@ export class Stating {
    * Nobody here waits for an asset that somebody else holds, or fails because of somebody else: who would is looked at
    * again alone, while the next go on.
    */
-  async #together(tenantId: string, sharers: readonly Sharer<Statement, readonly PutRelation[]>[]): Promise<void> {
-    const statements = sharers.map(({ item }) => item)
+  async #together(
+    tenantId: string,
+    coalesced: readonly CoalescedWrite<Statement, readonly PutRelation[]>[],
+  ): Promise<void> {
+    const statements = coalesced.map(({ item }) => item)
     const work = async (tx: Transaction) => {
       const outcomes = await stateAll(tx, statements, (ids) => lockFreeAssets(tx, ids))
       await Promise.all([recordEach(tx, statements, outcomes), emitLast(tx, eventsOf(outcomes))])
@@ -83,10 +88,10 @@ export class Stating {
     }
     const outcomes = await this.#database.transaction({ tenantId }, work).catch((error: unknown) => {
       // In an outage each would fail alone as well, and wait for a connection as long again.
-      if (sharers.length === 1 || (isTransient(error) && !isContention(error))) throw error
+      if (coalesced.length === 1 || (isTransient(error) && !isContention(error))) throw error
       return []
     })
-    for (const [index, { item, resolve, reject }] of sharers.entries()) {
+    for (const [index, { item, resolve, reject }] of coalesced.entries()) {
       const outcome = outcomes[index]
       const isUnclear = outcome === undefined || (outcome instanceof Problem && outcome.code === 'asset_not_found')
       if (isUnclear) this.#alone(item).then(resolve, reject)

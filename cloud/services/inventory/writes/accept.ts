@@ -5,7 +5,7 @@ import { recordAll } from '../../../platform/audit/audit.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { newId } from '../../../platform/database/id.ts'
 import { jsonText } from '../../../platform/database/json.ts'
-import { type Sharer, Sharing } from '../../../platform/database/sharing.ts'
+import { type CoalescedWrite, WriteCoalescer } from '../../../platform/database/write-coalescer.ts'
 import { createYield } from '../../../platform/event-loop.ts'
 import type { PayloadCache } from '../../../platform/payload-cache.ts'
 import { insertWrites, type QueueSize, queueSize } from './queue-store.ts'
@@ -47,7 +47,7 @@ export class WriteAcceptor {
   readonly #database: Database
   readonly #payloads: PayloadCache<unknown>
   readonly #limit: QueueSize
-  readonly #sharing: Sharing<PendingWrite, void>
+  readonly #coalescer: WriteCoalescer<PendingWrite, void>
   /** The size of each tenant's queue: as it was read, plus the writes that this process accepted since. */
   readonly #sizes = new LruMap<{ size: QueueSize; readAt: number; isFull: boolean }>(limits.tenants)
 
@@ -55,14 +55,14 @@ export class WriteAcceptor {
     this.#database = database
     this.#limit = queue
     this.#payloads = payloads
-    this.#sharing = new Sharing({
-      most: limits.batch,
-      heaviest: limits.batchBytes,
+    this.#coalescer = new WriteCoalescer({
+      maxItems: limits.batch,
+      maxWeight: limits.batchBytes,
       weigh: ({ bytes }) => bytes,
-      atOnce: 1,
-      waiting: queue.items,
-      heaviestWaiting: limits.waitingBytes,
-      work: (tenantId, sharers) => this.#commit(tenantId, sharers),
+      maxBatches: 1,
+      maxWaiting: queue.items,
+      maxWaitingWeight: limits.waitingBytes,
+      commit: (tenantId, coalesced) => this.#commit(tenantId, coalesced),
     })
   }
 
@@ -80,7 +80,7 @@ export class WriteAcceptor {
     if (size.bytes > this.#limit.bytes) throw this.#tooLarge(size.bytes)
     const pending = { ...request, ...size, id, caller, printed }
     if (caller.transaction === undefined) {
-      await this.#sharing.share(caller.tenantId, pending)
+      await this.#coalescer.submit(caller.tenantId, pending)
       return id
     }
     if ((await this.#fitting(caller.transaction, [pending])) === 0) throw this.#queueFull()
@@ -90,14 +90,14 @@ export class WriteAcceptor {
     return id
   }
 
-  async #commit(tenantId: string, sharers: readonly Sharer<PendingWrite, void>[]): Promise<void> {
+  async #commit(tenantId: string, coalesced: readonly CoalescedWrite<PendingWrite, void>[]): Promise<void> {
     const fitting = await this.#database.transaction({ tenantId }, async (tx) => {
-      const writes = sharers.map(({ item }) => item)
+      const writes = coalesced.map(({ item }) => item)
       const count = await this.#fitting(tx, writes)
       if (count > 0) await store(tx, writes.slice(0, count))
       return count
     })
-    for (const [index, { item, resolve, reject }] of sharers.entries()) {
+    for (const [index, { item, resolve, reject }] of coalesced.entries()) {
       if (index < fitting) {
         this.#cache(item)
         resolve()

@@ -333,14 +333,14 @@ describe('deleting an asset with more relations than may end in one transaction'
     given: Partial<ApplierOptions> = {},
     signal: AbortSignal = new AbortController().signal,
   ): Promise<void> {
-    const { database, access, log, jobs, stopping } = hub.contextOf('inventory')
+    const { database, access, log, tasks, stopping } = hub.contextOf('inventory')
     const schemas = new SchemaRegistry({ load: findSchema })
     const own = {
       schemas,
       waiters: new StatusWaiters(stopping),
       payloads: new PayloadCache<unknown>({ capacity: 1_000_000 }),
     }
-    const parts = { database, access, log, jobs, ...own, relationsEnded, relationsMerged, ...given }
+    const parts = { database, access, log, tasks, ...own, relationsEnded, relationsMerged, ...given }
     await applyQueued(parts, hub.tenant.tenantId, signal)
   }
 

@@ -7,9 +7,9 @@ import { isStatementTimeout, isTransient } from '../../../platform/database/tran
 import { createYield } from '../../../platform/event-loop.ts'
 import { emitLast } from '../../../platform/events/events.ts'
 import { problemOf } from '../../../platform/http/problems.ts'
-import type { Jobs } from '../../../platform/jobs/jobs.ts'
 import type { Log } from '../../../platform/log.ts'
 import type { PayloadCache } from '../../../platform/payload-cache.ts'
+import type { Tasks } from '../../../platform/tasks/tasks.ts'
 import { relationEvents } from '../relations/relation.ts'
 import { stopRelating } from '../relations/relation-store.ts'
 import type { SchemaRegistry } from '../schemas/schema.ts'
@@ -59,7 +59,7 @@ export type ApplierOptions = {
   schemas: SchemaRegistry
   waiters: StatusWaiters
   payloads: PayloadCache<unknown>
-  jobs: Pick<Jobs, 'enqueue'>
+  tasks: Pick<Tasks, 'enqueue'>
   log: Log
   /** How long one run applies writes while more are queued; until the queue is empty unless given. */
   sliceMs?: number
@@ -201,7 +201,7 @@ async function applyBatch(
     }
     for (const event of deletedRelations) batch.changes.events.push(event)
     await save(tx, batch)
-    await reportDeleted(tx, options.jobs, batch.deletedIds)
+    await reportDeleted(tx, options.tasks, batch.deletedIds)
     await finishWrites(tx, outcomes)
     await emitLast(tx, batch.changes.events)
     return { type: 'applied', outcomes }

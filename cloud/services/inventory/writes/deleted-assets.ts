@@ -1,23 +1,23 @@
 import { onboarding, onboardingLimits } from '@millwright/api/onboarding.ts'
 import { systemCaller } from '../../../platform/access/system.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
-import type { JobKinds, Jobs } from '../../../platform/jobs/jobs.ts'
 import type { Context } from '../../../platform/service.ts'
+import type { TaskKinds, Tasks } from '../../../platform/tasks/tasks.ts'
 
 const kind = 'inventory.report-deleted'
 
 type Payload = { assets: string[] }
 
 /** Queues the report of deleted assets in the transaction that deletes them, so that it is neither lost nor sent early. */
-export async function reportDeleted(tx: Transaction, jobs: Pick<Jobs, 'enqueue'>, assets: string[]): Promise<void> {
+export async function reportDeleted(tx: Transaction, tasks: Pick<Tasks, 'enqueue'>, assets: string[]): Promise<void> {
   for (let from = 0; from < assets.length; from += onboardingLimits.deletedAssets) {
     const payload: Payload = { assets: assets.slice(from, from + onboardingLimits.deletedAssets) }
-    await jobs.enqueue(tx, { kind, payload })
+    await tasks.enqueue(tx, { kind, payload })
   }
 }
 
 /** Tells onboarding which assets were deleted: it revokes the gateways among them. Repeated until it succeeds. */
-export function deletedAssetJobs(context: Context): JobKinds {
+export function deletedAssetTasks(context: Context): TaskKinds {
   return {
     [kind]: {
       maxAttempts: 1_000,

@@ -51,7 +51,7 @@ describe('while the database cannot write', () => {
   /** Runs the applier now, whatever pause it makes between attempts. */
   const apply = () => {
     const inAnHour = new Date(Date.now() + 3_600_000)
-    return hub.contextOf('inventory').jobs.runDue(hub.tenant.tenantId, { at: inAnHour })
+    return hub.contextOf('inventory').tasks.runDue(hub.tenant.tenantId, { at: inAnHour })
   }
   const ready = () => hub.request({ method: 'GET', path: '/readyz' })
   const untilFinished = async (ids: readonly string[]) => {

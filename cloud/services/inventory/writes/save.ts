@@ -27,7 +27,7 @@ type Step = () => Promise<unknown>
 export async function save(tx: Transaction, batch: Batch): Promise<void> {
   const { changes } = batch
   await endChosenRelations(tx, changes)
-  await tx.inTurn(await stepsOf(tx, batch))
+  await tx.pipeline(await stepsOf(tx, batch))
   await writeRelations(tx, changes)
 }
 

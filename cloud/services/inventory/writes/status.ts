@@ -5,8 +5,8 @@ import type { Caller } from '../../../platform/access/caller.ts'
 import { may } from '../../../platform/access/rights.ts'
 import type { Database, Scope } from '../../../platform/database/database.ts'
 import { etagOf } from '../../../platform/http/etag.ts'
-import type { JobKinds } from '../../../platform/jobs/jobs.ts'
 import { type Answer, answer, type Context, type Handlers } from '../../../platform/service.ts'
+import type { TaskKinds } from '../../../platform/tasks/tasks.ts'
 import { findStatus, pruneWrites, type StatusRow } from './queue-store.ts'
 
 /** Between looks, when the write is applied in another process and nobody here is told. */
@@ -112,12 +112,12 @@ export function statusHandlers(own: StatusContext): Pick<Handlers<typeof invento
 const pruning = { everyMs: 3_600_000, limit: 1_000 } as const
 
 /** Forgets what became of old writes, batch after batch, so that no transaction is long. */
-export function statusJobs({ database }: { database: Database }): JobKinds {
+export function statusTasks({ database }: { database: Database }): TaskKinds {
   const { statusDays: days } = inventoryLimits
   const { everyMs, limit } = pruning
   return {
     'inventory.prune': {
-      standing: { everyMs },
+      periodic: { everyMs },
       async run({ tenantId, signal }) {
         const prune = () => database.transaction({ tenantId }, (tx) => pruneWrites(tx, { days, limit }))
         while (!signal.aborted && (await prune()) === limit);

@@ -4,49 +4,52 @@ import { v7 } from 'uuid'
 import type { Database } from '../database/database.ts'
 import { isTransient } from '../database/transient.ts'
 import type { Log } from '../log.ts'
-import { claimWork, type Found, laneOf, type Room, standingKey } from './claim.ts'
-import type { JobKind } from './job.ts'
+import { type Capacity, type ClaimedWork, claimWork, laneOf, periodicKey } from './claim.ts'
 import { retryDelayMs } from './retry.ts'
 import { Run, type RunOutcome } from './run.ts'
 import * as store from './store.ts'
+import type { TaskKind } from './task.ts'
 
 export type WorkerOptions = {
   database: Database
   log: Log
-  /** How many jobs run at once in this process, besides `standing` ones. */
+  /** The number of concurrent ordinary tasks in this process. */
   concurrency?: number
-  standingConcurrency?: number
-  /** How often every tenant is looked at, so that work of a process that died is found. */
+  periodicConcurrency?: number
+  /** How often all tenants are checked, to find the tasks of processes that died. */
   sweepMs?: number
-  /** How long a signal waits for more of its kind. */
+  /** How long the worker waits for more signals before it checks a tenant. */
   debounceMs?: number
-  /** How long `stop` waits for what runs. */
+  /** How long `stop` waits for running tasks. */
   graceMs?: number
 }
 
-/** No more tenants than fifty a second are looked at for no reason. */
+/** Limits the sweep to fifty tenants per second. */
 const sweepPerTenantMs = 20
-const elsewhereMs = 5
-/** Between two looks at a database that does not work. */
+const pollElsewhereMs = 5
+/** The longest pause between two attempts while the database does not work. */
 const longestPauseMs = 5_000
 
 type Tenant = {
   woken: Set<string>
-  /** Until when kinds rest that ran a moment ago. */
-  restUntil: Map<string, number>
-  askedAt: Map<string, number>
-  /** Has its standing jobs, as far as this process knows. */
+  /** The end of the minimum pause of kinds that ran recently. */
+  pausedUntil: Map<string, number>
+  idleSince: Map<string, number>
+  /** This process has created the periodic tasks of the tenant. */
   prepared: boolean
   runs: Map<Run, Promise<RunOutcome>>
   timer: { at: number; handle: NodeJS.Timeout } | undefined
-  /** Settled when nobody looks at it. */
+  /** Settled when the last check of the tenant has ended. */
   turn: Promise<unknown>
 }
 
-/** Decides which tenant is looked at when, and runs what is found. */
+/**
+ * `Worker` decides when each tenant is checked for due tasks, claims them and runs them. A signal makes a tenant
+ * urgent. A sweep checks all tenants at an interval. A tenant without free capacity is checked again when a run ends.
+ */
 export class Worker {
-  readonly kinds = new Map<string, JobKind>()
-  readonly counts = { done: 0, retried: 0, failed: 0, lost: 0, looks: 0, sweeps: 0 }
+  readonly kinds = new Map<string, TaskKind>()
+  readonly counts = { done: 0, retried: 0, failed: 0, lost: 0, checks: 0, sweeps: 0 }
   readonly #options: Required<WorkerOptions>
   readonly #tenants = new Map<string, Tenant>()
   readonly #urgent = new Set<string>()
@@ -59,7 +62,7 @@ export class Worker {
   #failures = 0
 
   constructor(options: WorkerOptions) {
-    const defaults = { concurrency: 4, standingConcurrency: 2, sweepMs: 5_000, debounceMs: 10, graceMs: 3_000 }
+    const defaults = { concurrency: 4, periodicConcurrency: 2, sweepMs: 5_000, debounceMs: 10, graceMs: 3_000 }
     this.#options = { ...defaults, ...options }
   }
 
@@ -75,7 +78,7 @@ export class Worker {
     return this.#stopped !== undefined && !this.#stopped.signal.aborted
   }
 
-  define(name: string, kind: JobKind): void {
+  define(name: string, kind: TaskKind): void {
     this.kinds.set(name, kind)
     for (const tenant of this.#tenants.values()) tenant.prepared = false
   }
@@ -86,7 +89,7 @@ export class Worker {
     void this.#sweep()
   }
 
-  /** Takes nothing new, lets what runs come to its end for a while, then asks it to stop. */
+  /** Claims no more tasks, waits for running tasks up to the grace period, then aborts them. */
   async stop(): Promise<void> {
     this.#stopped?.abort()
     clearTimeout(this.#sweepTimer)
@@ -102,45 +105,46 @@ export class Worker {
     await within(this.#options.graceMs / 10, ended())
   }
 
-  /** What runs here is looked for again when it ends: until then there is nothing to see. */
+  /** Makes a periodic task due soon. While a run of its kind is in progress, the check after that run finds it. */
   wake(tenantId: string, kind: string): void {
     const { woken, runs } = this.#tenant(tenantId)
     woken.add(kind)
     if ([...runs.keys()].some((run) => run.claimed.kind === kind)) return
-    this.#attendIn(tenantId, Math.max(this.#options.debounceMs, this.#restMs(tenantId, kind)))
+    this.#checkIn(tenantId, Math.max(this.#options.debounceMs, this.#pauseMs(tenantId, kind)))
   }
 
-  /** Soon, not at once: a burst of commits becomes one look. */
-  attend(tenantId: string): void {
-    this.#attendIn(tenantId, this.#options.debounceMs)
+  /** Checks a tenant soon. A burst of commits causes one check. */
+  checkSoon(tenantId: string): void {
+    this.#checkIn(tenantId, this.#options.debounceMs)
   }
 
-  /** The job of a run was ended in a transaction that has been committed. */
+  /** Called when the transaction that ended the task of a run is committed. */
   confirmEnded(ticket: string): void {
     this.#runs.get(ticket)?.confirmEnded()
   }
 
-  /** Everything that is due in a tenant, one after the other; answers how many jobs ran. */
+  /** Runs everything that is due in a tenant, in order. Returns the number of tasks that ran. */
   async runDue(tenantId: string, at: Date | null): Promise<number> {
     const tenant = this.#tenant(tenantId)
-    const rested = new Set<string>()
+    const ranOnce = new Set<string>()
     for (let count = 0; ; ) {
-      // Waited for outside the turn: a job may wait for the effect of another, which then must get its own.
+      // Waits outside the critical section: a task may wait for the effect of another task, which needs the section to
+      // be claimed.
       await Promise.all(tenant.runs.values())
-      const { found, runs } = await this.#inTurn(tenant, async () => {
-        tenant.askedAt.clear()
-        tenant.restUntil.clear()
-        const kinds = new Map([...this.kinds].filter(([name]) => !rested.has(name)))
-        const work = await this.#look(tenantId, { kinds, room: { standing: 1, ordinary: 1 }, at })
-        return { found: work, runs: work.claimed.map((job) => this.#run(tenantId, job)) }
+      const { work, runs } = await this.#serialized(tenant, async () => {
+        tenant.idleSince.clear()
+        tenant.pausedUntil.clear()
+        const kinds = new Map([...this.kinds].filter(([name]) => !ranOnce.has(name)))
+        const claimed = await this.#claim(tenantId, { kinds, capacity: { periodic: 1, ordinary: 1 }, at })
+        return { work: claimed, runs: claimed.tasks.map((task) => this.#run(tenantId, task)) }
       })
       await Promise.all(runs)
-      count += found.claimed.length
-      // A standing job is due again in a while, which a look far ahead would take for now, without end.
-      if (at !== null) for (const { kind } of found.claimed) if (this.#isStanding(kind)) rested.add(kind)
-      if (found.claimed.length > 0 || tenant.runs.size > 0) continue
-      if (!found.standingElsewhere) return count
-      await sleep(elsewhereMs)
+      count += work.tasks.length
+      // A periodic task is soon due again, so with a future time it would run without end. It runs once.
+      if (at !== null) for (const { kind } of work.tasks) if (this.#isPeriodic(kind)) ranOnce.add(kind)
+      if (work.tasks.length > 0 || tenant.runs.size > 0) continue
+      if (!work.periodicElsewhere) return count
+      await sleep(pollElsewhereMs)
     }
   }
 
@@ -152,14 +156,14 @@ export class Worker {
       this.counts.sweeps++
       this.#pump()
     } catch (error) {
-      this.#options.log.warn({ error }, 'The tenants could not be listed for background work')
+      this.#options.log.warn({ error }, 'The tenants cannot be listed for background work')
     }
     if (!this.#working) return
     const sweepMs = Math.max(this.#options.sweepMs, tenants.length * sweepPerTenantMs)
     this.#sweepTimer = setTimeout(() => void this.#sweep(), sweepMs * (0.9 + 0.2 * Math.random()))
   }
 
-  #attendIn(tenantId: string, delayMs: number): void {
+  #checkIn(tenantId: string, delayMs: number): void {
     if (!this.#working) return
     const tenant = this.#tenant(tenantId)
     const at = performance.now() + delayMs
@@ -176,20 +180,20 @@ export class Worker {
   #pump(): void {
     this.#pumping ??= this.#drain().finally(() => {
       this.#pumping = undefined
-      // Something may have come in between the last look at the queue and here.
-      if (this.#working && this.queued > 0 && hasRoom(this.#room())) this.#pump()
+      // A tenant may have been queued between the last check of the queue and this line.
+      if (this.#working && this.queued > 0 && hasCapacity(this.#capacity())) this.#pump()
     })
   }
 
   async #drain(): Promise<void> {
     while (this.#working && this.queued > 0) {
-      const room = this.#room()
-      if (!hasRoom(room)) return
+      const capacity = this.#capacity()
+      if (!hasCapacity(capacity)) return
       const [tenantId = ''] = this.#urgent.size > 0 ? this.#urgent : this.#routine
       this.#urgent.delete(tenantId)
       this.#routine.delete(tenantId)
       try {
-        await this.#visit(tenantId, room)
+        await this.#check(tenantId, capacity)
         this.#failures = 0
       } catch (error) {
         await this.#backOff(error)
@@ -197,83 +201,83 @@ export class Worker {
     }
   }
 
-  async #visit(tenantId: string, room: Room): Promise<void> {
+  async #check(tenantId: string, capacity: Capacity): Promise<void> {
     const tenant = this.#tenant(tenantId)
-    // Who rests now is looked at again when that is over, also when it is over before this look is.
-    const resting = [...tenant.woken].filter((kind) => this.#restMs(tenantId, kind) > 0)
-    const found = await this.#inTurn(tenant, async () => {
-      const work = await this.#look(tenantId, { kinds: this.kinds, room, at: null })
-      for (const job of work.claimed) void this.#run(tenantId, job)
-      return work
+    // The kinds that pause now are checked again after their pause, even if it ends during this check.
+    const paused = [...tenant.woken].filter((kind) => this.#pauseMs(tenantId, kind) > 0)
+    const work = await this.#serialized(tenant, async () => {
+      const claimed = await this.#claim(tenantId, { kinds: this.kinds, capacity, at: null })
+      for (const task of claimed.tasks) void this.#run(tenantId, task)
+      return claimed
     })
-    const isStarved = found.more || [...tenant.woken].some((kind) => !resting.includes(kind))
+    const isStarved = work.hasMore || [...tenant.woken].some((kind) => !paused.includes(kind))
     if (isStarved) this.#starved.add(tenantId)
-    const rests = resting.map((kind) => this.#restMs(tenantId, kind))
-    const nextInMs = Math.min(found.nextInMs ?? Infinity, ...rests)
-    if (nextInMs < this.#options.sweepMs) this.#attendIn(tenantId, Math.max(1, nextInMs))
+    const pauses = paused.map((kind) => this.#pauseMs(tenantId, kind))
+    const nextInMs = Math.min(work.nextInMs ?? Infinity, ...pauses)
+    if (nextInMs < this.#options.sweepMs) this.#checkIn(tenantId, Math.max(1, nextInMs))
   }
 
-  /** How long a kind still rests in a tenant. */
-  #restMs(tenantId: string, kind: string): number {
-    return Math.max(0, (this.#tenant(tenantId).restUntil.get(kind) ?? 0) - performance.now())
+  /** The rest of the minimum pause of a kind in a tenant. */
+  #pauseMs(tenantId: string, kind: string): number {
+    return Math.max(0, (this.#tenant(tenantId).pausedUntil.get(kind) ?? 0) - performance.now())
   }
 
-  /** One look at a tenant at a time: who comes second knows what the first one started. */
-  #inTurn<Result>(tenant: Tenant, look: () => Promise<Result>): Promise<Result> {
-    const turn = tenant.turn.then(look)
+  /** Runs one check of a tenant at a time, so that each check knows the runs that earlier checks started. */
+  #serialized<Result>(tenant: Tenant, check: () => Promise<Result>): Promise<Result> {
+    const turn = tenant.turn.then(check)
     tenant.turn = turn.catch(() => {})
     return turn
   }
 
   /** The next sweep visits the tenant again. While the database does not work, the worker pauses before the next tenant. */
   async #backOff(error: unknown): Promise<void> {
-    this.#options.log.warn({ error }, 'Looking for background work failed')
+    this.#options.log.warn({ error }, 'The check for background work failed')
     if (!isTransient(error)) return
     this.#failures++
     await pause(Math.min(longestPauseMs, retryDelayMs(this.#failures)), this.#stopped?.signal)
   }
 
-  async #look(
+  async #claim(
     tenantId: string,
-    { kinds, room, at }: { kinds: ReadonlyMap<string, JobKind>; room: Room; at: Date | null },
-  ): Promise<Found> {
+    { kinds, capacity, at }: { kinds: ReadonlyMap<string, TaskKind>; capacity: Capacity; at: Date | null },
+  ): Promise<ClaimedWork> {
     const { database } = this.#options
     const tenant = this.#tenant(tenantId)
-    this.counts.looks++
+    this.counts.checks++
     if (!tenant.prepared) {
       await this.#prepare(tenantId)
       tenant.prepared = true
     }
-    // What runs here, or rests, stays woken: it is taken again afterwards.
+    // A kind that runs or pauses stays woken, and is claimed afterwards.
     const busy = new Set([...tenant.runs.keys()].map((run) => run.claimed.kind))
     const woken = [...tenant.woken]
-      .filter((kind) => !busy.has(kind) && this.#restMs(tenantId, kind) === 0)
-      .slice(0, Math.max(0, room.standing))
+      .filter((kind) => !busy.has(kind) && this.#pauseMs(tenantId, kind) === 0)
+      .slice(0, Math.max(0, capacity.periodic))
     for (const kind of woken) tenant.woken.delete(kind)
     try {
-      return await claimWork(database, { tenantId, kinds, woken, room, askedAt: tenant.askedAt, at })
+      return await claimWork(database, { tenantId, kinds, woken, capacity, idleSince: tenant.idleSince, at })
     } catch (error) {
       for (const kind of woken) tenant.woken.add(kind)
       throw error
     }
   }
 
-  /** A process that starts makes all standing jobs due: another may have died before it ran them. */
+  /** Makes all periodic tasks due when the process starts, because another process may have died before it ran them. */
   async #prepare(tenantId: string): Promise<void> {
-    const kinds = [...this.kinds.keys()].filter((name) => this.#isStanding(name))
+    const kinds = [...this.kinds.keys()].filter((name) => this.#isPeriodic(name))
     if (kinds.length === 0) return
     await this.#options.database.transaction({ tenantId }, (tx) =>
-      store.forwardStanding(tx, { ids: kinds.map(() => v7()), kinds, key: standingKey }),
+      store.forwardPeriodic(tx, { ids: kinds.map(() => v7()), kinds, key: periodicKey }),
     )
   }
 
-  async #run(tenantId: string, claimed: store.Claimed): Promise<RunOutcome> {
+  async #run(tenantId: string, claimed: store.ClaimedTask): Promise<RunOutcome> {
     const { database, log } = this.#options
     const kind = this.kinds.get(claimed.kind)
-    if (kind === undefined) throw new TypeError(`Nobody defined the job kind ${claimed.kind}`)
+    if (kind === undefined) throw new TypeError(`The task kind ${claimed.kind} is not defined`)
     const tenant = this.#tenant(tenantId)
-    if (kind.standing?.restMs !== undefined)
-      tenant.restUntil.set(claimed.kind, performance.now() + kind.standing.restMs)
+    if (kind.periodic?.minPauseMs !== undefined)
+      tenant.pausedUntil.set(claimed.kind, performance.now() + kind.periodic.minPauseMs)
     const run = new Run({ database, log, tenantId, claimed, kind })
     const outcome = run.execute()
     this.#runs.set(run.ticket, run)
@@ -297,14 +301,14 @@ export class Worker {
     this.#pump()
   }
 
-  #room(): Room {
-    const room = { standing: this.#options.standingConcurrency, ordinary: this.#options.concurrency }
-    for (const run of this.#runs.values()) room[laneOf(run.kind)]--
-    return room
+  #capacity(): Capacity {
+    const capacity = { periodic: this.#options.periodicConcurrency, ordinary: this.#options.concurrency }
+    for (const run of this.#runs.values()) capacity[laneOf(run.kind)]--
+    return capacity
   }
 
-  #isStanding(kind: string): boolean {
-    return this.kinds.get(kind)?.standing !== undefined
+  #isPeriodic(kind: string): boolean {
+    return this.kinds.get(kind)?.periodic !== undefined
   }
 
   #tenant(tenantId: string): Tenant {
@@ -312,8 +316,8 @@ export class Worker {
     if (tenant === undefined) {
       tenant = {
         woken: new Set(),
-        restUntil: new Map(),
-        askedAt: new Map(),
+        pausedUntil: new Map(),
+        idleSince: new Map(),
         prepared: false,
         runs: new Map(),
         timer: undefined,
@@ -325,11 +329,11 @@ export class Worker {
   }
 }
 
-function hasRoom(room: Room): boolean {
-  return room.standing > 0 || room.ordinary > 0
+function hasCapacity(capacity: Capacity): boolean {
+  return capacity.periodic > 0 || capacity.ordinary > 0
 }
 
-/** Waits, but not for ever; leaves no timer behind. */
+/** Waits for work up to a limit, and leaves no timer behind. */
 async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   const timer = new AbortController()
   await Promise.race([work, sleep(limitMs, undefined, { signal: timer.signal })]).catch(() => {})

@@ -1,21 +1,24 @@
 import type { Database } from '../database/database.ts'
 import { lowestIdAt } from '../database/id.ts'
 import { forgetRetiredDataKeys } from '../secrets/key-store.ts'
-import type { JobKinds } from './job.ts'
 import * as store from './store.ts'
+import type { TaskKinds } from './task.ts'
 
 const hourMs = 3_600_000
 const requestsKeptMs = 24 * hourMs
-const failedJobsKeptMs = 30 * 24 * hourMs
-/** Whoever read a sealed value just before it was sealed anew has long opened it. */
+const failedTasksKeptMs = 30 * 24 * hourMs
+/** A reader that read a value just before it was sealed with a new key has opened it by then. */
 const retiredKeysKeptMs = hourMs
 const batch = 1_000
 
-/** Forgets answered requests after a day, failed jobs after a month, and keys an hour after nothing is sealed with them. */
-export function pruningJobs({ database }: { database: Database }): JobKinds {
+/**
+ * Creates the task that deletes stored responses after a day, failed tasks after 30 days, and data keys an hour after
+ * they are retired.
+ */
+export function pruningTasks({ database }: { database: Database }): TaskKinds {
   return {
     'platform.prune': {
-      standing: { everyMs: hourMs, pending: store.pruneable },
+      periodic: { everyMs: hourMs, pending: store.pruneable },
       async run({ tenantId, signal }) {
         await repeat(signal, () =>
           database.transaction({ tenantId }, (tx) =>
@@ -23,7 +26,7 @@ export function pruningJobs({ database }: { database: Database }): JobKinds {
           ),
         )
         await repeat(signal, () => {
-          const before = lowestIdAt(Date.now() - failedJobsKeptMs)
+          const before = lowestIdAt(Date.now() - failedTasksKeptMs)
           return database.transaction({ tenantId }, (tx) => store.pruneFailed(tx, { before, limit: batch }))
         })
         await database.transaction({ tenantId }, (tx) => forgetRetiredDataKeys(tx, retiredKeysKeptMs / 1000))
@@ -32,7 +35,7 @@ export function pruningJobs({ database }: { database: Database }): JobKinds {
   }
 }
 
-/** Batch after batch, so that no transaction is long. */
+/** Deletes in batches, so that each transaction is short. */
 async function repeat(signal: AbortSignal, prune: () => Promise<number>): Promise<void> {
   while (!signal.aborted && (await prune()) === batch);
 }

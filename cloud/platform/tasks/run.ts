@@ -2,33 +2,33 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Transaction } from '../database/database.ts'
 import { isTransient } from '../database/transient.ts'
 import type { Log } from '../log.ts'
-import { type Again, type Job, type JobKind, LeaseLost } from './job.ts'
 import { describeFailure, retryDelayMs, transientDelayMs } from './retry.ts'
 import * as store from './store.ts'
+import { LeaseLost, type RunAgain, type Task, type TaskKind } from './task.ts'
 
 export type RunOutcome = 'done' | 'retried' | 'failed' | 'lost'
 
-type Options = { database: Database; log: Log; tenantId: string; claimed: store.Claimed; kind: JobKind }
+type Options = { database: Database; log: Log; tenantId: string; claimed: store.ClaimedTask; kind: TaskKind }
 
-/** A standing job is what others wait for: a process that died with one must not hold it up for long. */
-export const defaults = { maxAttempts: 10, leaseMs: 60_000, standingLeaseMs: 10_000 } as const
+/** The lease of a periodic task is short, because other work waits for it when its process dies. */
+export const defaults = { maxAttempts: 10, leaseMs: 60_000, periodicLeaseMs: 10_000 } as const
 
-const endedTopic = 'jobs.ended/'
+const endedTopic = 'tasks.ended/'
 
-export function leaseMsOf({ leaseMs, standing }: Pick<JobKind, 'leaseMs' | 'standing'>): number {
-  return leaseMs ?? (standing === undefined ? defaults.leaseMs : defaults.standingLeaseMs)
+export function leaseMsOf({ leaseMs, periodic }: Pick<TaskKind, 'leaseMs' | 'periodic'>): number {
+  return leaseMs ?? (periodic === undefined ? defaults.leaseMs : defaults.periodicLeaseMs)
 }
 
-/** The ticket of the run whose job was ended by a committed transaction, when that is what the topic says. */
+/** Returns the ticket of the run whose task a committed transaction ended, or undefined for any other topic. */
 export function endedTicket(topic: string): string | undefined {
   return topic.startsWith(endedTopic) ? topic.slice(endedTopic.length) : undefined
 }
 
-/** One claimed job from its claim to its end. */
+/** `Run` executes one claimed task: it renews the lease, calls the handler and records the outcome. */
 export class Run {
   readonly tenantId: string
-  readonly claimed: store.Claimed
-  readonly kind: JobKind
+  readonly claimed: store.ClaimedTask
+  readonly kind: TaskKind
   readonly #database: Database
   readonly #log: Log
   readonly #controller = new AbortController()
@@ -47,17 +47,17 @@ export class Run {
     this.#leaseEndsAt = performance.now() + leaseMsOf(kind)
   }
 
-  /** Unlike the lease, which a claim gives to all it takes, this is the run's alone. */
+  /** Identifies this run. A lease id is not enough, because all tasks of one claim share it. */
   get ticket(): string {
     return `${this.claimed.leaseId}/${this.claimed.id}`
   }
 
-  /** The transaction that ended the job has been committed: from here on nothing can undo it. */
+  /** Called when the transaction that ended the task is committed. After this, no error can undo the task. */
   confirmEnded(): void {
     this.#ended = true
   }
 
-  /** The process will not wait any longer. The job goes back to the others without losing an attempt. */
+  /** Aborts the handler because the process stops. The task waits again and does not lose an attempt. */
   stop(): void {
     this.#stopping = true
     this.#controller.abort(new Error('The process is stopping'))
@@ -66,10 +66,10 @@ export class Run {
   async execute(): Promise<RunOutcome> {
     this.#renewLater()
     try {
-      if (this.#isSpent(this.claimed.attempts - 1)) {
-        return await this.#fail(new Error('The worker died while it ran'))
+      if (this.#isOutOfAttempts(this.claimed.attempts - 1)) {
+        return await this.#fail(new Error('The worker stopped during the last attempt'))
       }
-      const next = (await this.kind.run(this.#job())) as Again | undefined
+      const next = (await this.kind.run(this.#task())) as RunAgain | undefined
       if (!this.#ended) await this.#persist((tx) => this.#end(tx, next))
       return 'done'
     } catch (error) {
@@ -80,7 +80,7 @@ export class Run {
     }
   }
 
-  #job(): Job {
+  #task(): Task {
     const { id, key, payload, attempts } = this.claimed
     return {
       tenantId: this.tenantId,
@@ -96,37 +96,37 @@ export class Run {
     }
   }
 
-  async #end(tx: Transaction, next: Again | undefined): Promise<void> {
+  async #end(tx: Transaction, next: RunAgain | undefined): Promise<void> {
     if (!(await store.end(tx, this.claimed))) throw new LeaseLost(this.claimed.id)
-    const { standing } = this.kind
-    if (next === undefined && standing === undefined) return
-    // A time that has come is left to the database's clock: ours may be ahead of it.
-    const at = next !== undefined && next.again.getTime() > Date.now() ? next.again : null
-    const inMs = next === undefined ? (standing?.everyMs ?? 0) : 0
+    const { periodic } = this.kind
+    if (next === undefined && periodic === undefined) return
+    // For a time in the past the database uses its own clock, because the clock of this process may be ahead of it.
+    const at = next !== undefined && next.runAgainAt.getTime() > Date.now() ? next.runAgainAt : null
+    const inMs = next === undefined ? (periodic?.everyMs ?? 0) : 0
     await store.wait(tx, this.claimed, { attempts: 0, lastError: null, at, inMs })
   }
 
-  #isSpent(attempts: number): boolean {
-    return this.kind.standing === undefined && attempts >= (this.kind.maxAttempts ?? defaults.maxAttempts)
+  #isOutOfAttempts(attempts: number): boolean {
+    return this.kind.periodic === undefined && attempts >= (this.kind.maxAttempts ?? defaults.maxAttempts)
   }
 
   async #failed(error: unknown): Promise<RunOutcome> {
     const { id, kind, attempts } = this.claimed
     if (this.#ended) {
-      this.#log.warn({ error, job: id, kind }, 'A job failed after it had been completed')
+      this.#log.warn({ error, task: id, kind }, 'A task failed after its completion was committed')
       return 'done'
     }
     if (error instanceof LeaseLost) {
-      this.#log.warn({ job: id, kind }, 'A job was lost to another worker')
+      this.#log.warn({ task: id, kind }, 'The lease of a task was lost to another worker')
       return 'lost'
     }
-    this.#log.warn({ error, job: id, kind, attempt: attempts, tenant: this.tenantId }, 'A job failed')
+    this.#log.warn({ error, task: id, kind, attempt: attempts, tenant: this.tenantId }, 'A task failed')
     try {
-      const isFinal = this.#isSpent(attempts) && !this.#stopping && !isTransient(error)
+      const isFinal = this.#isOutOfAttempts(attempts) && !this.#stopping && !isTransient(error)
       return isFinal ? await this.#fail(error) : await this.#retry(error)
     } catch (cause) {
-      // Its lease runs out and somebody else takes it up.
-      this.#log.warn({ error: cause, job: id, kind }, 'The end of a job could not be written')
+      // The lease expires, and another worker claims the task.
+      this.#log.warn({ error: cause, task: id, kind }, 'The outcome of a task could not be stored')
       return 'lost'
     }
   }
@@ -156,7 +156,7 @@ export class Run {
     return this.kind.retryMs?.(attempts) ?? retryDelayMs(attempts)
   }
 
-  /** Repeated through a short outage of the database, so that finished work is not done again. */
+  /** Repeats the transaction through a short outage of the database, so that finished work is not done again. */
   async #persist<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -175,12 +175,12 @@ export class Run {
 
   async #renew(): Promise<void> {
     const leaseMs = leaseMsOf(this.kind)
-    const asked = performance.now()
+    const requestedAt = performance.now()
     const renewed = await this.#database
       .transaction({ tenantId: this.tenantId }, (tx) => store.renew(tx, { ...this.claimed, leaseMs }))
       .catch(() => undefined)
     if (this.#over) return
-    if (renewed === true) this.#leaseEndsAt = asked + leaseMs
+    if (renewed === true) this.#leaseEndsAt = requestedAt + leaseMs
     if (renewed === false || performance.now() > this.#leaseEndsAt) {
       if (!this.#ended) this.#controller.abort(new LeaseLost(this.claimed.id))
       return

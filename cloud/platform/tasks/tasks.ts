@@ -1,34 +1,34 @@
 import { v7 } from 'uuid'
 import type { Handle, Transaction } from '../database/database.ts'
 import type { MigrationSource } from '../database/migrations.ts'
-import type { JobKinds } from './job.ts'
 import { endedTicket } from './run.ts'
 import { nextRuns, requireRun } from './schedule.ts'
 import * as store from './store.ts'
+import type { TaskKinds } from './task.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
 
-export type { Again, Job, JobKind, JobKinds, Standing } from './job.ts'
-export { LeaseLost } from './job.ts'
+export type { Periodic, RunAgain, Task, TaskKind, TaskKinds } from './task.ts'
+export { LeaseLost } from './task.ts'
 
-export const jobsMigrations: MigrationSource = { module: 'jobs', folder: new URL('./migrations/', import.meta.url) }
+export const tasksMigrations: MigrationSource = { module: 'jobs', folder: new URL('./migrations/', import.meta.url) }
 
-export type JobRequest = {
+export type TaskRequest = {
   kind: string
-  /** Of jobs with the same kind and key one waits and one runs at most; without a key they have nothing in common. */
+  /** At most one task with the same kind and key waits and one runs. Tasks without a key are independent. */
   key?: string
   payload?: unknown
-  /** Now unless given. */
+  /** The default is now. */
   runAt?: Date
 }
 
 export type ScheduleName = { kind: string; key: string }
 
-/** `cron` has five fields; `timezone` is an IANA name and UTC unless given. */
+/** `cron` has five fields. `timezone` is an IANA name; the default is UTC. */
 export type ScheduleRequest = ScheduleName & {
   cron: string
   timezone?: string
   payload?: unknown
-  /** The place of the schedule in the request body: errors point to its fields. */
+  /** The position of the schedule in the request body. Errors point to its fields. */
   pointer?: string
 }
 
@@ -42,33 +42,34 @@ export type Schedule = ScheduleName & {
   nextRuns: string[]
 }
 
-export type JobState = store.JobRow
+export type TaskState = store.TaskRow
 
-const enqueuedTopic = 'jobs'
+const enqueuedTopic = 'tasks'
 const shownRuns = 5
-const shownJobs = 100
+const shownTasks = 100
 
 /**
- * All background work of the platform. Jobs are rows in the transaction of what causes them; a worker claims them
- * with a lease, and a handler can end its job in the transaction of its effect, so that the effect comes once.
+ * `Tasks` is the background work of the platform. A task is a row that is written in the transaction that needs it. A
+ * worker claims it with a lease. A handler can end its task in the transaction of its effect, so that the effect
+ * happens exactly once.
  */
-export class Jobs {
+export class Tasks {
   readonly #worker: Worker
   readonly #kindsByTopic = new Map<string, string[]>()
 
   constructor(options: WorkerOptions) {
     this.#worker = new Worker(options)
     options.database.onCommit(({ tenantId, topics }) => {
-      for (const topic of topics) this.#hear(tenantId, topic)
+      for (const topic of topics) this.#onTopic(tenantId, topic)
     })
   }
 
-  /** What this process can do; jobs of other kinds are left to others. */
-  define(kinds: JobKinds): void {
+  /** Adds kinds that this process runs. Other processes run tasks of other kinds. */
+  define(kinds: TaskKinds): void {
     for (const [name, kind] of Object.entries(kinds)) {
-      if (this.#worker.kinds.has(name)) throw new TypeError(`The job kind ${name} is defined twice`)
+      if (this.#worker.kinds.has(name)) throw new TypeError(`The task kind ${name} is defined twice`)
       this.#worker.define(name, kind)
-      const topic = kind.standing?.wakeOn
+      const topic = kind.periodic?.wakeOn
       if (topic !== undefined) this.#kindsByTopic.set(topic, [...(this.#kindsByTopic.get(topic) ?? []), name])
     }
   }
@@ -81,49 +82,49 @@ export class Jobs {
     await this.#worker.stop()
   }
 
-  async enqueue(tx: Transaction, job: JobRequest): Promise<string> {
-    const [id = ''] = await this.enqueueAll(tx, [job])
+  async enqueue(tx: Transaction, task: TaskRequest): Promise<string> {
+    const [id = ''] = await this.enqueueAll(tx, [task])
     return id
   }
 
-  /** One statement for all. Of several with the same kind and key the last counts. */
-  async enqueueAll(tx: Transaction, jobs: readonly JobRequest[]): Promise<string[]> {
-    if (jobs.length === 0) return []
-    const rows = jobs.map(({ kind, key, payload, runAt }) => {
+  /** Enqueues tasks with one statement. Of several tasks with the same kind and key, the last one is kept. */
+  async enqueueAll(tx: Transaction, tasks: readonly TaskRequest[]): Promise<string[]> {
+    if (tasks.length === 0) return []
+    const rows = tasks.map(({ kind, key, payload, runAt }) => {
       const id = v7()
       return { id, kind, key: key ?? id, payload, runAt: runAt ?? null }
     })
     const distinct = new Map(rows.map((row) => [JSON.stringify([row.kind, row.key]), row]))
     tx.signal(enqueuedTopic)
-    return store.putJobs(tx, [...distinct.values()])
+    return store.putTasks(tx, [...distinct.values()])
   }
 
-  /** Takes a waiting job back; one that runs goes on. */
-  async cancel(tx: Transaction, job: { kind: string; key: string }): Promise<boolean> {
-    return store.cancel(tx, job)
+  /** Deletes a waiting task. A task that runs is not affected. */
+  async cancel(tx: Transaction, task: { kind: string; key: string }): Promise<boolean> {
+    return store.cancel(tx, task)
   }
 
-  /** Gives a failed job all its attempts again. */
+  /** Enqueues a failed task again, with all its attempts. */
   async retry(tx: Transaction, id: string): Promise<boolean> {
-    const job = await store.takeFailed(tx, id)
-    if (job === undefined) return false
-    await store.wait(tx, job, { attempts: 0, lastError: null, at: null, inMs: 0 })
+    const task = await store.takeFailed(tx, id)
+    if (task === undefined) return false
+    await store.wait(tx, task, { attempts: 0, lastError: null, at: null, inMs: 0 })
     tx.signal(enqueuedTopic)
     return true
   }
 
   /** Newest first. */
-  async list(handle: Handle, filter: { kind?: string; state?: JobState['state']; limit?: number } = {}) {
-    return store.listJobs(handle, { ...filter, limit: filter.limit ?? shownJobs })
+  async list(handle: Handle, filter: { kind?: string; state?: TaskState['state']; limit?: number } = {}) {
+    return store.listTasks(handle, { ...filter, limit: filter.limit ?? shownTasks })
   }
 
-  /** Runs a standing job soon. Costs nothing now; many calls are one run. */
+  /** Runs a periodic task soon. It needs no statement now, and many calls cause one run. */
   wake(tenantId: string, kind: string): void {
-    if (this.#worker.kinds.get(kind)?.standing === undefined) throw new TypeError(`${kind} is no standing job`)
+    if (this.#worker.kinds.get(kind)?.periodic === undefined) throw new TypeError(`${kind} is not a periodic task`)
     this.#worker.wake(tenantId, kind)
   }
 
-  /** Makes or replaces the schedule of this name. */
+  /** Creates or replaces the schedule with this name. */
   async schedule(tx: Transaction, request: ScheduleRequest): Promise<void> {
     const timing = { cron: request.cron, timezone: request.timezone ?? 'UTC' }
     const next = requireRun(timing, new Date(), request.pointer)
@@ -138,12 +139,15 @@ export class Jobs {
     tx.signal(enqueuedTopic)
   }
 
-  /** False when there was none. A run that is already waiting or running goes on. */
+  /** Returns false if the schedule does not exist. Runs that wait or run already are not affected. */
   async unschedule(tx: Transaction, name: ScheduleName): Promise<boolean> {
     return store.deleteSchedule(tx, name)
   }
 
-  /** Pauses or resumes; what would have run in between is not made up for. False when there is none. */
+  /**
+   * Pauses or resumes a schedule. Runs that were skipped are not repeated. Returns false if the schedule does not
+   * exist.
+   */
   async pause(tx: Transaction, { paused, ...name }: ScheduleName & { paused: boolean }): Promise<boolean> {
     const schedule = await store.lockSchedule(tx, name)
     if (schedule === undefined) return false
@@ -160,7 +164,7 @@ export class Jobs {
     }))
   }
 
-  /** Runs all that is due now, or would be at the given time, and answers how many jobs that were. For tests. */
+  /** Runs all tasks that are due now, or at the given time, and returns their number. For tests. */
   async runDue(tenantId: string, { at }: { at?: Date } = {}): Promise<number> {
     return this.#worker.runDue(tenantId, at ?? null)
   }
@@ -169,10 +173,10 @@ export class Jobs {
     return { ...this.#worker.counts, running: this.#worker.running, queuedTenants: this.#worker.queued }
   }
 
-  #hear(tenantId: string, topic: string): void {
+  #onTopic(tenantId: string, topic: string): void {
     const ticket = endedTicket(topic)
     if (ticket !== undefined) this.#worker.confirmEnded(ticket)
-    else if (topic === enqueuedTopic) this.#worker.attend(tenantId)
+    else if (topic === enqueuedTopic) this.#worker.checkSoon(tenantId)
     else for (const kind of this.#kindsByTopic.get(topic) ?? []) this.#worker.wake(tenantId, kind)
   }
 }

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { v7 } from 'uuid'
 import { lowestIdAt } from '../database/id.ts'
 import { testHub } from '../testing/hub.ts'
-import { Jobs } from './jobs.ts'
-import { pruningJobs } from './pruning.ts'
+import { pruningTasks } from './pruning.ts'
+import { Tasks } from './tasks.ts'
 
 const dayMs = 24 * 3_600_000
 
-test('answered requests are forgotten after a day and failed jobs after a month', async () => {
+test('deletes stored responses after a day and failed tasks after 30 days', async () => {
   await using hub = await testHub()
   const { database, log } = hub.context
   const { tenantId } = hub.tenant
@@ -34,9 +34,9 @@ test('answered requests are forgotten after a day and failed jobs after a month'
     )
   }
 
-  const jobs = new Jobs({ database, log })
-  jobs.define(pruningJobs({ database }))
-  await jobs.runDue(tenantId)
+  const tasks = new Tasks({ database, log })
+  tasks.define(pruningTasks({ database }))
+  await tasks.runDue(tenantId)
 
   assert.deepEqual(await rows('select key from idempotent_requests where tenant_id = $1'), [{ key: 'new' }])
   assert.deepEqual(await rows(`select key from jobs where tenant_id = $1 and state = 'failed'`), [{ key: 'recent' }])

@@ -5,7 +5,10 @@ export type Timing = { cron: string; timezone: string }
 
 const longestPattern = 128
 
-/** The first run after a moment; null when there is none. Daylight saving is the time zone's, never a run lost. */
+/**
+ * Returns the first run after a time, or null if there is none. A local time that daylight saving skips still has its
+ * run.
+ */
 export function nextRun({ cron, timezone }: Timing, after: Date): Date | null {
   return parsed({ cron, timezone }).nextRun(after)
 }
@@ -14,15 +17,21 @@ export function nextRuns({ cron, timezone }: Timing, after: Date, count: number)
   return parsed({ cron, timezone }).nextRuns(count, after)
 }
 
-/** The first run of a requested schedule. `pointer` is the place of the schedule in the request body, for errors. */
+/**
+ * Returns the first run of a requested schedule. `pointer` is the position of the schedule in the request body, for
+ * errors.
+ */
 export function requireRun(timing: Timing, after: Date, pointer = ''): Date {
   requireTimezone(timing.timezone, pointer)
   const invalidCron = (code: string, detail: string) => invalid(`${pointer}/cron`, code, detail)
   if (timing.cron.length > longestPattern) {
-    throw invalidCron('invalid_cron', `A schedule has at most ${longestPattern} characters`)
+    throw invalidCron(
+      'invalid_cron',
+      `A schedule has at most ${longestPattern} characters; this one has ${timing.cron.length}`,
+    )
   }
   const first = firstRun(timing, after, (reason) =>
-    invalidCron('invalid_cron', `The schedule "${timing.cron}" cannot be read: ${reason}`),
+    invalidCron('invalid_cron', `The schedule "${timing.cron}" is not valid: ${reason}`),
   )
   if (first === null) throw invalidCron('never_runs', `The schedule "${timing.cron}" never runs`)
   return first
@@ -37,7 +46,7 @@ function firstRun(timing: Timing, after: Date, invalidCron: (reason: string) => 
 }
 
 function parsed({ cron, timezone }: Timing): Cron {
-  // The library also takes a date for a pattern, which would be a schedule of one run.
+  // The library also accepts a date as a pattern, which would be a schedule with one run.
   if (!cron.startsWith('@') && cron.trim().split(/\s+/).length !== 5) {
     throw new TypeError('it has five fields: minute, hour, day of month, month, day of week')
   }
@@ -51,7 +60,7 @@ function requireTimezone(timezone: string, pointer: string): void {
     throw invalid(
       `${pointer}/timezone`,
       'invalid_timezone',
-      `There is no time zone "${timezone}": use a name such as Europe/Berlin`,
+      `Unknown time zone "${timezone}". Use an IANA name such as Europe/Berlin`,
     )
   }
 }

@@ -1,47 +1,50 @@
 import pg, { type Connection, type FieldDef } from 'pg'
 import { parserOf } from './parsing.ts'
 
-export type Found = { rows: Record<string, unknown>[]; rowCount: number }
+export type QueryResult = { rows: Record<string, unknown>[]; rowCount: number }
 
-type Told = (error: Error | undefined, found: Found | undefined) => void
+type QueryCallback = (error: Error | undefined, result: QueryResult | undefined) => void
 
 /** The part of the driver's query that its types leave out: what is called when an answer comes. */
 type DriverQuery = {
   name: string | undefined
-  callback: Told
+  callback: QueryCallback
   submit(connection: Connection): Error | null
 }
 
-const DriverQuery = pg.Query as unknown as new (text: string, values: unknown[], told: Told) => DriverQuery
+const DriverQuery = pg.Query as unknown as new (text: string, values: unknown[], callback: QueryCallback) => DriverQuery
 
 type Column = { name: string; parse: (text: string) => unknown }
 
-/** What is known of a connection: the columns of each statement that was answered on it before. */
-type Known = { columns: Map<string, Column[]>; undescribed: Connection }
+/** What is created of a connection: the columns of each statement that was answered on it before. */
+type ConnectionDescriptions = { columns: Map<string, Column[]>; undescribed: Connection }
 
-const knownOf = new WeakMap<Connection, Known>()
+const descriptions = new WeakMap<Connection, ConnectionDescriptions>()
 
 /**
  * A query that asks for the description of its columns once per connection, and not each time, as the driver does: the
  * server refuses to run a prepared statement whose columns changed, so they are what they were.
  */
-export class Question extends DriverQuery {
+export class PreparedQuery extends DriverQuery {
   #columns: Column[] | undefined
-  #known: Known | undefined
+  #descriptions: ConnectionDescriptions | undefined
   readonly #rows: Record<string, unknown>[] = []
   #rowCount = 0
-  #fault: Error | undefined
+  #parseError: Error | undefined
 
-  constructor({ name, text, values }: { name: string | undefined; text: string; values: unknown[] }, told: Told) {
-    super(text, values, told)
+  constructor(
+    { name, text, values }: { name: string | undefined; text: string; values: unknown[] },
+    callback: QueryCallback,
+  ) {
+    super(text, values, callback)
     this.name = name
   }
 
   override submit(connection: Connection): Error | null {
     if (this.name === undefined) return super.submit(connection)
-    this.#known = knownOf.get(connection) ?? firstKnown(connection)
-    this.#columns = this.#known.columns.get(this.name)
-    return super.submit(this.#columns === undefined ? connection : this.#known.undescribed)
+    this.#descriptions = descriptions.get(connection) ?? createDescriptions(connection)
+    this.#columns = this.#descriptions.columns.get(this.name)
+    return super.submit(this.#columns === undefined ? connection : this.#descriptions.undescribed)
   }
 
   handleRowDescription({ fields }: { fields: FieldDef[] }): void {
@@ -58,7 +61,7 @@ export class Question extends DriverQuery {
         row[name] = text === null ? null : parse(text)
       }
     } catch (error) {
-      this.#fault = error as Error
+      this.#parseError = error as Error
     }
     this.#rows.push(row)
   }
@@ -66,12 +69,12 @@ export class Question extends DriverQuery {
   /** `SELECT 3`, `INSERT 0 3`: the last word says how many; `BEGIN` has none. */
   handleCommandComplete({ text }: { text: string }): void {
     this.#rowCount = Number.parseInt(text.slice(text.lastIndexOf(' ') + 1), 10) || 0
-    if (this.name !== undefined) this.#known?.columns.set(this.name, this.#columns ?? [])
+    if (this.name !== undefined) this.#descriptions?.columns.set(this.name, this.#columns ?? [])
   }
 
   handleReadyForQuery(): void {
-    if (this.#fault === undefined) this.callback(undefined, { rows: this.#rows, rowCount: this.#rowCount })
-    else this.callback(this.#fault, undefined)
+    if (this.#parseError === undefined) this.callback(undefined, { rows: this.#rows, rowCount: this.#rowCount })
+    else this.callback(this.#parseError, undefined)
   }
 }
 
@@ -83,9 +86,9 @@ function columnOf({ name, dataTypeID }: FieldDef): Column {
   return { name, parse: parserOf(dataTypeID) }
 }
 
-function firstKnown(connection: Connection): Known {
+function createDescriptions(connection: Connection): ConnectionDescriptions {
   const undescribed: Connection = Object.create(connection, { describe: { value: () => {} } })
-  const known: Known = { columns: new Map(), undescribed }
-  knownOf.set(connection, known)
-  return known
+  const created: ConnectionDescriptions = { columns: new Map(), undescribed }
+  descriptions.set(connection, created)
+  return created
 }

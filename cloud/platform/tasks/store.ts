@@ -2,10 +2,13 @@ import type { Handle, ReferenceHandle, Transaction } from '../database/database.
 import { jsonText } from '../database/json.ts'
 import { statement } from '../database/statement.ts'
 
-/** Times are the database's: `run_at` is cut, not rounded, to milliseconds, so what is due now is due at once. */
-export type NewJob = { id: string; kind: string; key: string; payload: unknown; runAt: Date | null }
+/**
+ * `runAt: null` is the current time of the database. The database truncates it to milliseconds instead of rounding, so
+ * that the task is due at once.
+ */
+export type NewTask = { id: string; kind: string; key: string; payload: unknown; runAt: Date | null }
 
-export type Claimed = {
+export type ClaimedTask = {
   id: string
   kind: string
   key: string
@@ -15,7 +18,7 @@ export type Claimed = {
   createdAt: string
 }
 
-export type JobRow = {
+export type TaskRow = {
   id: string
   kind: string
   key: string
@@ -39,10 +42,10 @@ export type ScheduleRow = {
 }
 
 /**
- * Now, unless a test asks for another time. As a sub-select, because row-level security keeps a bare `coalesce` from
- * the index.
+ * The current time, unless a test passes another time. It is a sub-select, because with row-level security a bare
+ * `coalesce` cannot use the index.
  */
-function moment(parameter: string): string {
+function timeOrNow(parameter: string): string {
   return `(select coalesce(${parameter}::timestamptz, now()))`
 }
 
@@ -52,7 +55,7 @@ export async function activeTenants(handle: ReferenceHandle): Promise<string[]> 
   return (await handle.rows(activeTenantsStatement)).map((row) => row.id)
 }
 
-const putJobsStatement = statement<{ id: string }>(
+const putTasksStatement = statement<{ id: string }>(
   `insert into jobs (tenant_id, id, kind, key, payload, run_at)
    select $1, j.id, j.kind, j.key, j.payload, coalesce(j.run_at, date_trunc('milliseconds', now()))
    from unnest($2::uuid[], $3::text[], $4::text[], $5::jsonb[], $6::timestamptz[]) as j (id, kind, key, payload, run_at)
@@ -61,41 +64,41 @@ const putJobsStatement = statement<{ id: string }>(
    returning id`,
 )
 
-/** States jobs: one that waits already under the same kind and key is brought forward and takes the new payload. */
-export async function putJobs(tx: Transaction, jobs: readonly NewJob[]): Promise<string[]> {
+/** Inserts tasks. A waiting task with the same kind and key gets the earlier time and the new payload instead. */
+export async function putTasks(tx: Transaction, tasks: readonly NewTask[]): Promise<string[]> {
   const rows = await tx.rows(
-    putJobsStatement,
-    jobs.map((job) => job.id),
-    jobs.map((job) => job.kind),
-    jobs.map((job) => job.key),
-    jobs.map((job) => jsonText(job.payload ?? {})),
-    jobs.map((job) => job.runAt),
+    putTasksStatement,
+    tasks.map((task) => task.id),
+    tasks.map((task) => task.kind),
+    tasks.map((task) => task.key),
+    tasks.map((task) => jsonText(task.payload ?? {})),
+    tasks.map((task) => task.runAt),
   )
   return rows.map((row) => row.id)
 }
 
-const forwardStandingStatement = statement(
+const forwardPeriodicStatement = statement(
   `insert into jobs (tenant_id, id, kind, key, run_at)
    select $1, j.id, j.kind, $4, date_trunc('milliseconds', now()) from unnest($2::uuid[], $3::text[]) as j (id, kind)
    on conflict (tenant_id, kind, key) where state = 'waiting' do update
    set run_at = least(jobs.run_at, excluded.run_at)`,
 )
 
-/** Makes standing jobs due now, and makes them at all where a tenant does not have them yet. */
-export async function forwardStanding(
+/** Makes periodic tasks due now, and creates them for a tenant that does not have them yet. */
+export async function forwardPeriodic(
   tx: Transaction,
   { ids, kinds, key }: { ids: string[]; kinds: string[]; key: string },
 ) {
-  await tx.run(forwardStandingStatement, ids, kinds, key)
+  await tx.run(forwardPeriodicStatement, ids, kinds, key)
 }
 
-export type Next = { what: 'job' | 'lease' | 'schedule'; kind: string | null; inMs: number }
+export type Upcoming = { what: 'task' | 'lease' | 'schedule'; kind: string | null; inMs: number }
 
-const nextStatement = statement<Next>(
-  `with moment as (select coalesce($3::timestamptz, now()) as now)
-   select n.what, n.kind, (extract(epoch from n.at - moment.now) * 1000)::float8 as "inMs"
-   from moment, (
-     select 'job' as what, k.kind, j.run_at as at
+const nextStatement = statement<Upcoming>(
+  `with timeOrNow as (select coalesce($3::timestamptz, now()) as now)
+   select n.what, n.kind, (extract(epoch from n.at - timeOrNow.now) * 1000)::float8 as "inMs"
+   from timeOrNow, (
+     select 'task' as what, k.kind, j.run_at as at
      from unnest($2::text[]) as k (kind)
      cross join lateral (
        select run_at from jobs where tenant_id = $1 and kind = k.kind and state = 'waiting' order by run_at limit 1
@@ -111,35 +114,38 @@ const nextStatement = statement<Next>(
    order by n.at`,
 )
 
-/** What comes next in a tenant, soonest first: per kind the first job, the first lease to end, the first schedule. */
-export function next(handle: Handle, { kinds, at }: { kinds: string[]; at: Date | null }): Promise<Next[]> {
+/**
+ * Returns the next events of a tenant, soonest first: the first task of each kind, the first lease to expire, the first
+ * schedule.
+ */
+export function next(handle: Handle, { kinds, at }: { kinds: string[]; at: Date | null }): Promise<Upcoming[]> {
   return handle.rows(nextStatement, kinds, at)
 }
 
 const claimed = `returning id, kind, key, payload, attempts, lease_id as "leaseId", created_at as "createdAt"`
 
-const claimDueStatement = statement<Claimed>(
+const claimDueStatement = statement<ClaimedTask>(
   `update jobs set state = 'running', attempts = attempts + 1, lease_id = $5,
           lease_until = now() + $6 * interval '1 millisecond'
    where tenant_id = $1 and id = any(array(
      select w.id from jobs w
-     where w.tenant_id = $1 and w.kind = $2 and w.state = 'waiting' and w.run_at <= ${moment('$3')}
+     where w.tenant_id = $1 and w.kind = $2 and w.state = 'waiting' and w.run_at <= ${timeOrNow('$3')}
        and not exists (select from jobs r
                        where r.tenant_id = $1 and r.kind = w.kind and r.key = w.key and r.state = 'running')
      order by w.run_at, w.id limit $4 for update skip locked))
    ${claimed}`,
 )
 
-/** A lease is made here and not by the database: a distributed one takes no random values in an update. */
+/** The lease id is created here, because a distributed database accepts no random values in an update. */
 export type Lease = { leaseId: string; leaseMs: number }
 
-type Due = Lease & { kind: string; limit: number; at: Date | null }
+type DueClaim = Lease & { kind: string; limit: number; at: Date | null }
 
-export function claimDue(tx: Transaction, { kind, at, limit, leaseId, leaseMs }: Due): Promise<Claimed[]> {
+export function claimDue(tx: Transaction, { kind, at, limit, leaseId, leaseMs }: DueClaim): Promise<ClaimedTask[]> {
   return tx.rows(claimDueStatement, kind, at, limit, leaseId, leaseMs)
 }
 
-const claimStandingStatement = statement<Claimed>(
+const claimPeriodicStatement = statement<ClaimedTask>(
   `update jobs set state = 'running', attempts = attempts + 1, lease_id = $4,
           lease_until = now() + $5 * interval '1 millisecond'
    where tenant_id = $1 and id = any(array(
@@ -151,15 +157,17 @@ const claimStandingStatement = statement<Claimed>(
    ${claimed}`,
 )
 
-/** Takes standing jobs that were woken, due or not: one statement instead of making them due and then taking them. */
-export function claimStanding(
+/**
+ * Claims periodic tasks that were woken, whether they are due or not. One statement replaces two: make due, then claim.
+ */
+export function claimPeriodic(
   tx: Transaction,
   { kinds, key, leaseId, leaseMs }: Lease & { kinds: string[]; key: string },
 ) {
-  return tx.rows(claimStandingStatement, kinds, key, leaseId, leaseMs)
+  return tx.rows(claimPeriodicStatement, kinds, key, leaseId, leaseMs)
 }
 
-const claimExpiredStatement = statement<Claimed>(
+const claimExpiredStatement = statement<ClaimedTask>(
   `update jobs set attempts = attempts + 1, lease_id = $4, lease_until = now() + $5 * interval '1 millisecond'
    where tenant_id = $1 and id = any(array(
      select id from jobs where tenant_id = $1 and state = 'running' and kind = any($2) and lease_until < now()
@@ -167,11 +175,11 @@ const claimExpiredStatement = statement<Claimed>(
    ${claimed}`,
 )
 
-/** Takes over what a dead worker left. */
+/** Claims tasks whose worker did not renew the lease. */
 export function claimExpired(
   tx: Transaction,
   { kinds, limit, leaseId, leaseMs }: Lease & { kinds: string[]; limit: number },
-): Promise<Claimed[]> {
+): Promise<ClaimedTask[]> {
   return tx.rows(claimExpiredStatement, kinds, limit, leaseId, leaseMs)
 }
 
@@ -180,17 +188,17 @@ const renewStatement = statement(
    where tenant_id = $1 and id = $2 and lease_id = $3 and state = 'running'`,
 )
 
-export async function renew(handle: Handle, job: { id: string; leaseId: string; leaseMs: number }): Promise<boolean> {
-  return (await handle.run(renewStatement, job.id, job.leaseId, job.leaseMs)) === 1
+export async function renew(handle: Handle, task: { id: string; leaseId: string; leaseMs: number }): Promise<boolean> {
+  return (await handle.run(renewStatement, task.id, task.leaseId, task.leaseMs)) === 1
 }
 
 const endStatement = statement(
   `delete from jobs where tenant_id = $1 and id = $2 and lease_id = $3 and state = 'running'`,
 )
 
-/** False when the lease is no longer ours. */
-export async function end(tx: Handle, job: { id: string; leaseId: string }): Promise<boolean> {
-  return (await tx.run(endStatement, job.id, job.leaseId)) === 1
+/** Deletes the task. Returns false if another worker holds the lease now. */
+export async function end(tx: Handle, task: { id: string; leaseId: string }): Promise<boolean> {
+  return (await tx.run(endStatement, task.id, task.leaseId)) === 1
 }
 
 const waitStatement = statement(
@@ -204,11 +212,11 @@ const waitStatement = statement(
 export type Wait = { attempts: number; lastError: string | null; at: Date | null; inMs: number }
 
 /**
- * Puts a job that was ended back among the waiting. Not an update of its row, because another one of the same kind
- * and key may have been stated while it ran; then that one goes on for both.
+ * Inserts a task again that was deleted by `end`. It is not an update, because a task with the same kind and key may
+ * have been enqueued meanwhile. Then that task runs for both.
  */
-export async function wait(tx: Handle, job: Claimed, { attempts, lastError, at, inMs }: Wait): Promise<void> {
-  const { id, kind, key, payload, createdAt } = job
+export async function wait(tx: Handle, task: ClaimedTask, { attempts, lastError, at, inMs }: Wait): Promise<void> {
+  const { id, kind, key, payload, createdAt } = task
   await tx.run(waitStatement, id, kind, key, jsonText(payload), createdAt, attempts, lastError, at, inMs)
 }
 
@@ -217,28 +225,28 @@ const failStatement = statement(
    where tenant_id = $1 and id = $2 and lease_id = $3 and state = 'running'`,
 )
 
-export async function fail(handle: Handle, job: { id: string; leaseId: string; lastError: string }): Promise<boolean> {
-  return (await handle.run(failStatement, job.id, job.leaseId, job.lastError)) === 1
+export async function fail(handle: Handle, task: { id: string; leaseId: string; lastError: string }): Promise<boolean> {
+  return (await handle.run(failStatement, task.id, task.leaseId, task.lastError)) === 1
 }
 
-const jobColumns = `id, kind, key, state, run_at as "runAt", attempts, last_error as "lastError",
+const taskColumns = `id, kind, key, state, run_at as "runAt", attempts, last_error as "lastError",
                     created_at as "createdAt"`
 
-const listJobsStatement = statement<JobRow>(
-  `select ${jobColumns} from jobs
+const listTasksStatement = statement<TaskRow>(
+  `select ${taskColumns} from jobs
    where tenant_id = $1 and ($2::text is null or kind = $2) and ($3::text is null or state = $3)
    order by id desc limit $4`,
 )
 
-export function listJobs(handle: Handle, { kind, state, limit }: { kind?: string; state?: string; limit: number }) {
-  return handle.rows(listJobsStatement, kind ?? null, state ?? null, limit)
+export function listTasks(handle: Handle, { kind, state, limit }: { kind?: string; state?: string; limit: number }) {
+  return handle.rows(listTasksStatement, kind ?? null, state ?? null, limit)
 }
 
-const takeFailedStatement = statement<Claimed>(
+const takeFailedStatement = statement<ClaimedTask>(
   `delete from jobs where tenant_id = $1 and id = $2 and state = 'failed' ${claimed}`,
 )
 
-export function takeFailed(tx: Transaction, id: string): Promise<Claimed | undefined> {
+export function takeFailed(tx: Transaction, id: string): Promise<ClaimedTask | undefined> {
   return tx.row(takeFailedStatement, id)
 }
 
@@ -269,7 +277,7 @@ export function pruneRequests(handle: Handle, { olderThanMs, limit }: { olderTha
   return handle.run(pruneRequestsStatement, olderThanMs, limit)
 }
 
-/** Whether there is anything for the prune to do. */
+/** Yields a row if there is anything to prune. */
 export const pruneable = statement(
   `select 1 as one from (
      (select 1 from idempotent_requests
@@ -336,7 +344,7 @@ export type DueSchedule = ScheduleRow & { now: string }
 
 const lockDueSchedulesStatement = statement<DueSchedule>(
   `select ${scheduleColumns}, coalesce($2::timestamptz, now()) as now from schedules
-   where tenant_id = $1 and not paused and next_run_at is not null and next_run_at <= ${moment('$2')}
+   where tenant_id = $1 and not paused and next_run_at is not null and next_run_at <= ${timeOrNow('$2')}
    order by next_run_at limit $3 for update skip locked`,
 )
 

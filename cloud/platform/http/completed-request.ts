@@ -1,11 +1,11 @@
 import type { Caller } from '../access/caller.ts'
-import type { Visitor } from '../service.ts'
+import type { AnonymousCaller } from '../service.ts'
 
-export type Answered = {
+export type CompletedRequest = {
   requestId: string
   method: string
   route: string
   status: number
   ms: number
-  caller: Caller | Visitor | undefined
+  caller: Caller | AnonymousCaller | undefined
 }

@@ -6,21 +6,21 @@ import { nextRun, nextRuns, requireRun } from './schedule.ts'
 
 const berlin = 'Europe/Berlin'
 
-test('a schedule runs at its local time, summer and winter', () => {
+test('runs a schedule at its local time in summer and in winter', () => {
   const timing = { cron: '30 2 * * *', timezone: berlin }
   assert.deepEqual(
     nextRuns(timing, new Date('2026-03-27T12:00:00.000Z'), 3).map((run) => run.toISOString()),
-    // On the 29th the clock goes from 02:00 to 03:00: the run that has no time of its own is at the change.
+    // On the 29th the clock moves from 02:00 to 03:00, so 02:30 does not exist. The run is at 03:00.
     ['2026-03-28T01:30:00.000Z', '2026-03-29T01:00:00.000Z', '2026-03-30T00:30:00.000Z'],
   )
   assert.deepEqual(
     nextRuns(timing, new Date('2026-10-24T12:00:00.000Z'), 2).map((run) => run.toISOString()),
-    // On the 25th 02:30 comes twice, and the run once.
+    // On the 25th the time 02:30 occurs twice. There is one run.
     ['2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'],
   )
 })
 
-test('the next run is always later, and asking from just before it finds it again', () => {
+test('returns a next run that is later, and the same run when called with a time just before it', () => {
   const patterns = ['* * * * *', '*/7 3-5 * * *', '0 0 1 * *', '15 12 * * MON-FRI', '0 6 L * *', '@weekly']
   const moments = fc.date({ min: new Date('2024-01-01'), max: new Date('2034-01-01'), noInvalidDate: true })
   fc.assert(
@@ -52,7 +52,7 @@ const refusals: [cron: string, timezone: string, code: string, words: RegExp][] 
 ]
 
 for (const [cron, timezone, code, words] of refusals) {
-  test(`"${cron.slice(0, 20)}" in ${timezone} is refused, with the reason`, () => {
+  test(`refuses "${cron.slice(0, 20)}" in ${timezone} and names the reason`, () => {
     assert.throws(
       () => requireRun({ cron, timezone }, new Date()),
       (problem) => problem instanceof Problem && problem.errors?.[0]?.code === code && words.test(problem.message),

@@ -1,20 +1,20 @@
 import { backOffMs } from '@millwright/api/back-off.ts'
 
 const longestError = 500
-/** How often work is tried again while the database does not work: soon after it is back, everything continues. */
+/** The pause after a transient error: short, so that work continues soon after the database is back. */
 const transientMs = 2_000
 
-/** The pause after a job failed: from a second to five minutes. */
+/** The pause after a failed attempt: exponential, from one second to five minutes. */
 export function retryDelayMs(attempt: number): number {
   return backOffMs(attempt, { firstMs: 1_000, longestMs: 5 * 60_000 })
 }
 
-/** After a transient error, which says nothing about the job: the pause does not grow with the attempts. */
+/** The pause after a transient error, which the task did not cause: it does not grow with the attempts. */
 export function transientDelayMs(): number {
   return backOffMs(1, { firstMs: transientMs, longestMs: transientMs })
 }
 
-/** What is kept of a failure: the message, cut short, without credentials of URLs. */
+/** The stored text of a failure: its message, truncated, without credentials in URLs. */
 export function describeFailure(error: unknown): string {
   const message = error instanceof Error ? error.message || error.name : String(error)
   return message

@@ -1,10 +1,10 @@
 import type { Contract, Operation } from '@millwright/api/contract.ts'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
-import type { Visitor } from '../service.ts'
+import type { AnonymousCaller } from '../service.ts'
 
 /** A request as the front sees it: before its body, and without the library that received it. */
-export type Arrival = {
+export type IncomingRequest = {
   id: string
   method: string
   /** As it was asked for, before any former name of it was replaced. */
@@ -14,11 +14,15 @@ export type Arrival = {
 }
 
 /** What the front decides about a request before anything of it is read. */
-export type Admission = { caller: Caller | Visitor; headers?: Record<string, string> }
+export type AuthorizedRequest = { caller: Caller | AnonymousCaller; headers?: Record<string, string> }
 
-export type Admit = (arrival: Arrival, operation: Operation, contract: Contract) => Promise<Admission>
+export type Authorize = (
+  incoming: IncomingRequest,
+  operation: Operation,
+  contract: Contract,
+) => Promise<AuthorizedRequest>
 
-export function arrivalOf(request: FastifyRequest): Arrival {
+export function incomingRequestOf(request: FastifyRequest): IncomingRequest {
   return {
     id: request.id,
     method: request.method,

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { limits } from '../limits.ts'
 
 /** Answers without an end of their own: they end with their reader, or when the server stops. */
-export class LastingAnswers {
+export class StreamingResponses {
   readonly #ends = new Set<() => void>()
   #stops = false
 

@@ -1,0 +1,163 @@
+import { v7 } from 'uuid'
+import type { Database, Handle, Transaction } from '../database/database.ts'
+import { leaseMsOf } from './run.ts'
+import { nextRun } from './schedule.ts'
+import * as store from './store.ts'
+import type { TaskKind } from './task.ts'
+
+/**
+ * Periodic tasks are short, and other work waits for them. Ordinary tasks can take hours. Each lane has its own
+ * capacity, so that neither delays the other.
+ */
+export type Lane = 'periodic' | 'ordinary'
+
+export type Capacity = Record<Lane, number>
+
+/** The key of every periodic task: a tenant has one task per periodic kind. */
+export const periodicKey = ''
+
+const schedulesAtOnce = 100
+
+type Search = {
+  tenantId: string
+  kinds: ReadonlyMap<string, TaskKind>
+  /** Periodic kinds to claim, whether they are due or not. */
+  woken: readonly string[]
+  capacity: Capacity
+  /** When a periodic kind last had no pending work. It is not checked again before its interval is over. */
+  idleSince: Map<string, number>
+  /** The time to use instead of the current one, so that tests can run future tasks. */
+  at: Date | null
+}
+
+export type ClaimedWork = {
+  tasks: store.ClaimedTask[]
+  /** More tasks may be due, for which there was no capacity. */
+  hasMore: boolean
+  /** The time until the next task, lease or schedule is due, if it is known. */
+  nextInMs: number | undefined
+  /** Another process runs a periodic task of the tenant. */
+  periodicElsewhere: boolean
+}
+
+export function laneOf(kind: TaskKind): Lane {
+  return kind.periodic === undefined ? 'ordinary' : 'periodic'
+}
+
+/** Claims due tasks of one tenant, within the capacity. If nothing is due, it costs one read. */
+export async function claimWork(database: Database, search: Search): Promise<ClaimedWork> {
+  const { tenantId, kinds, at } = search
+  const upcoming = await database.read({ tenantId }, async (handle) =>
+    removeIdle(handle, await store.next(handle, { kinds: [...kinds.keys()], at }), search),
+  )
+  const due = upcoming.filter((next) => next.inMs <= 0)
+  const nextInMs = upcoming.find((next) => next.inMs > 0)?.inMs
+  const periodicElsewhere = upcoming.some(
+    ({ what, kind, inMs }) => what === 'lease' && inMs > 0 && kinds.get(kind ?? '')?.periodic !== undefined,
+  )
+  if (due.length === 0 && search.woken.length === 0) return { tasks: [], hasMore: false, nextInMs, periodicElsewhere }
+  const { tasks, hasMore } = await database.transaction({ tenantId }, (tx) => claimAll(tx, search, due))
+  return { tasks, hasMore, nextInMs, periodicElsewhere }
+}
+
+/** Removes periodic tasks that are due but have no pending work. */
+async function removeIdle(
+  handle: Handle,
+  upcoming: store.Upcoming[],
+  { kinds, idleSince }: Search,
+): Promise<store.Upcoming[]> {
+  const kept: store.Upcoming[] = []
+  for (const next of upcoming) {
+    const { pending, everyMs } = kinds.get(next.kind ?? '')?.periodic ?? {}
+    if (next.what !== 'task' || next.inMs > 0 || pending === undefined || everyMs === undefined) kept.push(next)
+    else if (performance.now() - (idleSince.get(next.kind ?? '') ?? -everyMs) < everyMs) continue
+    else if ((await handle.row(pending)) !== undefined) kept.push(next)
+    else idleSince.set(next.kind ?? '', performance.now())
+  }
+  return kept
+}
+
+async function claimAll(
+  tx: Transaction,
+  search: Search,
+  due: store.Upcoming[],
+): Promise<Pick<ClaimedWork, 'tasks' | 'hasMore'>> {
+  const { kinds, woken, at } = search
+  const capacity = { ...search.capacity }
+  const leaseId = v7()
+  const tasks = woken.length === 0 ? [] : await claimWoken(tx, { woken, leaseId, kinds })
+  capacity.periodic -= tasks.length
+
+  const names = new Set(due.filter((next) => next.what === 'task').map((next) => next.kind ?? ''))
+  if (due.some((next) => next.what === 'schedule')) {
+    for (const kind of await fireSchedules(tx, at)) if (kinds.has(kind)) names.add(kind)
+  }
+  let hasMore = false
+  for (const name of names) {
+    const kind = kinds.get(name)
+    if (kind === undefined) continue
+    const limit = Math.max(0, capacity[laneOf(kind)])
+    const request = { kind: name, at, limit, leaseId, leaseMs: leaseMsOf(kind) }
+    const taken = limit === 0 ? [] : await store.claimDue(tx, request)
+    hasMore ||= taken.length === limit
+    capacity[laneOf(kind)] -= taken.length
+    tasks.push(...taken)
+  }
+  if (!due.some((next) => next.what === 'lease')) return { tasks, hasMore }
+  const abandoned = await claimAbandoned(tx, { kinds, capacity, leaseId })
+  return { tasks: [...tasks, ...abandoned.tasks], hasMore: hasMore || abandoned.hasMore }
+}
+
+async function claimWoken(
+  tx: Transaction,
+  { woken, kinds, leaseId }: Pick<Search, 'woken' | 'kinds'> & { leaseId: string },
+) {
+  const leaseMs = longestLeaseMs(woken, kinds)
+  const claimed = await store.claimPeriodic(tx, { kinds: [...woken], key: periodicKey, leaseId, leaseMs })
+  // The other kinds run in another process at the moment. They are made due, so that they run again afterwards.
+  const missed = woken.filter((kind) => !claimed.some((task) => task.kind === kind))
+  if (missed.length > 0) {
+    await store.forwardPeriodic(tx, { ids: missed.map(() => v7()), kinds: missed, key: periodicKey })
+  }
+  return claimed
+}
+
+async function claimAbandoned(
+  tx: Transaction,
+  { kinds, capacity, leaseId }: Pick<Search, 'kinds' | 'capacity'> & { leaseId: string },
+) {
+  const tasks: store.ClaimedTask[] = []
+  let hasMore = false
+  for (const lane of ['periodic', 'ordinary'] as const) {
+    const ofLane = [...kinds].filter(([, kind]) => laneOf(kind) === lane).map(([name]) => name)
+    const limit = Math.max(0, capacity[lane])
+    const request = { kinds: ofLane, limit, leaseId, leaseMs: longestLeaseMs(ofLane, kinds) }
+    const taken = limit === 0 ? [] : await store.claimExpired(tx, request)
+    hasMore ||= taken.length === limit
+    tasks.push(...taken)
+  }
+  return { tasks, hasMore }
+}
+
+/** The lease for a claim of several kinds. The first renewal sets the lease of each kind. */
+function longestLeaseMs(names: readonly string[], kinds: Search['kinds']): number {
+  return Math.max(0, ...names.map((name) => leaseMsOf(kinds.get(name) ?? {})))
+}
+
+/**
+ * Creates a task for each schedule that is due, and moves the schedule to its next time, in one transaction. So each
+ * time has one run, however many processes look. Several missed times have one run together.
+ */
+async function fireSchedules(tx: Transaction, at: Date | null): Promise<string[]> {
+  const due = await store.lockDueSchedules(tx, { at, limit: schedulesAtOnce })
+  if (due.length === 0) return []
+  await store.putTasks(
+    tx,
+    due.map(({ kind, key, payload }) => ({ id: v7(), kind, key, payload, runAt: null })),
+  )
+  await store.moveSchedules(
+    tx,
+    due.map((schedule) => ({ id: schedule.id, next: nextRun(schedule, new Date(schedule.now)) })),
+  )
+  return due.map((schedule) => schedule.kind)
+}
