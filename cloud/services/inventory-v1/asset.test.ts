@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { baseSchemaUrl } from '@millwright/api/asset-schema.ts'
 import fc from 'fast-check'
-import { fromV1, mergePatch, placesOf, toV1 } from './asset.ts'
-import { restOf } from './change.ts'
+import { fromV1, mergePatch, placementOf, toV1 } from './asset.ts'
+import { otherFields } from './change.ts'
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '1', '.', '-'), minLength: 1, maxLength: 6 })
 const mac = fc.constantFrom('00:1b:1b:00:00:01', '00:1b:1b:00:00:02')
@@ -252,8 +252,8 @@ test('an asset was found by the last gateway that found it, and is part of what 
     relation('found_by_gateway', 'g2', '2'),
     relation('is_module_of', 'p', '1'),
   ]
-  assert.deepEqual(placesOf('a', relations), { gatewayId: 'g2', parentId: 'p' })
-  assert.deepEqual(placesOf('p', relations), {})
+  assert.deepEqual(placementOf('a', relations), { gatewayId: 'g2', parentId: 'p' })
+  assert.deepEqual(placementOf('p', relations), {})
 })
 
 test('what a patch leaves as it was is not written again: others may have changed it meanwhile', () => {
@@ -265,7 +265,8 @@ test('what a patch leaves as it was is not written again: others may have change
     custom_ui_properties: [{ key: 'k', value: '1' }],
     parent: { id: 'rack' },
   }
-  const restAfter = (patch: object) => restOf(fromV1(mergePatch(document, patch) as typeof document), fromV1(document))
+  const restAfter = (patch: object) =>
+    otherFields(fromV1(mergePatch(document, patch) as typeof document), fromV1(document))
   assert.deepEqual(restAfter({ name: 'another' }), { states: {} })
   assert.deepEqual(restAfter({ management_state: { state_value: 'ignored' }, responsible: 'joe' }), {
     states: { management_state: 'ignored' },

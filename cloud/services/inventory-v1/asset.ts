@@ -13,22 +13,22 @@ import { type Identifier, identifierFromV1, identifierToV1, unitedIdentifiers } 
 /** An asset as version 1 of the interface knows it. What the two name alike, and what only we know, stays as it is. */
 
 /** Where an asset was found and what it is part of: relations since version 2, fields before. */
-type Places = { gatewayId?: string; parentId?: string }
+type Placement = { gatewayId?: string; parentId?: string }
 
-type Shown = {
+type V1Asset = {
   /** The read shape, with id and access group. */
   asset: PlainObject
   identifiers: readonly Identifier[]
   /** Names of custom properties by their keys. */
   labels?: ReadonlyMap<string, string>
-} & Places
+} & Placement
 
 /** What a document of version 1 says, in the terms of version 2. */
-export type Told = {
+export type ParsedDocument = {
   /** The read shape, as far as it was sent. */
   asset: Document
   identifiers: Identifier[]
-} & Places
+} & Placement
 
 /** Fields of the same meaning by another name. */
 const renamed = { access_group: 'zone', trust_state: 'trust_established_state' } as const
@@ -53,7 +53,7 @@ export const parentPredicates: readonly string[] = ['is_part_of', 'is_module_of'
 type Related = { subject: { id: string }; predicate: string; object: { id: string }; lastModifiedTimestamp: string }
 
 /** The gateway that found the asset last, and what it is part of. */
-export function placesOf(id: string, relations: readonly Related[]): Places {
+export function placementOf(id: string, relations: readonly Related[]): Placement {
   const own = relations
     .filter(({ subject }) => subject.id === id)
     .toSorted((a, b) => (a.lastModifiedTimestamp < b.lastModifiedTimestamp ? 1 : -1))
@@ -65,7 +65,7 @@ export function placesOf(id: string, relations: readonly Related[]): Places {
   }
 }
 
-export function toV1({ asset, identifiers, labels = new Map(), gatewayId, parentId }: Shown): Document {
+export function toV1({ asset, identifiers, labels = new Map(), gatewayId, parentId }: V1Asset): Document {
   const { custom_properties: properties, ...fields } = asset
   return {
     ...fieldsToV1(fields, identifiers),
@@ -75,7 +75,7 @@ export function toV1({ asset, identifiers, labels = new Map(), gatewayId, parent
   }
 }
 
-export function fromV1(document: PlainObject): Told {
+export function fromV1(document: PlainObject): ParsedDocument {
   const { custom_ui_properties: properties, gateway, parent, ...fields } = document
   const { asset_identifiers: identifiers, ...asset } = fieldsFromV1(fields)
   const gatewayId = isObject(gateway) ? textOf(gateway.id) : null
@@ -120,7 +120,7 @@ function fieldToV1(value: unknown, name: string): unknown {
   return value
 }
 
-const toldApart = [
+const convertedFields = [
   '@type',
   '@context',
   'asset_identifiers',
@@ -137,7 +137,7 @@ const toldApart = [
 
 function fieldsFromV1(document: PlainObject): Document {
   const fields = mapMembers(document, (value, name) =>
-    toldApart.includes(name) ? undefined : fieldFromV1(value, name),
+    convertedFields.includes(name) ? undefined : fieldFromV1(value, name),
   )
   const { product_instance_identifier: product, location, mounting_location: mounted } = document
   const { '@context': context, functional_object_schema_url: url } = document

@@ -11,7 +11,7 @@ import {
   type PlainObject,
   textOf,
 } from '../../platform/plain-object.ts'
-import { parentPredicates, type Told } from './asset.ts'
+import { type ParsedDocument, parentPredicates } from './asset.ts'
 import { unitedIdentifiers } from './identifier.ts'
 
 /** Version 1 writes an asset as a whole; since version 2 some of its fields are written by ways of their own. */
@@ -38,12 +38,12 @@ const apart: readonly string[] = [
 const always: readonly string[] = ['functional_object_type', 'functional_object_schema_url']
 
 /** The asset of a document that was sent, as version 2 takes it. */
-export function writtenAsset({ asset, identifiers }: Told): Document {
+export function writtenAsset({ asset, identifiers }: ParsedDocument): Document {
   return { ...ownFields(asset), asset_identifiers: identifiers }
 }
 
 /** What makes an asset of what it was into what it is to be. */
-export function changedAsset(before: Told, after: Told): Document {
+export function changedAsset(before: ParsedDocument, after: ParsedDocument): Document {
   const [was, is] = [ownFields(before.asset), ownFields(after.asset)]
   const cleared = mapMembers(was, (_, name) => (Object.hasOwn(is, name) ? undefined : null))
   const changed = mapMembers(is, (value, name) => (isDeepStrictEqual(value, was[name]) ? undefined : value))
@@ -82,7 +82,7 @@ export function requireKnownStates(asset: PlainObject): void {
 const kept = ['zone', 'responsible', 'management_state', 'reachability_state', 'trust_established_state'] as const
 
 /** What a patch would take away must be something that can go. */
-export function requireKept(before: PlainObject, patch: PlainObject): void {
+export function requireNotCleared(before: PlainObject, patch: PlainObject): void {
   const taken = kept.filter((name) => patch[name] === null && before[name] !== undefined)
   if (taken.length === 0) return
   const errors = taken.map((name) => ({ pointer: `/${name}`, code: 'kept', detail: 'can be changed, but not cleared' }))
@@ -95,7 +95,7 @@ export function requireKept(before: PlainObject, patch: PlainObject): void {
  * before is not said again, for it may have been changed by others meanwhile. What stays unsaid may be there all the same,
  * for others: it is not touched.
  */
-export function restOf({ asset, parentId }: Told, before?: Told) {
+export function otherFields({ asset, parentId }: ParsedDocument, before?: ParsedDocument) {
   const was = before?.asset ?? {}
   const said = stateNames.flatMap((name) => {
     const value = stateIn(asset[name])

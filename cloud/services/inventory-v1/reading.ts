@@ -3,15 +3,15 @@ import { pageLimits } from '@millwright/api/envelope.ts'
 import type { inventory, Relation } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import type { Document, PlainObject } from '../../platform/plain-object.ts'
-import { parentPredicates, placesOf, toV1 } from './asset.ts'
+import { parentPredicates, placementOf, toV1 } from './asset.ts'
 
 export type Inventory = Client<typeof inventory>
 
 /** An asset as version 1 shows it, and the relations that it was made from. */
-export type Shown = { document: Document; relations: readonly Relation[] }
+export type V1Asset = { document: Document; relations: readonly Relation[] }
 
 /** With the tag that it has in version 2, which writes are held to. */
-type Tagged = Shown & { etag: string }
+type Tagged = V1Asset & { etag: string }
 
 type Labels = ReadonlyMap<string, string>
 
@@ -20,7 +20,7 @@ const atOnce = 8
 
 const predicates = ['found_by_gateway', ...parentPredicates].join(',')
 
-export async function readShown(peer: Inventory, id: string): Promise<Tagged> {
+export async function readV1Asset(peer: Inventory, id: string): Promise<Tagged> {
   let etag = ''
   const { data } = await peer.readAsset({ params: { id } }, ({ headers }) => {
     etag = headers.get('etag') ?? ''
@@ -29,18 +29,18 @@ export async function readShown(peer: Inventory, id: string): Promise<Tagged> {
 }
 
 /** Nothing when it is not there, or not for this caller. */
-export async function findShown(peer: Inventory, id: string): Promise<Tagged | undefined> {
-  return readShown(peer, id).catch(unlessHidden)
+export async function findV1Asset(peer: Inventory, id: string): Promise<Tagged | undefined> {
+  return readV1Asset(peer, id).catch(unlessHidden)
 }
 
-async function shown(peer: Inventory, asset: PlainObject, labels: Labels): Promise<Shown> {
+async function shown(peer: Inventory, asset: PlainObject, labels: Labels): Promise<V1Asset> {
   const id = String(asset.id)
   const [identifiers, graph] = await Promise.all([
     peer.readIdentifiers({ params: { id } }),
     peer.readGraph({ params: { id }, query: { depth: 1, direction: 'out', predicates } }),
   ])
   const relations = graph.data.edges
-  return { document: toV1({ asset, identifiers: identifiers.data, labels, ...placesOf(id, relations) }), relations }
+  return { document: toV1({ asset, identifiers: identifiers.data, labels, ...placementOf(id, relations) }), relations }
 }
 
 function unlessHidden(error: unknown): undefined {

@@ -5,8 +5,15 @@ import type { Caller } from '../../platform/access/caller.ts'
 import type { Document, PlainObject } from '../../platform/plain-object.ts'
 import { answer, type Handlers, service } from '../../platform/service.ts'
 import { fromV1, mergePatch } from './asset.ts'
-import { changedAsset, requireBounded, requireKept, requireKnownStates, restOf, writtenAsset } from './change.ts'
-import { findShown, readAll, readShown } from './reading.ts'
+import {
+  changedAsset,
+  otherFields,
+  requireBounded,
+  requireKnownStates,
+  requireNotCleared,
+  writtenAsset,
+} from './change.ts'
+import { findV1Asset, readAll, readV1Asset } from './reading.ts'
 import { deleteAsset, putAsset } from './writing.ts'
 
 /** Keeps nothing: every call is told to the inventory in terms of version 2, with the rights of the caller. */
@@ -18,7 +25,7 @@ export const inventoryV1Service = service({
       listAssets: (_, caller) => readAll(peerOf(caller)),
 
       async readAsset({ params: { id } }, caller) {
-        const { document, etag } = await readShown(peerOf(caller), id)
+        const { document, etag } = await readV1Asset(peerOf(caller), id)
         return answer(200, document, { etag })
       },
 
@@ -27,10 +34,10 @@ export const inventoryV1Service = service({
         const peer = peerOf(caller)
         const after = fromV1(body)
         requireKnownStates(after.asset)
-        const whole = { asset: writtenAsset(after), ...restOf(after) }
+        const whole = { asset: writtenAsset(after), ...otherFields(after) }
         const { id, isNew } = await putAsset(peer, whole, { document: body, ifMatch: headers['if-match'] })
         // Who may write but not read learns what it is called, and no more.
-        const { document = { id }, etag }: { document?: Document; etag?: string } = (await findShown(peer, id)) ?? {}
+        const { document = { id }, etag }: { document?: Document; etag?: string } = (await findV1Asset(peer, id)) ?? {}
         const location = `${inventoryV1.prefix}/assets/${id}`
         return answer(isNew ? 201 : 200, document, { location, ...(etag === undefined ? {} : { etag }) })
       },
@@ -38,8 +45,8 @@ export const inventoryV1Service = service({
       async updateAsset({ params: { id }, body, headers }, caller) {
         requireBounded(body)
         const peer = peerOf(caller)
-        const before = await readShown(peer, id)
-        requireKept(before.document, body)
+        const before = await readV1Asset(peer, id)
+        requireNotCleared(before.document, body)
         const was = fromV1(before.document)
         const merged = mergePatch(before.document, body) as PlainObject
         const after = fromV1(merged)
@@ -47,9 +54,9 @@ export const inventoryV1Service = service({
           throw new Problem('system_managed_predicate', 'Which gateway found an asset is told by discoveries only')
         }
         requireKnownStates(after.asset)
-        const whole = { asset: changedAsset(was, after), assetId: id, ...restOf(after, was) }
+        const whole = { asset: changedAsset(was, after), assetId: id, ...otherFields(after, was) }
         await putAsset(peer, whole, { document: merged, ifMatch: headers['if-match'] })
-        const { document, etag } = await readShown(peer, id)
+        const { document, etag } = await readV1Asset(peer, id)
         return answer(200, document, { etag })
       },
 

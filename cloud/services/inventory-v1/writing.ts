@@ -2,27 +2,27 @@ import { inventoryLimits } from '@millwright/api/inventory-shapes.ts'
 import { type FieldError, Problem, problemFrom } from '@millwright/api/problem.ts'
 import { type Document, isObject, type PlainObject } from '../../platform/plain-object.ts'
 import { pointerToV1 } from './asset.ts'
-import type { restOf } from './change.ts'
+import type { otherFields } from './change.ts'
 import type { Inventory } from './reading.ts'
 
 /** Writes are accepted and applied later: here they are waited for. */
 const prefer = `wait=${inventoryLimits.statusWaitSeconds}`
 
 /** An asset as a whole; which one is said by its id or else by its identifiers. */
-type Whole = { asset: Document; assetId?: string } & ReturnType<typeof restOf>
+type DocumentWrite = { asset: Document; assetId?: string } & ReturnType<typeof otherFields>
 
 /** The document that a write comes from, and which version of the asset its sender has seen. */
-type Sent = { document: PlainObject; ifMatch: string | undefined }
+type SentDocument = { document: PlainObject; ifMatch: string | undefined }
 
 /** Writes all of it or none; faults are told by the fields of what was sent. */
 export async function putAsset(
   peer: Inventory,
-  whole: Whole,
-  { document, ifMatch }: Sent,
+  whole: DocumentWrite,
+  { document, ifMatch }: SentDocument,
 ): Promise<{ id: string; isNew: boolean }> {
   const writing = peer.putWholeAsset({ body: { data: whole }, headers: { prefer, 'if-match': ifMatch } })
   const result = await applied(writing).catch((error: unknown) => {
-    throw error instanceof Problem ? toldInV1(error, document) : error
+    throw error instanceof Problem ? problemInV1(error, document) : error
   })
   const { assetId, outcome } = result as { assetId: string; outcome: string }
   return { id: assetId, isNew: outcome === 'created' }
@@ -52,7 +52,7 @@ async function applied(accepting: Promise<Accepted>): Promise<unknown> {
 }
 
 /** Faults point into the body of version 2. */
-function toldInV1(problem: Problem, document: PlainObject): Problem {
+function problemInV1(problem: Problem, document: PlainObject): Problem {
   if (problem.errors === undefined) return problem
   const errors = problem.errors.map(
     (error): FieldError => ({ ...error, pointer: pointerToV1(withoutEnvelope(error.pointer), document) }),

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { verifyChain } from '../../platform/audit/verification.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { assertCounted, asset, node } from './testing.ts'
+import { assertCounts, asset, node } from './testing.ts'
 
 /** What there is at the beginning of a round; steps choose from it by numbers. */
 type Things = { assets: string[]; relations: string[]; groups: string[]; merges: { id: string; mergeId: string }[] }
@@ -203,7 +203,7 @@ describe('whatever is done at the same time, by two processes', () => {
           await settle()
         }
         for (const [what, sql] of Object.entries(contradictions)) assert.deepEqual(await find(sql), [], what)
-        await assertCounted(hub)
+        await assertCounts(hub)
         assert.equal((await verifyChain(hub.context, hub.tenant)).firstFault, null)
       }),
       { numRuns: 2, endOnFailure: true },

@@ -7,9 +7,9 @@ import { WriteAcceptor } from './writes/accept.ts'
 import { StatusWaiters } from './writes/status.ts'
 
 /** The tenants whose default access group is cached. */
-const mostTenants = 10_000
+const maxTenants = 10_000
 
-/** The text length of all cached payloads. As objects they take several times as much memory. */
+/** The limit of all cached payloads, as characters of their JSON text. As objects they need several times as much memory. */
 const payloadCharacters = 4 * 1024 * 1024
 
 /** What the handlers and the background tasks of this service share. */
@@ -24,12 +24,12 @@ export type InventoryContext = {
   defaultGroups: LruMap<string>
 }
 
-/** One for each process: the applier wakes the requests that wait for a write, and uses the cached payloads. */
+/** One context for each process: handlers and applier share the waiting requests and the cached payloads. */
 const contexts = new WeakMap<Context, InventoryContext>()
 
 export function inventoryContext(context: Context): InventoryContext {
-  const known = contexts.get(context)
-  if (known !== undefined) return known
+  const existing = contexts.get(context)
+  if (existing !== undefined) return existing
   const { database } = context
   const payloads = new PayloadCache<unknown>({ capacity: payloadCharacters })
   const created = {
@@ -39,7 +39,7 @@ export function inventoryContext(context: Context): InventoryContext {
     acceptor: new WriteAcceptor({ database, payloads }),
     schemas: new SchemaRegistry({ load: findSchema }),
     waiters: new StatusWaiters(context.stopping),
-    defaultGroups: new LruMap<string>(mostTenants),
+    defaultGroups: new LruMap<string>(maxTenants),
   }
   contexts.set(context, created)
   return created

@@ -23,7 +23,7 @@ import { mergeHandlers } from './writes/merge-handlers.ts'
 import { anyQueued } from './writes/queue-store.ts'
 import { statusHandlers, statusTasks } from './writes/status.ts'
 
-/** About a fifth of a second's work: the locks of the transaction are not held longer. */
+/** How many relations of deleted assets end in one transaction. This takes about 0.2 s, during which locks are held. */
 const relationsEnded = 2_000
 
 /** How long the applier of one tenant runs before the appliers of other tenants get their turn. */

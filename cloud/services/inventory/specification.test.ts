@@ -5,7 +5,7 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { systemCaller } from '../../platform/access/system.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
-import { applied, asset, givenCaller, givenRelations, node, type Stated, state } from './testing.ts'
+import { applyWrite, asset, createRelations, givenCaller, node, postRelation, type TestRelation } from './testing.ts'
 
 /**
  * The rules of the specification for relations and assets, one by one under their numbers, with its errors and limits.
@@ -40,7 +40,7 @@ describe('the specification', () => {
   })
   const put = async (document: object, { caller = admin, meta }: { caller?: TestCaller; meta?: object } = {}) => {
     const data = { asset: document, ...(meta === undefined ? {} : { meta }) }
-    const { state: outcome, result } = await applied(caller, 'createAsset', { body: { data } })
+    const { state: outcome, result } = await applyWrite(caller, 'createAsset', { body: { data } })
     return { state: outcome, result: result as unknown as Put }
   }
   const made = async (more: object = {}): Promise<Entity> => asset((await put(device(v7(), more))).result.assetId)
@@ -48,8 +48,8 @@ describe('the specification', () => {
     const { status, body } = await caller.exchange(inventory, operation, input)
     return { status, code: (body as ProblemDocument | undefined)?.code, body: body as { data: never } }
   }
-  const stated = async (data: Stated): Promise<Relation> => {
-    const { body } = await state(admin, data)
+  const stated = async (data: TestRelation): Promise<Relation> => {
+    const { body } = await postRelation(admin, data)
     return (body as { data: [Relation] }).data[0]
   }
   const relations = async (filter: string) => (await admin.inventory.listRelations({ query: { filter } })).data
@@ -65,9 +65,9 @@ describe('the specification', () => {
         const { [name as 'subject']: _, ...part } = whole
         assert.equal((await answered(admin, 'createRelation', { body: { data: part } })).status, 400, name)
       }
-      assert.equal((await state(admin, whole)).status, 201)
+      assert.equal((await postRelation(admin, whole)).status, 201)
       const more = { ...whole, predicate: 'x', isBidirectional: true, source: { value: 'by hand' } }
-      const { status, body } = await state(admin, more)
+      const { status, body } = await postRelation(admin, more)
       assert.deepEqual([status, (body as { data: unknown[] }).data.length], [201, 2])
     })
 
@@ -77,7 +77,7 @@ describe('the specification', () => {
         [wrong, right],
         [right, wrong],
       ] as const)
-        assert.equal((await state(admin, { subject, predicate: 'x', object })).status, 400)
+        assert.equal((await postRelation(admin, { subject, predicate: 'x', object })).status, 400)
     })
 
     test('rule 3: only assets are resolved and checked; nodes need not exist', async () => {
@@ -87,7 +87,7 @@ describe('the specification', () => {
         [place, one],
         [place, node()],
       ] as const)
-        assert.equal((await state(admin, { subject, predicate: 'x', object })).status, 201)
+        assert.equal((await postRelation(admin, { subject, predicate: 'x', object })).status, 201)
     })
 
     test('rule 4 and section 7: a referenced asset that does not exist, as subject or object, is an error', async () => {
@@ -96,7 +96,7 @@ describe('the specification', () => {
         [missing, one],
         [one, missing],
       ] as const) {
-        const answer = await state(admin, { subject, predicate: 'x', object })
+        const answer = await postRelation(admin, { subject, predicate: 'x', object })
         assert.deepEqual([answer.status, (answer.body as ProblemDocument).code], [422, 'asset_not_found'])
       }
     })
@@ -112,11 +112,11 @@ describe('the specification', () => {
       ] as const
       for (const [held, status] of rights) {
         const caller = await givenCaller(hub, held)
-        const answer = await state(caller, { subject: one, predicate: 'x', object: other })
+        const answer = await postRelation(caller, { subject: one, predicate: 'x', object: other })
         assert.equal(answer.status, status, JSON.stringify(held))
       }
       const nodesOnly = await givenCaller(hub, [{ permissions: [writeRelations] }])
-      assert.equal((await state(nodesOnly, { subject: node(), predicate: 'x', object: node() })).status, 201)
+      assert.equal((await postRelation(nodesOnly, { subject: node(), predicate: 'x', object: node() })).status, 201)
     })
 
     test('rule 6: source.type is set to manual', async () => {
@@ -176,7 +176,7 @@ describe('the specification', () => {
       await peer.recordFound({ body: { data: seen } })
       await peer.recordLinkInstalled({ body: { data: { ...installed, assetLink: link.id } } })
       await peer.recordLinkRunning({ body: { data: { ...installed, assetLink: link.id } } })
-      await state(admin, { subject: found, predicate: 'is_assigned_to_node', object: place })
+      await postRelation(admin, { subject: found, predicate: 'is_assigned_to_node', object: place })
       const predicates = async (filter: string) =>
         (await relations(filter)).map(({ predicate }) => predicate).toSorted()
       const own = ['found_by_gateway', 'is_assigned_to_node']
@@ -227,7 +227,7 @@ describe('the specification', () => {
     })
 
     test('rule 3 and section 8: at most 100 are deleted by query, and the caller repeats the request', async () => {
-      await givenRelations(
+      await createRelations(
         hub,
         Array.from({ length: 101 }, () => [node(), 'to be deleted', node()]),
       )
@@ -307,9 +307,9 @@ describe('the specification', () => {
 
     test('rule 3: relationsFilter returns objects of a subject, subjects of an object, and without an anchor both, never nodes', async () => {
       const [one, two, three, place, predicate] = [await made(), await made(), await made(), node(), v7()]
-      await state(admin, { subject: one, predicate, object: two })
-      await state(admin, { subject: two, predicate, object: three })
-      await state(admin, { subject: three, predicate, object: place })
+      await postRelation(admin, { subject: one, predicate, object: two })
+      await postRelation(admin, { subject: two, predicate, object: three })
+      await postRelation(admin, { subject: three, predicate, object: place })
       const found = (filter: string) => assetIds({ relationsFilter: `${filter}predicate eq '${predicate}'` })
       assert.deepEqual(await found(`subject.id eq '${one.id}' and `), [two.id])
       assert.deepEqual(await found(`object.id eq '${three.id}' and `), [two.id])
@@ -406,10 +406,10 @@ describe('the specification', () => {
 
     test('an asset that is deleted takes along its relations, also those from nodes; a node has no such end', async () => {
       const [one, other, place] = [await made(), await made(), node()]
-      await state(admin, { subject: one, predicate: 'x', object: other })
-      await state(admin, { subject: place, predicate: 'x', object: one })
-      await state(admin, { subject: place, predicate: 'x', object: other })
-      await applied(admin, 'deleteAssets', { body: { data: { ids: [one.id] } } })
+      await postRelation(admin, { subject: one, predicate: 'x', object: other })
+      await postRelation(admin, { subject: place, predicate: 'x', object: one })
+      await postRelation(admin, { subject: place, predicate: 'x', object: other })
+      await applyWrite(admin, 'deleteAssets', { body: { data: { ids: [one.id] } } })
       assert.deepEqual(await relations(`subject.id eq '${one.id}' or object.id eq '${one.id}'`), [])
       assert.equal((await relations(`subject.id eq '${place.id}'`)).length, 1)
     })
@@ -444,7 +444,7 @@ describe('the specification', () => {
   describe('8 limits', () => {
     test('GET /assets: limit is 50 by default and 100 at most, offset is 0 by default', async () => {
       const assets = Array.from({ length: 101 }, () => device(v7(), { name: 'one of many' }))
-      await applied(admin, 'createAssets', { body: { data: { assets } } })
+      await applyWrite(admin, 'createAssets', { body: { data: { assets } } })
       const page = async (query: Input) => {
         const { status, body } = await admin.exchange(inventory, 'listAssets', { query })
         return { status, meta: (body as { meta?: { elements: number; offset: number; totalElements: number } }).meta }

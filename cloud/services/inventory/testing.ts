@@ -7,21 +7,21 @@ import { findAccessGroupByName } from '../../platform/access/store.ts'
 import { givenCaller } from '../../platform/testing/caller.ts'
 import type { TestCaller, TestHub } from '../../platform/testing/hub.ts'
 import { type AssetRow, changeCounts, deleteAssets, insertHistory, putAssets } from './assets/asset-store.ts'
-import type { AuthoredRelation, StatedRelation } from './relations/relation.ts'
+import type { AuthoredRelation, RelationInput } from './relations/relation.ts'
 import { endRelations, endRelationsOf, type PutRelation, putRelations } from './relations/relation-store.ts'
 import { facetColumns, recountFacets } from './search/facet-store.ts'
-import { putWords } from './search/search-index-store.ts'
+import { putTokens } from './search/search-index-store.ts'
 
-export type GivenAsset = { name: string; accessGroupId?: string /** When it came to be. */; at?: string }
+export type TestAsset = { name: string; accessGroupId?: string /** The time of creation. */; at?: string }
 
-/** Assets that are simply there, with the first entry of their history: for tests of what is done with assets. */
-export async function givenAssets(hub: TestHub, assets: readonly GivenAsset[]): Promise<string[]> {
+/** Inserts assets with the first entry of their history directly into the database. Returns their ids. */
+export async function createAssets(hub: TestHub, assets: readonly TestAsset[]): Promise<string[]> {
   return hub.context.database.transaction(hub.tenant, async (tx) => {
     const fallback = (await findAccessGroupByName(tx, defaultAccessGroup))?.id ?? ''
     const rows = assets.map((asset) => rowOf(asset, fallback))
-    await recountFacets(tx, { kept: [], coming: rows })
+    await recountFacets(tx, { stored: [], written: rows })
     await putAssets(tx, { fresh: rows, changed: [] })
-    await putWords(
+    await putTokens(
       tx,
       rows.map(({ id, name }) => ({ id, text: (name ?? '').toLowerCase() })),
     )
@@ -43,7 +43,7 @@ export function node(id: string = v7()): Entity {
   return { type: 'node', id }
 }
 
-export type Stated = {
+export type TestRelation = {
   subject: Entity
   predicate: string
   object: Entity
@@ -51,81 +51,80 @@ export type Stated = {
   source?: { type?: 'manual'; value?: string }
 }
 
-/** States a relation, and answers what came back whatever it is. */
-export function state(caller: TestCaller, data: Stated) {
+/** Sends `POST /relations` and returns the response, whatever its status is. */
+export function postRelation(caller: TestCaller, data: TestRelation) {
   return caller.exchange(inventory, 'createRelation', { body: { data } })
 }
 
-export type Link = [from: Entity, predicate: string, to: Entity]
+export type Edge = [from: Entity, predicate: string, to: Entity]
 
-const aTest = { principalId: null, principalName: 'a test' }
+const testAuthor = { principalId: null, principalName: 'a test' }
 
-/** Relations that nobody in particular states. */
-export function byATest(stated: readonly StatedRelation[]): AuthoredRelation[] {
-  return stated.map((relation) => ({ ...relation, author: aTest }))
+export function withTestAuthor(relations: readonly RelationInput[]): AuthoredRelation[] {
+  return relations.map((relation) => ({ ...relation, author: testAuthor }))
 }
 
-/** Relations that are simply there, since a time. */
-export function givenRelations(hub: TestHub, links: readonly Link[], at?: string): Promise<PutRelation[]> {
-  const stated = links.map(([subject, predicate, object]) => ({
+/** Inserts relations that exist since a time, by default since now. */
+export function createRelations(hub: TestHub, edges: readonly Edge[], at?: string): Promise<PutRelation[]> {
+  const relations = edges.map(([subject, predicate, object]) => ({
     subject,
     predicate,
     object,
     source: { type: 'manual' as const },
   }))
-  return hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, byATest(stated), at))
+  return hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, withTestAuthor(relations), at))
 }
 
-/** Relations that have ended. */
-export async function givenEnded(hub: TestHub, relations: readonly PutRelation[], at: string): Promise<void> {
+/** Ends relations at a time. */
+export async function endRelationsAt(hub: TestHub, relations: readonly PutRelation[], at: string): Promise<void> {
   const ids = relations.map(({ relation }) => relation.id)
-  await hub.context.database.transaction(hub.tenant, (tx) => endRelations(tx, ids, { ...aTest, at }))
+  await hub.context.database.transaction(hub.tenant, (tx) => endRelations(tx, ids, { ...testAuthor, at }))
 }
 
-/** A day of a month long ago. */
+/** A day of January 2025, in the past for every test. */
 export function day(number: number): string {
   return new Date(Date.UTC(2025, 0, number)).toISOString()
 }
 
 export { givenCaller }
 
-/** Some access groups, and for each set of them somebody who reads these and no others of them. */
+/** Access groups, and one reader for each subset of them. */
 export type Readers = {
   groups: string[]
-  /** By the groups they may read, a bit for each. */
+  /** The index is the subset of groups that the reader can read, as a bit mask. */
   readers: TestCaller[]
-  /** A group that only this reader reads. */
+  /** For each reader a group that only this reader can read. */
   ownGroups: string[]
 }
 
-export async function givenReaders(hub: TestHub, groupCount: number): Promise<Readers> {
+export async function createReaders(hub: TestHub, groupCount: number): Promise<Readers> {
   const admin = await hub.as('administrator')
   const group = async (name: string) =>
     (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
-  const made: Readers = { groups: [], readers: [], ownGroups: [] }
-  for (let index = 0; index < groupCount; index++) made.groups.push(await group(`group-${index}`))
+  const created: Readers = { groups: [], readers: [], ownGroups: [] }
+  for (let index = 0; index < groupCount; index++) created.groups.push(await group(`group-${index}`))
   for (let mask = 0; mask < 2 ** groupCount; mask++) {
     const own = await group(`own-${mask}`)
-    const readable = [...made.groups.filter((_, index) => mask & (1 << index)), own]
-    const held = readable.map((accessGroupId) => ({
+    const readable = [...created.groups.filter((_, index) => mask & (1 << index)), own]
+    const grants = readable.map((accessGroupId) => ({
       permissions: ['inventory_read_asset_data'] as const,
       accessGroupId,
     }))
-    made.ownGroups.push(own)
-    made.readers.push(await givenCaller(hub, held))
+    created.ownGroups.push(own)
+    created.readers.push(await givenCaller(hub, grants))
   }
-  return made
+  return created
 }
 
-/** Assets that are gone, and their relations with them. */
-export async function givenDeleted(
+/** Deletes assets at a time and ends their relations. */
+export async function deleteAssetsAt(
   hub: TestHub,
   { ids, accessGroupId, at }: { ids: readonly string[]; accessGroupId: string; at: string },
 ): Promise<void> {
   await hub.context.database.transaction(hub.tenant, async (tx) => {
-    await recountFacets(tx, { kept: ids, coming: [] })
+    await recountFacets(tx, { stored: ids, written: [] })
     await deleteAssets(tx, ids)
-    await endRelationsOf(tx, ids, { ...aTest, at })
+    await endRelationsOf(tx, ids, { ...testAuthor, at })
     const rows = ids.map((id) => ({ ...historyOf({ id, access_group_id: accessGroupId, version: 2 }), time: at }))
     await insertHistory(
       tx,
@@ -136,11 +135,17 @@ export async function givenDeleted(
 }
 
 function historyOf({ id, access_group_id, version }: Pick<AssetRow, 'id' | 'access_group_id' | 'version'>) {
-  const who = { principalId: v7(), principalName: 'a test', sourceType: 'manual', sourceValue: null, matchedBy: null }
-  return { assetId: id, version, accessGroupId: access_group_id, ...who }
+  const author = {
+    principalId: v7(),
+    principalName: 'a test',
+    sourceType: 'manual',
+    sourceValue: null,
+    matchedBy: null,
+  }
+  return { assetId: id, version, accessGroupId: access_group_id, ...author }
 }
 
-function rowOf({ name, accessGroupId, at = new Date().toISOString() }: GivenAsset, fallback: string): AssetRow {
+function rowOf({ name, accessGroupId, at = new Date().toISOString() }: TestAsset, fallback: string): AssetRow {
   const document = {
     functional_object_type: 'Device',
     functional_object_schema_url: baseSchemaUrl,
@@ -155,7 +160,7 @@ function rowOf({ name, accessGroupId, at = new Date().toISOString() }: GivenAsse
   return {
     id: v7(),
     access_group_id: accessGroupId ?? fallback,
-    ...unsaid,
+    ...emptyColumns,
     type: 'Device',
     schema_url: baseSchemaUrl,
     document: JSON.stringify(document),
@@ -171,7 +176,7 @@ function rowOf({ name, accessGroupId, at = new Date().toISOString() }: GivenAsse
   }
 }
 
-const unsaid = {
+const emptyColumns = {
   description: null,
   serial_number: null,
   product_id: null,
@@ -186,27 +191,27 @@ const unsaid = {
   trust_state_at: null,
 }
 
-export type Applied = {
+export type AppliedWrite = {
   state: string
   result: { assetId: string; outcome: string; code?: string; mergeId: string; createdAssetId: string }
 }
 
-/** A write, once it is applied. */
-export async function applied(caller: TestCaller, operation: string, input: object): Promise<Applied> {
+/** Sends a write and returns its result when it is applied. Throws if it is not applied within ten seconds. */
+export async function applyWrite(caller: TestCaller, operation: string, input: object): Promise<AppliedWrite> {
   const exchange = await caller.exchange(inventory, operation, { headers: { prefer: 'wait=10' }, ...input })
-  const { data } = exchange.body as { data?: { state?: string; detail?: { result: Applied['result'] } } }
+  const { data } = exchange.body as { data?: { state?: string; detail?: { result: AppliedWrite['result'] } } }
   if (data?.state === undefined || data.detail === undefined)
     throw new Error(`${operation} was not applied: ${JSON.stringify(exchange.body)}`)
   return { state: data.state, result: data.detail.result }
 }
 
-/** What is counted when it changes is what there is, no less and no more. */
-export async function assertCounted(hub: TestHub): Promise<void> {
+/** Asserts that all stored counts equal the counted rows. */
+export async function assertCounts(hub: TestHub): Promise<void> {
   const facets = facetColumns.map((name) => `('${name}', a.${name})`).join(', ')
   const { rows } = await hub.asOwner((owner) =>
     owner.query(
-      `with there as (
-         select 'asset_facets' as of, f.facet as what, f.value, a.access_group_id::text as place, count(*) as count
+      `with actual as (
+         select 'asset_facets' as of, f.facet as key, f.value, a.access_group_id::text as "group", count(*) as count
          from assets a, lateral (values ${facets}) as f (facet, value) where a.tenant_id = $1 group by 2, 3, 4
          union all
          select 'asset_counts', null, null, access_group_id::text, count(*) from assets where tenant_id = $1 group by 4
@@ -220,9 +225,9 @@ export async function assertCounted(hub: TestHub): Promise<void> {
          union all
          select 'relation_counts', predicate, null, null, sum(relations)::bigint from relation_counts
          where tenant_id = $1 group by 2 having sum(relations) <> 0)
-       select 'there' as only, t.* from (table there except all table counted) as t
+       select 'actual' as only, t.* from (table actual except all table counted) as t
        union all
-       select 'counted', c.* from (table counted except all table there) as c`,
+       select 'counted', c.* from (table counted except all table actual) as c`,
       [hub.tenant.tenantId],
     ),
   )

@@ -9,10 +9,10 @@ const gatewaysInStatement = statement<{ id: string }>(
   `select a.id from assets a where a.tenant_id = $1 and a.type = 'Gateway' and a.access_group_id = any($2::uuid[])`,
 )
 
-/** A tenant has thousands of gateways at most: all of them fit into one answer. */
+/** All readable gateways in one answer: a tenant has a few thousand gateways at most. */
 export async function listReadableGateways(handle: Handle, groups: Groups): Promise<string[]> {
-  const isEvery = groups === null || containsGateways(groups)
-  const rows = isEvery ? await handle.rows(allGatewaysStatement) : await handle.rows(gatewaysInStatement, groups)
+  const isAll = groups === null || containsGateways(groups)
+  const rows = isAll ? await handle.rows(allGatewaysStatement) : await handle.rows(gatewaysInStatement, groups)
   return rows.map(({ id }) => id)
 }
 
@@ -30,19 +30,19 @@ const classifyStatement = statement<{ id: string; readable: boolean }>(
    where ${lastGroupOf('f.id')} is not null`,
 )
 
-/** Sorts the ids of assets, also deleted ones, into readable and hidden; ids of other things are left out. */
+/** Sorts the ids of assets, including deleted ones, into readable and hidden. Other ids are left out. */
 export async function classifyAssets(handle: Handle, ids: readonly string[], groups: Groups) {
   const rows = await handle.rows(classifyStatement, [...new Set(ids)], groups)
   const of = (readable: boolean) => rows.filter((row) => row.readable === readable).map(({ id }) => id)
   return { readable: of(true), hidden: of(false) }
 }
 
-type Authored = { principal: string | null; principalName: string | null; sourceValue: string | null }
+type ChangeAuthor = { principal: string | null; principalName: string | null; sourceValue: string | null }
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 
-/** Changes without the names of the gateways that made them, where these are hidden. */
-export async function withoutHiddenAuthors<Row extends Authored>(
+/** Removes the name of the author of a change if it is a gateway that the caller cannot read. */
+export async function withoutHiddenAuthors<Row extends ChangeAuthor>(
   handle: Handle,
   rows: readonly Row[],
   groups: Groups,

@@ -10,7 +10,16 @@ import type { Direction } from './graph/graph.ts'
 import { showRelation } from './relations/relation.ts'
 import { assetsRelatedBy } from './relations/relation-filter.ts'
 import { putRelations } from './relations/relation-store.ts'
-import { applied, asset, byATest, givenAssets, givenReaders, givenRelations, type Link, node } from './testing.ts'
+import {
+  applyWrite,
+  asset,
+  createAssets,
+  createReaders,
+  createRelations,
+  type Edge,
+  node,
+  withTestAuthor,
+} from './testing.ts'
 
 /** What callers see of assets and relations, held against a model that looks at everything one by one. */
 
@@ -75,7 +84,7 @@ const twins = fc.uniqueArray(
   { maxLength: 3, selector: String },
 )
 
-const walk = fc.record({
+const traversal = fc.record({
   start: fc.nat({ max: assetCount - 1 }),
   depth: fc.integer({ min: 1, max: 4 }),
   direction: fc.constantFrom<Direction>('out', 'in', 'both'),
@@ -91,13 +100,13 @@ describe('what a caller sees, for any groups and rights', () => {
 
   before(async () => {
     hub = await testHub()
-    ;({ groups, readers, ownGroups } = await givenReaders(hub, groupCount))
+    ;({ groups, readers, ownGroups } = await createReaders(hub, groupCount))
   })
 
   after(() => hub[Symbol.asyncDispose]())
 
   async function make({ groups: places, links, reader }: World) {
-    const ids = await givenAssets(
+    const ids = await createAssets(
       hub,
       places.map((place, index) => ({ name: `asset-${index}`, accessGroupId: groups[place] ?? '' })),
     )
@@ -108,7 +117,7 @@ describe('what a caller sees, for any groups and rights', () => {
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>
       putRelations(
         tx,
-        byATest(
+        withTestAuthor(
           links.map(([from, name, to]) => ({
             subject: at(from),
             predicate: name,
@@ -128,9 +137,9 @@ describe('what a caller sees, for any groups and rights', () => {
     return { caller: readers[reader] as TestCaller, ids, at, mark, readable, visible }
   }
 
-  test('the graph is the one that a naive walk over what may be read gives', async () => {
+  test('the graph is the one that a naive traversal over what may be read gives', async () => {
     await fc.assert(
-      fc.asyncProperty(world, walk, async (given, { start, depth, direction, only }) => {
+      fc.asyncProperty(world, traversal, async (given, { start, depth, direction, only }) => {
         const { caller, at, readable, visible } = await make(given)
         const query = { depth, direction, ...(only === undefined ? {} : { predicates: only }) }
         const asked = caller.inventory.readGraph({ params: { id: at(start).id }, query })
@@ -155,9 +164,9 @@ describe('what a caller sees, for any groups and rights', () => {
     )
   })
 
-  test('a path is as short as the shortest that a naive walk over what may be read finds', async () => {
+  test('a path is as short as the shortest that a naive traversal over what may be read finds', async () => {
     await fc.assert(
-      fc.asyncProperty(world, walk, fc.nat({ max: assetCount - 1 }), async (given, { start, direction }, end) => {
+      fc.asyncProperty(world, traversal, fc.nat({ max: assetCount - 1 }), async (given, { start, direction }, end) => {
         const { caller, at, readable, visible } = await make(given)
         if (!readable.has(at(start).id) || !readable.has(at(end).id)) return
         const { data } = await caller.inventory.readPath({
@@ -181,7 +190,7 @@ describe('what a caller sees, for any groups and rights', () => {
 
   test('the relations of an asset, and their past, are those whose other end may be read, in the count too', async () => {
     await fc.assert(
-      fc.asyncProperty(world, walk, async (given, { start }) => {
+      fc.asyncProperty(world, traversal, async (given, { start }) => {
         const { caller, at, readable, visible } = await make(given)
         const asked = caller.inventory.listAssetRelations({ params: { id: at(start).id } })
         if (!readable.has(at(start).id)) return assert.rejects(asked, { code: 'not_found' })
@@ -216,9 +225,9 @@ describe('what a caller sees, for any groups and rights', () => {
     )
   })
 
-  test('relationsFilter with a depth finds what a naive walk over what may be read comes to', async () => {
+  test('relationsFilter with a depth finds what a naive traversal over what may be read comes to', async () => {
     await fc.assert(
-      fc.asyncProperty(world, walk, thing, async (given, { depth, direction, only }, start) => {
+      fc.asyncProperty(world, traversal, thing, async (given, { depth, direction, only }, start) => {
         const { caller, at, mark, visible } = await make(given)
         const [near, far] = direction === 'in' ? (['object', 'subject'] as const) : (['subject', 'object'] as const)
         const begins = `${near}.id eq '${at(start).id}' and source.value eq '${mark}'`
@@ -239,12 +248,12 @@ describe('what a caller sees, for any groups and rights', () => {
     const created: { id: string; place: number }[] = []
     const put = async (assets: object[]) => {
       if (assets.length === 0) return []
-      const { result } = await applied(admin, 'createAssets', { body: { data: { assets } } })
+      const { result } = await applyWrite(admin, 'createAssets', { body: { data: { assets } } })
       return (result as unknown as { assetId: string }[]).map(({ assetId }) => assetId)
     }
 
     await fc.assert(
-      fc.asyncProperty(world, twins, walk, async (given, pairs, { start, depth, direction }) => {
+      fc.asyncProperty(world, twins, traversal, async (given, pairs, { start, depth, direction }) => {
         const mark = v7()
         const tag = (index: number) => ({
           asset_identifier_type: 'CustomIdentifier',
@@ -268,9 +277,9 @@ describe('what a caller sees, for any groups and rights', () => {
         )
         const from = new Date().toISOString()
         const things = [...ids.map(asset), node(), node()]
-        const stated = await givenRelations(
+        const stated = await createRelations(
           hub,
-          given.links.map(([one, name, other]) => [things[one], name, things[other]] as Link),
+          given.links.map(([one, name, other]) => [things[one], name, things[other]] as Edge),
           new Date(Date.parse(from) + 1).toISOString(),
         )
         const mayRead = (place: number) => (given.reader & (1 << place)) !== 0

@@ -3,15 +3,15 @@ import { groupsWith, may } from '../../platform/access/rights.ts'
 
 /**
  * Which assets a caller can read, as SQL conditions. An asset is readable when its access group is, or when it is a gateway
- * or an asset link and the caller can read those in every group. The past of an asset is readable for the times at which it
- * was in a readable group, as long as the asset is readable now (or was when it was deleted). The aliases `v`, `l` and `past`
- * belong to these conditions: a query that uses them must not pass an id with one of these aliases.
+ * or an asset link and the caller can read those in every group. The history of an asset is readable for the times at which
+ * it was in a readable group, as long as the asset is readable now (or was when it was deleted). The conditions use the
+ * aliases `v`, `l` and `past`: a query must not pass an id with one of these aliases.
  */
 
-/** The access groups whose assets the caller can read; null is all of them. It may contain `gatewayMark`. */
+/** The access groups whose assets the caller can read; null means all groups. May contain `gatewayMark`. */
 export type Groups = readonly string[] | null
 
-/** Stands in a list of groups for the gateways and asset links of all groups. It is never the id of a group. */
+/** An entry of `Groups` that means the gateways and asset links of all groups. It is never the id of a group. */
 const gatewayMark = '00000000-0000-0000-0000-000000000000'
 
 export function readableGroups(caller: Pick<Caller, 'rights'>): Groups {
@@ -37,12 +37,12 @@ export function isReadable(id: string, groups: string): string {
     from assets v where v.tenant_id = $1 and v.id = ${id}))`
 }
 
-/** The same for an asset that may have been deleted: then the group counts that it was in last. */
+/** The same for an asset that may have been deleted: then its last group decides. */
 export function wasLastReadable(id: string, groups: string): string {
   return `(${groups}::uuid[] is null or ${lastGroupOf(id)} = any(${groups}) or ${isReadableGatewayId(id, groups)})`
 }
 
-/** The same for the state that an asset had at a time: the group that it was in then must be readable as well. */
+/** The same for the state of an asset at a time: the group of the asset at that time must be readable too. */
 export function wasReadableAt(id: string, groups: string, time: string): string {
   return `(${groups}::uuid[] is null or ${isReadableGatewayId(id, groups)}
     or (${lastGroupOf(id)} = any(${groups}) and ${groupAt(id, time)} = any(${groups})))`
@@ -57,21 +57,21 @@ function isReadableGatewayId(id: string, groups: string): string {
     (select ${isGatewayOrLink('v')} from assets v where v.tenant_id = $1 and v.id = ${id}))`
 }
 
-/** The identifier by which discovery recognises the asset of a link. */
+/** An asset link is recognised by the identifier that discovery gives its asset. */
 function isGatewayOrLink(asset: string): string {
   return `(${asset}.type = 'Gateway' or (${asset}.type = 'SoftwareArtifact' and (select true from asset_identifiers l
     where l.tenant_id = $1 and l.asset_id = ${asset}.id and l.type = 'CustomIdentifier' and l.name = 'asset_link_instance'
     limit 1)))`
 }
 
-/** The group of an asset; of a deleted one the group that it was in last. */
+/** The group of an asset; of a deleted asset, its last group. */
 export function lastGroupOf(id: string): string {
   return `coalesce((select v.access_group_id from assets v where v.tenant_id = $1 and v.id = ${id}),
     (select past.access_group_id from asset_history past where past.tenant_id = $1 and past.asset_id = ${id}
      order by past.version desc limit 1))`
 }
 
-/** The group of an asset at a time; before its first known change the group of that one. */
+/** The group of an asset at a time; before its first stored change, the group of that change. */
 function groupAt(id: string, time: string): string {
   const first = (condition: string) => `(select past.access_group_id from asset_history past
     where past.tenant_id = $1 and past.asset_id = ${id} and ${condition} limit 1)`

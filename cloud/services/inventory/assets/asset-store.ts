@@ -12,15 +12,15 @@ export type StoredAsset = {
   document: string
 }
 
-export type KnownIdentifier = { key: string; assetId: string; createdAt: string }
+export type IdentifierOwner = { key: string; assetId: string; createdAt: string }
 
-const identifiersByKey = statement<KnownIdentifier>(
+const identifiersByKey = statement<IdentifierOwner>(
   `select i.key, i.asset_id as "assetId", a.created_at as "createdAt"
    from asset_identifiers i join assets a on a.tenant_id = $1 and a.id = i.asset_id
    where i.tenant_id = $1 and i.key = any($2::text[])`,
 )
 
-export function findByKeys(handle: Handle, keys: readonly string[]): Promise<KnownIdentifier[]> {
+export function findByKeys(handle: Handle, keys: readonly string[]): Promise<IdentifierOwner[]> {
   return keys.length === 0 ? Promise.resolve([]) : handle.rows(identifiersByKey, arrayOf('text', keys))
 }
 
@@ -46,7 +46,7 @@ const freeAssetsAlone = statement<{ id: string }>(
 )
 
 /** Nobody relates them either. Answers how many are held so: all there are, or those that nobody is just relating. */
-export async function holdAssets(
+export async function lockAssetsExclusively(
   tx: Transaction,
   ids: readonly string[],
   { onlyFree }: { onlyFree: boolean },

@@ -7,7 +7,7 @@ import { systemCaller } from '../../../platform/access/system.ts'
 import { lowestIdAt } from '../../../platform/database/id.ts'
 import { PayloadCache } from '../../../platform/payload-cache.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { assertCounted, givenCaller } from '../testing.ts'
+import { assertCounts, givenCaller } from '../testing.ts'
 import { WriteAcceptor, type WriteRequest } from '../writes/accept.ts'
 import { preferredWaitMs, statusTasks } from '../writes/status.ts'
 
@@ -40,7 +40,7 @@ describe('assets', () => {
   })
 
   after(async () => {
-    await assertCounted(hub)
+    await assertCounts(hub)
     await hub[Symbol.asyncDispose]()
   })
 

@@ -6,7 +6,7 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import type { PropertyTable } from '../../../platform/filter/filter.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
 import { relationProperties } from '../relations/relation-filter.ts'
-import { applied, asset, node, state } from '../testing.ts'
+import { applyWrite, asset, node, postRelation } from '../testing.ts'
 import { assetProperties } from './filter.ts'
 
 /** The page about filters: its examples work, and its lists are whole. */
@@ -32,20 +32,20 @@ describe('on the page about filters', () => {
     const { data: property } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost centre' } } })
     names.set('key', property.key)
     for (const [name, more] of Object.entries(plant)) {
-      const made = await applied(admin, 'createAsset', { body: { data: { asset: { ...device(name), ...more } } } })
+      const made = await applyWrite(admin, 'createAsset', { body: { data: { asset: { ...device(name), ...more } } } })
       names.set(name, made.result.assetId)
     }
     const value = { asset_id: names.get('module'), key: property.key, value: '4711' }
-    await applied(admin, 'setPropertyValues', { body: { data: [value] } })
+    await applyWrite(admin, 'setPropertyValues', { body: { data: [value] } })
     for (const [one, other] of [
       ['module', 'rack'],
       ['part', 'module'],
     ] as const) {
       const [subject, object] = [one, other].map((name) => asset(names.get(name) ?? '')) as [never, never]
-      await state(admin, { subject, predicate: 'is_module_of', object })
+      await postRelation(admin, { subject, predicate: 'is_module_of', object })
     }
     const subject = asset(names.get('rack') ?? '')
-    await state(admin, { subject, predicate: 'is_assigned_to_node', object: node() })
+    await postRelation(admin, { subject, predicate: 'is_assigned_to_node', object: node() })
   })
 
   after(() => hub[Symbol.asyncDispose]())

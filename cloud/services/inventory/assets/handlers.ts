@@ -6,24 +6,24 @@ import type { Handle } from '../../../platform/database/database.ts'
 import { parseSort } from '../../../platform/filter/filter.ts'
 import { answer, type Handlers, JsonText } from '../../../platform/service.ts'
 import type { InventoryContext } from '../context.ts'
-import { momentOf } from '../history/point-in-time.ts'
-import { requireKept } from '../history/retention.ts'
+import { pointInTime } from '../history/point-in-time.ts'
+import { requireRetained } from '../history/retention.ts'
 import { isReadable } from '../relations/relation-store.ts'
 import { listFacet, totalWith } from '../search/facet-store.ts'
-import { AskedBefore } from '../search/query-hints.ts'
+import { QueryHints } from '../search/query-hints.ts'
 import { containsGateways, type Groups, readableGroups } from '../visibility.ts'
 import { withoutHiddenAuthors } from '../visibility-store.ts'
 import { identifiersOf } from './asset-store.ts'
 import { assetTag } from './asset-tag.ts'
 import { assetProperties, facetColumnOf, facetNames } from './filter.ts'
 import * as store from './list-store.ts'
-import { pageMeta, type SortKey, sortKey, stretchesOf, totalSeen, wholeOrder, writeCursor } from './listing.ts'
+import { pageMeta, rangesOf, type SortKey, sortKey, totalFromPage, totalOrder, writeCursor } from './listing.ts'
 import { type Selection, selectionOf } from './selection.ts'
 
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
 
 export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
-  const asked = new AskedBefore()
+  const asked = new QueryHints()
   return {
     async listAssets({ query }, caller) {
       const { limit = 50, offset = 0, count = true } = query
@@ -32,14 +32,14 @@ export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typ
       const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q])
       return database.read(caller, async (handle) => {
         const selection = await selectionOf(handle, query, caller)
-        const place = { cursor: query.cursor, query: identity, order: wholeOrder(sort) }
-        const stretches = stretchesOf(place, selection.values.length + 2)
+        const place = { cursor: query.cursor, query: identity, order: totalOrder(sort) }
+        const ranges = rangesOf(place, selection.values.length + 2)
         const question = JSON.stringify([caller.tenantId, selection.groups, identity, count])
-        const isOfMany = asked.isOfMany(question)
-        const page = { stretches, sort, limit, offset, count, isOfMany }
+        const isLargeSet = asked.isLargeSet(question)
+        const page = { ranges, sort, limit, offset, count, isLargeSet }
         const { rows, total: found, ...set } = await store.listAssets(handle, selection, page)
-        if (set.isOfMany === true && !isOfMany) asked.noteMany(question)
-        const seen = query.cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
+        if (set.isLargeSet === true && !isLargeSet) asked.noteLargeSet(question)
+        const seen = query.cursor === undefined ? totalFromPage(rows, { limit, offset }) : undefined
         const total = count ? (found ?? seen ?? (await totalOf(handle, selection, asked))) : undefined
         const last = rows.length === limit ? rows.at(-1) : undefined
         const nextCursor = last === undefined ? undefined : writeCursor(identity, store.placeOf(last, sort))
@@ -114,7 +114,7 @@ function sortOf({ sort }: { sort?: string }): SortKey[] {
 }
 
 /** Without a filter, or with one for the value of a facet, the total is known; else it is counted, once if that will do. */
-function totalOf(handle: Handle, selection: Selection, asked: AskedBefore): Promise<number> {
+function totalOf(handle: Handle, selection: Selection, asked: QueryHints): Promise<number> {
   const { known, groups } = selection
   if (known === undefined) return store.countAssets(handle, selection)
   if (known !== 'everything' && 'predicates' in known)
@@ -131,8 +131,8 @@ async function knownFacet(handle: Handle, { known, groups }: Selection, { by, li
 }
 
 async function assetAt(handle: Handle, { id, at, groups }: { id: string; at: string; groups: Groups }) {
-  const time = momentOf(at)
-  await requireKept(handle, time)
+  const time = pointInTime(at)
+  await requireRetained(handle, time)
   const was = await store.findAssetAt(handle, { id, at: time, groups })
   if (was === undefined || was.document === null) return undefined
   return { ...was, id, document: was.document, accessGroup: was.accessGroup ?? '' }

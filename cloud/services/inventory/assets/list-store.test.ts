@@ -5,9 +5,9 @@ import { noRights, type Rights } from '../../../platform/access/rights.ts'
 import { findAccessGroupByName } from '../../../platform/access/store.ts'
 import { testHub } from '../../../platform/testing/hub.ts'
 import { putRelations } from '../relations/relation-store.ts'
-import { byATest, givenAssets } from '../testing.ts'
+import { createAssets, withTestAuthor } from '../testing.ts'
 import { countAssets, listAssets, type Page, placeOf } from './list-store.ts'
-import { everything, type SortKey, after as stretchesAfter, wholeOrder } from './listing.ts'
+import { everything, type SortKey, after as stretchesAfter, totalOrder } from './listing.ts'
 import { type Query, selectionOf } from './selection.ts'
 
 const orders: SortKey[][] = [[], [{ column: 'a.name', descending: true, nullable: true, cast: 'text' }]]
@@ -15,7 +15,7 @@ const orders: SortKey[][] = [[], [{ column: 'a.name', descending: true, nullable
 /** Gathered at once, or after asking because there were many; asked one after the other; asked in vain, and gathered. */
 const ways = [
   { bounds: { gathered: 1_000, asked: 1_000 } },
-  { bounds: { gathered: 1_000, asked: 2 }, isOfMany: true },
+  { bounds: { gathered: 1_000, asked: 2 }, isLargeSet: true },
   { bounds: { gathered: 1, asked: 1_000 } },
   { bounds: { gathered: 1, asked: 2 } },
 ]
@@ -23,7 +23,7 @@ const ways = [
 test('the assets of a set are the same however many there are', async () => {
   await using hub = await testHub()
   const { tenantId } = hub.tenant
-  const ids = await givenAssets(
+  const ids = await createAssets(
     hub,
     Array.from({ length: 24 }, (_, index) => ({ name: `${index % 3 === 0 ? 'pump' : 'valve'} ${index % 7}` })),
   )
@@ -33,7 +33,7 @@ test('the assets of a set are the same however many there are', async () => {
     object: { type: 'asset' as const, id: ids[index % 6] ?? '' },
     source: { type: 'manual' as const },
   }))
-  await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, byATest(relations)))
+  await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, withTestAuthor(relations)))
   const group = await hub.context.database.read(hub.tenant, (handle) =>
     findAccessGroupByName(handle, defaultAccessGroup),
   )
@@ -54,26 +54,26 @@ test('the assets of a set are the same however many there are', async () => {
       const selection = await hub.context.database.read(hub.tenant, (handle) =>
         selectionOf(handle, query, { tenantId, rights }),
       )
-      const listed = (page: Pick<Page, 'stretches' | 'sort'> & Partial<Page>) =>
+      const listed = (page: Pick<Page, 'ranges' | 'sort'> & Partial<Page>) =>
         hub.context.database.read(hub.tenant, (handle) =>
           listAssets(handle, selection, { limit: 100, offset: 0, count: true, ...page }),
         )
       const counted = await hub.context.database.read(hub.tenant, (handle) => countAssets(handle, selection))
       assert.equal(counted, total, JSON.stringify(query))
       for (const sort of orders) {
-        const whole = (await listed({ stretches: everything, sort })).rows.map(({ id }) => id)
+        const whole = (await listed({ ranges: everything, sort })).rows.map(({ id }) => id)
         assert.equal(whole.length, total)
         for (const way of ways) {
           const paged: string[] = []
-          for (let stretches = everything; ; ) {
-            const { rows } = await listed({ stretches, sort, ...way, limit: 3 })
+          for (let ranges = everything; ; ) {
+            const { rows } = await listed({ ranges, sort, ...way, limit: 3 })
             paged.push(...rows.map(({ id }) => id))
             const last = rows.length === 3 ? rows.at(-1) : undefined
             if (last === undefined) break
-            stretches = stretchesAfter(wholeOrder(sort), placeOf(last, sort), selection.values.length + 2)
+            ranges = stretchesAfter(totalOrder(sort), placeOf(last, sort), selection.values.length + 2)
           }
           assert.deepEqual(paged, whole, JSON.stringify({ query, way, sort }))
-          const { rows } = await listed({ stretches: everything, sort, ...way, limit: 2, offset: 1 })
+          const { rows } = await listed({ ranges: everything, sort, ...way, limit: 2, offset: 1 })
           assert.deepEqual(
             rows.map(({ id }) => id),
             whole.slice(1, 3),

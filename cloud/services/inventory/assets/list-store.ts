@@ -1,7 +1,7 @@
 import type { Handle } from '../../../platform/database/database.ts'
 import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
 import { type Groups, isReadableVersion, wasLastReadable, wasReadableAt } from '../visibility.ts'
-import { type AssetSet, keyText, orderBy, type SortKey, type Stretches, wholeOrder } from './listing.ts'
+import { type AssetSet, keyText, orderBy, type Ranges, type SortKey, totalOrder } from './listing.ts'
 import type { Selection } from './selection.ts'
 
 /** An asset as it is shown: its document as text, and what is put in front of it. */
@@ -17,14 +17,14 @@ export function placeOf(asset: ListedAsset, sort: readonly SortKey[]): (string |
 
 /** Which of the selected, in which order. */
 export type Page = {
-  stretches: Stretches
+  ranges: Ranges
   sort: readonly SortKey[]
   limit: number
   offset: number
   /** Whether the total will be asked for: then gathering more pays. */
   count: boolean
   /** Whether it was found to be of a set with many members a moment ago: then gathering is not what is tried first. */
-  isOfMany?: boolean
+  isLargeSet?: boolean
   bounds?: Bounds
 }
 
@@ -35,7 +35,7 @@ const usual: Bounds = { gathered: 20_000, asked: 5_000 }
 const withoutTotal: Bounds = { gathered: 2_000, asked: 5_000 }
 
 /** A page, the total where it became known on the way, and whether it is of a set with many members. */
-export type Listed = { rows: ListedAsset[]; total?: number; isOfMany?: boolean }
+export type Listed = { rows: ListedAsset[]; total?: number; isLargeSet?: boolean }
 
 const from = `assets a join access_groups g on g.tenant_id = $1 and g.id = a.access_group_id`
 
@@ -53,28 +53,28 @@ const columns = `a.id, g.name as "accessGroup", a.document as "document:text"`
 export async function listAssets(handle: Handle, selection: Selection, page: Page): Promise<Listed> {
   const { where, sets } = selection
   if (sets.length === 0) return { rows: await pageWhere(handle, selection, { ...page, where }) }
-  const quick = page.isOfMany ? await askEach(handle, selection, page) : undefined
-  if (quick?.length === page.limit) return { rows: quick, isOfMany: true }
+  const quick = page.isLargeSet ? await probeInOrder(handle, selection, page) : undefined
+  if (quick?.length === page.limit) return { rows: quick, isLargeSet: true }
   for (const set of sets) {
-    const found = await listFew(handle, selection, { ...page, set })
+    const found = await listSmallSet(handle, selection, { ...page, set })
     if (found !== undefined) return found
   }
-  const asked = quick ?? (await askEach(handle, selection, page))
-  if (asked.length === page.limit) return { rows: asked, isOfMany: true }
-  return { rows: await pageWhere(handle, selection, { ...page, where: matching(selection) }), isOfMany: true }
+  const asked = quick ?? (await probeInOrder(handle, selection, page))
+  if (asked.length === page.limit) return { rows: asked, isLargeSet: true }
+  return { rows: await pageWhere(handle, selection, { ...page, where: matching(selection) }), isLargeSet: true }
 }
 
 /** First the ids, on the index; then the documents of these few. */
 async function pageWhere(
   handle: Handle,
   selection: Selection,
-  { where, stretches, sort, limit, offset }: Page & { where: string },
+  { where, ranges, sort, limit, offset }: Page & { where: string },
 ): Promise<ListedAsset[]> {
-  const order = orderBy(wholeOrder(sort))
-  const values = [...selection.values, ...stretches.values]
+  const order = orderBy(totalOrder(sort))
+  const values = [...selection.values, ...ranges.values]
   const stretch = stretchOf({ limit, offset }, values.length + 2)
   const groups = sort.length === 0 ? fewGroups(selection) : undefined
-  const ids = stretches.conditions.map((condition) =>
+  const ids = ranges.conditions.map((condition) =>
     groups === undefined
       ? `(select a.id from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
           order by ${order} ${stretch.page})`
@@ -116,14 +116,14 @@ function fewGroups({ known, groups }: Selection): string[] | undefined {
 type Few = { gathered: number; total: number } & (ListedAsset | { id: null })
 
 /** One statement for the page and the total; nothing when the set has many members. */
-async function listFew(
+async function listSmallSet(
   handle: Handle,
   { where, sets, values }: Selection,
-  { set, stretches, sort, limit, offset, count, bounds = count ? usual : withoutTotal }: Page & { set: AssetSet },
+  { set, ranges, sort, limit, offset, count, bounds = count ? usual : withoutTotal }: Page & { set: AssetSet },
 ): Promise<Listed | undefined> {
   const { gathered: most } = bounds
-  const order = orderBy(wholeOrder(sort))
-  const stretch = stretchOf({ limit, offset }, values.length + stretches.values.length + 2)
+  const order = orderBy(totalOrder(sort))
+  const stretch = stretchOf({ limit, offset }, values.length + ranges.values.length + 2)
   const conditions = [where, ...sets.filter((other) => other !== set).map(({ has }) => has)].join(' and ')
   const members = (name: string) => `a.tenant_id = $1 and a.id = any(array(select id from ${name}))`
   const found =
@@ -131,7 +131,7 @@ async function listFew(
       ? `select ${set.once === set.ids ? '' : 'distinct'} id from gathered`
       : `select a.id from ${fromFor(conditions)} where ${members('gathered')} and ${conditions}`
   const source = sort.length === 0 ? 'found a where true' : `${fromFor(order)} where ${members('found')}`
-  const ids = stretches.conditions.map(
+  const ids = ranges.conditions.map(
     (condition) => `(select a.id from ${source} and ${condition} order by ${order} ${stretch.page})`,
   )
   const rows = await handle.rows(
@@ -143,7 +143,7 @@ async function listFew(
          left join (${shown(sort, ids)} limit case when (select count(*) from gathered) > ${most} then 0 else ${limit} end) as p on true`,
     ),
     ...values,
-    ...stretches.values,
+    ...ranges.values,
     ...stretch.values,
   )
   if (rows[0] === undefined || rows[0].gathered > most) return undefined
@@ -157,17 +157,17 @@ async function listFew(
 }
 
 /** The first that are in all sets among the next few thousand: one after the other, until the page is full. */
-async function askEach(
+async function probeInOrder(
   handle: Handle,
   { where, sets, values }: Selection,
-  { stretches, sort, limit, offset, bounds = usual }: Page,
+  { ranges, sort, limit, offset, bounds = usual }: Page,
 ): Promise<ListedAsset[]> {
   if (offset > 0) return []
-  const order = orderBy(wholeOrder(sort))
+  const order = orderBy(totalOrder(sort))
   const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
   // By the same keys once more, under names that are known outside: so the planner sees that they are in order.
-  const again = orderBy(wholeOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
-  const ids = stretches.conditions.map(
+  const again = orderBy(totalOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
+  const ids = ranges.conditions.map(
     (condition) =>
       `(select a.id from (
           select a.id${keys} from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
@@ -175,14 +175,14 @@ async function askEach(
         where ${sets.map(({ has }) => has).join(' and ')} order by ${again} limit ${limit})`,
   )
   const text = `${shown(sort, ids)} limit ${limit}`
-  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretches.values), sort)
+  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...ranges.values), sort)
 }
 
 /** The assets with these ids, in order; those that are in the order of their ids are put into it by `inOrder`. */
 function shown(sort: readonly SortKey[], ids: readonly string[]): string {
   const keys = sort.map((key, index) => `, ${keyText(key)} as k${index}`)
   return `select ${columns}${keys.join('')} from ${from}
-    where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')}))${sort.length === 0 ? '' : ` order by ${orderBy(wholeOrder(sort))}`}`
+    where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')}))${sort.length === 0 ? '' : ` order by ${orderBy(totalOrder(sort))}`}`
 }
 
 /** To order documents the server would copy them all. */

@@ -35,7 +35,7 @@ export function sortKey({ column, descending, nullable, kind }: SortedBy): SortK
  * With the id as the last key, so that no two are alike. It follows the direction of the key before it, so that one index
  * serves both directions.
  */
-export function wholeOrder(keys: readonly SortKey[], id = 'a.id'): SortKey[] {
+export function totalOrder(keys: readonly SortKey[], id = 'a.id'): SortKey[] {
   const descending = keys.at(-1)?.descending === true
   return [...keys, { column: id, descending, nullable: false, cast: 'uuid' }]
 }
@@ -50,14 +50,14 @@ export function keyText({ column, cast }: Pick<SortKey, 'column' | 'cast'>): str
 }
 
 /** Conditions of which each is one stretch of an index, in the order of the list; their parameters are numbered on. */
-export type Stretches = { conditions: string[]; values: unknown[] }
+export type Ranges = { conditions: string[]; values: unknown[] }
 
-export const everything: Stretches = { conditions: ['true'], values: [] }
+export const everything: Ranges = { conditions: ['true'], values: [] }
 
-type Asked = { cursor: string | undefined; query: string; order: readonly SortKey[] }
+type PageQuery = { cursor: string | undefined; query: string; order: readonly SortKey[] }
 
 /** What is left of a list when its cursor was given, else all of it. */
-export function stretchesOf({ cursor, query, order }: Asked, firstParameter: number): Stretches {
+export function rangesOf({ cursor, query, order }: PageQuery, firstParameter: number): Ranges {
   return cursor === undefined ? everything : after(order, readCursor(cursor, query, order), firstParameter)
 }
 
@@ -65,7 +65,7 @@ export function stretchesOf({ cursor, query, order }: Asked, firstParameter: num
  * Everything after a row, in a whole order: first what is equal but for the last key, then what is equal but for
  * the last two, and so on. As one condition with `or` it would be true of the same rows, and no index could find them.
  */
-export function after(order: readonly SortKey[], last: readonly (string | null)[], firstParameter: number): Stretches {
+export function after(order: readonly SortKey[], last: readonly (string | null)[], firstParameter: number): Ranges {
   const values: unknown[] = []
   const parameter = (value: string, cast: string) => `$${firstParameter + values.push(value) - 1}::${cast}`
   const conditions = order.flatMap((key, index) => {
@@ -92,15 +92,15 @@ function beyond({ column, descending, nullable, cast }: SortKey, value: string |
 }
 
 /** The total when the last of all is on the page: who sees the end need not count. */
-export function totalSeen(rows: readonly unknown[], { limit, offset }: { limit: number; offset: number }) {
+export function totalFromPage(rows: readonly unknown[], { limit, offset }: { limit: number; offset: number }) {
   const isLast = rows.length < limit && (rows.length > 0 || offset === 0)
   return isLast ? offset + rows.length : undefined
 }
 
-type Told = { total: number | undefined; elements: number; offset: number; nextCursor: string | undefined }
+type PageMetaInput = { total: number | undefined; elements: number; offset: number; nextCursor: string | undefined }
 
 /** What is told of a page: the total when it was asked for, and the cursor while there may be more. */
-export function pageMeta({ total, elements, offset, nextCursor }: Told) {
+export function pageMeta({ total, elements, offset, nextCursor }: PageMetaInput) {
   return {
     ...(total === undefined ? {} : { totalElements: total }),
     elements,

@@ -2,11 +2,11 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { Handle } from '../../../platform/database/database.ts'
 import { compileFilter, parseFilter, valuesAlone } from '../../../platform/filter/filter.ts'
-import { findReachedCondition } from '../graph/relation-path.ts'
+import { reachedCondition } from '../graph/relation-path.ts'
 import { assetsRelatedBy, parseRelationFilter, predicatesAlone } from '../relations/relation-filter.ts'
 import type { FacetColumn } from '../search/facet-store.ts'
-import { assetsWithWords, wordQuery } from '../search/search-index-store.ts'
-import { isRare, wordsLookedFor } from '../search/search-tokens.ts'
+import { assetsWithTokens, tokenQuery } from '../search/search-index-store.ts'
+import { isRare, queryTokens } from '../search/search-tokens.ts'
 import { containsGateways, type Groups, isReadableRow, readableGroups } from '../visibility.ts'
 import { assetProperties, facetColumnOf } from './filter.ts'
 import type { AssetSet, Fragment } from './listing.ts'
@@ -58,13 +58,13 @@ export async function selectionOf(
   if (relationsFilter !== undefined) {
     const options = { caseInsensitive, firstParameter: next(), groups }
     if (depth === 1) narrowToSet(selection, assetsRelatedBy(relationsFilter, options))
-    else narrow(selection, await findReachedCondition(handle, relationsFilter, { ...options, depth }))
+    else narrow(selection, await reachedCondition(handle, relationsFilter, { ...options, depth }))
   }
   if (q !== undefined) {
-    const words = wordsLookedFor(q)
-    const values = words.length === 0 ? [] : [wordQuery(caller.tenantId, words)]
+    const words = queryTokens(q)
+    const values = words.length === 0 ? [] : [tokenQuery(caller.tenantId, words)]
     if (words.length === 0) narrow(selection, nothing)
-    else narrowToSet(selection, { ...assetsWithWords(`$${next()}`, { areRare: words.some(isRare) }), values })
+    else narrowToSet(selection, { ...assetsWithTokens(`$${next()}`, { areRare: words.some(isRare) }), values })
   }
   return selection
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { applied } from '../testing.ts'
+import { applyWrite } from '../testing.ts'
 import { versionSortKey } from './version-order.ts'
 
 const bytes = (text: string) => Buffer.from(text)
@@ -151,7 +151,7 @@ describe('assets sorted by firmware version', () => {
     const schema = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1/iah-base.json'
     const created = await Promise.all(
       [...firmware, undefined].map((version) =>
-        applied(operator, 'createAsset', {
+        applyWrite(operator, 'createAsset', {
           body: {
             data: {
               asset: {
@@ -174,7 +174,7 @@ describe('assets sorted by firmware version', () => {
     assert.deepEqual(await listed('-firmware_version'), expected.toReversed())
     const [changed] = created
     const params = { id: changed?.result.assetId }
-    await applied(operator, 'setFirmwareVersion', { params, body: { data: { version: '0.9' } } })
+    await applyWrite(operator, 'setFirmwareVersion', { params, body: { data: { version: '0.9' } } })
     assert.equal((await listed('firmware_version'))[0], '1.10', 'the asset whose firmware is 0.9 now')
   })
 

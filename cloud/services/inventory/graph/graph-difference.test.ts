@@ -4,7 +4,16 @@ import { type Entity, inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { applied, asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, node } from '../testing.ts'
+import {
+  applyWrite,
+  asset,
+  createAssets,
+  createRelations,
+  day,
+  deleteAssetsAt,
+  endRelationsAt,
+  node,
+} from '../testing.ts'
 
 describe('the difference of the graph between two times', () => {
   let hub: TestHub
@@ -26,7 +35,7 @@ describe('the difference of the graph between two times', () => {
   after(() => hub[Symbol.asyncDispose]())
 
   const given = async (names: string, accessGroupId = line) => {
-    const ids = await givenAssets(
+    const ids = await createAssets(
       hub,
       [...names].map((name) => ({ name, accessGroupId, at: day(1) })),
     )
@@ -47,8 +56,8 @@ describe('the difference of the graph between two times', () => {
   test('tells what came, what went and what stayed, with the names of the time', async () => {
     const [controller, old, kept, fresh, behind] = await given('CokfB')
     const place = node()
-    await givenRelations(hub, [[kept, 'is_module_of', controller]], day(2))
-    const ended = await givenRelations(
+    await createRelations(hub, [[kept, 'is_module_of', controller]], day(2))
+    const ended = await createRelations(
       hub,
       [
         [old, 'is_module_of', controller],
@@ -57,8 +66,8 @@ describe('the difference of the graph between two times', () => {
       ],
       day(2),
     )
-    await givenEnded(hub, ended.slice(0, 1), day(4))
-    await givenRelations(hub, [[fresh, 'is_module_of', controller]], day(5))
+    await endRelationsAt(hub, ended.slice(0, 1), day(4))
+    await createRelations(hub, [[fresh, 'is_module_of', controller]], day(5))
 
     const told = await difference(controller, { from: day(3), to: day(6) })
     assert.deepEqual([told.came, told.went, told.edges], ['f', 'B o', [1, 2, 0]])
@@ -76,13 +85,13 @@ describe('the difference of the graph between two times', () => {
 
   test('tells which assets were changed, field by field, and which relations were ended and stated again', async () => {
     const [rack, module] = await given('rm')
-    const [first] = await givenRelations(hub, [[module, 'is_module_of', rack]], day(2))
+    const [first] = await createRelations(hub, [[module, 'is_module_of', rack]], day(2))
     assert.ok(first)
     const params = { id: module.id }
-    await applied(admin, 'setResponsible', { params, body: { data: { responsible: 'jane' } } })
-    await applied(admin, 'setAccessGroup', { params, body: { data: { access_group: 'office' } } })
-    await givenEnded(hub, [first], day(3))
-    const [second] = await givenRelations(hub, [[module, 'is_module_of', rack]], day(4))
+    await applyWrite(admin, 'setResponsible', { params, body: { data: { responsible: 'jane' } } })
+    await applyWrite(admin, 'setAccessGroup', { params, body: { data: { access_group: 'office' } } })
+    await endRelationsAt(hub, [first], day(3))
+    const [second] = await createRelations(hub, [[module, 'is_module_of', rack]], day(4))
 
     const { changed, came, went } = await difference(rack, { from: day(2) })
     assert.deepEqual([came, went], ['', ''])
@@ -109,7 +118,7 @@ describe('the difference of the graph between two times', () => {
   test('looks at every hop, at both times, at what the caller may read', async () => {
     const [a, b] = await given('ab')
     const [hidden] = await given('h', office)
-    const ended = await givenRelations(
+    const ended = await createRelations(
       hub,
       [
         [a, 'x', hidden],
@@ -117,7 +126,7 @@ describe('the difference of the graph between two times', () => {
       ],
       day(2),
     )
-    await givenEnded(hub, ended, day(4))
+    await endRelationsAt(hub, ended, day(4))
     const whole = await difference(a, { from: day(3), to: day(5) })
     assert.deepEqual([whole.went, whole.edges], ['b h', [0, 2, 0]])
     const mine = await difference(a, { from: day(3), to: day(5) }, ofLine)
@@ -133,15 +142,15 @@ describe('the difference of the graph between two times', () => {
 
   test('of an asset that is gone by then, everything is gone', async () => {
     const [a, b] = await given('ab')
-    await givenRelations(hub, [[b, 'x', a]], day(2))
-    await givenDeleted(hub, { ids: [a.id], accessGroupId: line, at: day(4) })
+    await createRelations(hub, [[b, 'x', a]], day(2))
+    await deleteAssetsAt(hub, { ids: [a.id], accessGroupId: line, at: day(4) })
     const told = await difference(a, { from: day(3), to: day(5) }, ofLine)
     assert.deepEqual([told.came, told.went, told.edges], ['', 'a b', [0, 1, 0]])
   })
 
   test('is refused when it would not be whole, or when the times are the wrong way round', async () => {
     const [a, b, c] = await given('abc')
-    await givenRelations(
+    await createRelations(
       hub,
       [
         [a, 'x', b],
@@ -156,7 +165,7 @@ describe('the difference of the graph between two times', () => {
     }
     const [status, code, detail] = await refused({ from: day(3), limit: 2 })
     assert.deepEqual([status, code], [400, 'graph_too_large'])
-    assert.match(String(detail), /^More than 2 things are reached/)
+    assert.match(String(detail), /^The graph has more than 2 nodes/)
     assert.deepEqual((await refused({ from: day(5), to: day(3) })).slice(0, 2), [400, 'invalid_query'])
     assert.deepEqual((await refused({})).slice(0, 2), [400, 'invalid_query'])
     assert.deepEqual((await refused({ from: 'before' })).slice(0, 2), [400, 'invalid_query'])

@@ -1,55 +1,56 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { RelationRow } from '../relations/relation.ts'
-import { keyOf, type Reached, type Walk } from './graph.ts'
+import { keyOf, type ReachedNode, type Traversal } from './graph.ts'
 import type { AssetVersion } from './graph-store.ts'
 
-type Part = { nodes: Reached[]; edges: RelationRow[] }
+type Part = { nodes: ReachedNode[]; edges: RelationRow[] }
 
 export type Difference = {
   added: Part
   removed: Part
-  /** Assets that were reached both times. */
-  kept: string[]
-  /** Relations that were ended and stated again: others, that say the same. */
-  restated: { before: RelationRow; after: RelationRow }[]
+  /** The assets that were reached at both times. */
+  common: string[]
+  /** Relations that ended and were created again with another id. */
+  recreated: { before: RelationRow; after: RelationRow }[]
 }
 
-/** From something that was not there nothing is reached. */
-export function noWalk(): Walk {
+/** The traversal at a time at which its start did not exist. */
+export function emptyTraversal(): Traversal {
   return { nodes: new Map(), edges: new Map(), frontier: [], depth: 0, truncated: false }
 }
 
-/** What was reached from the same thing at two times, compared. */
-export function differenceOf(before: Walk, after: Walk): Difference {
-  const was = new Map([...before.edges.values()].map((row) => [statementOf(row), row]))
-  const is = new Map([...after.edges.values()].map((row) => [statementOf(row), row]))
+/** Compares what was reached from the same asset at two times. */
+export function differenceOf(before: Traversal, after: Traversal): Difference {
+  const oldEdges = new Map([...before.edges.values()].map((row) => [relationKey(row), row]))
+  const newEdges = new Map([...after.edges.values()].map((row) => [relationKey(row), row]))
   return {
-    added: { nodes: lacking(after.nodes, before.nodes), edges: lacking(is, was) },
-    removed: { nodes: lacking(before.nodes, after.nodes), edges: lacking(was, is) },
-    kept: [...after.nodes.values()]
+    added: { nodes: onlyIn(after.nodes, before.nodes), edges: onlyIn(newEdges, oldEdges) },
+    removed: { nodes: onlyIn(before.nodes, after.nodes), edges: onlyIn(oldEdges, newEdges) },
+    common: [...after.nodes.values()]
       .filter((entity) => entity.type === 'asset' && before.nodes.has(keyOf(entity)))
       .map(({ id }) => id),
-    restated: [...is].flatMap(([key, row]) => {
-      const earlier = was.get(key)
+    recreated: [...newEdges].flatMap(([key, row]) => {
+      const earlier = oldEdges.get(key)
       return earlier === undefined || earlier.id === row.id ? [] : [{ before: earlier, after: row }]
     }),
   }
 }
 
-function lacking<Value>(some: ReadonlyMap<string, Value>, others: ReadonlyMap<string, Value>): Value[] {
-  return [...some].filter(([key]) => !others.has(key)).map(([, value]) => value)
+/** The values of the first map whose keys the second map does not have. */
+function onlyIn<Value>(first: ReadonlyMap<string, Value>, others: ReadonlyMap<string, Value>): Value[] {
+  return [...first].filter(([key]) => !others.has(key)).map(([, value]) => value)
 }
 
-/** What a relation is recognised by. */
-function statementOf(row: RelationRow): string {
+/** The identity of a relation. */
+function relationKey(row: RelationRow): string {
   const { subjectType, subjectId, predicate, objectType, objectId, sourceType } = row
   return JSON.stringify([subjectType, subjectId, predicate, objectType, objectId, sourceType])
 }
 
-/** It changes with every change, and says nothing about it. */
-const silent = 'last_modified_timestamp'
+/** This field changes with every write, so it is not reported. */
+const ignored = 'last_modified_timestamp'
 
-/** What became of an asset, with the fields that became others. */
+/** The change of an asset between two versions, with the fields that differ. */
 export function changeOf(before: AssetVersion, after: AssetVersion) {
   const { name, functional_object_type: objectType } = after.document
   return {
@@ -69,6 +70,6 @@ function fieldsOf({ accessGroup, document }: AssetVersion): Record<string, unkno
 
 function changedFields(before: Record<string, unknown>, after: Record<string, unknown>) {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .filter((field) => field !== silent && !isDeepStrictEqual(before[field], after[field]))
+    .filter((field) => field !== ignored && !isDeepStrictEqual(before[field], after[field]))
     .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
 }

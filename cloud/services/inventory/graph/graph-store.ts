@@ -6,27 +6,33 @@ import { columnsOf } from '../relations/relation-store.ts'
 import { type Groups, isReadable, isReadableRow, wasReadableAt } from '../visibility.ts'
 import type { Direction } from './graph.ts'
 
-type Way = Exclude<Direction, 'both'>
+type HopDirection = Exclude<Direction, 'both'>
 
 type Shape = { direction: Direction; someTime: boolean; somePredicates: boolean }
 
-/** The relations of one table that leave the frontier one way. Limited by itself, so that it knows when it was cut. */
-function hop(table: 'relations' | 'ended_relations', way: Way, { someTime, somePredicates }: Shape): string {
-  const [near, far] = way === 'out' ? ['subject', 'object'] : ['object', 'subject']
-  const alive = table === 'relations' ? 'and r.created_at <= $7' : 'and r.created_at <= $7 and r.ended_at > $7'
-  return `(select '${table} ${way}' as branch, ${columnsOf('r')}
+/** The relations of one table from the frontier in one direction. Each branch has its own limit, so that a cut is noticed. */
+function hop(
+  table: 'relations' | 'ended_relations',
+  direction: HopDirection,
+  { someTime, somePredicates }: Shape,
+): string {
+  const [near, far] = direction === 'out' ? ['subject', 'object'] : ['object', 'subject']
+  const existedThen = table === 'relations' ? 'and r.created_at <= $7' : 'and r.created_at <= $7 and r.ended_at > $7'
+  return `(select '${table} ${direction}' as branch, ${columnsOf('r')}
      from unnest($2::text[], $3::uuid[]) as f (type, id)
      join ${table} r on r.tenant_id = $1 and r.${near}_id = f.id and r.${near}_type = f.type
      where (r.${far}_type = 'node' or ${someTime ? wasReadableAt(`r.${far}_id`, '$4', '$7') : isReadable(`r.${far}_id`, '$4')})
        and ${somePredicates ? 'r.predicate = any($6::text[])' : '$6::text[] is null'}
-       ${someTime ? alive : ''}
+       ${someTime ? existedThen : ''}
      limit $5)`
 }
 
 function hopStatement(shape: Shape): Statement<RelationRow & { branch: string }> {
-  const ways: Way[] = shape.direction === 'both' ? ['out', 'in'] : [shape.direction]
+  const directions: HopDirection[] = shape.direction === 'both' ? ['out', 'in'] : [shape.direction]
   const tables = shape.someTime ? (['relations', 'ended_relations'] as const) : (['relations'] as const)
-  return statement(ways.flatMap((way) => tables.map((table) => hop(table, way, shape))).join(' union all '))
+  return statement(
+    directions.flatMap((direction) => tables.map((table) => hop(table, direction, shape))).join(' union all '),
+  )
 }
 
 const both = [true, false]
@@ -45,23 +51,24 @@ function nameOf({ direction, someTime, somePredicates }: Shape): string {
   return `${direction} ${someTime} ${somePredicates}`
 }
 
-/** What may be seen of the graph, and when. */
+/** The visible part of the graph: access groups, direction, predicates and time. */
 export type View = {
   groups: Groups
   direction: Direction
   predicates: readonly string[] | undefined
-  /** Absent: now. */
+  /** The point in time; undefined means now. */
   at: string | undefined
 }
 
-export type Found = { rows: RelationRow[]; cut: boolean }
+/** The relations of one step. `cut` means that the limit left some out. */
+export type Hops = { rows: RelationRow[]; cut: boolean }
 
-/** One step from all of the frontier at once. Never more than the limit each way; `cut` says that there were more. */
+/** Reads the relations of all nodes of the frontier, at most `limit` in each direction. */
 export async function findHops(
   handle: Handle,
   frontier: readonly Entity[],
   { groups, direction, predicates, at, limit }: View & { limit: number },
-): Promise<Found> {
+): Promise<Hops> {
   const shape = { direction, someTime: at !== undefined, somePredicates: predicates !== undefined }
   const hops = hopStatements.get(nameOf(shape))
   if (hops === undefined || frontier.length === 0) return { rows: [], cut: false }
@@ -86,7 +93,7 @@ const readableAtStatement = statement<{ id: string }>(
    limit 1`,
 )
 
-/** Whether an asset existed at a time and its state of then is readable with these groups. */
+/** Whether an asset existed at a time and its state at that time is readable with these groups. */
 export async function wasReadable(
   handle: Handle,
   { id, groups, at }: { id: string; groups: Groups; at: string },
@@ -120,7 +127,7 @@ const describeAtStatement = statement<Description>(
    where ${wasReadableAt('f.id', '$3', '$4')}`,
 )
 
-/** What assets are called, or were called at a time. */
+/** Name, type and states of assets, now or at a time, by id. */
 export async function describeAssets(
   handle: Handle,
   ids: readonly string[],
@@ -133,7 +140,7 @@ export async function describeAssets(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-const goneStatement = statement<{ id: string }>(
+const deletedSinceStatement = statement<{ id: string }>(
   `select distinct d.asset_id as id from asset_history d
    where d.tenant_id = $1 and d.time > $3 and d.change = 'deleted'
      and ${wasReadableAt('d.asset_id', '$2', '$3')}
@@ -142,12 +149,12 @@ const goneStatement = statement<{ id: string }>(
    limit $4`,
 )
 
-/** Assets that were there at a time and are gone by now. */
-export async function findGone(
+/** The assets that existed at a time and have been deleted since. */
+export async function findDeletedSince(
   handle: Handle,
   { groups, at, limit }: { groups: Groups; at: string; limit: number },
 ): Promise<string[]> {
-  return (await handle.rows(goneStatement, groups, at, limit)).map(({ id }) => id)
+  return (await handle.rows(deletedSinceStatement, groups, at, limit)).map(({ id }) => id)
 }
 
 const versionsNow = statement<{ id: string; version: number }>(
@@ -161,7 +168,7 @@ const versionsAt = statement<{ id: string; version: number }>(
      order by e.time desc, e.version desc limit 1) as h`,
 )
 
-/** Which version of each of these assets there is, or was at a time. */
+/** The version of each of these assets, now or at a time, by id. */
 export async function findVersions(
   handle: Handle,
   ids: readonly string[],
@@ -187,16 +194,16 @@ const versionsStatement = statement<AssetVersion>(
    order by h.asset_id, h.version`,
 )
 
-/** Versions of assets as a whole. */
+/** Complete documents of versions of assets. */
 export async function readVersions(
   handle: Handle,
-  wanted: readonly { id: string; version: number }[],
+  versions: readonly { id: string; version: number }[],
 ): Promise<AssetVersion[]> {
-  if (wanted.length === 0) return []
-  const ids = wanted.map(({ id }) => id)
+  if (versions.length === 0) return []
+  const ids = versions.map(({ id }) => id)
   return handle.rows(
     versionsStatement,
     ids,
-    wanted.map(({ version }) => version),
+    versions.map(({ version }) => version),
   )
 }

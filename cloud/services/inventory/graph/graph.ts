@@ -1,77 +1,82 @@
 import type { Entity } from '@millwright/api/inventory.ts'
 import type { RelationRow } from '../relations/relation.ts'
 
+/**
+ * Breadth-first traversal of the graph of relations, in memory. Each step reads all relations at the frontier from the
+ * database and adds them. A traversal ends at its depth, at its bounds (`truncated`), or when it reaches no new node.
+ */
+
 export type Direction = 'out' | 'in' | 'both'
 
-export type Reached = Entity & { depth: number }
+export type ReachedNode = Entity & { depth: number }
 
-/** A part of the graph while it is walked through, level by level. */
-export type Walk = {
-  readonly nodes: Map<string, Reached>
+/** The part of the graph that was reached so far. */
+export type Traversal = {
+  readonly nodes: Map<string, ReachedNode>
   readonly edges: Map<string, RelationRow>
-  /** What was reached last, to go on from. */
-  frontier: Reached[]
+  /** The nodes that the last step reached: the next step starts there. */
+  frontier: ReachedNode[]
   depth: number
-  /** There is more than is shown. */
+  /** Nodes or relations were left out because of the bounds. */
   truncated: boolean
 }
 
 export type Bounds = { nodes: number; edges: number }
 
-/** A graph has a few relations per thing; more than this are not drawn. */
+/** The bound of relations for each node. Further relations are left out. */
 const edgesPerNode = 4
 
 export function boundsFor(nodes: number): Bounds {
   return { nodes, edges: nodes * edgesPerNode }
 }
 
-export function startWalk(...starts: readonly Entity[]): Walk {
+export function startTraversal(...starts: readonly Entity[]): Traversal {
   const frontier = starts.map((start) => ({ ...start, depth: 0 }))
   const nodes = new Map(frontier.map((start) => [keyOf(start), start]))
   return { nodes, edges: new Map(), frontier, depth: 0, truncated: false }
 }
 
 /**
- * Takes in the relations that were found from the frontier. Each has an end in it, so whatever end is new is reached by
- * it; an end that was reached before is not gone to again, which is what makes it end in a cycle. In the order of their
- * ids: the same graph is the same answer, however the database came by its rows.
+ * Adds the relations that were found at the frontier. Ends that are new become the next frontier; a node is reached once,
+ * so cycles end. Relations are added in the order of their ids, so that the same graph gives the same result whatever the
+ * order of the rows.
  */
 export function extend(
-  walk: Walk,
+  traversal: Traversal,
   { rows, cut }: { rows: readonly RelationRow[]; cut: boolean },
   bounds: Bounds,
 ): void {
-  walk.depth++
-  walk.frontier = []
-  walk.truncated ||= cut
+  traversal.depth++
+  traversal.frontier = []
+  traversal.truncated ||= cut
   for (const row of rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-    if (walk.edges.has(row.id)) continue
-    const fresh = endsOf(row).filter((end) => !walk.nodes.has(keyOf(end)))
-    if (walk.nodes.size + fresh.length > bounds.nodes || walk.edges.size >= bounds.edges) {
-      walk.truncated = true
+    if (traversal.edges.has(row.id)) continue
+    const fresh = endsOf(row).filter((end) => !traversal.nodes.has(keyOf(end)))
+    if (traversal.nodes.size + fresh.length > bounds.nodes || traversal.edges.size >= bounds.edges) {
+      traversal.truncated = true
       continue
     }
-    walk.edges.set(row.id, row)
+    traversal.edges.set(row.id, row)
     for (const end of fresh) {
-      const reached = { ...end, depth: walk.depth }
-      walk.nodes.set(keyOf(end), reached)
-      walk.frontier.push(reached)
+      const reached = { ...end, depth: traversal.depth }
+      traversal.nodes.set(keyOf(end), reached)
+      traversal.frontier.push(reached)
     }
   }
 }
 
-export function isDone(walk: Walk, depth: number): boolean {
-  return walk.depth >= depth || walk.frontier.length === 0 || walk.truncated
+export function isDone(traversal: Traversal, depth: number): boolean {
+  return traversal.depth >= depth || traversal.frontier.length === 0 || traversal.truncated
 }
 
 export function reverse(direction: Direction): Direction {
   return direction === 'both' ? 'both' : direction === 'out' ? 'in' : 'out'
 }
 
-/** Two walks towards each other have met: the shortest way from the start of one to the start of the other. */
-export function wayBetween(
-  from: Walk,
-  to: Walk,
+/** The shortest path between the starts of two traversals towards each other; undefined while they have no common node. */
+export function pathBetween(
+  from: Traversal,
+  to: Traversal,
   direction: Direction,
 ): { nodes: Entity[]; edges: RelationRow[] } | undefined {
   const meetings = [...from.nodes].flatMap(([key, near]) => {
@@ -80,30 +85,35 @@ export function wayBetween(
   })
   const [meeting] = meetings.toSorted((one, other) => one.length - other.length)
   if (meeting === undefined) return undefined
-  const before = wayBack(from, meeting.entity, direction)
-  const after = wayBack(to, meeting.entity, reverse(direction))
+  const before = pathToStart(from, meeting.entity, direction)
+  const after = pathToStart(to, meeting.entity, reverse(direction))
   return {
     nodes: [...before.nodes.toReversed(), { type: meeting.entity.type, id: meeting.entity.id }, ...after.nodes],
     edges: [...before.edges.toReversed(), ...after.edges],
   }
 }
 
-/** From something reached back to the start of the walk, one level at each step. */
-function wayBack(walk: Walk, end: Entity, direction: Direction): { nodes: Entity[]; edges: RelationRow[] } {
+/** The path from a reached node back to the start of the traversal, one level at each step. */
+function pathToStart(
+  traversal: Traversal,
+  end: Entity,
+  direction: Direction,
+): { nodes: Entity[]; edges: RelationRow[] } {
   const nodes: Entity[] = []
   const edges: RelationRow[] = []
   const incoming = Map.groupBy(
-    [...walk.edges.values()].flatMap((edge) => stepsOf(edge, direction)),
+    [...traversal.edges.values()].flatMap((edge) => stepsOf(edge, direction)),
     ({ to }) => keyOf(to),
   )
-  let at = walk.nodes.get(keyOf(end))
-  while (at !== undefined && at.depth > 0) {
-    const { depth } = at
-    const step = incoming.get(keyOf(at))?.find(({ from }) => walk.nodes.get(keyOf(from))?.depth === depth - 1)
-    if (step === undefined) throw new TypeError('A walk has a way back from everything it reached')
+  let current = traversal.nodes.get(keyOf(end))
+  while (current !== undefined && current.depth > 0) {
+    const { depth } = current
+    const step = incoming.get(keyOf(current))?.find(({ from }) => traversal.nodes.get(keyOf(from))?.depth === depth - 1)
+    if (step === undefined)
+      throw new TypeError(`The traversal reached ${keyOf(current)} without a relation from the level before`)
     edges.push(step.edge)
     nodes.push({ type: step.from.type, id: step.from.id })
-    at = walk.nodes.get(keyOf(step.from))
+    current = traversal.nodes.get(keyOf(step.from))
   }
   return { nodes, edges }
 }

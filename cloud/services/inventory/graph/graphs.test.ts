@@ -4,7 +4,16 @@ import { type Entity, inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, type Link, node } from '../testing.ts'
+import {
+  asset,
+  createAssets,
+  createRelations,
+  day,
+  deleteAssetsAt,
+  type Edge,
+  endRelationsAt,
+  node,
+} from '../testing.ts'
 
 describe('the graph around an asset', () => {
   let hub: TestHub
@@ -28,7 +37,7 @@ describe('the graph around an asset', () => {
 
   async function given(names: string, { group, at }: { group?: string; at?: string } = {}) {
     const where = { ...(group === undefined ? {} : { accessGroupId: group }), ...(at === undefined ? {} : { at }) }
-    const ids = await givenAssets(
+    const ids = await createAssets(
       hub,
       [...names].map((name) => ({ name, ...where })),
     )
@@ -38,7 +47,7 @@ describe('the graph around an asset', () => {
     >
   }
 
-  const link = (links: Link[], at?: string) => givenRelations(hub, links, at)
+  const link = (links: Edge[], at?: string) => createRelations(hub, links, at)
 
   async function graph(of: Entity | undefined, query: Record<string, unknown> = {}, caller = viewer) {
     const { data } = await caller.inventory.readGraph({ params: { id: of?.id ?? '' }, query })
@@ -53,7 +62,7 @@ describe('the graph around an asset', () => {
       [b, 'x', c],
       [c, 'x', d],
       [d, 'x', a],
-    ] as Link[])
+    ] as Edge[])
     assert.equal((await graph(a)).seen, 'a0 b1 d1')
     const whole = await graph(a, { depth: 2 })
     assert.equal(whole.seen, 'a0 b1 c2 d1')
@@ -69,7 +78,7 @@ describe('the graph around an asset', () => {
       [c, 'x', a],
       [b, 'y', d],
       [a, 'y', a],
-    ] as Link[])
+    ] as Edge[])
     assert.equal((await graph(a, { direction: 'out', depth: 3 })).seen, 'a0 b1 d2')
     assert.equal((await graph(a, { direction: 'in', depth: 3 })).seen, 'a0 c1')
     assert.equal((await graph(a, { direction: 'both', depth: 3, predicates: 'x' })).seen, 'a0 b1 c1')
@@ -84,7 +93,7 @@ describe('the graph around an asset', () => {
       [a, 'is_assigned_to_node', place],
       [b, 'is_assigned_to_node', place],
       [place, 'is_part_of', above],
-    ] as Link[])
+    ] as Edge[])
     const { nodes } = await graph(a, { depth: 2 })
     assert.deepEqual(
       nodes.map(({ type, id, depth }) => [type, id, depth]).toSorted(),
@@ -107,7 +116,7 @@ describe('the graph around an asset', () => {
       [a, 'x', c],
       [h, 'x', place],
       [c, 'x', h],
-    ] as Link[])
+    ] as Edge[])
     const mine = await graph(a, { depth: 10 }, ofLine)
     assert.equal(mine.seen, 'a0 c1')
     assert.deepEqual([mine.links, mine.truncated], [1, false])
@@ -117,11 +126,11 @@ describe('the graph around an asset', () => {
   test('counts reveal nothing: hidden assets use up no limit', async () => {
     const { a } = await given('a', { group: lineGroup })
     const { b } = await given('b', { group: lineGroup })
-    const hidden = await givenAssets(
+    const hidden = await createAssets(
       hub,
       Array.from({ length: 30 }, () => ({ name: 'h', accessGroupId: officeGroup })),
     )
-    await link([...hidden.map((id): Link => [a as Entity, 'x', asset(id)]), [a, 'y', b] as Link])
+    await link([...hidden.map((id): Edge => [a as Entity, 'x', asset(id)]), [a, 'y', b] as Edge])
     const mine = await graph(a, { limit: 2 }, ofLine)
     assert.deepEqual([mine.seen, mine.truncated], ['a0 b1', false])
     assert.ok((await graph(a, { limit: 2 })).truncated)
@@ -129,11 +138,11 @@ describe('the graph around an asset', () => {
 
   test('is bounded by its limit, and says when there is more', async () => {
     const { a } = await given('a')
-    const others = await givenAssets(
+    const others = await createAssets(
       hub,
       Array.from({ length: 12 }, () => ({ name: 'o' })),
     )
-    await link(others.map((id): Link => [a as Entity, 'x', asset(id)]))
+    await link(others.map((id): Edge => [a as Entity, 'x', asset(id)]))
     const cut = await graph(a, { limit: 5, depth: 3 })
     assert.deepEqual([cut.nodes.length, cut.links, cut.truncated], [5, 4, true])
     assert.deepEqual((await graph(a, { limit: 13 })).truncated, false)
@@ -169,8 +178,8 @@ describe('the graph around an asset', () => {
 
   test('is shown as it was: relations that came later or had ended are not there', async () => {
     const { a, b, c } = await given('abc', { at: day(1) })
-    await givenEnded(hub, await link([[a, 'x', b]] as Link[], day(2)), day(3))
-    await link([[a, 'x', c]] as Link[], day(4))
+    await endRelationsAt(hub, await link([[a, 'x', b]] as Edge[], day(2)), day(3))
+    await link([[a, 'x', c]] as Edge[], day(4))
     const seenAt = async (at: string, depth = 1) => (await graph(a, { at, depth })).seen
     assert.equal(await seenAt(day(1)), 'a0')
     assert.equal(await seenAt(day(2)), 'a0 b1')
@@ -189,11 +198,11 @@ describe('the graph around an asset', () => {
         [a, 'x', b],
         [a, 'x', h],
         [h, 'x', b],
-      ] as Link[],
+      ] as Edge[],
       day(2),
     )
-    await givenDeleted(hub, { ids: [b?.id ?? ''], accessGroupId: lineGroup, at: day(5) })
-    await givenDeleted(hub, { ids: [h?.id ?? ''], accessGroupId: officeGroup, at: day(5) })
+    await deleteAssetsAt(hub, { ids: [b?.id ?? ''], accessGroupId: lineGroup, at: day(5) })
+    await deleteAssetsAt(hub, { ids: [h?.id ?? ''], accessGroupId: officeGroup, at: day(5) })
 
     assert.equal((await graph(a, { depth: 3 })).seen, 'a0')
     assert.equal((await graph(a, { depth: 3, at: day(3) })).seen, 'a0 b1 h1')
@@ -219,7 +228,7 @@ describe('the graph around an asset', () => {
       [c, 'x', d],
       [e, 'x', a],
       [e, 'y', d],
-    ] as Link[])
+    ] as Edge[])
     const path = async (query: Record<string, unknown>, caller = viewer) => {
       const { data } = await caller.inventory.readPath({
         params: { id: a?.id ?? '' },
@@ -241,7 +250,7 @@ describe('the graph around an asset', () => {
     await link([
       [a, 'x', h],
       [h, 'x', b],
-    ] as Link[])
+    ] as Edge[])
     const params = { id: a?.id ?? '' }
     const { data } = await ofLine.inventory.readPath({ params, query: { to: b?.id ?? '' } })
     assert.equal(data.found, false)
@@ -253,8 +262,8 @@ describe('the graph around an asset', () => {
 
   test('a path leads over a thing that everything hangs on, without looking at everything', async () => {
     const { a, g, b } = await given('agb')
-    const links = Array.from({ length: 9000 }, (): Link => [node(), 'found_by_gateway', g as Entity])
-    await link([...links, [a, 'found_by_gateway', g], [b, 'found_by_gateway', g]] as Link[])
+    const links = Array.from({ length: 9000 }, (): Edge => [node(), 'found_by_gateway', g as Entity])
+    await link([...links, [a, 'found_by_gateway', g], [b, 'found_by_gateway', g]] as Edge[])
     const { data } = await viewer.inventory.readPath({ params: { id: a?.id ?? '' }, query: { to: b?.id ?? '' } })
     assert.deepEqual(
       data.nodes.map(({ name }) => name),

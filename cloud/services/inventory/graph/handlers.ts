@@ -8,8 +8,8 @@ import { storableText } from '../../../platform/database/json.ts'
 import type { Context, Handlers } from '../../../platform/service.ts'
 import { listIds } from '../assets/list-store.ts'
 import { type Query as Selection, selectionOf } from '../assets/selection.ts'
-import { momentOf } from '../history/point-in-time.ts'
-import { requireKept } from '../history/retention.ts'
+import { pointInTime } from '../history/point-in-time.ts'
+import { requireRetained } from '../history/retention.ts'
 import { type RelationRow, showRelation } from '../relations/relation.ts'
 import { isReadable } from '../relations/relation-store.ts'
 import { readableGroups } from '../visibility.ts'
@@ -19,16 +19,16 @@ import {
   type Direction,
   extend,
   isDone,
+  pathBetween,
   reverse,
-  startWalk,
-  type Walk,
-  wayBetween,
+  startTraversal,
+  type Traversal,
 } from './graph.ts'
-import { changeOf, differenceOf, noWalk } from './graph-difference.ts'
+import { changeOf, differenceOf, emptyTraversal } from './graph-difference.ts'
 import {
   type Description,
   describeAssets,
-  findGone,
+  findDeletedSince,
   findHops,
   findVersions,
   readVersions,
@@ -59,11 +59,11 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
       const view = viewOf(query, readableGroups(caller))
       const { depth = 1, limit = 500 } = query
       return read(caller, async (handle) => {
-        await requireKept(handle, view.at)
+        await requireRetained(handle, view.at)
         await requireReadable(handle, id, view)
-        const walk = await walkFrom(handle, id, { view, depth, limit })
-        const nodes = await named(handle, [...walk.nodes.values()], view)
-        return { data: { nodes, edges: shown(walk.edges.values()), truncated: walk.truncated } }
+        const traversal = await traverseFrom(handle, id, { view, depth, limit })
+        const nodes = await withNames(handle, [...traversal.nodes.values()], view)
+        return { data: { nodes, edges: shown(traversal.edges.values()), truncated: traversal.truncated } }
       })
     },
 
@@ -71,20 +71,20 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
       const view = viewOf(query, readableGroups(caller))
       const { limit = inventoryLimits.graphNodes } = query
       return read(caller, async (handle) => {
-        await requireKept(handle, view.at)
+        await requireRetained(handle, view.at)
         const starts = await startsOf(handle, { query, caller, view, limit })
-        const walk = startWalk(...starts.slice(0, limit).map((id) => ({ type: 'asset' as const, id })))
-        await step(handle, walk, { view, bounds: boundsFor(limit) })
+        const traversal = startTraversal(...starts.slice(0, limit).map((id) => ({ type: 'asset' as const, id })))
+        await step(handle, traversal, { view, bounds: boundsFor(limit) })
         return {
           data: {
-            nodes: await named(handle, [...walk.nodes.values()], view),
-            edges: shown(walk.edges.values()).map(({ id, subject, predicate, object }) => ({
+            nodes: await withNames(handle, [...traversal.nodes.values()], view),
+            edges: shown(traversal.edges.values()).map(({ id, subject, predicate, object }) => ({
               id,
               subject,
               predicate,
               object,
             })),
-            truncated: walk.truncated || starts.length > limit,
+            truncated: traversal.truncated || starts.length > limit,
           },
         }
       })
@@ -97,23 +97,23 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
       const after = viewOf({ ...query, ...(query.to === undefined ? {} : { at: query.to }) }, groups)
       const times = { from: before.at ?? '', to: after.at ?? new Date().toISOString() }
       if (times.from > times.to)
-        throw new Problem('invalid_query', 'from is later than to: the earlier time comes first')
+        throw new Problem('invalid_query', `from (${times.from}) is later than to (${times.to}). Exchange the two`)
       return read(caller, async (handle) => {
-        await requireKept(handle, times.from)
-        const seen = [await mayBeSeen(handle, id, before), await mayBeSeen(handle, id, after)]
-        if (!seen.includes(true)) throw missing(id)
-        const was = seen[0] ? await walkFrom(handle, id, { view: before, depth, limit }) : noWalk()
-        const is = seen[1] ? await walkFrom(handle, id, { view: after, depth, limit }) : noWalk()
-        if (was.truncated || is.truncated) throw tooLarge(limit)
-        const { added, removed, kept, restated } = differenceOf(was, is)
+        await requireRetained(handle, times.from)
+        const visible = [await isVisible(handle, id, before), await isVisible(handle, id, after)]
+        if (!visible.includes(true)) throw missing(id)
+        const old = visible[0] ? await traverseFrom(handle, id, { view: before, depth, limit }) : emptyTraversal()
+        const current = visible[1] ? await traverseFrom(handle, id, { view: after, depth, limit }) : emptyTraversal()
+        if (old.truncated || current.truncated) throw tooLarge(limit)
+        const { added, removed, common, recreated } = differenceOf(old, current)
         return {
           data: {
             ...times,
-            added: { nodes: await named(handle, added.nodes, after), edges: shown(added.edges) },
-            removed: { nodes: await named(handle, removed.nodes, before), edges: shown(removed.edges) },
+            added: { nodes: await withNames(handle, added.nodes, after), edges: shown(added.edges) },
+            removed: { nodes: await withNames(handle, removed.nodes, before), edges: shown(removed.edges) },
             changed: {
-              nodes: await changesBetween(handle, kept, { from: before.at, to: after.at }),
-              edges: restated.map((pair) => ({ before: showRelation(pair.before), after: showRelation(pair.after) })),
+              nodes: await changesBetween(handle, common, { from: before.at, to: after.at }),
+              edges: recreated.map((pair) => ({ before: showRelation(pair.before), after: showRelation(pair.after) })),
             },
           },
         }
@@ -124,17 +124,17 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
       const { to, depth = inventoryLimits.graphDepth } = query
       const view = viewOf(query, readableGroups(caller))
       return read(caller, async (handle) => {
-        await requireKept(handle, view.at)
+        await requireRetained(handle, view.at)
         await requireReadable(handle, id, view)
-        if (!(await mayBeSeen(handle, to, view))) throw new Problem('asset_not_found', `There is no asset ${to}`)
-        const { way, truncated } = await findWay(handle, { from: id, to, depth, view })
-        if (way === undefined) return { data: { found: false, nodes: [], edges: [], truncated } }
-        const reached = way.nodes.map((entity, position) => ({ ...entity, depth: position }))
+        if (!(await isVisible(handle, to, view))) throw new Problem('asset_not_found', `There is no asset ${to}`)
+        const { path, truncated } = await findPath(handle, { from: id, to, depth, view })
+        if (path === undefined) return { data: { found: false, nodes: [], edges: [], truncated } }
+        const reached = path.nodes.map((entity, position) => ({ ...entity, depth: position }))
         return {
           data: {
             found: true,
-            nodes: await named(handle, reached, view),
-            edges: way.edges.map(showRelation),
+            nodes: await withNames(handle, reached, view),
+            edges: path.edges.map(showRelation),
             truncated: false,
           },
         }
@@ -144,15 +144,15 @@ export function graphHandlers({ database }: Context): Pick<Handlers<typeof inven
 }
 
 function viewOf({ direction = 'both', predicates, at }: Query, groups: View['groups']): View {
-  const wanted = predicates
+  const names = predicates
     ?.split(',')
     .map((predicate) => storableText(predicate).trim())
     .filter((predicate) => predicate !== '')
-  return { groups, direction, predicates: wanted, at: at === undefined ? undefined : momentOf(at) }
+  return { groups, direction, predicates: names, at: at === undefined ? undefined : pointInTime(at) }
 }
 
 async function requireReadable(handle: Handle, id: string, view: View): Promise<void> {
-  if (!(await mayBeSeen(handle, id, view))) throw missing(id)
+  if (!(await isVisible(handle, id, view))) throw missing(id)
 }
 
 function missing(id: string): Problem {
@@ -161,62 +161,62 @@ function missing(id: string): Problem {
 
 type Starts = { query: Selected; caller: Caller; view: View; limit: number }
 
-/** Which assets a topology is of: one more than it may have, if there are so many. */
+/** The assets that a topology starts from: up to one more than the limit, so that a cut is noticed. */
 async function startsOf(handle: Handle, { query, caller, view, limit }: Starts): Promise<string[]> {
   const { groups, at } = view
   const found = await listIds(handle, await selectionOf(handle, query, caller), { limit: limit + 1, since: at })
-  const isWhole = query.filter === undefined && query.q === undefined
-  if (at === undefined || !isWhole) return found
-  return [...found, ...(await findGone(handle, { groups, at, limit: limit + 1 }))]
+  const isUnfiltered = query.filter === undefined && query.q === undefined
+  if (at === undefined || !isUnfiltered) return found
+  return [...found, ...(await findDeletedSince(handle, { groups, at, limit: limit + 1 }))]
 }
 
-/** What is missing from a part of a graph cannot be told from what was not looked at. */
+/** Two truncated graphs cannot be compared: a missing node may only have been left out. */
 function tooLarge(limit: number): Problem {
   return new Problem(
     'graph_too_large',
-    `More than ${limit} things are reached, or too many relations: ask for less depth, some predicates, or a higher limit`,
+    `The graph has more than ${limit} nodes, or more than ${boundsFor(limit).edges} relations. Use a smaller depth, name predicates, or raise the limit`,
   )
 }
 
-function mayBeSeen(handle: Handle, id: string, { groups, at }: View): Promise<boolean> {
+function isVisible(handle: Handle, id: string, { groups, at }: View): Promise<boolean> {
   return at === undefined ? isReadable(handle, { id, groups }) : wasReadable(handle, { id, groups, at })
 }
 
 type Extent = { view: View; depth: number; limit: number }
 
-async function walkFrom(handle: Handle, id: string, { view, depth, limit }: Extent): Promise<Walk> {
-  const walk = startWalk({ type: 'asset', id })
-  while (!isDone(walk, depth)) await step(handle, walk, { view, bounds: boundsFor(limit) })
-  return walk
+async function traverseFrom(handle: Handle, id: string, { view, depth, limit }: Extent): Promise<Traversal> {
+  const traversal = startTraversal({ type: 'asset', id })
+  while (!isDone(traversal, depth)) await step(handle, traversal, { view, bounds: boundsFor(limit) })
+  return traversal
 }
 
 type Step = { view: View; bounds: Bounds }
 
-async function step(handle: Handle, walk: Walk, { view, bounds }: Step): Promise<void> {
-  extend(walk, await findHops(handle, walk.frontier, { ...view, limit: bounds.edges }), bounds)
+async function step(handle: Handle, traversal: Traversal, { view, bounds }: Step): Promise<void> {
+  extend(traversal, await findHops(handle, traversal.frontier, { ...view, limit: bounds.edges }), bounds)
 }
 
 type Search = { from: string; to: string; depth: number; view: View }
 
 /**
- * From both ends towards each other, always from the side with less to look at: a thing that everything hangs on is
- * then come to from two sides, and never spread out.
+ * Bidirectional breadth-first search. Each step extends the traversal with the smaller frontier, so that a node with very
+ * many relations is reached from both sides but seldom expanded.
  */
-async function findWay(handle: Handle, { from, to, depth, view }: Search) {
+async function findPath(handle: Handle, { from, to, depth, view }: Search) {
   const bounds = boundsFor(inventoryLimits.graphNodes)
-  const near = startWalk({ type: 'asset', id: from })
-  const far = startWalk({ type: 'asset', id: to })
+  const near = startTraversal({ type: 'asset', id: from })
+  const far = startTraversal({ type: 'asset', id: to })
   for (;;) {
-    const way = wayBetween(near, far, view.direction)
+    const path = pathBetween(near, far, view.direction)
     const truncated = near.truncated || far.truncated
     const exhausted = near.frontier.length === 0 || far.frontier.length === 0
-    if (way !== undefined || truncated || exhausted || near.depth + far.depth >= depth) return { way, truncated }
+    if (path !== undefined || truncated || exhausted || near.depth + far.depth >= depth) return { path, truncated }
     if (near.frontier.length <= far.frontier.length) await step(handle, near, { view, bounds })
     else await step(handle, far, { view: { ...view, direction: reverse(view.direction) }, bounds })
   }
 }
 
-/** Of those that were there both times, the ones that were changed. Only these are read as a whole. */
+/** The changes of assets that existed at both times. Complete documents are read for changed assets only. */
 async function changesBetween(
   handle: Handle,
   ids: readonly string[],
@@ -233,8 +233,8 @@ async function changesBetween(
   })
 }
 
-/** What was reached, the nearest first, assets with their names. */
-async function named(handle: Handle, reached: readonly (Entity & { depth: number })[], view: View) {
+/** The reached nodes, nearest first; assets with their names and states. */
+async function withNames(handle: Handle, reached: readonly (Entity & { depth: number })[], view: View) {
   const ids = reached.filter(({ type }) => type === 'asset').map(({ id }) => id)
   const descriptions = await describeAssets(handle, ids, view)
   return reached.map(({ type, id, depth }) => {

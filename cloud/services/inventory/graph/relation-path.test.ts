@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { type Entity, inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { asset, givenAssets, givenRelations, type Link, node } from '../testing.ts'
+import { asset, createAssets, createRelations, type Edge, node } from '../testing.ts'
 
 describe('relationsFilter with a depth', () => {
   let hub: TestHub
@@ -23,7 +23,7 @@ describe('relationsFilter with a depth', () => {
 
   const given = async (names: string, group?: string) => {
     const where = group === undefined ? {} : { accessGroupId: group }
-    const ids = await givenAssets(
+    const ids = await createAssets(
       hub,
       [...names].map((name) => ({ name, ...where })),
     )
@@ -32,7 +32,7 @@ describe('relationsFilter with a depth', () => {
       Entity
     >
   }
-  const relate = (links: [Entity | undefined, string, Entity | undefined][]) => givenRelations(hub, links as Link[])
+  const relate = (links: [Entity | undefined, string, Entity | undefined][]) => createRelations(hub, links as Edge[])
 
   async function names(relationsFilter: string, query: Record<string, unknown> = {}, caller = viewer) {
     const { data, meta } = await caller.inventory.listAssets({ query: { relationsFilter, sort: 'name', ...query } })
@@ -118,7 +118,7 @@ describe('relationsFilter with a depth', () => {
     const answer = await viewer.exchange(inventory, 'listAssets', { query: { relationsFilter, depth: 3 } })
     const problem = answer.body as ProblemDocument
     assert.deepEqual([answer.status, problem.code], [400, 'graph_too_large'])
-    assert.match(problem.detail, /^More than 10000 relations lie within depth 3/)
+    assert.match(problem.detail, /^More than 10000 relations are within depth 3/)
     assert.equal(await names(relationsFilter.replace(`'x', `, ''), { depth: 3 }), 'b')
   })
 

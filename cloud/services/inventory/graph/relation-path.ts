@@ -13,72 +13,78 @@ import type { Fragment } from '../assets/listing.ts'
 import { relationProperties } from '../relations/relation-filter.ts'
 import type { Side } from '../relations/relation-store.ts'
 import type { Groups } from '../visibility.ts'
-import { type Followed, findEnds, findFurther } from './relation-path-store.ts'
+import { type ConditionBuilder, findEnds, findNextEnds } from './relation-path-store.ts'
 
-type Options = { depth: number; caseInsensitive: boolean; firstParameter: number; groups: Groups }
+type PathOptions = { depth: number; caseInsensitive: boolean; firstParameter: number; groups: Groups }
 
-/** How a filter is followed: from what it names, to these ends, and on along whatever fulfils the rest of it. */
-type Way = { side: Side; start: Expression; onward: Expression | undefined }
+/**
+ * One alternative of a filter as a path. The first step follows the relations that match `start`, to their `side` end. Each
+ * further step follows the relations that match `next`: the filter without the entity that it names.
+ */
+type RelationPath = { side: Side; start: Expression; next: Expression | undefined }
 
 const ends = ['subject.id', 'object.id']
 
 /**
- * `relationsFilter` with a depth, as a condition on `assets a`: what is come to from what the filter names, by so many
- * relations one after the other. Over what may not be read no way leads.
+ * `relationsFilter` with a depth, as a condition on `assets a`: the assets that at most `depth` consecutive relations reach
+ * from the entities that the filter names. A path does not pass through assets that the caller cannot read.
  */
-export async function findReachedCondition(handle: Handle, text: string, options: Options): Promise<Fragment> {
+export async function reachedCondition(handle: Handle, text: string, options: PathOptions): Promise<Fragment> {
   const reached = new Map<string, Entity>()
   const budget = { relations: inventoryLimits.relationsFollowed }
-  for (const way of branchesOf(parseFilter(text), ends).map(wayOf)) {
-    for (const entity of await follow(handle, way, { ...options, budget })) reached.set(keyOf(entity), entity)
+  for (const path of branchesOf(parseFilter(text), ends).map(pathOf)) {
+    for (const entity of await follow(handle, path, { ...options, budget })) reached.set(keyOf(entity), entity)
   }
   const assets = [...reached.values()].filter(({ type }) => type === 'asset').map(({ id }) => id)
   return { sql: `a.id = any($${options.firstParameter}::uuid[])`, values: [assets] }
 }
 
-function wayOf({ anchors, expression }: Branch): Way {
+function pathOf({ anchors, expression }: Branch): RelationPath {
   const [anchor] = anchors
   if (anchors.size !== 1 || anchor === undefined) {
     throw new Problem(
       'invalid_filter',
-      'With depth, every alternative of the filter compares either subject.id or object.id with eq or in: the way begins there',
+      'With depth, every alternative of the filter must compare either subject.id or object.id with eq or in: the path starts there',
     )
   }
   return {
     side: anchor === 'subject.id' ? 'object' : 'subject',
     start: expression,
-    onward: withoutPins(expression, [anchor]),
+    next: withoutPins(expression, [anchor]),
   }
 }
 
-type Following = Options & { /** What is left to be followed, for all ways together. */ budget: { relations: number } }
+type FollowOptions = PathOptions & {
+  /** How many relations may still be followed, for all paths together. */
+  budget: { relations: number }
+}
 
-/** Level by level. What was come to before is not gone on from again: that is what makes it end in a cycle. */
-async function follow(handle: Handle, way: Way, options: Following): Promise<Iterable<Entity>> {
+/** Follows a path level by level. An entity is followed once, so cycles end. */
+async function follow(handle: Handle, path: RelationPath, options: FollowOptions): Promise<Iterable<Entity>> {
   const { depth, groups, budget } = options
   const step = (expression: Expression | undefined) => ({
-    side: way.side,
+    side: path.side,
     condition: conditionOf(expression, options),
     groups,
     limit: budget.relations + 1,
   })
   const reached = new Map<string, Entity>()
-  let found = await findEnds(handle, step(way.start))
+  let found = await findEnds(handle, step(path.start))
   for (let level = 1; ; level++) {
     budget.relations -= found.length
     if (budget.relations < 0) throw tooLarge(depth)
     const frontier = [...new Map(found.map((entity) => [keyOf(entity), entity]))].filter(([key]) => !reached.has(key))
     for (const [key, entity] of frontier) reached.set(key, entity)
     if (level >= depth || frontier.length === 0) return reached.values()
-    found = await findFurther(
+    found = await findNextEnds(
       handle,
       frontier.map(([, entity]) => entity),
-      step(way.onward),
+      step(path.next),
     )
   }
 }
 
-function conditionOf(expression: Expression | undefined, { caseInsensitive }: Options): Followed {
+function conditionOf(expression: Expression | undefined, { caseInsensitive }: PathOptions): ConditionBuilder {
   if (expression === undefined) return () => ({ sql: 'true', values: [] })
   return (firstParameter) => compileFilter(expression, relationProperties, { caseInsensitive, firstParameter })
 }
@@ -87,7 +93,7 @@ function tooLarge(depth: number): Problem {
   const { relationsFollowed } = inventoryLimits
   return new Problem(
     'graph_too_large',
-    `More than ${relationsFollowed} relations lie within depth ${depth}: ask for less depth, or name a predicate in the filter`,
+    `More than ${relationsFollowed} relations are within depth ${depth}. Use a smaller depth, or name a predicate in the filter`,
   )
 }
 

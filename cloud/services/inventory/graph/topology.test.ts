@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Entity, inventory } from '@millwright/api/inventory.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, type Link, node } from '../testing.ts'
+import {
+  asset,
+  createAssets,
+  createRelations,
+  day,
+  deleteAssetsAt,
+  type Edge,
+  endRelationsAt,
+  node,
+} from '../testing.ts'
 
 describe('the topology of a plant', () => {
   let hub: TestHub
@@ -20,13 +29,13 @@ describe('the topology of a plant', () => {
     const [line, office] = [await group('line'), await group('office')]
     ofLine = await hub.as('viewer', { accessGroupId: line })
     const names = ['controller', 'drive', 'panel', 'hidden', 'loner'] as const
-    const ids = await givenAssets(
+    const ids = await createAssets(
       hub,
       names.map((name) => ({ name, accessGroupId: name === 'hidden' ? office : line, at: day(1) })),
     )
     things = Object.fromEntries(names.map((name, index) => [name, asset(ids[index] ?? '')])) as typeof things
     const { controller, drive, panel, hidden } = things
-    await givenRelations(
+    await createRelations(
       hub,
       [
         [drive, 'is_controlled_by', controller],
@@ -35,9 +44,9 @@ describe('the topology of a plant', () => {
       ],
       day(2),
     )
-    const early: Link[] = [[panel, 'shows', drive]]
-    await givenEnded(hub, await givenRelations(hub, early, day(2)), day(4))
-    await givenDeleted(hub, { ids: [panel.id], accessGroupId: line, at: day(5) })
+    const early: Edge[] = [[panel, 'shows', drive]]
+    await endRelationsAt(hub, await createRelations(hub, early, day(2)), day(4))
+    await deleteAssetsAt(hub, { ids: [panel.id], accessGroupId: line, at: day(5) })
   })
 
   after(() => hub[Symbol.asyncDispose]())

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inventory } from '@millwright/api/inventory.ts'
 import { testHub } from '../../../platform/testing/hub.ts'
-import { applied, asset, givenCaller, givenRelations } from '../testing.ts'
+import { applyWrite, asset, createRelations, givenCaller } from '../testing.ts'
 
 test('shows nothing of the time when an asset was in an access group that the caller cannot read', async () => {
   await using hub = await testHub()
@@ -14,17 +14,17 @@ test('shows nothing of the time when an asset was in an access group that the ca
   const create = async (name: string, access_group: string) => {
     const asset_identifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }]
     const body = { data: { asset: { functional_object_type: 'Device', name, access_group, asset_identifiers } } }
-    const { result } = await applied(admin, 'createAsset', { body })
+    const { result } = await applyWrite(admin, 'createAsset', { body })
     return (result as { assetId: string }).assetId
   }
   const id = await create('original', secret)
   const other = await create('other', open)
-  await givenRelations(hub, [[asset(id), 'old', asset(other)]])
-  const change = (operation: string, data: object) => applied(admin, operation, { params: { id }, body: { data } })
+  await createRelations(hub, [[asset(id), 'old', asset(other)]])
+  const change = (operation: string, data: object) => applyWrite(admin, operation, { params: { id }, body: { data } })
   await change('setName', { name: 'second name' })
   await change('setAccessGroup', { access_group: open })
   await change('setName', { name: 'third name' })
-  await givenRelations(hub, [[asset(id), 'new', asset(other)]])
+  await createRelations(hub, [[asset(id), 'new', asset(other)]])
 
   const all = (await admin.inventory.readHistory({ params: { id } })).data
   const { data, meta } = await reader.inventory.readHistory({ params: { id } })

@@ -2,8 +2,8 @@ import type { Handle, Transaction } from '../../../platform/database/database.ts
 import { lowestIdAt } from '../../../platform/database/id.ts'
 import { statement } from '../../../platform/database/statement.ts'
 
-/** Yields a row where the past is not kept for ever: other tenants need no run. */
-export const forgetful = statement(
+/** Yields a row if the tenant has a retention period: other tenants need no run. */
+export const retentionPending = statement(
   `select tenant_id from inventory_settings where tenant_id = $1 and history_days is not null`,
 )
 
@@ -14,46 +14,46 @@ const moveStatement = statement<{ historyFrom: string }>(
    returning history_from as "historyFrom"`,
 )
 
-/** From when on the past is kept, at this time; nothing when it is kept for ever. It never moves back. */
+/** Moves the start of the readable history to `now` minus the retention period, never back. Undefined without a period. */
 export async function moveHistoryFrom(tx: Transaction, now: string): Promise<string | undefined> {
   return (await tx.row(moveStatement, now))?.historyFrom
 }
 
-const goneStatement = statement<{ historyFrom: string }>(
+const historyFromStatement = statement<{ historyFrom: string }>(
   `select history_from as "historyFrom" from inventory_settings where tenant_id = $1 and history_from > $2`,
 )
 
-/** From when on the past is kept, if this time is before. */
+/** The start of the readable history, if this time is before it. */
 export async function findHistoryFromAfter(handle: Handle, at: string): Promise<string | undefined> {
-  return (await handle.row(goneStatement, at))?.historyFrom
+  return (await handle.row(historyFromStatement, at))?.historyFrom
 }
 
 const prunedStatement = statement<{ prunedTo: string | null }>(
   `select pruned_to as "prunedTo" from inventory_settings where tenant_id = $1 for update`,
 )
 
-/** How far the history is cleared; held, so that nobody clears the same. */
+/** The time up to which history is deleted. Locks it, so that two processes do not delete the same range. */
 export async function lockPrunedTo(tx: Transaction): Promise<string | null> {
   return (await tx.row(prunedStatement))?.prunedTo ?? null
 }
 
-const stretchStatement = statement<{ time: string }>(
+const rangeEndStatement = statement<{ time: string }>(
   `select max(time) as time from (
      select h.time from asset_history h
      where h.tenant_id = $1 and h.time > coalesce($2::timestamptz, '-infinity') and h.time <= $3
      order by h.time limit $4) as next`,
 )
 
-/** The end of the next stretch of history with about so many changes; nothing when there are no more. */
-export async function endOfStretch(
+/** The end of the next time range with about `changes` changes; undefined when none is left. */
+export async function findRangeEnd(
   handle: Handle,
   { after, until, changes }: { after: string | null; until: string; changes: number },
 ): Promise<string | undefined> {
-  return (await handle.row(stretchStatement, after, until, changes))?.time ?? undefined
+  return (await handle.row(rangeEndStatement, after, until, changes))?.time ?? undefined
 }
 
-/** Up to which version the last change of each asset in a stretch of time makes the history dispensable. */
-const spentStatement = statement<{ assetId: string; upTo: number }>(
+/** For each asset that changed in a time range: the last version that is no longer needed at the end of the range. */
+const expiredStatement = statement<{ assetId: string; upTo: number }>(
   `select distinct on (asset_id) asset_id as "assetId",
           case when change = 'deleted' then version else version - 1 end as "upTo"
    from asset_history
@@ -61,27 +61,27 @@ const spentStatement = statement<{ assetId: string; upTo: number }>(
    order by asset_id, version desc`,
 )
 const clearStatement = statement(
-  `delete from asset_history h using unnest($2::uuid[], $3::bigint[]) as spent (asset_id, up_to)
-   where h.tenant_id = $1 and h.asset_id = spent.asset_id and h.version <= spent.up_to`,
+  `delete from asset_history h using unnest($2::uuid[], $3::bigint[]) as expired (asset_id, up_to)
+   where h.tenant_id = $1 and h.asset_id = expired.asset_id and h.version <= expired.up_to`,
 )
-const notedStatement = statement('update inventory_settings set pruned_to = $2 where tenant_id = $1')
+const prunedToStatement = statement('update inventory_settings set pruned_to = $2 where tenant_id = $1')
 
 /**
- * Clears what lies before the end of a stretch of time. The last change of an asset before it stays, for it says what
- * the asset was at the end; of one that was deleted nothing stays.
+ * Deletes the history before the end of a time range. The last change of an asset before that time stays, because it is the
+ * asset's state at that time. Of a deleted asset nothing stays.
  */
 export async function clearHistory(
   tx: Transaction,
   { after, until }: { after: string | null; until: string },
 ): Promise<void> {
-  const spent = await tx.rows(spentStatement, after, until)
-  const ids = spent.map(({ assetId }) => assetId)
+  const expired = await tx.rows(expiredStatement, after, until)
+  const ids = expired.map(({ assetId }) => assetId)
   await tx.run(
     clearStatement,
     ids,
-    spent.map(({ upTo }) => upTo),
+    expired.map(({ upTo }) => upTo),
   )
-  await tx.run(notedStatement, until)
+  await tx.run(prunedToStatement, until)
 }
 
 const endedStatement = statement(
@@ -99,8 +99,8 @@ const mergesStatement = statement(
 )
 
 /**
- * Without the relations that ended by it a merge cannot be undone, so it goes before them. Ids are made of the time of
- * the merge.
+ * Deletes merges before the relations that ended with them, because undoing a merge needs these relations. An id begins
+ * with the time of the merge.
  */
 export function clearMerges(tx: Transaction, { until, limit }: { until: string; limit: number }): Promise<number> {
   return tx.run(mergesStatement, lowestIdAt(Date.parse(until) + 1), limit)

@@ -4,8 +4,17 @@ import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { applied, asset, day, givenAssets, givenDeleted, givenEnded, givenRelations, node } from '../testing.ts'
-import { forgetPast } from './retention.ts'
+import {
+  applyWrite,
+  asset,
+  createAssets,
+  createRelations,
+  day,
+  deleteAssetsAt,
+  endRelationsAt,
+  node,
+} from '../testing.ts'
+import { deleteExpiredHistory } from './retention.ts'
 
 /** A little ahead of the clock, so that what runs meanwhile by itself changes nothing. */
 const now = Date.now() + 60_000
@@ -27,7 +36,7 @@ describe('the past', () => {
 
   const keep = (historyDays: number | null) => admin.inventory.updateSettings({ body: { data: { historyDays } } })
   const forgetAt = (now: string) =>
-    forgetPast(hub.context.database, {
+    deleteExpiredHistory(hub.context.database, {
       tenantId: hub.tenant.tenantId,
       now: new Date(now),
       signal: new AbortController().signal,
@@ -46,7 +55,7 @@ describe('the past', () => {
     })
 
   test('is kept for ever unless the tenant says otherwise', async () => {
-    const [id = ''] = await givenAssets(hub, [{ name: 'old', at: day(1) }])
+    const [id = ''] = await createAssets(hub, [{ name: 'old', at: day(1) }])
     await forgetAt(day(10_000))
     assert.deepEqual((await admin.inventory.readSettings({})).data, { historyDays: null, historyFrom: null })
     assert.equal(await codeOf('readAsset', { params: { id }, query: { at: day(1) } }), 200)
@@ -54,16 +63,16 @@ describe('the past', () => {
   })
 
   test('is forgotten when it is older than the tenant wants it kept, and what is younger stays right', async () => {
-    const [ida = '', idb = '', idc = ''] = await givenAssets(
+    const [ida = '', idb = '', idc = ''] = await createAssets(
       hub,
       ['a', 'b', 'c'].map((name) => ({ name, at: ago(29) })),
     )
     const [a, b, c] = [asset(ida), asset(idb), asset(idc)]
-    await givenEnded(hub, await givenRelations(hub, [[a, 'x', b]], ago(28)), ago(26))
-    await givenEnded(hub, await givenRelations(hub, [[a, 'y', b]], ago(27)), ago(5))
-    await givenRelations(hub, [[a, 'z', b]], ago(25))
-    await givenDeleted(hub, { ids: [c.id], accessGroupId: fallback, at: ago(24) })
-    await applied(admin, 'setResponsible', { params: { id: a.id }, body: { data: { responsible: 'jane' } } })
+    await endRelationsAt(hub, await createRelations(hub, [[a, 'x', b]], ago(28)), ago(26))
+    await endRelationsAt(hub, await createRelations(hub, [[a, 'y', b]], ago(27)), ago(5))
+    await createRelations(hub, [[a, 'z', b]], ago(25))
+    await deleteAssetsAt(hub, { ids: [c.id], accessGroupId: fallback, at: ago(24) })
+    await applyWrite(admin, 'setResponsible', { params: { id: a.id }, body: { data: { responsible: 'jane' } } })
     const edgesAt = async (at: string) =>
       (await admin.inventory.readGraph({ params: { id: a.id }, query: { at } })).data.edges
         .map(({ predicate }) => predicate)
@@ -95,9 +104,9 @@ describe('the past', () => {
   })
 
   test('goes on being forgotten as time goes on, and does not come back when it is to be kept longer', async () => {
-    const [id = ''] = await givenAssets(hub, [{ name: 'busy', at: ago(2) }])
+    const [id = ''] = await createAssets(hub, [{ name: 'busy', at: ago(2) }])
     for (const responsible of ['jane', 'joe', 'ann'])
-      await applied(admin, 'setResponsible', { params: { id }, body: { data: { responsible } } })
+      await applyWrite(admin, 'setResponsible', { params: { id }, body: { data: { responsible } } })
     const versions = async () =>
       (await admin.inventory.readHistory({ params: { id } })).data.map(({ version }) => version)
     assert.deepEqual(await versions(), [4, 3, 2, 1])
@@ -119,7 +128,7 @@ describe('how long the past is kept', () => {
   test('is said by who manages the tenant, audited, told, and counts as soon as the background work has run', async () => {
     await using hub = await testHub()
     const admin = await hub.as('administrator')
-    const [id = ''] = await givenAssets(hub, [{ name: 'old', at: day(1) }])
+    const [id = ''] = await createAssets(hub, [{ name: 'old', at: day(1) }])
     await hub.settle()
     const said = await admin.exchange(inventory, 'updateSettings', { body: { data: { historyDays: 30 } } })
     assert.equal(said.status, 200)
@@ -129,7 +138,7 @@ describe('how long the past is kept', () => {
     assert.ok(Math.abs(Date.parse(data.historyFrom ?? '') - (Date.now() - 30 * 24 * 3_600_000)) < 60_000)
     const answer = await admin.exchange(inventory, 'readAsset', { params: { id }, query: { at: day(2) } })
     assert.deepEqual([answer.status, (answer.body as ProblemDocument).code], [410, 'history_gone'])
-    assert.match((answer.body as ProblemDocument).detail, /^The past is kept from \d{4}-/)
+    assert.match((answer.body as ProblemDocument).detail, /^History before \d{4}-/)
     assert.equal((await admin.inventory.readAsset({ params: { id } })).data.name, 'old')
 
     const entries = await admin.audit.listEntries({ query: { action: 'inventory.updateSettings' } })
@@ -159,14 +168,14 @@ describe('how long the past is kept', () => {
     async function made(): Promise<string> {
       const identifier = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: v7() }
       const device = { functional_object_type: 'Device', asset_identifiers: [identifier] }
-      return (await applied(admin, 'createAsset', { body: { data: { asset: device } } })).result.assetId
+      return (await applyWrite(admin, 'createAsset', { body: { data: { asset: device } } })).result.assetId
     }
 
     /** A merge that took a relation along. */
     async function merged(): Promise<{ id: string; mergeId: string; at: number }> {
       const [id, other] = [await made(), await made()]
-      await givenRelations(hub, [[asset(other), 'in', node()]])
-      const { mergeId } = (await applied(admin, 'mergeAsset', { params: { id }, body: { data: { other } } })).result
+      await createRelations(hub, [[asset(other), 'in', node()]])
+      const { mergeId } = (await applyWrite(admin, 'mergeAsset', { params: { id }, body: { data: { other } } })).result
       const [merge] = (await admin.inventory.listMerges({ params: { id } })).data
       return { id, mergeId, at: Date.parse(merge?.mergedTimestamp ?? '') }
     }
@@ -178,7 +187,7 @@ describe('how long the past is kept', () => {
     }
 
     const forgetAt = (time: number, signal = new AbortController().signal) =>
-      forgetPast(hub.context.database, { tenantId: hub.tenant.tenantId, now: new Date(time), signal })
+      deleteExpiredHistory(hub.context.database, { tenantId: hub.tenant.tenantId, now: new Date(time), signal })
 
     test('from the moment on that is not kept', async () => {
       const merge = await merged()

@@ -2,9 +2,9 @@ import type { Handle, Transaction } from '../../../platform/database/database.ts
 import { statement } from '../../../platform/database/statement.ts'
 
 export type SettingsRow = {
-  /** Null is for ever. */
+  /** The retention period of the history in days; null means unlimited. */
   historyDays: number | null
-  /** What was before it is not told any more. */
+  /** The start of the readable history. */
   historyFrom: string | null
   version: number
 }
@@ -16,15 +16,15 @@ const lockStatement = statement<SettingsRow>(
   `select ${columns} from inventory_settings where tenant_id = $1 for update`,
 )
 
-/** Of a tenant that never said anything. */
-const unsaid: SettingsRow = { historyDays: null, historyFrom: null, version: 0 }
+/** The settings of a tenant that never changed them. */
+const defaultSettings: SettingsRow = { historyDays: null, historyFrom: null, version: 0 }
 
 export async function findSettings(handle: Handle): Promise<SettingsRow> {
-  return (await handle.row(findStatement)) ?? unsaid
+  return (await handle.row(findStatement)) ?? defaultSettings
 }
 
 export async function lockSettings(tx: Transaction): Promise<SettingsRow> {
-  return (await tx.row(lockStatement)) ?? unsaid
+  return (await tx.row(lockStatement)) ?? defaultSettings
 }
 
 const putStatement = statement<SettingsRow>(

@@ -14,12 +14,12 @@ import * as store from './duplicate-store.ts'
 
 type Names = 'listDuplicates' | 'dismissDuplicate'
 
-/** A pair is there for who may read both: with one of them hidden there is nothing to compare. */
+/** Handlers of suspected duplicates. A pair is visible to callers who can read both assets. */
 export function duplicateHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
   return {
     async listDuplicates({ query: { asset, dismissed = false, limit = 50, offset = 0 } }, caller) {
-      const wanted = { groups: readableGroups(caller), asset, dismissed, limit, offset }
-      const { rows, total } = await database.read(caller, (handle) => store.listDuplicates(handle, wanted))
+      const options = { groups: readableGroups(caller), asset, dismissed, limit, offset }
+      const { rows, total } = await database.read(caller, (handle) => store.listDuplicates(handle, options))
       return { data: rows.map(showDuplicate), meta: { totalElements: total, elements: rows.length, offset } }
     },
 
@@ -31,7 +31,7 @@ export function duplicateHandlers({ database }: Context): Pick<Handlers<typeof i
         await requireWritable(tx, caller, groups.values())
         const pair = pairOf(asset, other)
         const row = await store.dismissDuplicate(tx, { ...pair, dismissed })
-        if (row === undefined) throw new Problem('not_found', 'Nobody has taken these two for one')
+        if (row === undefined) throw new Problem('not_found', 'These assets are not a suspected duplicate pair')
         const action = dismissed ? 'dismissed' : 'reopened'
         await emit(tx, { type: `inventory.duplicate.${action}`, subject: `asset/${pair.assetId}`, data: { ...pair } })
         await record(tx, caller, {

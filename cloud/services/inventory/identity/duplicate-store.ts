@@ -9,7 +9,7 @@ export type Evidence = {
   source: { type: string; value?: string | undefined }
 }
 
-/** Two assets that one write took for one. The ids of a pair are in order, so that it is one pair. */
+/** Two assets that own identifiers of the same write. The smaller id comes first, so that each pair exists once. */
 export type Suspicion = { assetId: string; otherId: string; evidence: Evidence; time: string }
 
 const putStatement = statement(
@@ -20,11 +20,11 @@ const putStatement = statement(
    set evidence = excluded.evidence, last_seen = greatest(c.last_seen, excluded.last_seen)`,
 )
 
-/** A pair that was said to be no twins stays so, however often it is seen. */
+/** Stores suspected duplicates. A dismissed pair stays dismissed when it is found again. */
 export async function putSuspicions(tx: Transaction, suspicions: readonly Suspicion[]): Promise<void> {
   if (suspicions.length === 0) return
-  const once = new Map(suspicions.map((suspicion) => [`${suspicion.assetId}${suspicion.otherId}`, suspicion]))
-  await tx.run(putStatement, jsonText([...once.values()]))
+  const unique = new Map(suspicions.map((suspicion) => [`${suspicion.assetId}${suspicion.otherId}`, suspicion]))
+  await tx.run(putStatement, jsonText([...unique.values()]))
 }
 
 export type DuplicateRow = {
@@ -42,13 +42,13 @@ const columns = `c.asset_id as "assetId", a.name as "assetName", c.other_id as "
   c.first_seen as "firstSeen", c.last_seen as "lastSeen", c.dismissed_at as "dismissedAt"`
 const from = `asset_conflicts c join assets a on a.tenant_id = $1 and a.id = c.asset_id
   join assets o on o.tenant_id = $1 and o.id = c.other_id`
-const seen = `${isReadableRow('a', '$2')} and ${isReadableRow('o', '$2')}`
+const areReadable = `${isReadableRow('a', '$2')} and ${isReadableRow('o', '$2')}`
 
 function listing({ dismissed, ofAsset }: { dismissed: boolean; ofAsset: boolean }) {
   const state = dismissed ? 'c.dismissed_at is not null' : 'c.dismissed_at is null'
   const asset = ofAsset ? 'and (c.asset_id = $3 or c.other_id = $3)' : ''
   const next = ofAsset ? 4 : 3
-  const where = `c.tenant_id = $1 and ${state} ${asset} and ${seen}`
+  const where = `c.tenant_id = $1 and ${state} ${asset} and ${areReadable}`
   return {
     page: statement<DuplicateRow>(
       `select ${columns} from ${from} where ${where}
@@ -65,7 +65,7 @@ const listings = {
   dismissedOfAsset: listing({ dismissed: true, ofAsset: true }),
 }
 
-type Wanted = {
+type ListOptions = {
   groups: Groups
   asset: string | undefined
   dismissed: boolean
@@ -73,8 +73,8 @@ type Wanted = {
   offset: number
 }
 
-/** Pairs of assets that are both readable with these groups, the latest first. */
-export async function listDuplicates(handle: Handle, { groups, asset, dismissed, limit, offset }: Wanted) {
+/** Pairs of assets that are both readable with these groups, latest first. */
+export async function listDuplicates(handle: Handle, { groups, asset, dismissed, limit, offset }: ListOptions) {
   const { page, count } = listings[`${dismissed ? 'dismissed' : 'open'}${asset === undefined ? '' : 'OfAsset'}`]
   const values = asset === undefined ? [groups] : [groups, asset]
   const rows = await handle.rows(page, ...values, limit, offset)
@@ -92,7 +92,7 @@ const oneStatement = statement<DuplicateRow>(
 
 export type Pair = { assetId: string; otherId: string }
 
-/** Answers the pair as it is then, if there is one. */
+/** Dismisses or reopens a pair. Returns the pair after the change, or undefined if it does not exist. */
 export async function dismissDuplicate(
   tx: Transaction,
   { assetId, otherId, dismissed }: Pair & { dismissed: boolean },

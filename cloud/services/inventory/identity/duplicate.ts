@@ -3,14 +3,14 @@ import type { StoredIdentifier, WriteSource } from '../writes/write.ts'
 import type { DuplicateRow, Evidence, Pair, Suspicion } from './duplicate-store.ts'
 import type { Identity } from './identifier.ts'
 
-/** The same pair whichever of the two is named first. */
+/** The pair of two assets, the same in either order of the arguments. */
 export function pairOf(one: string, other: string): Pair {
   return one < other ? { assetId: one, otherId: other } : { assetId: other, otherId: one }
 }
 
 type Write = { identifiers: readonly StoredIdentifier[]; source: WriteSource; time: string }
 
-/** What a write gives reason to suspect: that each asset in conflict is the one that was written. */
+/** The suspected duplicates of a write: the asset that it matched, with each asset that owns other identifiers of it. */
 export function suspicionsOf({ match, matchedBy, conflicts }: Identity, write: Write): Suspicion[] {
   if (match === undefined) return []
   return conflicts.map(({ assetId, by }) => ({

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { inventory } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { applied } from '../testing.ts'
+import { applyWrite } from '../testing.ts'
 
 const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
 
@@ -32,7 +32,7 @@ describe('duplicates', () => {
       ...more,
     }
     const data = { asset, meta: { source: 'a scan' } }
-    return (await applied(caller, 'createAsset', { body: { data } })).result
+    return (await applyWrite(caller, 'createAsset', { body: { data } })).result
   }
 
   /** Two assets whose identifiers then come together in one write. */
@@ -126,7 +126,7 @@ describe('duplicates', () => {
 
   test('a deleted asset is nobody’s twin', async () => {
     const [one, other] = await givenTwins()
-    await applied(operator, 'deleteAssets', { body: { data: { ids: [one] } } })
+    await applyWrite(operator, 'deleteAssets', { body: { data: { ids: [one] } } })
     assert.deepEqual((await pairs(other)).data, [])
   })
 })

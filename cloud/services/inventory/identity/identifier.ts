@@ -4,13 +4,13 @@ import { storableText } from '../../../platform/database/json.ts'
 import { cutToBytes, isObject, mapMembers } from '../assets/document.ts'
 import type { StoredIdentifier } from '../writes/write.ts'
 
-/** What an asset is recognised by, as it is sent: one of the classes of the schema. */
+/** An identifier of an asset as it is sent: one of the identifier classes of the schema. */
 export type Identifier = { readonly [field: string]: unknown }
 
 type IdentifierType = {
-  /** Lower is more certain, and wins. */
+  /** The identifier with the lowest uncertainty decides. */
   readonly uncertainty: number
-  /** The fields that make it what it is, in the order of the key. */
+  /** The fields that identify it, in the order of the key. */
   readonly parts: readonly string[]
   readonly name?: (identifier: Identifier) => string
   readonly value: (identifier: Identifier) => string
@@ -49,23 +49,23 @@ export const identifierTypes: Readonly<Record<string, IdentifierType>> = {
   },
 }
 
-/** Of a type that we do not know: less certain than every one that we do. */
+/** The uncertainty of an identifier of an unknown type: higher than that of every known type. */
 const unknownUncertainty = 2000
 
-/** Longer keys are hashed: they are a primary key. */
+/** A longer key is replaced by its hash, because the key is part of a primary key. */
 const keyCharacters = 200
 
-/** As many bytes of a value as an index takes. */
+/** The longest value in bytes that fits into an index entry. */
 const valueBytes = 2000
 
-/** The same thing written in the same way, without what is null. */
+/** The identifier in its normalised form, without fields that are null. */
 export function normalise(identifier: Identifier): Identifier {
   return mapMembers(identifier, (value, name) => (value === null ? undefined : normalisedField(name, value)))
 }
 
 function normalisedField(name: string, value: unknown): unknown {
   if (name === 'parent_identifier' && isObject(value)) return normalise(value)
-  // Zero has a sign that JSON does not keep.
+  // JSON does not store the sign of zero.
   if (typeof value === 'number') return value + 0
   if (typeof value !== 'string') return value
   const text = storableText(value).trim()
@@ -79,13 +79,13 @@ export function normaliseMac(address: string): string {
   return digits.length === 12 ? (digits.match(/../g) ?? []).join(':') : address.toLowerCase()
 }
 
-/** Scheme and host are the same in any case; path and query are not (IEC 61406). */
+/** Scheme and host are case-insensitive; path and query are not (IEC 61406). */
 function normaliseLink(link: string): string {
   const [origin = ''] = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(link) ?? []
   return origin.toLowerCase() + link.slice(origin.length)
 }
 
-/** The same text for the same identifier, another for another. Uncertainty and annotations do not count. */
+/** The key of an identifier: equal for equal identifiers only. Uncertainty and annotations are not part of it. */
 export function keyOf(identifier: Identifier): string {
   return keyOfNormal(normalise(identifier))
 }
@@ -129,7 +129,7 @@ export function nameOf(identifier: Identifier): string | null {
   return identifierTypes[typeOf(identifier)]?.name?.(identifier) ?? null
 }
 
-/** What people look for. Cut where an index ends; the key tells two apart all the same. */
+/** The value that users search for, cut to the length of an index entry. Identity is decided by the key, not by this. */
 export function valueTextOf(identifier: Identifier): string {
   const known = identifierTypes[typeOf(identifier)]
   return cutToBytes(
@@ -142,7 +142,7 @@ function printed(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
 }
 
-/** An identifier as `normalise` leaves it, with all that is kept of it beside the asset. */
+/** The row of a normalised identifier. */
 export function storedIdentifier(normal: Identifier): StoredIdentifier {
   return {
     key: keyOfNormal(normal),
@@ -156,26 +156,26 @@ export function storedIdentifier(normal: Identifier): StoredIdentifier {
 
 const reservedNames: ReadonlySet<unknown> = new Set(Object.values(platformIdentifiers))
 
-/** Whether only the platform gives this identifier: it belongs to the asset of a gateway or an asset link. */
+/** Whether only the platform may assign this identifier: it belongs to the asset of a gateway or of an asset link. */
 export function isReservedIdentifier({ asset_identifier_type: type, name }: Identifier): boolean {
   return type === 'CustomIdentifier' && reservedNames.has(name)
 }
 
-/** An identifier of an incoming asset that an existing one has. */
+/** An identifier of the written asset that a stored asset has. */
 export type Claim = { key: string; uncertainty: number; assetId: string; createdAt: string }
 
 export type Identity = {
-  /** The asset that the incoming one is; absent when it is new. */
+  /** The stored asset that the written one is; absent when it is new. */
   match?: string
-  /** The identifiers that say so, the most certain first. */
+  /** The keys of the identifiers that matched, most certain first. */
   matchedBy: string[]
-  /** Other assets that have some of its identifiers, the likeliest first. */
+  /** Other assets that have some of its identifiers, best match first. */
   conflicts: { assetId: string; by: string[] }[]
 }
 
 /**
- * Which asset an incoming one is. The least uncertain identifier decides; among equally uncertain ones the asset with
- * most of its identifiers, then the oldest.
+ * Decides which stored asset the written one is. The identifier with the lowest uncertainty decides. Among equally
+ * uncertain ones, the asset with the most matching identifiers is chosen, then the oldest.
  */
 export function choose(claims: readonly Claim[]): Identity {
   const byAsset = Map.groupBy(distinct(claims), ({ assetId }) => assetId)
@@ -187,7 +187,7 @@ export function choose(claims: readonly Claim[]): Identity {
   return { match: match.assetId, matchedBy: match.by, conflicts: others }
 }
 
-/** Each key once, the most certain first. */
+/** Each key once, most certain first. */
 function distinct(claims: readonly Claim[]): Claim[] {
   const sorted = claims.toSorted((a, b) => a.uncertainty - b.uncertainty || compare(a.key, b.key))
   const seen = new Set<string>()

@@ -3,7 +3,13 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { canonical } from '../assets/asset.ts'
 import type { RelationRow } from '../relations/relation.ts'
-import { mergedDocument, partedRelations, revertedDocument, takenRelations, turnedRelations } from './merge-rules.ts'
+import {
+  mergedDocument,
+  redirectedRelations,
+  relationsAfterMerge,
+  relationsAfterUndo,
+  revertedDocument,
+} from './merge-rules.ts'
 
 const [pump, twin, rack] = ['0000-a', '0000-b', '0000-c'] as const
 const base = { functional_object_type: 'Device', created_timestamp: 'then', last_modified_timestamp: 'then' }
@@ -121,10 +127,10 @@ describe('the relations of two assets that are one', () => {
       row(pump, 'near', twin),
       row(twin, 'knows', twin),
     ]
-    const { restate, united } = takenRelations({ ...ends, relations, current })
-    assert.deepEqual(restate.map(short), [`${rack} holds ${pump}`, `${pump} knows ${pump}`])
+    const { create, united } = relationsAfterMerge({ ...ends, relations, current })
+    assert.deepEqual(create.map(short), [`${rack} holds ${pump}`, `${pump} knows ${pump}`])
     assert.deepEqual(united, [`${twin}in${rack}`])
-    const possible = turnedRelations(relations, ends)
+    const possible = redirectedRelations(relations, ends)
     assert.deepEqual(possible.map(short), [`${pump} in ${rack}`, `${rack} holds ${pump}`, `${pump} knows ${pump}`])
   })
 
@@ -137,9 +143,9 @@ describe('the relations of two assets that are one', () => {
       row(twin, 'near', pump),
     ]
     const current = [row(pump, 'in', rack), row(pump, 'moved', rack), row(pump, 'into', 'nowhere')]
-    const isThere = (id: string) => id === rack
-    const { end, restate } = partedRelations({ ...ends, ended, united: [`${twin}in${rack}`], current, isThere })
+    const exists = (id: string) => id === rack
+    const { end, create } = relationsAfterUndo({ ...ends, ended, united: [`${twin}in${rack}`], current, exists })
     assert.deepEqual(end, [`${pump}moved${rack}`])
-    assert.deepEqual(restate.map(short), [`${twin} in ${rack}`, `${twin} moved ${rack}`, `${twin} near ${pump}`])
+    assert.deepEqual(create.map(short), [`${twin} in ${rack}`, `${twin} moved ${rack}`, `${twin} near ${pump}`])
   })
 })

@@ -2,16 +2,21 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Entity } from '@millwright/api/inventory.ts'
 import { canonical } from '../assets/asset.ts'
 import { type Document, isObject, objectsOf, type PlainObject } from '../assets/document.ts'
-import type { RelationRow, StatedRelation } from '../relations/relation.ts'
+import type { RelationInput, RelationRow } from '../relations/relation.ts'
+
+/**
+ * Rules of merging two assets and of undoing a merge, for documents and for relations. `assetId` is the asset that stays;
+ * `otherId` is the asset that is merged into it and deleted.
+ */
 
 export type Preference = 'this' | 'other'
 
 const states = ['management_state', 'reachability_state', 'trust_state']
 
-/** What an entry of a list is recognised by, where it is not by all of it. */
+/** The fields that identify an entry of a list. An entry without any of them is identified by its whole content. */
 const entryNames = ['id', 'key', 'operation_name', 'location_type'] as const
 
-/** The document of two assets that are one. Where both say something the preferred one is right. */
+/** The merged document of two assets. Where both have a value, the preferred asset's value is used. */
 export function mergedDocument(asset: PlainObject, other: PlainObject, prefer: Preference): Document {
   const [first, second] = prefer === 'this' ? [asset, other] : [other, asset]
   const { created_timestamp, last_modified_timestamp } = asset
@@ -32,7 +37,7 @@ function knownState(first: unknown, second: unknown): unknown {
   return isKnown(first) || !isKnown(second) ? (first ?? second) : second
 }
 
-/** The first, with what it lacks taken from the second. */
+/** The first value, completed with the members and entries that only the second has. */
 function filled(first: unknown, second: unknown): unknown {
   if (first === undefined) return second
   if (Array.isArray(first) && Array.isArray(second)) {
@@ -54,7 +59,7 @@ function entryKey(entry: unknown): string {
   return name === undefined ? JSON.stringify(entry) : JSON.stringify([name, entry[name]])
 }
 
-/** The document without what a merge brought; what was changed since then stays. */
+/** The document without the values that came from a merge. Values that were changed after the merge stay. */
 export function revertedDocument(current: PlainObject, merge: { before: PlainObject; after: PlainObject }): Document {
   return canonical(reverted(current, merge.before, merge.after) as PlainObject)
 }
@@ -63,9 +68,9 @@ function reverted(current: unknown, before: unknown, after: unknown): unknown {
   if (isDeepStrictEqual(before, after)) return current
   if (isDeepStrictEqual(current, after)) return before
   if (Array.isArray(current) && Array.isArray(before) && Array.isArray(after)) {
-    const brought = after.filter((entry) => !includes(before, entry))
-    const taken = before.filter((entry) => !includes(after, entry) && !includes(current, entry))
-    return [...current.filter((entry) => !includes(brought, entry)), ...taken]
+    const added = after.filter((entry) => !includes(before, entry))
+    const removed = before.filter((entry) => !includes(after, entry) && !includes(current, entry))
+    return [...current.filter((entry) => !includes(added, entry)), ...removed]
   }
   if (!isObject(current) || !isObject(before) || !isObject(after)) return current
   const names = [...new Set([...Object.keys(current), ...Object.keys(before)])]
@@ -80,65 +85,68 @@ function includes(entries: readonly unknown[], entry: unknown): boolean {
   return entries.some((other) => isDeepStrictEqual(other, entry))
 }
 
-type Ends = { assetId: string; otherId: string }
+type MergedPair = { assetId: string; otherId: string }
 
-/** Relations of the other asset as relations of this one. Those between the two are no more. */
-export function turnedRelations(relations: readonly RelationRow[], ends: Ends): StatedRelation[] {
-  return relations.filter((row) => !isBetween(row, ends)).map((row) => pointedAt(statedOf(row), ends))
+/** The relations of the other asset, redirected to this asset. Relations between the two are dropped. */
+export function redirectedRelations(relations: readonly RelationRow[], pair: MergedPair): RelationInput[] {
+  return relations.filter((row) => !isBetween(row, pair)).map((row) => redirected(inputOf(row), pair))
 }
 
-export type Taking = Ends & {
-  /** The relations of the other one. */
+export type MergedRelations = MergedPair & {
+  /** The relations of the other asset. */
   relations: readonly RelationRow[]
-  /** Those that this one has, as far as they may be equal. */
+  /** The relations of this asset that equal one of the redirected relations. */
   current: readonly RelationRow[]
 }
 
-/** What this one gets of the relations of the other. Those that it has already are not stated again. */
-export function takenRelations({ assetId, otherId, relations, current }: Taking) {
-  const ends = { assetId, otherId }
-  const had = new Set(current.map((row) => keyOfRelation(statedOf(row))))
-  const hasToo = (row: RelationRow) => had.has(keyOfRelation(pointedAt(statedOf(row), ends)))
-  const others = relations.filter((row) => !isBetween(row, ends))
+/** The relations to create for this asset, and the ids of those that both assets had (`united`). */
+export function relationsAfterMerge({ assetId, otherId, relations, current }: MergedRelations) {
+  const pair = { assetId, otherId }
+  const existing = new Set(current.map((row) => keyOfRelation(inputOf(row))))
+  const isShared = (row: RelationRow) => existing.has(keyOfRelation(redirected(inputOf(row), pair)))
+  const others = relations.filter((row) => !isBetween(row, pair))
   return {
-    restate: others.filter((row) => !hasToo(row)).map((row) => pointedAt(statedOf(row), ends)),
-    united: others.filter(hasToo).map(({ id }) => id),
+    create: others.filter((row) => !isShared(row)).map((row) => redirected(inputOf(row), pair)),
+    united: others.filter(isShared).map(({ id }) => id),
   }
 }
 
-export type Parting = Ends & {
-  /** The relations that the other one had when it was merged. */
+export type UndoneRelations = MergedPair & {
+  /** The relations that the other asset had when it was merged. */
   ended: readonly RelationRow[]
-  /** Those of them that this one had too. */
+  /** The ids of those that this asset had too. */
   united: readonly string[]
-  /** The relations that this one has now, as far as they may be equal. */
+  /** The relations of this asset now that equal one of the redirected relations. */
   current: readonly RelationRow[]
-  /** Whether the asset at the other end is still there. */
-  isThere: (assetId: string) => boolean
+  /** Whether the asset at the other end still exists. */
+  exists: (assetId: string) => boolean
 }
 
-/** What parting does to relations: one that is still there goes back, and one that both had is had by both again. */
-export function partedRelations({ assetId, otherId, ended, united, current, isThere }: Parting) {
-  const ends = { assetId, otherId }
-  const now = new Map(current.map((row) => [keyOfRelation(statedOf(row)), row]))
-  const both = new Set(united)
+/**
+ * The relations to end and to create when a merge is undone. A relation that came from the other asset and still exists
+ * moves back. A relation that both assets had is created again for the other asset and stays on this one.
+ */
+export function relationsAfterUndo({ assetId, otherId, ended, united, current, exists }: UndoneRelations) {
+  const pair = { assetId, otherId }
+  const byKey = new Map(current.map((row) => [keyOfRelation(inputOf(row)), row]))
+  const shared = new Set(united)
   const end: string[] = []
-  const restate: StatedRelation[] = []
+  const create: RelationInput[] = []
   for (const row of ended) {
-    const relation = statedOf(row)
+    const relation = inputOf(row)
     const others = [relation.subject, relation.object].filter(({ type, id }) => type === 'asset' && id !== otherId)
-    if (!others.every(({ id }) => id === assetId || isThere(id))) continue
-    if (!isBetween(row, ends)) {
-      const taken = now.get(keyOfRelation(pointedAt(relation, ends)))
-      if (taken === undefined) continue
-      if (!both.has(row.id)) end.push(taken.id)
+    if (!others.every(({ id }) => id === assetId || exists(id))) continue
+    if (!isBetween(row, pair)) {
+      const moved = byKey.get(keyOfRelation(redirected(relation, pair)))
+      if (moved === undefined) continue
+      if (!shared.has(row.id)) end.push(moved.id)
     }
-    restate.push(relation)
+    create.push(relation)
   }
-  return { end, restate }
+  return { end, create }
 }
 
-function statedOf(row: RelationRow): StatedRelation {
+function inputOf(row: RelationRow): RelationInput {
   return {
     subject: { type: row.subjectType, id: row.subjectId },
     predicate: row.predicate,
@@ -147,20 +155,20 @@ function statedOf(row: RelationRow): StatedRelation {
   }
 }
 
-function pointedAt(relation: StatedRelation, { assetId, otherId }: Ends): StatedRelation {
-  const turn = (entity: Entity): Entity =>
+function redirected(relation: RelationInput, { assetId, otherId }: MergedPair): RelationInput {
+  const redirect = (entity: Entity): Entity =>
     entity.type === 'asset' && entity.id === otherId ? { type: 'asset', id: assetId } : entity
-  return { ...relation, subject: turn(relation.subject), object: turn(relation.object) }
+  return { ...relation, subject: redirect(relation.subject), object: redirect(relation.object) }
 }
 
 function touches({ subjectType, subjectId, objectType, objectId }: RelationRow, id: string): boolean {
   return (subjectType === 'asset' && subjectId === id) || (objectType === 'asset' && objectId === id)
 }
 
-function isBetween(row: RelationRow, { assetId, otherId }: Ends): boolean {
+function isBetween(row: RelationRow, { assetId, otherId }: MergedPair): boolean {
   return touches(row, assetId) && touches(row, otherId)
 }
 
-function keyOfRelation({ subject, predicate, object, source }: StatedRelation): string {
+function keyOfRelation({ subject, predicate, object, source }: RelationInput): string {
   return JSON.stringify([subject.type, subject.id, predicate, object.type, object.id, source.type])
 }

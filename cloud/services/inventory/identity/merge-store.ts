@@ -5,7 +5,7 @@ import type { RelationRow } from '../relations/relation.ts'
 import { columnsOf } from '../relations/relation-store.ts'
 import { type Groups, wasReadableAt } from '../visibility.ts'
 
-/** What was made part of what, and what it takes to part them again. */
+/** A merge of `otherId` into `assetId`, with everything that undoing it needs. */
 export type MergeRow = {
   id: string
   assetId: string
@@ -19,7 +19,7 @@ export type MergeRow = {
   otherCreatedAt: string
   otherDocument: Record<string, unknown>
   keys: string[]
-  /** Relations of the other one that this one had too. */
+  /** Ids of the relations of the other asset that this asset had too. */
   united: string[]
   documentBefore: Record<string, unknown>
   documentAfter: Record<string, unknown>
@@ -49,9 +49,9 @@ export async function markUndone(tx: Transaction, undone: readonly { id: string;
   if (undone.length > 0) await tx.run(undoneStatement, jsonText(undone))
 }
 
-export type FoundMerge = MergeRow & { undoneAt: string | null }
+export type StoredMerge = MergeRow & { undoneAt: string | null }
 
-const oneStatement = statement<FoundMerge>(
+const oneStatement = statement<StoredMerge>(
   `select id, asset_id as "assetId", other_id as "otherId", merged_at as "mergedAt", principal_id as "principalId",
           principal_name as "principalName", other_name as "otherName", other_access_group_id as "otherAccessGroupId",
           other_version as "otherVersion", other_created_at as "otherCreatedAt", other_document as "otherDocument", keys, united,
@@ -59,21 +59,21 @@ const oneStatement = statement<FoundMerge>(
    from asset_merges where tenant_id = $1 and asset_id = $2 and id = $3`,
 )
 
-/** A merge into this asset. */
+/** Finds a merge into this asset. */
 export function findMerge(
   handle: Handle,
   { assetId, mergeId }: { assetId: string; mergeId: string },
-): Promise<FoundMerge | undefined> {
+): Promise<StoredMerge | undefined> {
   return handle.row(oneStatement, assetId, mergeId)
 }
 
-const lockStatement = statement<FoundMerge>(`${oneStatement.text} for update`)
+const lockStatement = statement<StoredMerge>(`${oneStatement.text} for update`)
 
-/** The same, held until the end of the transaction: what ended by it is not forgotten before. */
+/** The same, and locks the merge: retention cannot delete it or the relations that ended with it meanwhile. */
 export function lockMerge(
   tx: Transaction,
   { assetId, mergeId }: { assetId: string; mergeId: string },
-): Promise<FoundMerge | undefined> {
+): Promise<StoredMerge | undefined> {
   return tx.row(lockStatement, assetId, mergeId)
 }
 
@@ -98,10 +98,10 @@ const pageStatement = statement<ListedMerge>(
 )
 const countStatement = statement<{ total: number }>(`select count(*) as total from asset_merges where ${where}`)
 
-type Wanted = { assetId: string; groups: Groups; limit: number; offset: number }
+type ListOptions = { assetId: string; groups: Groups; limit: number; offset: number }
 
-/** Merges into an asset at times when it was readable, of assets that were in these groups; the latest first. */
-export async function listMerges(handle: Handle, { assetId, groups, limit, offset }: Wanted) {
+/** The merges into an asset at times when it was readable, of assets that were in these groups, latest first. */
+export async function listMerges(handle: Handle, { assetId, groups, limit, offset }: ListOptions) {
   const rows = await handle.rows(pageStatement, assetId, groups, limit, offset)
   return { rows, total: (await handle.row(countStatement, assetId, groups))?.total ?? 0 }
 }
@@ -131,7 +131,7 @@ const relationsFromStatement = statement<RelationRow>(
    order by r.id for update`,
 )
 
-/** The relations of some predicates that start at an asset, held until the end of the transaction. */
+/** Locks the relations of some predicates whose subject is the asset. */
 export function lockRelationsFrom(
   tx: Transaction,
   { subjectId, predicates }: { subjectId: string; predicates: readonly string[] },

@@ -8,7 +8,7 @@ import type { Handle, Transaction } from '../../../platform/database/database.ts
 import { emitAll } from '../../../platform/events/events.ts'
 import { answer, type Context, type Handlers } from '../../../platform/service.ts'
 import { wasReadable } from '../assets/list-store.ts'
-import { pageMeta, stretchesOf, totalSeen, writeCursor } from '../assets/listing.ts'
+import { pageMeta, rangesOf, totalFromPage, writeCursor } from '../assets/listing.ts'
 import { readableGroups } from '../visibility.ts'
 import { withoutHiddenAuthors } from '../visibility-store.ts'
 import {
@@ -30,7 +30,7 @@ import {
 } from './relation-filter.ts'
 import { listRelationChanges } from './relation-history-store.ts'
 import * as store from './relation-store.ts'
-import { Stating } from './relation-writer.ts'
+import { RelationWriter } from './relation-writer.ts'
 
 type Names =
   | 'createRelation'
@@ -43,16 +43,16 @@ type Names =
   | 'readRelationHistory'
 
 export function relationHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
-  const stating = new Stating(database)
+  const writer = new RelationWriter(database)
   return {
     async createRelation({ body: { data } }, caller) {
-      const put = await stating.state(caller, data)
+      const put = await writer.write(caller, data)
       const created = put.some(({ outcome }) => outcome === 'created')
       return answer(created ? 201 : 200, { data: put.map(({ relation }) => showRelation(relation)) })
     },
 
     async createRelations({ body: { data }, itemErrors }, caller) {
-      const results = await stating.stateMany(caller, data.relations, itemErrors)
+      const results = await writer.writeMany(caller, data.relations, itemErrors)
       const count = (outcome: StatementResult['outcome']) => results.filter((one) => one.outcome === outcome).length
       const counts = { created: count('created'), refreshed: count('refreshed'), failed: count('failed') }
       return { data: { ...counts, results } }
@@ -64,10 +64,10 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
       const condition = parsed?.condition ?? everyRelation
       const order = orderOf(sort)
       const identity = JSON.stringify([filter, caseInsensitive, sort])
-      const stretches = stretchesOf({ cursor, query: identity, order }, condition.values.length + 2)
+      const ranges = rangesOf({ cursor, query: identity, order }, condition.values.length + 2)
       return database.read(caller, async (handle) => {
-        const rows = await store.listRelations(handle, condition, { stretches, order, limit, offset })
-        const seen = cursor === undefined ? totalSeen(rows, { limit, offset }) : undefined
+        const rows = await store.listRelations(handle, condition, { ranges, order, limit, offset })
+        const seen = cursor === undefined ? totalFromPage(rows, { limit, offset }) : undefined
         const last = rows.length === limit ? rows.at(-1) : undefined
         const total = count ? (seen ?? (await totalOf(handle, parsed))) : undefined
         const nextCursor = last === undefined ? undefined : writeCursor(identity, last.place)
@@ -79,7 +79,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
       requirePermission(caller, 'glb_inventory_read_relation_data')
       return database.transaction(caller, async (tx) => {
         const ended = await store.endRelations(tx, data.ids, authorOf(caller))
-        await tellEnded(tx, caller, { ended, operation: 'deleteRelations' })
+        await recordDeletions(tx, caller, { ended, operation: 'deleteRelations' })
         const deleted = new Set(ended.map(({ id }) => id))
         return { data: { deleted: deleted.size, notFound: data.ids.filter((id) => !deleted.has(id)) } }
       })
@@ -93,7 +93,7 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
         const oldest = await store.lockOldest(tx, filter.condition, inventoryLimits.relationsDeletedByFilter)
         const deletable = await store.countRelations(tx, filter.condition)
         const ended = await store.endRelations(tx, oldest, authorOf(caller))
-        await tellEnded(tx, caller, { ended, operation: 'deleteRelationsByFilter' })
+        await recordDeletions(tx, caller, { ended, operation: 'deleteRelationsByFilter' })
         return { data: { deletable, deleted: ended.length } }
       })
     },
@@ -124,16 +124,16 @@ export function relationHandlers({ database }: Context): Pick<Handlers<typeof in
   }
 }
 
-/** Of all, and of some predicates, it is known; else it is counted. */
+/** The total of all relations, or of some predicates, is stored. Other totals are counted. */
 function totalOf(handle: Handle, filter: RelationFilter | undefined): Promise<number> {
   if (filter === undefined) return totalRelations(handle, null)
   const predicates = predicatesAlone(filter)
   return predicates === undefined ? store.countRelations(handle, filter.condition) : totalRelations(handle, predicates)
 }
 
-type Ended = { ended: readonly RelationRow[]; operation: 'deleteRelations' | 'deleteRelationsByFilter' }
+type Deletions = { ended: readonly RelationRow[]; operation: 'deleteRelations' | 'deleteRelationsByFilter' }
 
-async function tellEnded(tx: Transaction, caller: Caller, { ended, operation }: Ended): Promise<void> {
+async function recordDeletions(tx: Transaction, caller: Caller, { ended, operation }: Deletions): Promise<void> {
   if (ended.length === 0) return
   await recordAll(
     tx,

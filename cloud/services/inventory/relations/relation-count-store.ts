@@ -3,7 +3,7 @@ import type { Handle, Transaction } from '../../../platform/database/database.ts
 import { jsonText } from '../../../platform/database/json.ts'
 import { statement } from '../../../platform/database/statement.ts'
 
-/** Whoever changes a count holds its row until the commit; with several rows for each count few wait for each other. */
+/** Rows per count. A transaction locks the row that it changes; with several rows, concurrent writers seldom wait. */
 const parts = 8
 
 const changeStatement = statement(
@@ -14,7 +14,7 @@ const changeStatement = statement(
    set relations = c.relations + excluded.relations, changes = c.changes + excluded.changes`,
 )
 
-/** Counts relations that came (1) or went (-1). */
+/** Counts relations that were created (1) or ended (-1). */
 export async function countPredicates(
   tx: Transaction,
   relations: readonly { predicate: string }[],
@@ -22,7 +22,7 @@ export async function countPredicates(
 ): Promise<void> {
   if (relations.length === 0) return
   const counts = Map.groupBy(relations, ({ predicate }) => predicate)
-  // In one order, so that two who count the same predicates do not wait for each other crosswise.
+  // Sorted, so that two transactions that count the same predicates do not deadlock.
   const changes = [...counts.keys()]
     .toSorted()
     .map((predicate) => ({ predicate, change: sign * (counts.get(predicate)?.length ?? 0) }))
@@ -43,7 +43,7 @@ const totalStatement = statement<{ total: number }>(
    where tenant_id = $1 and ($2::text[] is null or predicate = any($2))`,
 )
 
-/** How many relations there are, all or of some predicates, without counting. */
+/** The stored number of relations: of these predicates, or of all. */
 export async function totalRelations(handle: Handle, predicates: readonly string[] | null): Promise<number> {
   return (await handle.row(totalStatement, predicates))?.total ?? 0
 }
@@ -65,7 +65,7 @@ export async function nextChangeOrdinal(tx: Transaction): Promise<number> {
   return (await tx.row(ordinalStatement))?.ordinal ?? 1
 }
 
-/** How often relations of these predicates came and went: while it is the same, so are they. */
+/** How often relations of these predicates were created or ended. While it is the same, their set has not changed. */
 export async function changesOf(handle: Handle, predicates: readonly string[]): Promise<number> {
   return (await handle.row(changesStatement, predicates))?.changes ?? 0
 }

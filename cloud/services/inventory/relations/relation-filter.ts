@@ -11,26 +11,26 @@ import {
   type Scalar,
   valuesAlone,
 } from '../../../platform/filter/filter.ts'
-import { type AssetSet, type SortKey, sortKey, wholeOrder } from '../assets/listing.ts'
+import { type AssetSet, type SortKey, sortKey, totalOrder } from '../assets/listing.ts'
 import type { Groups } from '../visibility.ts'
 import { assetsAtEnds, type Condition, type Ends, type Side } from './relation-store.ts'
 
-type Kept = Pick<Scalar, 'nullable' | 'sortable'>
+type ColumnOptions = Pick<Scalar, 'nullable' | 'sortable'>
 
-const always: Kept = { nullable: false, sortable: false }
-const ordered: Kept = { nullable: false }
+const unsorted: ColumnOptions = { nullable: false, sortable: false }
+const sorted: ColumnOptions = { nullable: false }
 
-/** What relations are filtered and sorted by, of `relations r`. */
+/** The properties that relations (`relations r`) can be filtered and sorted by. */
 export const relationProperties = propertyTable({
-  'subject.type': { kind: 'text', column: 'r.subject_type', ...always },
-  'subject.id': { kind: 'uuid', column: 'r.subject_id', ...always },
-  'object.type': { kind: 'text', column: 'r.object_type', ...always },
-  'object.id': { kind: 'uuid', column: 'r.object_id', ...always },
-  predicate: { kind: 'text', column: 'r.predicate', ...ordered },
-  'source.type': { kind: 'text', column: 'r.source_type', ...always },
+  'subject.type': { kind: 'text', column: 'r.subject_type', ...unsorted },
+  'subject.id': { kind: 'uuid', column: 'r.subject_id', ...unsorted },
+  'object.type': { kind: 'text', column: 'r.object_type', ...unsorted },
+  'object.id': { kind: 'uuid', column: 'r.object_id', ...unsorted },
+  predicate: { kind: 'text', column: 'r.predicate', ...sorted },
+  'source.type': { kind: 'text', column: 'r.source_type', ...unsorted },
   'source.value': { kind: 'text', column: 'r.source_value', sortable: false },
-  createdTimestamp: { kind: 'time', column: 'r.created_at', ...ordered },
-  lastModifiedTimestamp: { kind: 'time', column: 'r.modified_at', ...ordered },
+  createdTimestamp: { kind: 'time', column: 'r.created_at', ...sorted },
+  lastModifiedTimestamp: { kind: 'time', column: 'r.modified_at', ...sorted },
 })
 
 export type RelationFilter = { expression: Expression; condition: Condition; caseInsensitive: boolean }
@@ -42,13 +42,13 @@ export function parseRelationFilter(text: string, options: { caseInsensitive: bo
   return { expression, condition: compileFilter(expression, relationProperties, options), ...options }
 }
 
-/** The predicates that a filter asks for when it asks for nothing else: then their total is known. */
+/** The predicates of a filter that compares nothing but the predicate: the total of these is stored. */
 export function predicatesAlone({ expression, caseInsensitive }: RelationFilter): string[] | undefined {
   const alone = caseInsensitive ? undefined : valuesAlone(expression)
   return alone?.property === 'predicate' ? alone.values : undefined
 }
 
-/** What deletes many relations at once must say in each of its alternatives which ones it means. */
+/** Requires that each alternative of the filter names a subject, an object or a predicate, so that it cannot match all. */
 export function requireNarrow({ expression }: RelationFilter): void {
   const narrowing = ['subject.id', 'object.id', 'predicate']
   if (isNarrow(expression, narrowing)) return
@@ -58,42 +58,42 @@ export function requireNarrow({ expression }: RelationFilter): void {
   )
 }
 
-/** The order of a list of relations. Ids are made of the time of creation, so they stand for it, and have an index. */
+/** The order of a list of relations. An id begins with the time of creation, so the index of ids sorts by that time. */
 export function orderOf(sort: string | undefined): SortKey[] {
   const keys = sort === undefined ? [] : parseSort(sort, relationProperties)
   const created = keys.findIndex(({ property }) => property === 'createdTimestamp')
-  if (created < 0) return wholeOrder(keys.map(sortKey), 'r.id')
+  if (created < 0) return totalOrder(keys.map(sortKey), 'r.id')
   const id = { column: 'r.id', descending: keys[created]?.descending === true, nullable: false, cast: 'uuid' }
   return [...keys.slice(0, created).map(sortKey), id]
 }
 
-type Options = {
+type RelatedAssetsOptions = {
   caseInsensitive?: boolean
   /** The number of the first parameter: `$1` is the tenant. */
   firstParameter?: number
-  /** The groups that the caller may read: a relation to an asset elsewhere is not there. */
+  /** The access groups that the caller can read. A relation to an asset in another group does not count. */
   groups?: Groups
 }
 
 const ends = ['subject.id', 'object.id']
 
 /**
- * Which ends of the matching relations are meant is decided for each alternative: where the subject is given, the
- * objects; where the object is given, the subjects; where both are or neither is, both ends. Nodes are never assets.
+ * The assets at the ends of the relations that match a filter. Each alternative of the filter selects its ends: the objects
+ * if it names the subject, the subjects if it names the object, both ends otherwise. Nodes are not assets.
  */
 export function assetsRelatedBy(
   text: string,
-  { caseInsensitive = false, firstParameter = 2, groups = null }: Options = {},
+  { caseInsensitive = false, firstParameter = 2, groups = null }: RelatedAssetsOptions = {},
 ): AssetSet & { values: unknown[] } {
   const values: unknown[] = groups === null ? [] : [groups]
   const groupsParameter = groups === null ? undefined : `$${firstParameter}`
-  const meant = branchesOf(parseFilter(text), ends).flatMap((branch): Ends[] => {
+  const selected = branchesOf(parseFilter(text), ends).flatMap((branch): Ends[] => {
     const next = firstParameter + values.length
     const condition = compileFilter(branch.expression, relationProperties, { caseInsensitive, firstParameter: next })
     values.push(...condition.values)
     return sidesOf(branch).map((side) => ({ side, sql: condition.sql }))
   })
-  return { ...assetsAtEnds(meant, groupsParameter), values }
+  return { ...assetsAtEnds(selected, groupsParameter), values }
 }
 
 function sidesOf({ anchors }: Branch): Side[] {

@@ -1,11 +1,11 @@
 import type { Handle } from '../../../platform/database/database.ts'
 import { statement } from '../../../platform/database/statement.ts'
-import { totalSeen } from '../assets/listing.ts'
+import { totalFromPage } from '../assets/listing.ts'
 import { type Groups, wasReadableAt } from '../visibility.ts'
 import type { RelationChangeRow } from './relation.ts'
 import { columnsOf, type Listed, type Side } from './relation-store.ts'
 
-/** What became of the relations at one side of which an asset is: one that has ended came and went. */
+/** The changes of relations that have the asset at one side. A relation that has ended has two: creation and deletion. */
 function changesAt(side: Side): string {
   const other = side === 'subject' ? 'object' : 'subject'
   // A relation of an asset to itself is found at its subject.
@@ -33,7 +33,7 @@ const changes = `(${changesAt('subject')} union all ${changesAt('object')}) as o
 /** By the order in which the changes were committed: the times come from the clocks of several hosts. */
 const latestFirst = 'order by o.ordinal desc, o.time desc, o.id desc, o.change desc'
 
-/** What is at one side is called, or was before it was deleted. */
+/** The name of the asset at one side; of a deleted asset, its last name. */
 function nameAt(side: Side): string {
   return `case when o."${side}Type" = 'asset' then
     case when ${side}.id is null then
@@ -53,13 +53,13 @@ const pageStatement = statement<RelationChangeRow>(
 )
 const countStatement = statement<{ total: number }>(`select count(*) as total from ${changes}`)
 
-/** What became of the relations of an asset, the latest first, as far as their other end is a node or may be seen. */
+/** The changes of the relations of an asset, latest first. The other end is a node or was a readable asset. */
 export async function listRelationChanges(
   handle: Handle,
   { id, groups }: { id: string; groups: Groups },
   page: { limit: number; offset: number },
 ): Promise<Listed<RelationChangeRow>> {
   const rows = await handle.rows(pageStatement, id, groups, page.limit, page.offset)
-  const total = totalSeen(rows, page) ?? (await handle.row(countStatement, id, groups))?.total ?? 0
+  const total = totalFromPage(rows, page) ?? (await handle.row(countStatement, id, groups))?.total ?? 0
   return { rows, total }
 }

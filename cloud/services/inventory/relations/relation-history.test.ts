@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Relation } from '@millwright/api/inventory.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { asset, givenAssets } from '../testing.ts'
+import { asset, createAssets } from '../testing.ts'
 
 /** How far the clock of the second process is ahead. */
 const aheadMs = 5_000
@@ -31,7 +31,7 @@ test('relation history and events of two processes with different clocks have th
   await using sibling = await hub.sibling()
   const slow = await hub.as('administrator')
   const fast = sibling.withToken(slow.token, slow.principalId)
-  const [pump = '', motor = '', tank = ''] = await givenAssets(hub, [
+  const [pump = '', motor = '', tank = ''] = await createAssets(hub, [
     { name: 'pump' },
     { name: 'motor' },
     { name: 'tank' },

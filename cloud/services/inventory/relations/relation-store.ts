@@ -3,19 +3,19 @@ import { idsAt } from '../../../platform/database/id.ts'
 import { jsonText, storableText } from '../../../platform/database/json.ts'
 import { rowset } from '../../../platform/database/rowset.ts'
 import { dynamicStatement, statement } from '../../../platform/database/statement.ts'
-import { type AssetSet, keyText, orderBy, type SortKey, type Stretches } from '../assets/listing.ts'
+import { type AssetSet, keyText, orderBy, type Ranges, type SortKey } from '../assets/listing.ts'
 import { type Groups, isReadableRow, isReadable as readable } from '../visibility.ts'
-import type { AuthoredRelation, Ending, RelationRow, StatedRelation } from './relation.ts'
+import type { AuthoredRelation, RelationEnd, RelationInput, RelationRow } from './relation.ts'
 import { countPredicates, nextChangeOrdinal } from './relation-count-store.ts'
 
 export type Listed<Row> = { rows: Row[]; total: number }
 
-/** A condition on `relations r` with its values, which follow the tenant. */
+/** A condition on `relations r` with its values. The parameters are numbered from `$2`; `$1` is the tenant. */
 export type Condition = { sql: string; values: readonly unknown[] }
 
 type Paging = { limit: number; offset: number }
 
-/** The columns of a relation. */
+/** The columns of a `RelationRow`. */
 export function columnsOf(table: string): string {
   return `${table}.id, ${table}.subject_type as "subjectType", ${table}.subject_id as "subjectId", ${table}.predicate,
     ${table}.object_type as "objectType", ${table}.object_id as "objectId", ${table}.source_type as "sourceType",
@@ -23,16 +23,17 @@ export function columnsOf(table: string): string {
 }
 
 /**
- * Locks on rows are not fair: who relates an asset passes by somebody who waits until nobody does. Where that moment would
- * never come, the one who waits closes this door, one for each tenant: who is inside comes to an end, all others wait.
+ * The advisory lock of a tenant for writes of relations. Row locks are not fair: new writers of relations can pass a
+ * deletion that waits for the lock of an asset, so that the deletion never gets it. Writers hold the advisory lock shared;
+ * such a deletion takes it exclusively, which lets the current writers finish and makes new ones wait.
  */
-const door = `hashtextextended($1::text, 7245)`
-const enterStatement = statement(`select pg_advisory_xact_lock_shared(${door})`)
-const closeStatement = statement(`select pg_advisory_xact_lock(${door})`)
+const relationLock = `hashtextextended($1::text, 7245)`
+const sharedLockStatement = statement(`select pg_advisory_xact_lock_shared(${relationLock})`)
+const exclusiveLockStatement = statement(`select pg_advisory_xact_lock(${relationLock})`)
 
-/** Until the end of the transaction nobody relates anything. Call it before assets are held. */
-export async function stopRelating(tx: Transaction): Promise<void> {
-  await tx.run(closeStatement)
+/** Makes other writers of relations wait until the end of the transaction. Call it before assets are locked. */
+export async function blockRelationWrites(tx: Transaction): Promise<void> {
+  await tx.run(exclusiveLockStatement)
 }
 
 const lockAssetsStatement = statement<{ id: string; accessGroupId: string }>(
@@ -42,8 +43,8 @@ const lockAssetsStatement = statement<{ id: string; accessGroupId: string }>(
 )
 
 /**
- * The assets that are there and may be seen, with their groups. They stay until the end of the transaction: whoever
- * deletes one waits, and then finds the relations that were made meanwhile.
+ * Locks the assets that exist and are readable, and returns their access groups by id. A transaction that deletes one of
+ * them waits until the end of this transaction, and then finds the relations that this transaction created.
  */
 export async function lockAssets(
   tx: Transaction,
@@ -51,7 +52,7 @@ export async function lockAssets(
   groups: Groups,
 ): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
-  const [, rows] = await Promise.all([tx.run(enterStatement), tx.rows(lockAssetsStatement, ids, groups)])
+  const [, rows] = await Promise.all([tx.run(sharedLockStatement), tx.rows(lockAssetsStatement, ids, groups)])
   return groupsById(rows)
 }
 
@@ -60,10 +61,10 @@ const lockFreeAssetsStatement = statement<{ id: string; accessGroupId: string }>
    where tenant_id = $1 and id = any($2::uuid[]) order by id for key share skip locked`,
 )
 
-/** The same of all groups, without those that somebody else holds at the moment: nobody is waited for. */
+/** The same for assets of all access groups. It skips assets that another transaction has locked, so it never waits. */
 export async function lockFreeAssets(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
-  const [, rows] = await Promise.all([tx.run(enterStatement), tx.rows(lockFreeAssetsStatement, ids)])
+  const [, rows] = await Promise.all([tx.run(sharedLockStatement), tx.rows(lockFreeAssetsStatement, ids)])
   return groupsById(rows)
 }
 
@@ -71,10 +72,10 @@ function groupsById(rows: readonly { id: string; accessGroupId: string }[]): Map
   return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
 }
 
-/** A relation with who stated it first, as far as that is known, and the place of its creation in the order of changes. */
+/** A relation with its author, if known, and the ordinal of its creation. */
 type CreatedRow = RelationRow & { createdById: string | null; createdByName: string | null; createdOrdinal: number }
 
-/** What a relation is recognised by. */
+/** The identity of a relation. */
 const keyColumns = {
   subjectType: 'text',
   subjectId: 'uuid',
@@ -84,7 +85,7 @@ const keyColumns = {
   sourceType: 'text',
 } as const
 
-function keyIn({ subject, predicate, object, source }: StatedRelation): Pick<RelationRow, keyof typeof keyColumns> {
+function keyIn({ subject, predicate, object, source }: RelationInput): Pick<RelationRow, keyof typeof keyColumns> {
   return {
     subjectType: subject.type,
     subjectId: subject.id,
@@ -104,12 +105,12 @@ const equalStatement = statement<RelationRow>(
    order by e.id for update of e`,
 )
 
-/** Those of the relations that are stated already, held until the end of the transaction. */
-export async function lockStated(tx: Transaction, relations: readonly StatedRelation[]): Promise<RelationRow[]> {
+/** Locks the stored relations that equal one of these, until the end of the transaction. */
+export async function lockEqualRelations(tx: Transaction, relations: readonly RelationInput[]): Promise<RelationRow[]> {
   return relations.length === 0 ? [] : tx.rows(equalStatement, ...keys.values(relations.map(keyIn)))
 }
 
-const stated = rowset<Omit<CreatedRow, 'modifiedAt'>>({
+const newRows = rowset<Omit<CreatedRow, 'modifiedAt'>>({
   id: 'uuid',
   ...keyColumns,
   sourceValue: 'text',
@@ -124,7 +125,7 @@ const putStatement = statement<RelationRow>(
                                created_ordinal)
    select $1, id, "subjectType", "subjectId", predicate, "objectType", "objectId", "sourceType", "sourceValue", "createdAt",
           "createdAt", "createdById", "createdByName", "createdOrdinal"
-   from ${stated.rows}
+   from ${newRows.rows}
    on conflict (tenant_id, subject_id, predicate, object_id, source_type, subject_type, object_type) do update
    set modified_at = greatest(s.modified_at, excluded.modified_at),
        source_value = coalesce(excluded.source_value, s.source_value)
@@ -134,8 +135,8 @@ const putStatement = statement<RelationRow>(
 export type PutRelation = { relation: RelationRow; outcome: 'created' | 'refreshed' }
 
 /**
- * States relations, as many as there are in one statement. One that exists already keeps its id: that tells what was
- * made from what was refreshed. It also stays of who stated it first. The answers are in the order given.
+ * Upserts relations with one SQL statement. A relation that exists keeps its id and its author, and is refreshed: its
+ * timestamp and source change. The results are in the order of the input.
  */
 export async function putRelations(
   tx: Transaction,
@@ -143,11 +144,11 @@ export async function putRelations(
   now = new Date().toISOString(),
 ): Promise<PutRelation[]> {
   if (relations.length === 0) return []
-  const wanted = distinct(relations)
-  const ids = idsAt(Date.parse(now), wanted.size)
+  const unique = distinct(relations)
+  const ids = idsAt(Date.parse(now), unique.size)
   const createdOrdinal = await nextChangeOrdinal(tx)
-  // In the order of their keys, so that two who state the same relations do not wait for each other crosswise.
-  const rows = [...wanted]
+  // Sorted by key, so that two transactions that write the same relations do not deadlock.
+  const rows = [...unique]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([, relation], index) => ({
       id: ids[index] ?? '',
@@ -158,43 +159,43 @@ export async function putRelations(
       createdByName: relation.author.principalName,
       createdOrdinal,
     }))
-  const put = await tx.rows(putStatement, ...stated.values(rows))
+  const put = await tx.rows(putStatement, ...newRows.values(rows))
   const byKey = new Map(put.map((row) => [keyOfRow(row), row]))
-  const made = new Set(ids)
+  const newIds = new Set(ids)
   await countPredicates(
     tx,
-    put.filter(({ id }) => made.has(id)),
+    put.filter(({ id }) => newIds.has(id)),
     1,
   )
   return relations.map((relation) => {
-    const stated = storable(relation)
-    const key = keyOf(stated)
+    const input = storable(relation)
+    const key = keyOf(input)
     const row = byKey.get(key)
-    if (row === undefined) throw new TypeError('A relation that was stated did not come back')
-    // The second of two equal ones in a set is a refresh of the first. Each comes back as it was after its own statement:
-    // one who states the same in the same moment says nothing in the name of another.
-    const outcome = made.delete(row.id) ? 'created' : 'refreshed'
-    const sourceValue = stated.source.value ?? (outcome === 'created' ? null : row.sourceValue)
-    const seen = sourceValue === row.sourceValue ? row : { ...row, sourceValue }
-    byKey.set(key, seen)
-    return { relation: seen, outcome }
+    if (row === undefined) throw new TypeError(`The upsert did not return the relation ${key}`)
+    // The second of two equal relations in the input refreshes the first. Each result has the source value as it was after
+    // its own write, because concurrent requests of different callers are written together.
+    const outcome = newIds.delete(row.id) ? 'created' : 'refreshed'
+    const sourceValue = input.source.value ?? (outcome === 'created' ? null : row.sourceValue)
+    const result = sourceValue === row.sourceValue ? row : { ...row, sourceValue }
+    byKey.set(key, result)
+    return { relation: result, outcome }
   })
 }
 
-/** Each once, of who states it first; a later one brings its source along. */
-function distinct(stated: readonly AuthoredRelation[]): Map<string, AuthoredRelation> {
-  const wanted = new Map<string, AuthoredRelation>()
-  for (const { author, ...given } of stated) {
-    const relation = storable(given)
+/** Each relation once, by key. The author is the first one; the source is the last one that has a value. */
+function distinct(relations: readonly AuthoredRelation[]): Map<string, AuthoredRelation> {
+  const unique = new Map<string, AuthoredRelation>()
+  for (const { author, ...input } of relations) {
+    const relation = storable(input)
     const key = keyOf(relation)
-    const before = wanted.get(key)
+    const before = unique.get(key)
     if (before === undefined || relation.source.value !== undefined)
-      wanted.set(key, { ...relation, author: before?.author ?? author })
+      unique.set(key, { ...relation, author: before?.author ?? author })
   }
-  return wanted
+  return unique
 }
 
-function storable({ subject, predicate, object, source }: StatedRelation): StatedRelation {
+function storable({ subject, predicate, object, source }: RelationInput): RelationInput {
   const { type, value } = source
   return {
     subject,
@@ -204,7 +205,7 @@ function storable({ subject, predicate, object, source }: StatedRelation): State
   }
 }
 
-function keyOf({ subject, predicate, object, source }: StatedRelation): string {
+function keyOf({ subject, predicate, object, source }: RelationInput): string {
   return `${subject.id}${object.id}${subject.type}${object.type}${source.type}/${predicate}`
 }
 
@@ -219,18 +220,18 @@ const deleteByIdStatement = statement<CreatedRow>(
   `delete from relations r where r.tenant_id = $1 and r.id = any($2::uuid[]) returning ${endedColumns}`,
 )
 
-/** Ends relations by id and answers those that were there. */
-export async function endRelations(tx: Transaction, ids: readonly string[], who: Ending): Promise<RelationRow[]> {
+/** Ends relations by id and returns those that existed. */
+export async function endRelations(tx: Transaction, ids: readonly string[], end: RelationEnd): Promise<RelationRow[]> {
   const ended = ids.length === 0 ? [] : await tx.rows(deleteByIdStatement, ids)
-  await keepEnded(tx, ended, who)
+  await insertEnded(tx, ended, end)
   return ended
 }
 
 /**
- * As many as are asked for of the relations of assets, held until the end of the transaction: one that somebody else
- * ends meanwhile is not among them. Side by side, so that an index is followed only as far as that.
+ * Selects at most `$3` relations of assets and locks them until the end of the transaction. A relation that another
+ * transaction ends meanwhile is left out. Each branch of the union reads its index only up to the limit.
  */
-function heldOfAssets(columns: (table: string) => string): string {
+function lockedRelationsOf(columns: (table: string) => string): string {
   return `select * from (
        select ${columns('s')} from relations s
        where s.tenant_id = $1 and s.subject_id = any($2::uuid[]) and s.subject_type = 'asset' for update) as from_them
@@ -242,35 +243,35 @@ function heldOfAssets(columns: (table: string) => string): string {
      limit $3`
 }
 
-const lockOfAssetsStatement = statement<RelationRow>(heldOfAssets(columnsOf))
+const lockOfAssetsStatement = statement<RelationRow>(lockedRelationsOf(columnsOf))
 
-/** Relations of an asset, at most so many, held until the end of the transaction. Hold the asset first: then no more come. */
-export function lockRelationsOf(tx: Transaction, assetId: string, most: number): Promise<RelationRow[]> {
-  return tx.rows(lockOfAssetsStatement, [assetId], most)
+/** Locks at most `limit` relations of an asset. Lock the asset before: then no other transaction can add relations. */
+export function lockRelationsOf(tx: Transaction, assetId: string, limit: number): Promise<RelationRow[]> {
+  return tx.rows(lockOfAssetsStatement, [assetId], limit)
 }
 
 const deleteOfAssetsStatement = statement<CreatedRow>(
-  `delete from relations r where r.tenant_id = $1 and r.id = any(array(${heldOfAssets((table) => `${table}.id`)}))
+  `delete from relations r where r.tenant_id = $1 and r.id = any(array(${lockedRelationsOf((table) => `${table}.id`)}))
    returning ${endedColumns}`,
 )
 
 /**
- * Ends relations of assets, also those from nodes, and answers them: all, or as many as are asked for. Fewer than that
- * are all there were. Hold or delete the assets first, in the same transaction: that waits for everybody who is just
- * relating them.
+ * Ends relations of assets, including those from nodes, and returns them: all, or at most `limit`. Fewer than `limit` means
+ * that none is left. Lock or delete the assets before, in the same transaction, which waits for transactions that are
+ * just writing relations of them.
  */
 export async function endRelationsOf(
   tx: Transaction,
   assetIds: readonly string[],
-  { most, ...who }: Ending & { most?: number | undefined },
+  { limit, ...end }: RelationEnd & { limit?: number | undefined },
 ): Promise<RelationRow[]> {
-  const ended = assetIds.length === 0 ? [] : await tx.rows(deleteOfAssetsStatement, assetIds, most ?? null)
-  await keepEnded(tx, ended, who)
+  const ended = assetIds.length === 0 ? [] : await tx.rows(deleteOfAssetsStatement, assetIds, limit ?? null)
+  await insertEnded(tx, ended, end)
   return ended
 }
 
 /** The host that ends a relation may have a slower clock than the host that created it: no relation ends before it began. */
-const keepEndedStatement = statement(
+const insertEndedStatement = statement(
   `insert into ended_relations (tenant_id, id, subject_type, subject_id, predicate, object_type, object_id, source_type,
                                 source_value, created_at, modified_at, created_by_id, created_by_name, ended_at,
                                 principal_id, principal_name, created_ordinal, ended_ordinal)
@@ -282,38 +283,38 @@ const keepEndedStatement = statement(
      "modifiedAt" timestamptz, "createdById" uuid, "createdByName" text, "createdOrdinal" bigint)`,
 )
 
-async function keepEnded(tx: Transaction, ended: readonly CreatedRow[], who: Ending): Promise<void> {
+async function insertEnded(tx: Transaction, ended: readonly CreatedRow[], end: RelationEnd): Promise<void> {
   if (ended.length === 0) return
   const ordinal = await nextChangeOrdinal(tx)
   await countPredicates(tx, ended, -1)
-  const { principalId, principalName, at = new Date().toISOString() } = who
-  await tx.run(keepEndedStatement, jsonText(ended), at, principalId, storableText(principalName), ordinal)
+  const { principalId, principalName, at = new Date().toISOString() } = end
+  await tx.run(insertEndedStatement, jsonText(ended), at, principalId, storableText(principalName), ordinal)
 }
 
-/** A relation, and where it stands in the order of its list. */
+/** A relation of a list, with the values of its sort keys. */
 export type ListedRelation = RelationRow & { place: (string | null)[] }
 
-type Page = Paging & { stretches: Stretches; order: readonly SortKey[] }
+type Page = Paging & { ranges: Ranges; order: readonly SortKey[] }
 
-/** A page of the tenant's relations that fulfil a condition. */
+/** A page of the tenant's relations that match a condition. */
 export function listRelations(
   handle: Handle,
   { sql, values }: Condition,
-  { stretches, order, limit, offset }: Page,
+  { ranges, order, limit, offset }: Page,
 ): Promise<ListedRelation[]> {
-  const next = values.length + stretches.values.length + 2
+  const next = values.length + ranges.values.length + 2
   const by = orderBy(order)
-  const found = stretches.conditions.map(
+  const branches = ranges.conditions.map(
     (condition) =>
       `(select r.* from relations r where r.tenant_id = $1 and (${sql}) and ${condition} order by ${by} limit $${next})`,
   )
   return handle.rows(
     dynamicStatement<ListedRelation>(
       `select ${columnsOf('r')}, array[${order.map(keyText).join(', ')}] as place
-       from (${found.join(' union all ')}) as r order by ${by} limit $${next + 1} offset $${next + 2}`,
+       from (${branches.join(' union all ')}) as r order by ${by} limit $${next + 1} offset $${next + 2}`,
     ),
     ...values,
-    ...stretches.values,
+    ...ranges.values,
     offset + limit,
     limit,
     offset,
@@ -327,7 +328,7 @@ export async function countRelations(handle: Handle, { sql, values }: Condition)
   return (await handle.row(counting, ...values))?.total ?? 0
 }
 
-/** The oldest that fulfil a condition, held until the end of the transaction. Ids are in the order of creation. */
+/** Locks the oldest relations that match a condition and returns their ids. Ids are in the order of creation. */
 export async function lockOldest(tx: Transaction, { sql, values }: Condition, limit: number): Promise<string[]> {
   const oldest = dynamicStatement<{ id: string }>(
     `select r.id from relations r where r.tenant_id = $1 and (${sql}) order by r.id limit $${values.length + 2} for update`,
@@ -352,7 +353,7 @@ const ofAssetStatement = statement<RelationRow>(
 )
 const countOfAssetStatement = statement<{ total: number }>(`select count(*) as total from ${relationsOfAsset}`)
 
-/** Relations of an asset in and out whose other end is a node or may be seen. */
+/** The incoming and outgoing relations of an asset whose other end is a node or a readable asset. */
 export async function listRelationsOf(
   handle: Handle,
   { id, groups }: { id: string; groups: Groups },
@@ -367,33 +368,34 @@ const readableStatement = statement<{ id: string }>(
   `select a.id from assets a where a.tenant_id = $1 and a.id = $2 and ${isReadableRow('a', '$3')}`,
 )
 
-/** Whether an asset is there, for somebody who sees these groups. */
+/** Whether an asset exists and is readable with these access groups. */
 export async function isReadable(handle: Handle, { id, groups }: { id: string; groups: Groups }): Promise<boolean> {
   return (await handle.row(readableStatement, id, groups)) !== undefined
 }
 
+/** One end of a relation. */
 export type Side = 'subject' | 'object'
 
-/** Relations that fulfil a condition, and the end of them that is meant. */
+/** One end of the relations that match a condition. */
 export type Ends = { side: Side; sql: string }
 
 /**
- * The assets at such ends, as a set: see `AssetSet`. With groups, relations whose other end is an asset outside them do
- * not count.
+ * The set of assets at these ends: see `AssetSet`. With groups, a relation whose other end is an asset in another access
+ * group does not count.
  */
 export function assetsAtEnds(ends: readonly Ends[], groupsParameter: string | undefined): AssetSet {
   const wheres = ends.map(({ side, sql }) => {
     const other = side === 'subject' ? 'object' : 'subject'
-    const seen =
+    const isVisible =
       groupsParameter === undefined
         ? ''
         : `and (r.${other}_type = 'node' or ${readable(`r.${other}_id`, groupsParameter)})`
-    const where = `r.tenant_id = $1 and r.${side}_type = 'asset' and (${sql}) ${seen}`
+    const where = `r.tenant_id = $1 and r.${side}_type = 'asset' and (${sql}) ${isVisible}`
     return { id: `r.${side}_id`, where }
   })
-  const gathered = wheres.map(({ id, where }) => `select ${id} as id from relations r where ${where}`)
-  // `limit` keeps the planner from gathering them all.
-  const asked = wheres.map(({ id, where }) => `(select true from relations r where ${id} = a.id and ${where} limit 1)`)
-  const once = gathered.length === 1 ? `select distinct s.id from (${gathered[0]}) as s` : gathered.join(' union ')
-  return { ids: gathered.join(' union all '), once, has: `(${asked.join(' or ')})` }
+  const selected = wheres.map(({ id, where }) => `select ${id} as id from relations r where ${where}`)
+  // `limit` keeps the planner from reading all matching relations first.
+  const probes = wheres.map(({ id, where }) => `(select true from relations r where ${id} = a.id and ${where} limit 1)`)
+  const once = selected.length === 1 ? `select distinct s.id from (${selected[0]}) as s` : selected.join(' union ')
+  return { ids: selected.join(' union all '), once, has: `(${probes.join(' or ')})` }
 }

@@ -8,8 +8,17 @@ import { v7 } from 'uuid'
 import { noRights } from '../../../platform/access/rights.ts'
 import { Database, type Scope, type Transaction } from '../../../platform/database/database.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { applied, assertCounted, asset, givenAssets, givenCaller, node, type Stated, state } from '../testing.ts'
-import { Stating } from './relation-writer.ts'
+import {
+  applyWrite,
+  assertCounts,
+  asset,
+  createAssets,
+  givenCaller,
+  node,
+  postRelation,
+  type TestRelation,
+} from '../testing.ts'
+import { RelationWriter } from './relation-writer.ts'
 
 type Batch = { created: number; refreshed: number; failed: number; results: StatementResult[] }
 
@@ -26,18 +35,18 @@ describe('stating relations', () => {
   })
 
   after(async () => {
-    await assertCounted(hub)
+    await assertCounts(hub)
     await hub[Symbol.asyncDispose]()
   })
 
   describe('at the same time as others', () => {
     test('shares their transactions, and each is told and recorded as its own', async () => {
       const callers = await Promise.all(Array.from({ length: 4 }, () => hub.as('operator')))
-      const [hubId = ''] = await givenAssets(hub, [{ name: 'switch' }])
+      const [hubId = ''] = await createAssets(hub, [{ name: 'switch' }])
       const stated = Array.from({ length: 40 }, () => ({ subject: node(), predicate: 'x', object: asset(hubId) }))
-      const answers: Awaited<ReturnType<typeof state>>[] = []
+      const answers: Awaited<ReturnType<typeof postRelation>>[] = []
       const sent = await hub.statements(async () => {
-        const asked = stated.map((one, index) => state(callers[index % 4] ?? operator, one))
+        const asked = stated.map((one, index) => postRelation(callers[index % 4] ?? operator, one))
         answers.push(...(await Promise.all(asked)))
       })
       assert.ok(sent.filter(({ text }) => putting.test(text)).length < 20)
@@ -57,7 +66,7 @@ describe('stating relations', () => {
       const answers = await Promise.all(
         callers.map((caller, index) => {
           const value = values[index]
-          return state(caller, value === undefined ? same : { ...same, source: { value } })
+          return postRelation(caller, value === undefined ? same : { ...same, source: { value } })
         }),
       )
       const made = answers.filter(({ status }) => status === 201)
@@ -74,15 +83,15 @@ describe('stating relations', () => {
     })
 
     test('one that cannot be stated is told why, and no other notices', async () => {
-      const [there = '', other = ''] = await givenAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
+      const [there = '', other = ''] = await createAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
       const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
       const good = { subject: asset(there), predicate: 'x', object: asset(other) }
       const answers = await Promise.all([
-        ...Array.from({ length: 8 }, (_, index) => state(operator, { ...good, predicate: `x${index}` })),
-        state(operator, { ...good, object: asset(v7()) }),
-        state(outsider, good),
-        state(operator, { ...good, predicate: 'is_running_on' }),
-        ...Array.from({ length: 8 }, (_, index) => state(operator, { ...good, predicate: `y${index}` })),
+        ...Array.from({ length: 8 }, (_, index) => postRelation(operator, { ...good, predicate: `x${index}` })),
+        postRelation(operator, { ...good, object: asset(v7()) }),
+        postRelation(outsider, good),
+        postRelation(operator, { ...good, predicate: 'is_running_on' }),
+        ...Array.from({ length: 8 }, (_, index) => postRelation(operator, { ...good, predicate: `y${index}` })),
       ])
       assert.deepEqual(
         answers.map(({ status }) => status),
@@ -91,13 +100,13 @@ describe('stating relations', () => {
     })
 
     test('nobody waits for an asset that somebody else holds, except who relates it', async () => {
-      const [held = '', free = ''] = await givenAssets(hub, [{ name: 'held' }, { name: 'free' }])
+      const [held = '', free = ''] = await createAssets(hub, [{ name: 'held' }, { name: 'free' }])
       const toHeld = await hub.asOwner(async (owner) => {
         await owner.query('begin')
         await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [hub.tenant.tenantId, held])
-        const waiting = state(operator, { subject: asset(free), predicate: 'x', object: asset(held) })
+        const waiting = postRelation(operator, { subject: asset(free), predicate: 'x', object: asset(held) })
         const others = Array.from({ length: 20 }, () => ({ subject: asset(free), predicate: 'x', object: node() }))
-        const answers = await Promise.all(others.map((stated) => state(operator, stated)))
+        const answers = await Promise.all(others.map((stated) => postRelation(operator, stated)))
         assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
         assert.equal(await Promise.race([waiting, 'still waiting']), 'still waiting')
         await owner.query('rollback')
@@ -115,7 +124,7 @@ describe('stating relations', () => {
         predicate: index === 7 ? 'poison' : 'x',
         object: node(),
       }))
-      const answers = await Promise.all(stated.map((one) => state(operator, one)))
+      const answers = await Promise.all(stated.map((one) => postRelation(operator, one)))
       assert.deepEqual(
         answers.map(({ status }) => status),
         stated.map(({ predicate }) => (predicate === 'poison' ? 500 : 201)),
@@ -124,7 +133,7 @@ describe('stating relations', () => {
     })
 
     test('when the database goes away in the middle, all who share are told so, and the next are stated', async () => {
-      const relate = () => state(operator, { subject: node(), predicate: 'x', object: node() })
+      const relate = () => postRelation(operator, { subject: node(), predicate: 'x', object: node() })
       await hub.asOwner(async (owner) => {
         await owner.query('begin')
         await owner.query('lock table relation_counts in share mode')
@@ -151,7 +160,7 @@ describe('stating relations', () => {
         }
       }
       await using database = new Watched({ address, server, connections: 1, waitMs: 200 })
-      const stating = new Stating(database)
+      const stating = new RelationWriter(database)
       const { tenantId, name: tenantName } = hub.tenant
       const principal = { id: operator.principalId, kind: 'server_user', name: 'operator' } as const
       const request = { id: v7(), address: undefined }
@@ -159,7 +168,7 @@ describe('stating relations', () => {
       const { promise: gate, resolve: open } = Promise.withResolvers<void>()
       const holding = database.transaction({ tenantId }, () => gate)
       const stated = Array.from({ length: 20 }, () => ({ subject: node(), predicate: 'x', object: node() }))
-      const told = await Promise.allSettled(stated.map((one) => stating.state(caller, one)))
+      const told = await Promise.allSettled(stated.map((one) => stating.write(caller, one)))
       const codes = told.map((one) => (one.status === 'rejected' ? (one.reason as Problem).code : 'stated'))
       assert.deepEqual(new Set(codes), new Set(['overloaded']))
       assert.ok(asked < stated.length / 2, `${asked} transactions were asked for`)
@@ -173,7 +182,7 @@ describe('stating relations', () => {
       const once = () => operator.exchange(inventory, 'createRelation', { body: { data }, headers })
       const [first] = await Promise.all([
         once(),
-        ...Array.from({ length: 8 }, () => state(operator, { ...data, subject: node() })),
+        ...Array.from({ length: 8 }, () => postRelation(operator, { ...data, subject: node() })),
       ])
       assert.deepEqual([first?.status, (await once()).status], [201, 201])
       assert.deepEqual((await once()).body, first?.body)
@@ -182,33 +191,33 @@ describe('stating relations', () => {
 
   describe('while assets are written', () => {
     test('holds up nobody who changes an asset', async () => {
-      const [id = ''] = await givenAssets(hub, [{ name: 'related' }])
+      const [id = ''] = await createAssets(hub, [{ name: 'related' }])
       await hub.asOwner(async (owner) => {
         await owner.query('begin')
         await owner.query('select from assets where tenant_id = $1 and id = $2 for key share', [
           hub.tenant.tenantId,
           id,
         ])
-        const { state } = await applied(operator, 'setName', { params: { id }, body: { data: { name: 'renamed' } } })
+        const { state } = await applyWrite(operator, 'setName', { params: { id }, body: { data: { name: 'renamed' } } })
         assert.equal(state, 'finished')
         await owner.query('rollback')
       })
     })
 
     test('an asset that is related without a pause is deleted all the same, with all that was stated', async () => {
-      const [id = ''] = await givenAssets(hub, [{ name: 'in demand' }])
+      const [id = ''] = await createAssets(hub, [{ name: 'in demand' }])
       let isOver = false
       const statuses: number[] = []
       const relate = async () => {
         while (!isOver) {
           const relations = Array.from({ length: 20 }, () => ({ subject: asset(id), predicate: 'x', object: node() }))
-          const { status, data } = await stateMany(operator, relations)
+          const { status, data } = await writeMany(operator, relations)
           statuses.push(status)
           if (data.failed > 0) return
         }
       }
       const relating = Promise.all(Array.from({ length: 5 }, relate))
-      const { state } = await applied(operator, 'deleteAssets', { body: { data: { ids: [id] } } }).finally(() => {
+      const { state } = await applyWrite(operator, 'deleteAssets', { body: { data: { ids: [id] } } }).finally(() => {
         isOver = true
       })
       await relating
@@ -223,10 +232,10 @@ describe('stating relations', () => {
 
   describe('POST /relations/batch', () => {
     test('answers one result each, in the order given', async () => {
-      const [motor = '', pump = ''] = await givenAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
+      const [motor = '', pump = ''] = await createAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
       const drives = { subject: asset(motor), predicate: 'drives', object: asset(pump) }
-      await state(operator, drives)
-      const { status, data } = await stateMany(operator, [
+      await postRelation(operator, drives)
+      const { status, data } = await writeMany(operator, [
         { ...drives, predicate: 'is_connected_to', isBidirectional: true },
         drives,
         { ...drives, object: asset(v7()) },
@@ -259,7 +268,7 @@ describe('stating relations', () => {
     test('needs what each of them needs alone, and tells hidden assets from missing ones by nothing', async () => {
       const admin = await hub.as('administrator')
       const group = await admin.authorization.createAccessGroup({ body: { data: { name: `hidden-${v7()}` } } })
-      const [seen = '', hidden = ''] = await givenAssets(hub, [
+      const [seen = '', hidden = ''] = await createAssets(hub, [
         { name: 'seen' },
         { name: 'hidden', accessGroupId: group.data.id },
       ])
@@ -276,19 +285,19 @@ describe('stating relations', () => {
       const missing = v7()
       const batch = [seen, hidden, missing].map((id) => ({ subject: asset(id), predicate: 'x', object: node() }))
       const codesOf = async (caller: TestCaller) =>
-        (await stateMany(caller, batch)).data.results.map(({ outcome, code }) => code ?? outcome)
+        (await writeMany(caller, batch)).data.results.map(({ outcome, code }) => code ?? outcome)
       assert.deepEqual(await codesOf(writer), ['created', 'asset_not_found', 'asset_not_found'])
       assert.deepEqual(await codesOf(reader), ['forbidden', 'asset_not_found', 'asset_not_found'])
       const viewer = await hub.as('viewer')
-      assert.equal((await stateMany(viewer, batch)).status, 403)
+      assert.equal((await writeMany(viewer, batch)).status, 403)
     })
 
     test('is one entry on the audit trail, and an event for each that is new', async () => {
       const first = { subject: node(), predicate: 'x', object: node() }
       const second = { ...first, predicate: 'y' }
-      await stateMany(operator, [first])
+      await writeMany(operator, [first])
       const caller = await hub.as('operator')
-      const { data } = await stateMany(caller, [first, second, { ...first, predicate: 'is_running_on' }])
+      const { data } = await writeMany(caller, [first, second, { ...first, predicate: 'is_running_on' }])
       const recorded = await hub.asOwner(async (owner) => {
         const text = `select action, detail from audit_entries where tenant_id = $1 and principal_id = $2`
         return (await owner.query(text, [hub.tenant.tenantId, caller.principalId])).rows
@@ -302,15 +311,15 @@ describe('stating relations', () => {
 
     test('takes 1 to 1,000 relations', async () => {
       const one = { subject: node(), predicate: 'x', object: node() }
-      assert.equal((await stateMany(operator, [])).status, 400)
-      assert.equal((await stateMany(operator, Array(1_001).fill(one))).status, 400)
-      const { status, data } = await stateMany(operator, Array(1_000).fill(one))
+      assert.equal((await writeMany(operator, [])).status, 400)
+      assert.equal((await writeMany(operator, Array(1_001).fill(one))).status, 400)
+      const { status, data } = await writeMany(operator, Array(1_000).fill(one))
       assert.deepEqual([status, data.created, data.refreshed], [200, 1, 999])
     })
   })
 
   test('one by one or in batches, at the same time or not: each is made once, and all there is was stated', async () => {
-    const ids = await givenAssets(hub, [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
+    const ids = await createAssets(hub, [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
     const entity: fc.Arbitrary<Entity> = fc.constantFrom(...ids.map(asset), ...ids.map(node))
     let run = 0
     const statements = fc.array(
@@ -328,8 +337,8 @@ describe('stating relations', () => {
         const marked = groups.map((group) => group.map((one) => ({ ...one, predicate: mark + one.predicate })))
         const outcomes = await Promise.all(
           marked.map(async (group) => {
-            if (group.length > 1) return (await stateMany(operator, group)).data.results
-            const { status, body } = await state(operator, group[0] as Stated)
+            if (group.length > 1) return (await writeMany(operator, group)).data.results
+            const { status, body } = await postRelation(operator, group[0] as TestRelation)
             const made = (body as { data: Relation[] }).data.map(({ id }) => id)
             return [{ outcome: status === 201 ? 'created' : 'refreshed', ids: made }]
           }),
@@ -350,12 +359,12 @@ describe('stating relations', () => {
   })
 })
 
-function namesOf({ subject, predicate, object, isBidirectional = false }: Omit<Stated, 'source'>): string[] {
+function namesOf({ subject, predicate, object, isBidirectional = false }: Omit<TestRelation, 'source'>): string[] {
   const name = (one: Entity, other: Entity) => `${one.type} ${one.id} ${predicate} ${other.type} ${other.id}`
   return isBidirectional ? [name(subject, object), name(object, subject)] : [name(subject, object)]
 }
 
-async function stateMany(caller: TestCaller, relations: readonly Stated[]) {
+async function writeMany(caller: TestCaller, relations: readonly TestRelation[]) {
   const { status, body } = await caller.exchange(inventory, 'createRelations', { body: { data: { relations } } })
   return { status, data: (body as { data: Batch }).data, problem: body as ProblemDocument }
 }

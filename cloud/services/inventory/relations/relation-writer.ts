@@ -14,55 +14,58 @@ import { readableGroups } from '../visibility.ts'
 import { assetsOf, authorOf, isReserved, relationDetail, relationEvents, triplesOf } from './relation.ts'
 import { lockAssets, lockFreeAssets, type PutRelation, putRelations } from './relation-store.ts'
 
-/** A relation, who states it, and where in the request it stands. */
-type Statement = { caller: Caller; relation: RelationStatement; pointer: string }
+/** A relation to write, its author, and its JSON pointer in the request body. */
+type RelationRequest = { caller: Caller; relation: RelationStatement; pointer: string }
 
-/** What was put, or why nothing was. */
+/** The relations that were written, or the reason why none was. */
 type Outcome = readonly PutRelation[] | Problem
 
-const limits = { together: 256, waiting: 10_000 } as const
+const limits = { perTransaction: 256, waiting: 10_000 } as const
 
-/** States what people and programs say of relations. Those who do so at the same time share transactions. */
-export class Stating {
+/**
+ * `RelationWriter` creates and refreshes relations on behalf of callers. Concurrent writes of a tenant share transactions.
+ * Each request still gets its own result, audit entry and author.
+ */
+export class RelationWriter {
   readonly #database: Database
-  readonly #coalescer: WriteCoalescer<Statement, readonly PutRelation[]>
+  readonly #coalescer: WriteCoalescer<RelationRequest, readonly PutRelation[]>
 
   constructor(database: Database) {
     this.#database = database
     this.#coalescer = new WriteCoalescer({
-      maxItems: limits.together,
+      maxItems: limits.perTransaction,
       maxBatches: 2,
       maxWaiting: limits.waiting,
-      commit: (tenantId, coalesced) => this.#together(tenantId, coalesced),
+      commit: (tenantId, coalesced) => this.#writeTogether(tenantId, coalesced),
     })
   }
 
-  /** One, and its reverse when it holds both ways: both or neither. */
-  state(caller: Caller, relation: RelationStatement): Promise<readonly PutRelation[]> {
-    const statement = { caller, relation, pointer: '/data' }
+  /** Writes one relation. A bidirectional relation is written with its reverse: both or neither. */
+  write(caller: Caller, relation: RelationStatement): Promise<readonly PutRelation[]> {
+    const request = { caller, relation, pointer: '/data' }
     return caller.transaction === undefined
-      ? this.#coalescer.submit(caller.tenantId, statement)
-      : this.#alone(statement)
+      ? this.#coalescer.submit(caller.tenantId, request)
+      : this.#writeAlone(request)
   }
 
   /**
    * Writes many relations in one transaction, with one entry on the audit trail. A relation that cannot be written, or
    * that is malformed, fails without the others.
    */
-  stateMany(
+  writeMany(
     caller: Caller,
     relations: readonly RelationStatement[],
     malformed: ItemErrors = new Map(),
   ): Promise<StatementResult[]> {
     const items = relations.map((relation, index) => ({ caller, relation, pointer: `/data/relations/${index}` }))
-    const statements = items.filter((_, index) => !malformed.has(index))
+    const requests = items.filter((_, index) => !malformed.has(index))
     return this.#database.transaction(caller, async (tx) => {
-      const outcomes = await stateAll(tx, statements, (ids) => lockAssets(tx, ids, readableGroups(caller)))
+      const outcomes = await writeAll(tx, requests, (ids) => lockAssets(tx, ids, readableGroups(caller)))
       const written = outcomes.values()
       const results = items.map((_, index) => resultOf(malformed.get(index) ?? written.next().value ?? []))
       const counts = Map.groupBy(results, ({ outcome }) => outcome)
         .entries()
-        .map(([outcome, those]) => [outcome, those.length])
+        .map(([outcome, group]) => [outcome, group.length])
       const emit = caller.transaction === undefined ? emitLast : emitAll
       await Promise.all([
         record(tx, caller, { action: 'inventory.createRelations', detail: Object.fromEntries(counts) }),
@@ -73,74 +76,76 @@ export class Stating {
   }
 
   /**
-   * Nobody here waits for an asset that somebody else holds, or fails because of somebody else: who would is looked at
-   * again alone, while the next go on.
+   * Writes the relations of several requests in one transaction. It skips assets that another transaction has locked.
+   * A request whose asset is skipped or missing, and every request after an error that one of them may have caused, is
+   * repeated in its own transaction. So no request waits for a lock, or fails, because of another request.
    */
-  async #together(
+  async #writeTogether(
     tenantId: string,
-    coalesced: readonly CoalescedWrite<Statement, readonly PutRelation[]>[],
+    coalesced: readonly CoalescedWrite<RelationRequest, readonly PutRelation[]>[],
   ): Promise<void> {
-    const statements = coalesced.map(({ item }) => item)
+    const requests = coalesced.map(({ item }) => item)
     const work = async (tx: Transaction) => {
-      const outcomes = await stateAll(tx, statements, (ids) => lockFreeAssets(tx, ids))
-      await Promise.all([recordEach(tx, statements, outcomes), emitLast(tx, eventsOf(outcomes))])
+      const outcomes = await writeAll(tx, requests, (ids) => lockFreeAssets(tx, ids))
+      await Promise.all([recordEach(tx, requests, outcomes), emitLast(tx, eventsOf(outcomes))])
       return outcomes
     }
     const outcomes = await this.#database.transaction({ tenantId }, work).catch((error: unknown) => {
-      // In an outage each would fail alone as well, and wait for a connection as long again.
+      // In an outage each request would fail alone too, and wait for a connection once again.
       if (coalesced.length === 1 || (isTransient(error) && !isContention(error))) throw error
       return []
     })
     for (const [index, { item, resolve, reject }] of coalesced.entries()) {
       const outcome = outcomes[index]
       const isUnclear = outcome === undefined || (outcome instanceof Problem && outcome.code === 'asset_not_found')
-      if (isUnclear) this.#alone(item).then(resolve, reject)
+      if (isUnclear) this.#writeAlone(item).then(resolve, reject)
       else if (outcome instanceof Problem) reject(outcome)
       else resolve(outcome)
     }
   }
 
-  #alone(statement: Statement): Promise<readonly PutRelation[]> {
-    const seen = readableGroups(statement.caller)
-    return this.#database.transaction(statement.caller, async (tx) => {
-      const outcomes = await stateAll(tx, [statement], (ids) => lockAssets(tx, ids, seen))
+  #writeAlone(request: RelationRequest): Promise<readonly PutRelation[]> {
+    const readable = readableGroups(request.caller)
+    return this.#database.transaction(request.caller, async (tx) => {
+      const outcomes = await writeAll(tx, [request], (ids) => lockAssets(tx, ids, readable))
       const [outcome = []] = outcomes
       if (outcome instanceof Problem) throw outcome
-      await Promise.all([recordEach(tx, [statement], outcomes), emitAll(tx, eventsOf(outcomes))])
+      await Promise.all([recordEach(tx, [request], outcomes), emitAll(tx, eventsOf(outcomes))])
       return outcome
     })
   }
 }
 
+/** The access group of each locked asset, by id. */
 type Groups = ReadonlyMap<string, string>
 
-/** What can be stated is stated, in one statement. */
-async function stateAll(
+/** Writes the relations of all requests that are allowed with one SQL statement. */
+async function writeAll(
   tx: Transaction,
-  statements: readonly Statement[],
+  requests: readonly RelationRequest[],
   lock: (assetIds: string[]) => Promise<Groups>,
 ): Promise<Outcome[]> {
-  const groups = await lock([...new Set(statements.flatMap(({ relation }) => assetsOf(relation)))])
+  const groups = await lock([...new Set(requests.flatMap(({ relation }) => assetsOf(relation)))])
   const decided: (Problem | ReturnType<typeof authored>)[] = []
-  for (const statement of statements) {
-    const refusal = refusalOf(statement, groups)
-    if (refusal === undefined) decided.push(authored(statement))
+  for (const request of requests) {
+    const refusal = refusalOf(request, groups)
+    if (refusal === undefined) decided.push(authored(request))
     else if (refusal instanceof Problem) decided.push(refusal)
-    else decided.push(await permissionDeniedIn(tx, statement.caller, refusal))
+    else decided.push(await permissionDeniedIn(tx, request.caller, refusal))
   }
   const put = await putRelations(
     tx,
-    decided.flatMap((one) => (one instanceof Problem ? [] : one)),
+    decided.flatMap((relations) => (relations instanceof Problem ? [] : relations)),
   )
-  let taken = 0
-  return decided.map((one) => {
-    if (one instanceof Problem) return one
-    taken += one.length
-    return put.slice(taken - one.length, taken)
+  let end = 0
+  return decided.map((relations) => {
+    if (relations instanceof Problem) return relations
+    end += relations.length
+    return put.slice(end - relations.length, end)
   })
 }
 
-function authored({ caller, relation }: Statement) {
+function authored({ caller, relation }: RelationRequest) {
   const { value } = relation.source ?? {}
   const source = { type: 'manual' as const, ...(value === undefined ? {} : { value }) }
   return triplesOf(relation).map((triple) => ({ ...triple, source, author: authorOf(caller) }))
@@ -148,13 +153,13 @@ function authored({ caller, relation }: Statement) {
 
 type MissingPermission = { permission: Permission; accessGroupId: string }
 
-function refusalOf(statement: Statement, groups: Groups): Problem | MissingPermission | undefined {
-  const { caller, relation } = statement
+function refusalOf(request: RelationRequest, groups: Groups): Problem | MissingPermission | undefined {
+  const { caller, relation } = request
   if (isReserved(relation.predicate)) {
-    const detail = `${relation.predicate} is written when the system sees it happen; it cannot be stated by hand`
+    const detail = `The platform manages relations with the predicate ${relation.predicate}. Clients cannot write them`
     return new Problem('system_managed_predicate', detail)
   }
-  const missing = missingAssets(statement, groups)
+  const missing = missingAssets(request, groups)
   if (missing[0] !== undefined) return new Problem('asset_not_found', missing[0].detail, { errors: missing })
   const permission = 'inventory_write_asset_data'
   const accessGroupId = assetsOf(relation)
@@ -163,8 +168,8 @@ function refusalOf(statement: Statement, groups: Groups): Problem | MissingPermi
   return accessGroupId === undefined ? undefined : { permission, accessGroupId }
 }
 
-/** An asset that is missing and one that the caller may not see are told apart by nobody. */
-function missingAssets({ caller, relation, pointer }: Statement, groups: Groups): FieldError[] {
+/** Missing and hidden assets return the same error. */
+function missingAssets({ caller, relation, pointer }: RelationRequest, groups: Groups): FieldError[] {
   return (['subject', 'object'] as const).flatMap((side) => {
     const { type, id } = relation[side]
     const group = groups.get(id)
@@ -179,13 +184,13 @@ function resultOf(outcome: Outcome): StatementResult {
   return { outcome: isNew ? 'created' : 'refreshed', ids: outcome.map(({ relation }) => relation.id) }
 }
 
-/** An entry for each relation, of who stated it. */
+/** Records one audit entry for each relation, in the name of the caller that wrote it. */
 async function recordEach(
   tx: Transaction,
-  statements: readonly Statement[],
+  requests: readonly RelationRequest[],
   outcomes: readonly Outcome[],
 ): Promise<void> {
-  const entries = statements.flatMap(({ caller }, index) =>
+  const entries = requests.flatMap(({ caller }, index) =>
     putIn(outcomes[index]).map(({ relation, outcome }) => ({
       who: caller,
       action: 'inventory.createRelation',

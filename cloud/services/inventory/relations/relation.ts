@@ -2,13 +2,13 @@ import type { Entity, Relation, RelationChange, SourceType } from '@millwright/a
 import type { Caller } from '../../../platform/access/caller.ts'
 import type { EventRecord } from '../../../platform/events/events.ts'
 
-/** Subject, predicate, object: read from the subject's side. */
+/** Subject, predicate and object, read from the subject to the object. */
 export type Triple = { subject: Entity; predicate: string; object: Entity }
 
-/** A relation as somebody states it; what it is recognised by is the triple and the type of its source. */
-export type StatedRelation = Triple & { source: { type: SourceType; value?: string | undefined } }
+/** A relation to write. Its identity is the triple and the type of its source. */
+export type RelationInput = Triple & { source: { type: SourceType; value?: string | undefined } }
 
-/** A relation as it is kept. */
+/** A stored relation. */
 export type RelationRow = {
   id: string
   subjectType: Entity['type']
@@ -22,36 +22,36 @@ export type RelationRow = {
   modifiedAt: string
 }
 
-/** Who states relations, or ends them. */
+/** The principal that creates or ends relations. */
 export type Author = { principalId: string | null; principalName: string }
 
 export function authorOf({ principal }: Caller): Author {
   return { principalId: principal.id, principalName: principal.name }
 }
 
-/** A relation that somebody states: if it is new, it is theirs. */
-export type AuthoredRelation = StatedRelation & { author: Author }
+/** A relation to write with its author. Only a new relation is stored with this author. */
+export type AuthoredRelation = RelationInput & { author: Author }
 
-/** Who ended relations, and when; without a time, now. */
-export type Ending = Author & { at?: string }
+/** The principal that ends relations, and the time of the end; the current time if absent. */
+export type RelationEnd = Author & { at?: string }
 
-/** Written by system events alone. `is_installed_on` is not among them: people say it of software and its host. */
+/** Only system events write these predicates. Users may write `is_installed_on`, for software on its host. */
 const reserved: ReadonlySet<string> = new Set(['found_by_gateway', 'found_by_asset_link', 'is_running_on'])
 
 export function isReserved(predicate: string): boolean {
   return reserved.has(predicate)
 }
 
-/** What a statement says: with the reverse when it holds both ways. A thing's relation to itself is its own reverse. */
+/** The triples of a relation: a bidirectional one has a reverse too, unless it relates an entity to itself. */
 export function triplesOf({
   subject,
   predicate,
   object,
   isBidirectional = false,
 }: Triple & { isBidirectional?: boolean }) {
-  const stated: Triple = { subject, predicate, object }
+  const forward: Triple = { subject, predicate, object }
   const reverse: Triple = { subject: object, predicate, object: subject }
-  return isBidirectional && !sameEntity(subject, object) ? [stated, reverse] : [stated]
+  return isBidirectional && !sameEntity(subject, object) ? [forward, reverse] : [forward]
 }
 
 export function sameEntity(one: Entity, other: Entity): boolean {
@@ -75,13 +75,13 @@ export function showRelation(row: RelationRow): Relation {
   }
 }
 
-/** What the audit trail says of a relation. */
+/** The detail of an audit entry about a relation. */
 export function relationDetail(row: RelationRow) {
   const { subject, predicate, object, source } = showRelation(row)
   return { subject, predicate, object, source }
 }
 
-/** What became of a relation, and by whom. Nobody knows who stated one before that was kept. */
+/** The creation or the end of a relation. The principal is null for relations from before the author was stored. */
 export type RelationChangeRow = RelationRow & {
   time: string
   change: 'created' | 'deleted'
@@ -97,10 +97,10 @@ export function showRelationChange(row: RelationChangeRow): RelationChange {
   return { time, change, principal, principalName, source: relation.source, relation, subjectName, objectName }
 }
 
-/** What is told of relations that came or went. A timestamp that moved is not told. */
-export function relationEvents(what: 'created' | 'deleted', rows: readonly RelationRow[]): EventRecord[] {
+/** The events of relations that were created or deleted. A refresh of the timestamp has no event. */
+export function relationEvents(change: 'created' | 'deleted', rows: readonly RelationRow[]): EventRecord[] {
   return rows.map((row) => ({
-    type: `inventory.relation.${what}`,
+    type: `inventory.relation.${change}`,
     subject: `relation/${row.id}`,
     data: { relation: showRelation(row) },
   }))

@@ -9,15 +9,15 @@ import { type TestCaller, type TestHub, testHub } from '../../../platform/testin
 import { changeCounts, deleteAssets, findGroups } from '../assets/asset-store.ts'
 import { recountFacets } from '../search/facet-store.ts'
 import {
-  applied,
-  assertCounted,
+  applyWrite,
+  assertCounts,
   asset,
-  byATest,
-  givenAssets,
+  createAssets,
   givenCaller,
   node,
-  type Stated,
-  state,
+  postRelation,
+  type TestRelation,
+  withTestAuthor,
 } from '../testing.ts'
 import { endRelationsOf, putRelations } from './relation-store.ts'
 
@@ -44,7 +44,7 @@ describe('relations', () => {
   })
 
   after(async () => {
-    await assertCounted(hub)
+    await assertCounts(hub)
     await hub[Symbol.asyncDispose]()
   })
 
@@ -53,11 +53,11 @@ describe('relations', () => {
       const whole = { ...(await two()), predicate: 'is_part_of' }
       for (const field of ['subject', 'predicate', 'object'] as const) {
         const { [field]: _, ...rest } = whole
-        const answer = await state(operator, rest as Stated)
+        const answer = await postRelation(operator, rest as TestRelation)
         assert.equal(answer.status, 400)
         assert.equal(problemIn(answer).errors?.[0]?.pointer, `/data/${field}`)
       }
-      assert.equal((await state(operator, whole)).status, 201)
+      assert.equal((await postRelation(operator, whole)).status, 201)
     })
 
     test('checks the syntax of both ids, and takes them in any case', async () => {
@@ -67,19 +67,23 @@ describe('relations', () => {
           ['subject', { subject: asset(wrong), object }],
           ['object', { subject, object: node(wrong) }],
         ] as const) {
-          const answer = await state(operator, { ...stated, predicate: 'is_part_of' })
+          const answer = await postRelation(operator, { ...stated, predicate: 'is_part_of' })
           assert.equal(answer.status, 400)
           assert.equal(problemIn(answer).errors?.[0]?.pointer, `/data/${side}/id`)
         }
       }
       const upper = { subject: asset(subject.id.toUpperCase()), object, predicate: 'is_part_of' }
-      const [relation] = relationsIn(await state(operator, upper))
+      const [relation] = relationsIn(await postRelation(operator, upper))
       assert.deepEqual(relation?.subject, subject)
     })
 
     test('takes assets and nodes, and nothing else', async () => {
       const { subject } = await two()
-      const answer = await state(operator, { subject, predicate: 'x', object: { type: 'gateway' as 'node', id: v7() } })
+      const answer = await postRelation(operator, {
+        subject,
+        predicate: 'x',
+        object: { type: 'gateway' as 'node', id: v7() },
+      })
       assert.equal(answer.status, 400)
     })
 
@@ -91,7 +95,7 @@ describe('relations', () => {
         [node(), node()],
       ] as const) {
         assert.equal(
-          (await state(operator, { subject: from, predicate: 'is_assigned_to_node', object: to })).status,
+          (await postRelation(operator, { subject: from, predicate: 'is_assigned_to_node', object: to })).status,
           201,
         )
       }
@@ -100,15 +104,18 @@ describe('relations', () => {
     test('a node with the id of an asset is a node, not the asset', async () => {
       const { subject } = await two({ subject: officeGroup })
       const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
-      assert.equal((await state(outsider, { subject: node(subject.id), predicate: 'x', object: node() })).status, 201)
-      assert.equal((await state(outsider, { subject, predicate: 'x', object: node() })).status, 422)
+      assert.equal(
+        (await postRelation(outsider, { subject: node(subject.id), predicate: 'x', object: node() })).status,
+        201,
+      )
+      assert.equal((await postRelation(outsider, { subject, predicate: 'x', object: node() })).status, 422)
     })
 
     test('answers 422 with a pointer when a referenced asset does not exist, as subject, as object or both', async () => {
       const { subject, object } = await two()
       const missing = asset(v7())
-      const pointers = async (stated: Stated) => {
-        const answer = await state(operator, stated)
+      const pointers = async (stated: TestRelation) => {
+        const answer = await postRelation(operator, stated)
         assert.equal(answer.status, 422)
         assert.equal(problemIn(answer).code, 'asset_not_found')
         return problemIn(answer).errors?.map(({ pointer }) => pointer)
@@ -132,7 +139,7 @@ describe('relations', () => {
       const ask = async (id: string) => {
         let answer: Answered = { status: 0, body: undefined }
         const sent = await hub.statements(async () => {
-          answer = await state(caller, { subject: here.subject, predicate: 'x', object: asset(id) })
+          answer = await postRelation(caller, { subject: here.subject, predicate: 'x', object: asset(id) })
         })
         return {
           status: answer.status,
@@ -150,7 +157,7 @@ describe('relations', () => {
 
     test('needs the global permission to write relations', async () => {
       const viewer = await hub.as('viewer')
-      const answer = await state(viewer, { subject: node(), predicate: 'x', object: node() })
+      const answer = await postRelation(viewer, { subject: node(), predicate: 'x', object: node() })
       assert.equal(answer.status, 403)
       assert.match(problemIn(answer).detail, /glb_inventory_write_relation_data/)
     })
@@ -163,8 +170,8 @@ describe('relations', () => {
       const here = { permissions: [read, write], accessGroupId: lineGroup }
       const answered = async (there: Permission[]) => {
         const caller = await givenCaller(hub, [relate, here, { permissions: there, accessGroupId: officeGroup }])
-        const answer = await state(caller, stated)
-        assert.equal((await state(caller, { ...stated, object: node() })).status, 201)
+        const answer = await postRelation(caller, stated)
+        assert.equal((await postRelation(caller, { ...stated, object: node() })).status, 201)
         const { code, detail } = problemIn(answer)
         return code === 'forbidden' ? [answer.status, detail] : [answer.status, code]
       }
@@ -179,17 +186,19 @@ describe('relations', () => {
 
     test('sets source.type to manual, and keeps source.value', async () => {
       const stated = { ...(await two()), predicate: 'is_part_of' }
-      const [bare] = relationsIn(await state(operator, stated))
+      const [bare] = relationsIn(await postRelation(operator, stated))
       assert.deepEqual(bare?.source, { type: 'manual' })
-      const [named] = relationsIn(await state(operator, { ...stated, source: { type: 'manual', value: 'survey' } }))
+      const [named] = relationsIn(
+        await postRelation(operator, { ...stated, source: { type: 'manual', value: 'survey' } }),
+      )
       assert.deepEqual(named?.source, { type: 'manual', value: 'survey' })
       const wrong = { ...stated, source: { type: 'discovery' as 'manual', value: 'survey' } }
-      assert.equal((await state(operator, wrong)).status, 400)
+      assert.equal((await postRelation(operator, wrong)).status, 400)
     })
 
     test('repeating an identical creation moves the timestamp, makes no duplicate, and answers 200', async () => {
       const stated = { ...(await two()), predicate: 'is_part_of', source: { value: 'survey' } }
-      const first = await state(operator, stated)
+      const first = await postRelation(operator, stated)
       const second = await statedLater(stated, relationsIn(first)[0])
       assert.deepEqual([first.status, second.status], [201, 200])
       const [before] = relationsIn(first)
@@ -198,14 +207,14 @@ describe('relations', () => {
       assert.deepEqual({ ...again, lastModifiedTimestamp: '' }, { ...before, lastModifiedTimestamp: '' })
       assert.deepEqual(await relationsOf(stated.subject), [again])
 
-      const [taken] = relationsIn(await state(operator, { ...stated, source: { value: 'second survey' } }))
+      const [taken] = relationsIn(await postRelation(operator, { ...stated, source: { value: 'second survey' } }))
       assert.deepEqual(taken?.source, { type: 'manual', value: 'second survey' })
     })
 
     test('a refresh is neither history nor event, a creation is an event, and both are in the audit trail', async () => {
       const relation = await related()
       const { subject, predicate, object } = relation
-      assert.equal((await state(operator, { subject, predicate, object })).status, 200)
+      assert.equal((await postRelation(operator, { subject, predicate, object })).status, 200)
       assert.deepEqual(await eventsOf(relation), ['inventory.relation.created'])
       assert.equal(await ended(relation.id), undefined)
 
@@ -222,12 +231,12 @@ describe('relations', () => {
       const { subject, object } = await two()
       const stated = { subject, predicate: 'is_installed_on', object }
       const statuses = [
-        await state(operator, stated),
-        await state(operator, { ...stated, predicate: 'is_part_of' }),
-        await state(operator, { ...stated, subject: object, object: subject }),
+        await postRelation(operator, stated),
+        await postRelation(operator, { ...stated, predicate: 'is_part_of' }),
+        await postRelation(operator, { ...stated, subject: object, object: subject }),
       ].map(({ status }) => status)
       const found = await hub.context.database.transaction(hub.tenant, (tx) =>
-        putRelations(tx, byATest([{ ...stated, source: { type: 'assetlinkdiscovery' } }])),
+        putRelations(tx, withTestAuthor([{ ...stated, source: { type: 'assetlinkdiscovery' } }])),
       )
       assert.deepEqual(statuses, [201, 201, 201])
       assert.equal(found[0]?.outcome, 'created')
@@ -237,7 +246,7 @@ describe('relations', () => {
     test('isBidirectional also creates the reverse relation, in the same operation', async () => {
       const { subject, object } = await two()
       const stated = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
-      const answer = await state(operator, stated)
+      const answer = await postRelation(operator, stated)
       assert.equal(answer.status, 201)
       assert.deepEqual(
         relationsIn(answer).map((relation) => [relation.subject, relation.object]),
@@ -246,29 +255,39 @@ describe('relations', () => {
           [object, subject],
         ],
       )
-      assert.equal((await state(operator, stated)).status, 200)
+      assert.equal((await postRelation(operator, stated)).status, 200)
       assert.equal((await relationsOf(subject)).length, 2)
     })
 
     test('a pair of which only the reverse is missing is 201', async () => {
       const { subject, object } = await two()
       const stated = { subject, predicate: 'is_connected_to', object }
-      await state(operator, stated)
-      const answer = await state(operator, { ...stated, isBidirectional: true })
+      await postRelation(operator, stated)
+      const answer = await postRelation(operator, { ...stated, isBidirectional: true })
       assert.equal(answer.status, 201)
       assert.equal(relationsIn(answer).length, 2)
     })
 
     test('of a pair both are made or neither', async () => {
       const { subject } = await two()
-      const answer = await state(operator, { subject, predicate: 'x', object: asset(v7()), isBidirectional: true })
+      const answer = await postRelation(operator, {
+        subject,
+        predicate: 'x',
+        object: asset(v7()),
+        isBidirectional: true,
+      })
       assert.equal(answer.status, 422)
       assert.deepEqual(await relationsOf(subject), [])
     })
 
     test('a relation of a thing to itself is one row, also both ways', async () => {
       const { subject } = await two()
-      const answer = await state(operator, { subject, predicate: 'controls', object: subject, isBidirectional: true })
+      const answer = await postRelation(operator, {
+        subject,
+        predicate: 'controls',
+        object: subject,
+        isBidirectional: true,
+      })
       assert.equal(relationsIn(answer).length, 1)
       assert.equal((await relationsOf(subject)).length, 1)
     })
@@ -278,7 +297,7 @@ describe('relations', () => {
       const stated = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
       const turned = { ...stated, subject: object, object: subject }
       const answers = await Promise.all(
-        Array.from({ length: 8 }, (_, index) => state(operator, index % 2 === 0 ? stated : turned)),
+        Array.from({ length: 8 }, (_, index) => postRelation(operator, index % 2 === 0 ? stated : turned)),
       )
       assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 200, 200, 200, 200, 200, 201])
       assert.equal((await relationsOf(subject)).length, 2)
@@ -286,23 +305,27 @@ describe('relations', () => {
 
     for (const predicate of ['found_by_gateway', 'found_by_asset_link', 'is_running_on']) {
       test(`refuses ${predicate}, which the system manages`, async () => {
-        const answer = await state(operator, { ...(await two()), predicate })
+        const answer = await postRelation(operator, { ...(await two()), predicate })
         assert.deepEqual([answer.status, problemIn(answer).code], [409, 'system_managed_predicate'])
       })
     }
 
     test('is_installed_on may be stated by hand, beside the system', async () => {
-      assert.equal((await state(operator, { ...(await two()), predicate: 'is_installed_on' })).status, 201)
+      assert.equal((await postRelation(operator, { ...(await two()), predicate: 'is_installed_on' })).status, 201)
     })
 
     test('a predicate is any text of 1 to 256 characters without control characters', async () => {
       const pair = await two()
       for (const predicate of ['', 'a\nb', 'a\u0085b', 'x'.repeat(257)]) {
-        assert.equal((await state(operator, { ...pair, predicate })).status, 400, JSON.stringify(predicate))
+        assert.equal((await postRelation(operator, { ...pair, predicate })).status, 400, JSON.stringify(predicate))
       }
       for (const predicate of ['versorgt mit Kühlwasser', "o'clock", 'x'.repeat(256), '\ud800 broken']) {
-        assert.equal((await state(operator, { ...pair, predicate })).status, 201, predicate)
-        assert.equal((await state(operator, { ...pair, predicate, isBidirectional: true })).status, 201, predicate)
+        assert.equal((await postRelation(operator, { ...pair, predicate })).status, 201, predicate)
+        assert.equal(
+          (await postRelation(operator, { ...pair, predicate, isBidirectional: true })).status,
+          201,
+          predicate,
+        )
       }
     })
 
@@ -310,7 +333,7 @@ describe('relations', () => {
       for (let round = 0; round < 10; round++) {
         const { subject, object } = await two()
         const stated = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
-        await Promise.all([state(operator, stated), deleted(object.id), state(operator, stated)])
+        await Promise.all([postRelation(operator, stated), deleted(object.id), postRelation(operator, stated)])
         assert.deepEqual(await relationsOf(subject), [])
       }
     })
@@ -349,12 +372,12 @@ describe('relations', () => {
     test('finds by every filter that the specification shows', async () => {
       const { subject, object } = await two()
       const place = node()
-      await state(operator, { subject, predicate: 'is_assigned_to_node', object: place })
-      await state(operator, { subject, predicate: 'is_installed_on', object })
+      await postRelation(operator, { subject, predicate: 'is_assigned_to_node', object: place })
+      await postRelation(operator, { subject, predicate: 'is_installed_on', object })
       await hub.context.database.transaction(hub.tenant, (tx) =>
         putRelations(
           tx,
-          byATest(
+          withTestAuthor(
             ['found_by_gateway', 'is_running_on'].map((predicate) => ({
               subject,
               predicate,
@@ -418,13 +441,13 @@ describe('relations', () => {
       for (const [index, predicate] of names.entries()) {
         const at = new Date(Date.UTC(2030, 0, 1 + index)).toISOString()
         await hub.context.database.transaction(hub.tenant, (tx) =>
-          putRelations(tx, byATest([{ subject, predicate, object, source: { type: 'manual' } }]), at),
+          putRelations(tx, withTestAuthor([{ subject, predicate, object, source: { type: 'manual' } }]), at),
         )
       }
       await hub.context.database.transaction(hub.tenant, (tx) =>
         putRelations(
           tx,
-          byATest([{ subject, predicate: 'a', object, source: { type: 'manual' } }]),
+          withTestAuthor([{ subject, predicate: 'a', object, source: { type: 'manual' } }]),
           '2031-01-01T00:00:00.000Z',
         ),
       )
@@ -496,7 +519,7 @@ describe('relations', () => {
         hub.context.database.transaction(hub.tenant, (tx) =>
           putRelations(
             tx,
-            byATest([{ subject, predicate: 'found_by_gateway', object, source: { type: 'discovery' } }]),
+            withTestAuthor([{ subject, predicate: 'found_by_gateway', object, source: { type: 'discovery' } }]),
           ),
         )
       const [first] = await seen()
@@ -554,8 +577,8 @@ describe('relations', () => {
         source: { type: 'manual' as const },
       }))
       const made = await hub.context.database.transaction(hub.tenant, async (tx) => [
-        ...(await putRelations(tx, byATest(stated.slice(0, 30)), '2031-01-01T00:00:00.000Z')),
-        ...(await putRelations(tx, byATest(stated.slice(30)), '2030-01-01T00:00:00.000Z')),
+        ...(await putRelations(tx, withTestAuthor(stated.slice(0, 30)), '2031-01-01T00:00:00.000Z')),
+        ...(await putRelations(tx, withTestAuthor(stated.slice(30)), '2030-01-01T00:00:00.000Z')),
       ])
       const query = { relationsFilter: `subject.id eq '${subject.id}' and predicate eq 'is_assigned_to_node'` }
       assert.deepEqual((await operator.inventory.deleteRelationsByFilter({ query })).data, {
@@ -581,7 +604,7 @@ describe('relations', () => {
         object: node(),
         source: { type: 'manual' as const },
       }))
-      await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, byATest(stated)))
+      await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, withTestAuthor(stated)))
       const query = { relationsFilter: `subject.id eq '${subject.id}'` }
       const answers = await Promise.all([1, 2].map(() => operator.inventory.deleteRelationsByFilter({ query })))
       assert.equal(
@@ -602,9 +625,9 @@ describe('relations', () => {
         [subject, subject],
         [place, object],
       ] as const) {
-        await state(operator, { subject: from, predicate: 'x', object: to })
+        await postRelation(operator, { subject: from, predicate: 'x', object: to })
       }
-      await state(operator, { subject: node(subject.id), predicate: 'x', object: place })
+      await postRelation(operator, { subject: node(subject.id), predicate: 'x', object: place })
       await deleted(subject.id)
       const left = (await relationsOf(place)).map((relation) => [relation.subject, relation.object])
       assert.deepEqual(left, [
@@ -626,7 +649,7 @@ describe('relations', () => {
         [subject, place],
         [subject, subject],
       ] as const) {
-        await state(operator, { subject: from, predicate: 'x', object: to })
+        await postRelation(operator, { subject: from, predicate: 'x', object: to })
       }
       const params = { id: subject.id }
       const all = await operator.inventory.listAssetRelations({ params })
@@ -653,8 +676,8 @@ describe('relations', () => {
       const other = await hub.as('operator')
       const { subject, object } = await two()
       const stated = { subject, predicate: 'is_part_of', object, source: { value: 'by hand' } }
-      const [relation] = relationsIn(await state(operator, stated))
-      assert.equal((await state(other, stated)).status, 200)
+      const [relation] = relationsIn(await postRelation(operator, stated))
+      assert.equal((await postRelation(other, stated)).status, 200)
       for (const { id } of [subject, object]) {
         const { data, meta } = await historyOf(id)
         assert.deepEqual(meta, { totalElements: 1, elements: 1, offset: 0 })
@@ -666,7 +689,7 @@ describe('relations', () => {
       }
 
       await other.inventory.deleteRelations({ body: { data: { ids: [relation?.id ?? ''] } } })
-      const [again] = relationsIn(await state(other, stated))
+      const [again] = relationsIn(await postRelation(other, stated))
       assert.deepEqual(await told(subject), [
         ['created', other.principalId, again?.id],
         ['deleted', other.principalId, relation?.id],
@@ -684,7 +707,7 @@ describe('relations', () => {
         [subject, subject],
         [node(subject.id), node()],
       ] as const) {
-        await state(operator, { subject: from, predicate: 'x', object: to })
+        await postRelation(operator, { subject: from, predicate: 'x', object: to })
       }
       const query = { relationsFilter: `subject.id eq '${subject.id}' and object.id eq '${subject.id}'` }
       await operator.inventory.deleteRelationsByFilter({ query })
@@ -700,7 +723,7 @@ describe('relations', () => {
       const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
       const put = async (value: string, more = {}) => {
         const whole = { functional_object_type: 'Device', asset_identifiers: [tag(value)], ...more }
-        const { result } = await applied(operator, 'createAsset', { body: { data: { asset: whole } } })
+        const { result } = await applyWrite(operator, 'createAsset', { body: { data: { asset: whole } } })
         return asset(result.assetId)
       }
       const [tagOfRack, tagOfModule] = [v7(), v7()]
@@ -728,7 +751,7 @@ describe('relations', () => {
 
       const merger = await hub.as('administrator')
       const twin = await put(v7())
-      await applied(merger, 'mergeAsset', { params: { id: twin.id }, body: { data: { other: module.id } } })
+      await applyWrite(merger, 'mergeAsset', { params: { id: twin.id }, body: { data: { other: module.id } } })
       const taken = await told(twin)
       assert.deepEqual(
         taken.map(([change, who]) => [change, who]),
@@ -744,10 +767,10 @@ describe('relations', () => {
     test('an asset that is deleted ends its relations: both ends tell it, to who could read it last', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: lineGroup })
       const place = node()
-      await state(operator, { subject, predicate: 'feeds', object })
-      await state(operator, { subject: object, predicate: 'is_assigned_to_node', object: place })
+      await postRelation(operator, { subject, predicate: 'feeds', object })
+      await postRelation(operator, { subject: object, predicate: 'is_assigned_to_node', object: place })
       const remover = await hub.as('operator')
-      await applied(remover, 'deleteAssets', { body: { data: { ids: [object.id] } } })
+      await applyWrite(remover, 'deleteAssets', { body: { data: { ids: [object.id] } } })
       const changes = (entries: readonly (readonly unknown[])[]) => entries.map(([change, who]) => [change, who])
       const fate = [
         ['deleted', remover.principalId],
@@ -759,7 +782,7 @@ describe('relations', () => {
       const reader = await hub.as('viewer', { accessGroupId: lineGroup })
       assert.deepEqual((await historyOf(subject.id, { caller: reader })).meta.totalElements, 2)
       assert.deepEqual((await historyOf(object.id, { caller: reader })).meta.totalElements, 4)
-      await applied(operator, 'setAccessGroup', {
+      await applyWrite(operator, 'setAccessGroup', {
         params: { id: subject.id },
         body: { data: { access_group: officeGroup } },
       })
@@ -770,13 +793,13 @@ describe('relations', () => {
     test('tells what both ends are called, of one that is gone by the name that it had', async () => {
       const { subject, object } = await two()
       const rename = (id: string, name: string) =>
-        applied(operator, 'setName', { params: { id }, body: { data: { name } } })
+        applyWrite(operator, 'setName', { params: { id }, body: { data: { name } } })
       await rename(subject.id, 'Conveyor')
       await rename(object.id, 'Drive')
-      await state(operator, { subject, predicate: 'feeds', object })
-      await state(operator, { subject, predicate: 'is_assigned_to_node', object: node() })
+      await postRelation(operator, { subject, predicate: 'feeds', object })
+      await postRelation(operator, { subject, predicate: 'is_assigned_to_node', object: node() })
       await rename(object.id, 'Old drive')
-      await applied(operator, 'deleteAssets', { body: { data: { ids: [object.id] } } })
+      await applyWrite(operator, 'deleteAssets', { body: { data: { ids: [object.id] } } })
       const names = async () =>
         (await historyOf(subject.id)).data.map(({ subjectName, objectName }) => [subjectName, objectName])
       assert.deepEqual(await names(), [
@@ -789,9 +812,9 @@ describe('relations', () => {
     test('relations to an asset of a hidden group are neither shown nor counted, also not after it moved to a readable group', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
       const near = await two({ subject: lineGroup })
-      await state(operator, { subject, predicate: 'x', object: near.subject })
-      const [hidden] = relationsIn(await state(operator, { subject, predicate: 'x', object }))
-      await state(operator, { subject: object, predicate: 'y', object: subject })
+      await postRelation(operator, { subject, predicate: 'x', object: near.subject })
+      const [hidden] = relationsIn(await postRelation(operator, { subject, predicate: 'x', object }))
+      await postRelation(operator, { subject: object, predicate: 'y', object: subject })
       await operator.inventory.deleteRelations({ body: { data: { ids: [hidden?.id ?? ''] } } })
       assert.equal((await historyOf(subject.id)).meta.totalElements, 4)
 
@@ -802,18 +825,18 @@ describe('relations', () => {
       const beyond = await historyOf(subject.id, { caller, query: { offset: 7 } })
       assert.deepEqual(beyond.meta, { totalElements: 1, elements: 0, offset: 7 })
 
-      await applied(operator, 'setAccessGroup', {
+      await applyWrite(operator, 'setAccessGroup', {
         params: { id: object.id },
         body: { data: { access_group: lineGroup } },
       })
       assert.equal((await historyOf(subject.id, { caller })).meta.totalElements, 1)
-      await state(operator, { subject, predicate: 'z', object })
+      await postRelation(operator, { subject, predicate: 'z', object })
       assert.equal((await historyOf(subject.id, { caller })).meta.totalElements, 2)
     })
 
     test('an asset that is hidden, missing or of another tenant is not there', async () => {
       const { subject, object } = await two({ subject: lineGroup })
-      await state(operator, { subject, predicate: 'x', object })
+      await postRelation(operator, { subject, predicate: 'x', object })
       const outsider = await hub.as('viewer', { accessGroupId: officeGroup })
       const stranger = await hub.as('operator', { tenant: await hub.anotherTenant() })
       for (const [caller, id] of [
@@ -828,7 +851,7 @@ describe('relations', () => {
 
     test('of a relation from before it was kept nobody knows who stated it', async () => {
       const { subject, object } = await two()
-      const [relation] = relationsIn(await state(operator, { subject, predicate: 'x', object }))
+      const [relation] = relationsIn(await postRelation(operator, { subject, predicate: 'x', object }))
       await hub.asOwner((owner) =>
         owner.query(
           'update relations set created_by_id = null, created_by_name = null where tenant_id = $1 and id = $2',
@@ -848,7 +871,7 @@ describe('relations', () => {
   test('GET /relations/predicates tells which are in use, and how often', async () => {
     const tenant = await hub.anotherTenant()
     const caller = await hub.as('operator', { tenant })
-    for (const predicate of ['b', 'a', 'b']) await state(caller, { subject: node(), predicate, object: node() })
+    for (const predicate of ['b', 'a', 'b']) await postRelation(caller, { subject: node(), predicate, object: node() })
     assert.deepEqual(await caller.inventory.listPredicates({}), {
       data: [
         { predicate: 'a', count: 1 },
@@ -863,7 +886,7 @@ describe('relations', () => {
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>
       putRelations(
         tx,
-        byATest([
+        withTestAuthor([
           stated,
           { ...stated, source: { type: 'discovery', value: 'link' } },
           stated,
@@ -890,7 +913,7 @@ describe('relations', () => {
 })
 
 async function two(groups: { subject?: string; object?: string } = {}) {
-  const [subject = '', object = ''] = await givenAssets(hub, [
+  const [subject = '', object = ''] = await createAssets(hub, [
     { name: 'motor', ...(groups.subject === undefined ? {} : { accessGroupId: groups.subject }) },
     { name: 'pump', ...(groups.object === undefined ? {} : { accessGroupId: groups.object }) },
   ])
@@ -898,7 +921,7 @@ async function two(groups: { subject?: string; object?: string } = {}) {
 }
 
 async function related(predicate = 'is_part_of'): Promise<Relation> {
-  const [relation] = relationsIn(await state(operator, { ...(await two()), predicate }))
+  const [relation] = relationsIn(await postRelation(operator, { ...(await two()), predicate }))
   assert.ok(relation !== undefined)
   return relation
 }
@@ -945,7 +968,7 @@ async function ended(id: string) {
 async function deleted(id: string): Promise<void> {
   await hub.context.database.transaction(hub.tenant, async (tx) => {
     const group = (await findGroups(tx, [id])).get(id) ?? ''
-    await recountFacets(tx, { kept: [id], coming: [] })
+    await recountFacets(tx, { stored: [id], written: [] })
     await deleteAssets(tx, [id])
     await changeCounts(tx, new Map([[group, -1]]))
     await endRelationsOf(tx, [id], { principalId: null, principalName: 'a test' })
@@ -953,9 +976,9 @@ async function deleted(id: string): Promise<void> {
 }
 
 /** The same again without a source, once the clock has moved on. */
-async function statedLater(stated: Stated, before: Relation | undefined) {
+async function statedLater(stated: TestRelation, before: Relation | undefined) {
   for (;;) {
-    const answer = await state(operator, { ...stated, source: {} })
+    const answer = await postRelation(operator, { ...stated, source: {} })
     if (relationsIn(answer)[0]?.lastModifiedTimestamp !== before?.lastModifiedTimestamp) return answer
   }
 }

@@ -8,7 +8,7 @@ import { emitAll, emitLast } from '../../../platform/events/events.ts'
 import type { Context, Handlers } from '../../../platform/service.ts'
 import { normaliseIpv4, normaliseIpv6 } from '../assets/address.ts'
 import { findGroups } from '../assets/asset-store.ts'
-import { authorOf, relationEvents, type StatedRelation } from './relation.ts'
+import { authorOf, type RelationInput, relationEvents } from './relation.ts'
 import { endRelations, lockAssets, putRelations } from './relation-store.ts'
 import { findLinkRelations, findMergedInto, findRunning, locate } from './system-event-store.ts'
 
@@ -21,10 +21,11 @@ type Names =
   | 'locateAssets'
   | 'findGone'
 
-/** Who says that links are installed or run, when the event does not say it itself. */
+/** The source of the relations of an asset link when its event does not name one. */
 export const linkEventSource = 'millwright.cdm.gateway.assetlinkdiscovery'
 
-type Named = { pointer: string; id: string }
+/** The id of an asset and its JSON pointer in the request body. */
+type AssetReference = { pointer: string; id: string }
 type LinkEvent = { assetLink: string; gateway: string; source?: string }
 
 export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof inventory>, Names> {
@@ -33,27 +34,27 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
     { data, predicate, operation }: { data: LinkEvent; predicate: string; operation: Names },
   ) =>
     database.transaction(caller, async (tx) => {
-      await requireThere(tx, [named('assetLink', data.assetLink), named('gateway', data.gateway)])
+      await requireAssets(tx, [...reference('assetLink', data.assetLink), ...reference('gateway', data.gateway)])
       const source = { type: 'assetlinkdiscovery', value: data.source ?? linkEventSource } as const
-      const stated = [relation(data.assetLink, predicate, { object: data.gateway, source })]
-      return stateAll(tx, caller, { stated, operation, target: data.assetLink })
+      const relations = [relationInput(data.assetLink, predicate, { object: data.gateway, source })]
+      return writeRelations(tx, caller, { relations, operation, target: data.assetLink })
     })
 
   return {
     async recordFound({ body: { data } }, caller) {
       const { gateway, assetLink, assets } = data
-      const finders = [...named('gateway', gateway), ...named('assetLink', assetLink)]
+      const finders = [...reference('gateway', gateway), ...reference('assetLink', assetLink)]
       const [finder] = finders
-      if (finder === undefined) throw nobodyFound()
+      if (finder === undefined) throw missingFinder()
       const source = { type: 'discovery', value: data.source } as const
       return database.transaction(caller, async (tx) => {
-        const found = assets.map((id, index): Named => ({ pointer: `/data/assets/${index}`, id }))
-        await requireThere(tx, [...finders, ...found])
-        const stated = assets.flatMap((id) => [
-          ...(gateway === undefined ? [] : [relation(id, 'found_by_gateway', { object: gateway, source })]),
-          ...(assetLink === undefined ? [] : [relation(id, 'found_by_asset_link', { object: assetLink, source })]),
+        const found = assets.map((id, index): AssetReference => ({ pointer: `/data/assets/${index}`, id }))
+        await requireAssets(tx, [...finders, ...found])
+        const relations = assets.flatMap((id) => [
+          ...(gateway === undefined ? [] : [relationInput(id, 'found_by_gateway', { object: gateway, source })]),
+          ...(assetLink === undefined ? [] : [relationInput(id, 'found_by_asset_link', { object: assetLink, source })]),
         ])
-        return stateAll(tx, caller, { stated, operation: 'recordFound', target: finder.id })
+        return writeRelations(tx, caller, { relations, operation: 'recordFound', target: finder.id })
       })
     },
 
@@ -63,7 +64,7 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
     recordLinkRunning: ({ body: { data } }, caller) =>
       recordLink(caller, { data, predicate: 'is_running_on', operation: 'recordLinkRunning' }),
 
-    /** Of assets that are gone there is nothing left to end: that is no fault of who tells it. */
+    /** Succeeds for deleted assets too: their relations have already ended. */
     async recordLinkStopped({ body: { data } }, caller) {
       return database.transaction(caller, async (tx) => {
         const running = await findRunning(tx, data)
@@ -83,25 +84,25 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
     },
 
     async locateAssets({ body: { data } }, caller) {
-      const written = data.addresses.map((address) => (isIPv6(address) ? normaliseIpv6 : normaliseIpv4)(address))
-      const rows = await database.read(caller, (handle) => locate(handle, data.gateway, [...new Set(written)]))
+      const normalised = data.addresses.map((address) => (isIPv6(address) ? normaliseIpv6 : normaliseIpv4)(address))
+      const rows = await database.read(caller, (handle) => locate(handle, data.gateway, [...new Set(normalised)]))
       const byAddress = Map.groupBy(rows, ({ address }) => address)
       return {
         data: data.addresses.map((address, index) => ({
           address,
-          assetIds: (byAddress.get(written[index] ?? '') ?? []).map(({ assetId }) => assetId),
+          assetIds: (byAddress.get(normalised[index] ?? '') ?? []).map(({ assetId }) => assetId),
         })),
       }
     },
 
-    /** Names what is gone, not what is there: a mistake on the way makes nobody forget anything. */
+    /** Returns the deleted assets, not the existing ones: after an incomplete answer, the caller deletes too little only. */
     async findGone({ body: { data } }, caller) {
       return database.read(caller, async (handle) => {
-        const there = await findGroups(handle, data.assets)
-        const gone = [...new Set(data.assets)].filter((id) => !there.has(id))
-        const mergedInto = await findMergedInto(handle, gone)
+        const existing = await findGroups(handle, data.assets)
+        const deleted = [...new Set(data.assets)].filter((id) => !existing.has(id))
+        const mergedInto = await findMergedInto(handle, deleted)
         return {
-          data: gone.map((assetId) => {
+          data: deleted.map((assetId) => {
             const into = mergedInto.get(assetId)
             return { assetId, ...(into === undefined ? {} : { mergedInto: into }) }
           }),
@@ -111,40 +112,39 @@ export function systemEventHandlers({ database }: Context): Pick<Handlers<typeof
   }
 }
 
-function named(field: string, id: string | undefined): Named[] {
+function reference(field: string, id: string | undefined): AssetReference[] {
   return id === undefined ? [] : [{ pointer: `/data/${field}`, id }]
 }
 
-function nobodyFound(): Problem {
-  const detail = 'names neither a gateway nor an asset link'
+function missingFinder(): Problem {
+  const detail = 'must name a gateway or an asset link'
   return new Problem('invalid_body', `/data ${detail}`, { errors: [{ pointer: '/data', code: 'required', detail }] })
 }
 
-type Rest = { object: string; source: { type: SourceType; value: string } }
+type ObjectAndSource = { object: string; source: { type: SourceType; value: string } }
 
-function relation(subject: string, predicate: string, { object, source }: Rest): StatedRelation {
+function relationInput(subject: string, predicate: string, { object, source }: ObjectAndSource): RelationInput {
   return { subject: { type: 'asset', id: subject }, predicate, object: { type: 'asset', id: object }, source }
 }
 
-async function requireThere(tx: Transaction, all: readonly (Named | readonly Named[])[]): Promise<void> {
-  const wanted = all.flat()
-  const there = await lockAssets(tx, [...new Set(wanted.map(({ id }) => id))], null)
-  const errors = wanted
-    .filter(({ id }) => !there.has(id))
+async function requireAssets(tx: Transaction, references: readonly AssetReference[]): Promise<void> {
+  const existing = await lockAssets(tx, [...new Set(references.map(({ id }) => id))], null)
+  const errors = references
+    .filter(({ id }) => !existing.has(id))
     .map(({ pointer, id }): FieldError => ({ pointer, code: 'asset_not_found', detail: `There is no asset ${id}` }))
   if (errors[0] !== undefined) throw new Problem('asset_not_found', errors[0].detail, { errors })
 }
 
-type Telling = { stated: readonly StatedRelation[]; operation: Names; target: string }
+type SystemEvent = { relations: readonly RelationInput[]; operation: Names; target: string }
 
-/** One entry in the audit log for each event, however many assets it is about. */
-async function stateAll(tx: Transaction, caller: Caller, { stated, operation, target }: Telling) {
+/** Writes the relations of an event with one audit entry, however many assets the event names. */
+async function writeRelations(tx: Transaction, caller: Caller, { relations, operation, target }: SystemEvent) {
   const author = authorOf(caller)
   const put = await putRelations(
     tx,
-    stated.map((each) => ({ ...each, author })),
+    relations.map((relation) => ({ ...relation, author })),
   )
-  const created = put.filter(({ outcome }) => outcome === 'created').map(({ relation: made }) => made)
+  const created = put.filter(({ outcome }) => outcome === 'created').map(({ relation }) => relation)
   const counts = {
     created: created.length,
     refreshed: new Set(put.map(({ relation: { id } }) => id)).size - created.length,

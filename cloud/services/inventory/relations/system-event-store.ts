@@ -7,7 +7,7 @@ const runningStatement = statement<{ id: string }>(
      and subject_type = 'asset' and object_type = 'asset' for update`,
 )
 
-/** The relations that say that a link runs on a gateway, held until the end of the transaction. */
+/** Locks the `is_running_on` relations between an asset link and a gateway. */
 export async function findRunning(
   tx: Transaction,
   { assetLink, gateway }: { assetLink: string; gateway: string },
@@ -39,7 +39,7 @@ export const locateStatement = statement<{ address: string; assetId: string }>(
    order by a.asset_id`,
 )
 
-/** Where the assets are that a gateway found, for these addresses, in the inventory's way of writing them. */
+/** The assets that a gateway found at these addresses. The addresses are in the normalised form of the inventory. */
 export function locate(handle: Handle, gateway: string, addresses: readonly string[]) {
   return handle.rows(locateStatement, gateway, addresses)
 }
@@ -50,7 +50,7 @@ const mergedStatement = statement<{ assetId: string; mergedInto: string | null }
    order by asset_id, version desc`,
 )
 
-/** What assets became part of when they were last deleted; those that were simply deleted are missing. */
+/** The assets that deleted assets were merged into, by id of the deleted asset. Assets deleted without a merge are missing. */
 export async function findMergedInto(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = ids.length === 0 ? [] : await handle.rows(mergedStatement, ids)
   return new Map(rows.flatMap(({ assetId, mergedInto }) => (mergedInto === null ? [] : [[assetId, mergedInto]])))

@@ -6,7 +6,7 @@ import { Problem } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { systemCaller } from '../../../platform/access/system.ts'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { givenAssets } from '../testing.ts'
+import { createAssets } from '../testing.ts'
 import { linkEventSource } from './system-event-handlers.ts'
 
 describe('system events', () => {
@@ -24,7 +24,7 @@ describe('system events', () => {
   after(() => hub[Symbol.asyncDispose]())
 
   async function given(count: number): Promise<string[]> {
-    return givenAssets(
+    return createAssets(
       hub,
       Array.from({ length: count }, (_, index) => ({ name: `thing ${index}` })),
     )

@@ -35,14 +35,14 @@ export function schemaHandlers({ database }: InventoryContext): Pick<Handlers<ty
 
     async createSchema({ body: { data } }, caller) {
       if (isBuiltInUrl(data.url))
-        throw new Problem('built_in', 'This address names the base schema, which comes with the product')
+        throw new Problem('built_in', `${data.url} is the URL of the built-in base schema. Use another URL`)
       await checkSchema(caller.tenantId, data.schema)
       const title = typeof data.schema.title === 'string' ? storableText(data.schema.title.slice(0, 256)) : data.url
       return database.transaction(caller, async (tx) => {
         if (!(await store.insertSchema(tx, { url: data.url, title, schema: data.schema }))) {
           throw new Problem(
             'already_exists',
-            'There is a schema of this address already; a changed one gets an address of its own',
+            `A schema with the URL ${data.url} already exists. Schemas cannot be changed: use a new URL for a changed schema`,
           )
         }
         const target = `schema/${data.url}`

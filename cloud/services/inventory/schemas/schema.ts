@@ -19,7 +19,7 @@ import { fieldErrors } from '../../../platform/validation.ts'
 import { writeShape } from '../assets/asset.ts'
 import type { PlainObject } from '../assets/document.ts'
 
-/** The public addresses of the base schema that existing links send: both hosts, every released version, any class. */
+/** The public URLs of the base schema that existing links send: both hosts, every released version, any class. */
 const baseSchemaUrls =
   /^https:\/\/(?:schema\.)?industrial-assets\.io\/(?:schemas\/iah\/base-schema\/released|base)\/v\d+(?:\.\d+){0,2}(?:\/(?:iah-)?[A-Za-z]+(?:\.schema)?(?:\.json)?)?\/?#?$/
 
@@ -32,16 +32,16 @@ export const builtInSchemas: readonly { url: string; title: string; schema: Json
   { url: baseSchemaUrl, title: String(assetSchema.title), schema: assetSchema },
 ]
 
-/** How many schemas of tenants are kept ready. */
-const mostReady = 64
+/** How many compiled schemas of tenants are cached. */
+const maxCached = 64
 
-/** The base schema with other fields beside the known ones; of no draft, because it means the same in both. */
+/** The base schema with additional fields allowed. It names no draft, because it means the same in both. */
 const openSchema = opened(assetSchema)
 
-/** What the schemas of tenants may refer to. */
+/** The schema that schemas of tenants may refer to. */
 const base: BaseSchema = { id: baseSchemaId, schema: openSchema, urls: baseSchemaUrls }
 
-/** Made when they are first used: it takes a while, and not every process has assets. */
+/** Compiled on first use: compiling is slow, and not every process validates assets. */
 const closedBase = once(() => schemaCompiler(Ajv2020, { validateSchema: false }).compile(assetSchema))
 const openBase = once(() => schemaCompiler(Ajv2020, { validateSchema: false }).compile(openSchema))
 
@@ -51,23 +51,24 @@ function opened({ $schema: _, ...schema }: JsonSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema), open)
 }
 
-type Loading<Handle> = (handle: Handle, url: string) => Promise<{ schema: JsonSchema } | undefined>
+type SchemaLoader<Handle> = (handle: Handle, url: string) => Promise<{ schema: JsonSchema } | undefined>
 
 /**
- * The schemas of all tenants, compiled when they are first used. An asset that names a schema of its tenant fits both
- * that and the base schema; what the base schema does not know is then left to the other. Stored schemas never change.
+ * `SchemaRegistry` validates assets against the base schema and the schemas of tenants, which it compiles on first use. An
+ * asset that names a schema of its tenant must fit both; the base schema then ignores fields that it does not define.
+ * Stored schemas never change, so compiled ones are cached.
  */
 export class SchemaRegistry<Handle extends { readonly tenantId: string } = DatabaseHandle> {
-  readonly #load: Loading<Handle>
-  readonly #ready = new LruMap<UploadedSchema>(mostReady)
+  readonly #load: SchemaLoader<Handle>
+  readonly #compiled = new LruMap<UploadedSchema>(maxCached)
 
-  constructor({ load }: { load: Loading<Handle> }) {
+  constructor({ load }: { load: SchemaLoader<Handle> }) {
     this.#load = load
   }
 
   /**
-   * The faults of an asset that is sent, by pointers into it. It may be an update that sends some fields of an existing
-   * asset, so required fields of a tenant's schema are checked in the result.
+   * The faults of a sent asset. An update may send only some fields of an existing asset, so required fields of a tenant's
+   * schema are not checked here but in the resulting asset (`faultsOf`).
    */
   async faultsOfWrite(handle: Handle, asset: PlainObject): Promise<FieldError[]> {
     return (await this.faultsOfWrites(handle, [asset]))[0] ?? []
@@ -88,7 +89,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
     for (const [own, places] of bySchema) {
       const errors = await own.errorsOf(places.map((index) => assets[index]))
       for (const [place, index] of places.entries()) {
-        const ofOwn = named(errors[place] ?? []).filter((error) => !isMissingField(error))
+        const ofOwn = withSchemaPointer(errors[place] ?? []).filter((error) => !isMissingField(error))
         faults[index] = [...faultsIn(openBase(), assets[index] ?? {}), ...fieldErrors(ofOwn)]
       }
     }
@@ -96,8 +97,8 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
   }
 
   /**
-   * The faults of an asset as it would be stored. Its identifiers were validated when they were sent, and so was the
-   * whole asset when it is stored as it was sent: then only the required fields of a tenant's schema are left to check.
+   * The faults of an asset as it would be stored. Its identifiers were validated when they were sent. If the asset is stored
+   * as it was sent (`asSent`), only the required fields of a tenant's schema are left to check.
    */
   async faultsOf(handle: Handle, stored: PlainObject, { asSent = false } = {}): Promise<FieldError[]> {
     const own = await this.#own(handle, stored)
@@ -108,7 +109,7 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
     const errors =
       own === 'base'
         ? errorsIn(closedBase(), identified)
-        : [...errorsIn(openBase(), identified), ...named((await own.errorsOf([asset]))[0] ?? [])]
+        : [...errorsIn(openBase(), identified), ...withSchemaPointer((await own.errorsOf([asset]))[0] ?? [])]
     return fieldErrors(errors.filter((error) => !isAboutIdentifiers(error)))
   }
 
@@ -116,13 +117,13 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
     handle: Handle,
     { functional_object_schema_url: url }: PlainObject,
   ): Promise<UploadedSchema | 'base' | undefined> {
-    // What is no text is for the base schema to refuse.
+    // The base schema refuses a value that is not a string.
     if (typeof url !== 'string' || isBuiltInUrl(url)) return 'base'
     const key = `${handle.tenantId} ${url}`
-    const found = this.#ready.get(key) ?? (await this.#find(handle, url))
-    if (found === undefined) return undefined
-    this.#ready.set(key, found)
-    return found
+    const schema = this.#compiled.get(key) ?? (await this.#find(handle, url))
+    if (schema === undefined) return undefined
+    this.#compiled.set(key, schema)
+    return schema
   }
 
   async #find(handle: Handle, url: string): Promise<UploadedSchema | undefined> {
@@ -132,8 +133,8 @@ export class SchemaRegistry<Handle extends { readonly tenantId: string } = Datab
   }
 }
 
-/** An error about the schema itself points to the field that names the schema. */
-function named(errors: readonly ErrorObject[]): ErrorObject[] {
+/** Errors with the pointer of an error about the schema itself set to the field that names the schema. */
+function withSchemaPointer(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.map((error) => (error.keyword === tooLong ? tooLongError : error))
 }
 
@@ -144,10 +145,10 @@ function isMissingField({ keyword, instancePath }: ErrorObject): boolean {
 const schemaNotFound: FieldError = {
   pointer: '/functional_object_schema_url',
   code: 'schema_not_found',
-  detail: 'names a schema that is not registered: nothing is fetched, POST /schemas adds one',
+  detail: 'names a schema that is not registered. Schemas are not fetched: register it with POST /schemas',
 }
 
-/** In place of those that are kept elsewhere: a fault that is always there would have to be made and thrown away. */
+/** A valid placeholder for the identifiers, which are stored elsewhere: without it, each validation would build an error. */
 const anyIdentifiers = [{ asset_identifier_type: 'CustomIdentifier', name: 'any', value: 'any' }]
 
 function isAboutIdentifiers({ instancePath, params }: ErrorObject): boolean {
@@ -164,7 +165,7 @@ const tooLongError: ErrorObject = {
   schemaPath: '',
   keyword: tooLong,
   params: {},
-  message: 'names a schema that takes too long for this asset',
+  message: 'names a schema whose validation takes too long for this asset',
 }
 
 /** Throws `invalid_schema`, with the reason, unless the schema can be used. */
@@ -173,7 +174,7 @@ export function checkSchema(tenantId: string, schema: JsonSchema): Promise<void>
   return requireUsableSchema(tenantId, schema, { base, trial })
 }
 
-/** A functional object type as it is stored, whatever its case; or what is wrong with it. */
+/** The functional object type in its stored form, or the fault of an unknown type. The case of letters does not matter. */
 export function normaliseType(value: unknown): AssetType | FieldError {
   const detail = `must be one of ${assetTypes.join(', ')}`
   return assetTypeOf(value) ?? { pointer: '/functional_object_type', code: 'enum', detail }

@@ -3,7 +3,7 @@ import { arrayOf, rowset } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
 import type { AssetColumns } from '../assets/asset-store.ts'
 
-/** Columns of an asset of which it is known how many assets have which value. */
+/** The columns for which the number of assets with each value is stored. */
 export const facetColumns = [
   'type',
   'management_state',
@@ -20,46 +20,49 @@ export const facetColumns = [
 
 export type FacetColumn = (typeof facetColumns)[number]
 
-type Counted = Pick<AssetColumns, FacetColumn> & { access_group_id: string }
+type FacetValues = Pick<AssetColumns, FacetColumn> & { access_group_id: string }
 
 type FacetCount = { facet: string; value: string | null; group: string; assets: number }
 
-/** How many of these have which value. */
-export function facetsOf(assets: Iterable<Counted>): FacetCount[] {
-  const found: FacetCount[] = []
+/** The number of these assets with each value, by access group. */
+export function facetsOf(assets: Iterable<FacetValues>): FacetCount[] {
+  const facets: FacetCount[] = []
   for (const [group, members] of Map.groupBy(assets, ({ access_group_id }) => access_group_id)) {
     for (const facet of facetColumns) {
       const counts = new Map<string | null, number>()
       for (const { [facet]: value } of members) counts.set(value, (counts.get(value) ?? 0) + 1)
-      for (const [value, count] of counts) found.push({ facet, value, group, assets: count })
+      for (const [value, count] of counts) facets.push({ facet, value, group, assets: count })
     }
   }
-  return found
+  return facets
 }
 
-const named = facetColumns.map((name) => `('${name}', a.${name})`).join(', ')
+const facetPairs = facetColumns.map((name) => `('${name}', a.${name})`).join(', ')
 
-const coming = rowset<FacetCount>({ facet: 'text', value: 'text', group: 'uuid', assets: 'bigint' })
+const newCounts = rowset<FacetCount>({ facet: 'text', value: 'text', group: 'uuid', assets: 'bigint' })
 const recountStatement = statement(
   `insert into asset_facets as f (tenant_id, facet, value, access_group_id, assets)
    select $1, c.facet, c.value, c."group", sum(c.assets) from (
      select n.facet, n.value, a.access_group_id as "group", -1 as assets
-     from assets a, lateral (values ${named}) as n (facet, value)
+     from assets a, lateral (values ${facetPairs}) as n (facet, value)
      where a.tenant_id = $1 and a.id = any($6::uuid[])
      union all
-     select facet, value, "group", assets from ${coming.rows}
+     select facet, value, "group", assets from ${newCounts.rows}
    ) as c
    group by c.facet, c.value, c."group" having sum(c.assets) <> 0
    on conflict (tenant_id, facet, value, access_group_id) do update set assets = f.assets + excluded.assets`,
 )
 
-/** Counts assets that are about to be written or deleted: as they are kept until now, and as they come. */
+/**
+ * Updates the counts before assets are written or deleted. `stored` are the ids of existing assets that are replaced or
+ * deleted; `written` are the new states.
+ */
 export async function recountFacets(
   tx: Transaction,
-  assets: { kept: readonly string[]; coming: readonly Counted[] },
+  { stored, written }: { stored: readonly string[]; written: readonly FacetValues[] },
 ): Promise<void> {
-  if (assets.kept.length + assets.coming.length === 0) return
-  await tx.run(recountStatement, ...coming.values(facetsOf(assets.coming)), arrayOf('uuid', assets.kept))
+  if (stored.length + written.length === 0) return
+  await tx.run(recountStatement, ...newCounts.values(facetsOf(written)), arrayOf('uuid', stored))
 }
 
 const where = `tenant_id = $1 and facet = $2 and ($3::uuid[] is null or access_group_id = any($3))`
@@ -69,10 +72,10 @@ const valuesStatement = statement<{ value: string | null; count: number }>(
    group by value having sum(assets) > 0 order by 2 desc, 1 limit $4`,
 )
 
-type Asked = { facet: FacetColumn; groups: readonly string[] | null }
+type FacetQuery = { facet: FacetColumn; groups: readonly string[] | null }
 
-/** The values of a column and how many assets have each, without counting. */
-export function listFacet(handle: Handle, { facet, groups, limit }: Asked & { limit: number }) {
+/** The values of a column with the stored number of assets that have each. */
+export function listFacet(handle: Handle, { facet, groups, limit }: FacetQuery & { limit: number }) {
   return handle.rows(valuesStatement, facet, groups, limit)
 }
 
@@ -80,7 +83,7 @@ const totalStatement = statement<{ total: number }>(
   `select coalesce(sum(assets), 0)::bigint as total from asset_facets where ${where} and value = any($4::text[])`,
 )
 
-/** How many assets have one of these values, without counting. */
-export async function totalWith(handle: Handle, { facet, groups, values }: Asked & { values: readonly string[] }) {
+/** The stored number of assets with one of these values. */
+export async function totalWith(handle: Handle, { facet, groups, values }: FacetQuery & { values: readonly string[] }) {
   return (await handle.row(totalStatement, facet, groups, values))?.total ?? 0
 }

@@ -5,19 +5,19 @@ import { testHub } from '../../../platform/testing/hub.ts'
 import { countAssets } from '../assets/list-store.ts'
 import { selectionOf } from '../assets/selection.ts'
 import { endRelations, putRelations } from '../relations/relation-store.ts'
-import { asset, byATest, givenAssets } from '../testing.ts'
-import { AskedBefore } from './query-hints.ts'
+import { asset, createAssets, withTestAuthor } from '../testing.ts'
+import { QueryHints } from './query-hints.ts'
 
 test('a total is counted once, and again whenever relations came or went, whoever asks', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const { tenantId } = hub.tenant
-  const [a = '', b = '', c = '', d = ''] = await givenAssets(
+  const [a = '', b = '', c = '', d = ''] = await createAssets(
     hub,
     ['a', 'b', 'c', 'd'].map((name) => ({ name })),
   )
   const rights = { ...noRights, everywhere: new Set(['inventory_read_asset_data'] as const) }
-  const processes = [new AskedBefore(), new AskedBefore()]
+  const processes = [new QueryHints(), new QueryHints()]
   let counted = 0
   const totals = (predicates: string[]) => {
     const relationsFilter = `predicate in (${predicates.map((predicate) => `'${predicate}'`).join(', ')})`
@@ -37,7 +37,7 @@ test('a total is counted once, and again whenever relations came or went, whoeve
   const feeds = { predicate: 'feeds', source: { type: 'manual' } } as const
   const relate = (subject: string, object: string) =>
     database.transaction(hub.tenant, (tx) =>
-      putRelations(tx, byATest([{ ...feeds, subject: asset(subject), object: asset(object) }])),
+      putRelations(tx, withTestAuthor([{ ...feeds, subject: asset(subject), object: asset(object) }])),
     )
   assert.deepEqual(await totals(['feeds']), [0, 0])
   const [first] = await relate(a, b)
@@ -51,7 +51,7 @@ test('a total is counted once, and again whenever relations came or went, whoeve
   // As many as before, and others: one transaction that takes a relation away and adds one.
   await database.transaction(hub.tenant, async (tx) => {
     await endRelations(tx, [first?.relation.id ?? ''], { principalId: null, principalName: 'somebody' })
-    await putRelations(tx, byATest([{ ...feeds, subject: asset(c), object: asset(a) }]))
+    await putRelations(tx, withTestAuthor([{ ...feeds, subject: asset(c), object: asset(a) }]))
   })
   assert.deepEqual(await totals(['feeds']), [2, 2])
   await relate(c, d)

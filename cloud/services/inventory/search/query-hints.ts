@@ -2,34 +2,34 @@ import { LruMap } from 'toad-cache'
 import type { Handle } from '../../../platform/database/database.ts'
 import { changesOf } from '../relations/relation-count-store.ts'
 
-const manyForMs = 60_000
-const mostRemembered = 1_000
+const largeSetMs = 60_000
+const maxHints = 1_000
 
 /**
- * What earlier questions brought to light. That a set has many members may be wrong by now: then its page is found the
- * longer way. A total counts only as long as nothing came or went of what was counted.
+ * `QueryHints` caches what earlier list queries learned. "This query selects a large set" may be outdated: then finding the
+ * page takes longer, but the result is the same. A total is used only while the counted relations have not changed.
  */
-export class AskedBefore {
-  readonly #ofMany = new LruMap<true>(mostRemembered, manyForMs)
-  readonly #totals = new LruMap<{ changes: number; total: number }>(mostRemembered)
+export class QueryHints {
+  readonly #largeSets = new LruMap<true>(maxHints, largeSetMs)
+  readonly #totals = new LruMap<{ changes: number; total: number }>(maxHints)
 
-  isOfMany(question: string): boolean {
-    return this.#ofMany.get(question) === true
+  isLargeSet(query: string): boolean {
+    return this.#largeSets.get(query) === true
   }
 
-  noteMany(question: string): void {
-    this.#ofMany.set(question, true)
+  noteLargeSet(query: string): void {
+    this.#largeSets.set(query, true)
   }
 
-  /** The total of what has relations of these predicates; counted when they changed since. */
+  /** The number of assets that have relations of these predicates. It is counted again when the relations have changed. */
   async totalRelated(handle: Handle, predicates: readonly string[], count: () => Promise<number>): Promise<number> {
-    const question = JSON.stringify([handle.tenantId, predicates])
-    // Read before it is counted: what changes meanwhile makes the total look older than it is, and never newer.
+    const key = JSON.stringify([handle.tenantId, predicates])
+    // Read before counting: a concurrent change makes the total look older than it is, never newer.
     const changes = await changesOf(handle, predicates)
-    const known = this.#totals.get(question)
-    if (known?.changes === changes) return known.total
+    const cached = this.#totals.get(key)
+    if (cached?.changes === changes) return cached.total
     const total = await count()
-    this.#totals.set(question, { changes, total })
+    this.#totals.set(key, { changes, total })
     return total
   }
 }

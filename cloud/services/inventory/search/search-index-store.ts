@@ -2,20 +2,20 @@ import type { Transaction } from '../../../platform/database/database.ts'
 import { arrayOf, rowset, type Words } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
 import type { AssetSet } from '../assets/listing.ts'
-import { wordsIn } from './search-tokens.ts'
+import { tokensIn } from './search-tokens.ts'
 
 /**
- * Words begin with a mark of their tenant, so that an index look-up does not pass through the words of others. Two
- * tenants with the same mark lose a little time, and nothing else: statements say whose rows they want.
+ * The prefix of all tokens of a tenant, so that an index look-up does not read the entries of other tenants. Two tenants
+ * with the same prefix only lose a little time: each query also filters by tenant.
  */
-function markOf(tenantId: string): string {
+function prefixOf(tenantId: string): string {
   return tenantId.slice(-4)
 }
 
-/** The question for assets that have words beginning with all of these. */
-export function wordQuery(tenantId: string, words: readonly string[]): string {
-  const quoted = (word: string) => word.replaceAll('\\', '\\\\').replaceAll("'", "''")
-  return words.map((word) => `'${markOf(tenantId)}${quoted(word)}':*`).join(' & ')
+/** The `tsquery` for assets that have, for each of these tokens, a token that begins with it. */
+export function tokenQuery(tenantId: string, tokens: readonly string[]): string {
+  const quoted = (token: string) => token.replaceAll('\\', '\\\\').replaceAll("'", "''")
+  return tokens.map((token) => `'${prefixOf(tenantId)}${quoted(token)}':*`).join(' & ')
 }
 
 const put = rowset<{ id: string; words: Words }>({ id: 'uuid', words: 'tsvector' })
@@ -25,31 +25,31 @@ const putStatement = statement(
    on conflict (tenant_id, asset_id) do update set words = excluded.words where w.words <> excluded.words`,
 )
 
-/** What these assets can be found by. Most changes of an asset leave its words as they are, and cost nothing here. */
-export async function putWords(tx: Transaction, texts: readonly { id: string; text: string }[]): Promise<void> {
-  const prefix = markOf(tx.tenantId)
-  const rows = texts.map(({ id, text }) => ({ id, words: { prefix, words: [...wordsIn(text)] } }))
+/** Stores the search tokens of assets. A row is written only if its tokens differ, which few changes of an asset cause. */
+export async function putTokens(tx: Transaction, texts: readonly { id: string; text: string }[]): Promise<void> {
+  const prefix = prefixOf(tx.tenantId)
+  const rows = texts.map(({ id, text }) => ({ id, words: { prefix, words: [...tokensIn(text)] } }))
   if (rows.length > 0) await tx.run(putStatement, ...put.values(rows))
 }
 
 const deleteStatement = statement('delete from asset_words where tenant_id = $1 and asset_id = any($2::uuid[])')
 
-export async function deleteWords(tx: Transaction, assetIds: readonly string[]): Promise<void> {
+export async function deleteTokens(tx: Transaction, assetIds: readonly string[]): Promise<void> {
   if (assetIds.length > 0) await tx.run(deleteStatement, arrayOf('uuid', assetIds))
 }
 
 /**
- * The assets with such words, as a set: see `AssetSet`. The question is the parameter. How to find frequent words depends
- * on how frequent they are; for rare ones the planner is not shown what they are, since it would plan for each of them,
- * which takes several times as long as to find it.
+ * The set of assets that match a token query: see `AssetSet`. `parameter` holds the query. For frequent tokens the planner
+ * sees the query, because the best plan depends on how frequent they are. For rare tokens the query is hidden in a
+ * sub-select: planning for each value would take several times as long as the search.
  */
-export function assetsWithWords(parameter: string, { areRare }: { areRare: boolean }): AssetSet {
-  const where = (question: string) => `w.tenant_id = $1 and w.words @@ ${question}`
-  const question = `${parameter}::tsquery`
-  const ids = `select w.asset_id as id from asset_words w where ${where(areRare ? `(select ${question})` : question)}`
+export function assetsWithTokens(parameter: string, { areRare }: { areRare: boolean }): AssetSet {
+  const where = (query: string) => `w.tenant_id = $1 and w.words @@ ${query}`
+  const query = `${parameter}::tsquery`
+  const ids = `select w.asset_id as id from asset_words w where ${where(areRare ? `(select ${query})` : query)}`
   return {
     ids,
     once: ids,
-    has: `(select true from asset_words w where w.asset_id = a.id and ${where(question)} limit 1)`,
+    has: `(select true from asset_words w where w.asset_id = a.id and ${where(query)} limit 1)`,
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { searchBytes, searchText, wordsIn, wordsLookedFor } from './search-tokens.ts'
+import { queryTokens, searchBytes, searchText, tokensIn } from './search-tokens.ts'
 
 test('all text of an asset is found, in lower case, its name and identifiers first', () => {
   const text = searchText(
@@ -46,11 +46,11 @@ test('there is never more than a column should hold, and never half a character'
 
 test('text is found by each word with the two that follow it, up to the next blank', () => {
   assert.deepEqual(
-    [...wordsIn('drive-12.b.c\n(02:1b)  für 泵站')],
+    [...tokensIn('drive-12.b.c\n(02:1b)  für 泵站')],
     ['drive-12.b', '12.b.c', 'b.c', 'c', '02:1b', '1b', 'für', '泵站', '站'],
   )
-  assert.deepEqual(wordsLookedFor('  Drive-12, (FÜR) drive-12 * '), ['drive-12', 'für'])
-  assert.deepEqual(wordsLookedFor('02:1b:00:7f:33'), ['02:1b:00', '1b:00:7f', '00:7f:33'])
+  assert.deepEqual(queryTokens('  Drive-12, (FÜR) drive-12 * '), ['drive-12', 'für'])
+  assert.deepEqual(queryTokens('02:1b:00:7f:33'), ['02:1b:00', '1b:00:7f', '00:7f:33'])
 })
 
 test('whatever part of a text begins with a word is found, also where words were kept up to the next blank', () => {
@@ -58,14 +58,14 @@ test('whatever part of a text begins with a word is found, also where words were
   const text = fc.string({ unit: letters, maxLength: 90 })
   fc.assert(
     fc.property(text, fc.nat(), fc.nat(), (whole, start, length) => {
-      const words = [...wordsIn(whole.toLowerCase())]
+      const words = [...tokensIn(whole.toLowerCase())]
       const chunks = whole.split(/\s+/).filter((chunk) => chunk !== '')
       const chunk = chunks[start % Math.max(1, chunks.length)] ?? ''
       const begins = [...chunk.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu)].map(({ index }) => index)
       const from = begins[start % Math.max(1, begins.length)] ?? chunk.length
       const part = chunk.slice(from, from + 1 + (length % 40))
       const before = begins.map((start) => chunk.toLowerCase().slice(start, start + 48))
-      for (const looked of wordsLookedFor(part)) {
+      for (const looked of queryTokens(part)) {
         for (const found of [words, before])
           assert.ok(
             found.some((known) => known.startsWith(looked)),

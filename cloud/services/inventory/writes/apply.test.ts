@@ -11,7 +11,7 @@ import { type TestCaller, type TestHub, testHub } from '../../../platform/testin
 import { assetTag } from '../assets/asset-tag.ts'
 import { SchemaRegistry } from '../schemas/schema.ts'
 import { findSchema } from '../schemas/schema-store.ts'
-import { assertCounted, asset, givenAssets, givenRelations, type Link, node, state } from '../testing.ts'
+import { assertCounts, asset, createAssets, createRelations, type Edge, node, postRelation } from '../testing.ts'
 import { writesTopic } from './accept.ts'
 import { type ApplierOptions, applyQueued } from './apply.ts'
 import { lockQueue } from './queue-store.ts'
@@ -33,7 +33,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   after(async () => {
-    await assertCounted(hub)
+    await assertCounts(hub)
     await hub[Symbol.asyncDispose]()
   })
 
@@ -50,7 +50,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('shows no write as modified before it was accepted, neither queued nor finished', async () => {
-    const assets = await givenAssets(
+    const assets = await createAssets(
       hub,
       Array.from({ length: 20 }, (_, index) => ({ name: `pump ${index}` })),
     )
@@ -85,7 +85,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await applyOnePortion()
     assert.equal((await ended(relations)).rows.length, relationsEnded)
     assert.equal((await stateOf(status)).state, 'queued')
-    const again = await state(operator, { subject: asset(id), predicate: 'again', object: node() })
+    const again = await postRelation(operator, { subject: asset(id), predicate: 'again', object: node() })
     assert.equal(again.status, 201)
     const [added] = (again.body as { data: { id: string }[] }).data
     await apply()
@@ -185,7 +185,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   test('a merge into it reads no more of its relations than both have, and neither does undoing that', async () => {
     const [crowded, other] = [await givenCrowded(relationsMerged + 5), await givenCrowded(0)]
     const place = node()
-    await givenRelations(hub, [
+    await createRelations(hub, [
       [asset(crowded.id), 'near', place],
       [asset(other.id), 'near', place],
       [asset(other.id), 'in', place],
@@ -207,7 +207,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('a write that cannot be applied fails, and not the next one, when somebody else applied it meanwhile', async () => {
-    const [id = '', other = ''] = await givenAssets(hub, [{ name: 'pump' }, { name: 'twin' }])
+    const [id = '', other = ''] = await createAssets(hub, [{ name: 'pump' }, { name: 'twin' }])
     const statuses = [
       await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } }),
       await accepted('mergeAsset', { params: { id }, body: { data: { other } } }),
@@ -233,7 +233,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('needs no more than one connection, so that those who wait for it cannot hold up what they wait for', async () => {
-    const [id = ''] = await givenAssets(hub, [{ name: 'pump' }])
+    const [id = ''] = await createAssets(hub, [{ name: 'pump' }])
     const status = await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } })
     const { app: address, server } = hub.database
     await using database = new Database({ address, server, connections: 1, waitMs: 200 })
@@ -243,7 +243,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   })
 
   test('as many are taken at once as do not say too much together, and one that does alone', async () => {
-    const [id = ''] = await givenAssets(hub, [{ name: 'pump' }])
+    const [id = ''] = await createAssets(hub, [{ name: 'pump' }])
     const describe = (length: number) =>
       accepted('setDescription', { params: { id }, body: { data: { description: 'x'.repeat(length) } } })
     const statuses = [await describe(900), await describe(100), await describe(100), await describe(100)]
@@ -282,7 +282,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   test('what is to go into an access group that is deleted meanwhile fails alone, and is told why', async () => {
     const administrator = await hub.as('administrator')
     const { data: hall } = await administrator.authorization.createAccessGroup({ body: { data: { name: 'hall' } } })
-    const [id = '', other = ''] = await givenAssets(hub, [{ name: 'crane' }, { name: 'lift' }])
+    const [id = '', other = ''] = await createAssets(hub, [{ name: 'crane' }, { name: 'lift' }])
     const device = (name: string, more: object = {}) => ({
       functional_object_type: 'Device',
       asset_identifiers: [{ asset_identifier_type: 'CustomIdentifier', name: 'tag', value: name }],
@@ -382,14 +382,14 @@ describe('deleting an asset with more relations than may end in one transaction'
 
   /** An asset with so many relations, in and out, to assets and nodes, and one to itself. */
   async function givenCrowded(count: number): Promise<{ id: string; relations: string[] }> {
-    const [id = '', other = ''] = await givenAssets(hub, [{ name: 'crowded' }, { name: 'other' }])
-    const links = Array.from({ length: count }, (_, index): Link => {
+    const [id = '', other = ''] = await createAssets(hub, [{ name: 'crowded' }, { name: 'other' }])
+    const links = Array.from({ length: count }, (_, index): Edge => {
       if (index === 0) return [asset(id), 'is_like', asset(id)]
       if (index % 3 === 0) return [asset(id), `to_${index}`, asset(other)]
       return index % 3 === 1 ? [asset(other), 'found_by_gateway', asset(id)] : [node(), 'found_by_gateway', asset(id)]
     })
-    const distinct = links.map(([from, predicate, to], index): Link => [from, `${predicate}_${index}`, to])
-    const put = await givenRelations(hub, distinct)
+    const distinct = links.map(([from, predicate, to], index): Edge => [from, `${predicate}_${index}`, to])
+    const put = await createRelations(hub, distinct)
     return { id, relations: put.map(({ relation }) => relation.id) }
   }
 

@@ -11,7 +11,7 @@ import type { Log } from '../../../platform/log.ts'
 import type { PayloadCache } from '../../../platform/payload-cache.ts'
 import type { Tasks } from '../../../platform/tasks/tasks.ts'
 import { relationEvents } from '../relations/relation.ts'
-import { stopRelating } from '../relations/relation-store.ts'
+import { blockRelationWrites } from '../relations/relation-store.ts'
 import type { SchemaRegistry } from '../schemas/schema.ts'
 import { writesTopic } from './accept.ts'
 import { type Batch, loadBatch } from './batch.ts'
@@ -184,7 +184,7 @@ async function applyBatch(
     const entries = compatible(await lockQueue(tx, limits), mode)
     first = entries[0]
     if (entries.length === 0) return { type: 'applied', outcomes: [] }
-    if (relationsLocked) await stopRelating(tx)
+    if (relationsLocked) await blockRelationWrites(tx)
     const writes = await withPayloads(tx, entries, (id) => options.payloads.take(id))
     const needs = writes.map((write) => ({ sender: write, needs: needsOf(write) }))
     const batch = await loadBatch(tx, needs, { relationsLocked })

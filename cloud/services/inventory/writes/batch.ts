@@ -11,7 +11,7 @@ type Owner = { assetId: string; createdAt: string }
 
 type LoadedRows = {
   assets: readonly WorkingAsset[]
-  keys: readonly store.KnownIdentifier[]
+  keys: readonly store.IdentifierOwner[]
   accessGroups: ReadonlySet<string>
   gatewayScope: GatewayScope
 }
@@ -101,13 +101,14 @@ export async function loadBatch(
   const gatewayScope = await loadGatewayScope(tx, { gatewayIds, assetIds: matched })
   const held = assetsToHold(needs, keys)
   const existing = assets.filter(({ id }) => held.has(id)).map(({ id }) => id)
-  if ((await store.holdAssets(tx, existing, { onlyFree: !relationsLocked })) < existing.length) return undefined
+  if ((await store.lockAssetsExclusively(tx, existing, { onlyFree: !relationsLocked })) < existing.length)
+    return undefined
   const working = assets.map((asset) => ({ ...asset, document: JSON.parse(asset.document) }))
   return new Batch({ assets: working, keys, accessGroups, gatewayScope })
 }
 
 /** The assets whose relations must not change until the batch is saved. */
-function assetsToHold(needs: readonly Needs[], keys: readonly store.KnownIdentifier[]): ReadonlySet<string> {
+function assetsToHold(needs: readonly Needs[], keys: readonly store.IdentifierOwner[]): ReadonlySet<string> {
   const held = needs.filter(({ allRelations }) => allRelations)
   const heldKeys = new Set(held.flatMap((need) => need.keys))
   const matched = keys.filter(({ key }) => heldKeys.has(key)).map(({ assetId }) => assetId)

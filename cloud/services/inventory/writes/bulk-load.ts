@@ -15,7 +15,7 @@ import { insertProperty } from '../assets/property-store.ts'
 import { keyOf, storedIdentifier } from '../identity/identifier.ts'
 import { countPredicates } from '../relations/relation-count-store.ts'
 import { recountFacets } from '../search/facet-store.ts'
-import { putWords } from '../search/search-index-store.ts'
+import { putTokens } from '../search/search-index-store.ts'
 import { searchText } from '../search/search-tokens.ts'
 import type { StoredIdentifier } from './write.ts'
 
@@ -174,8 +174,8 @@ async function write(
   { tables, columns, texts, groups, relations }: BatchRows,
 ): Promise<void> {
   for (const [table, rows] of tables) await copyRows(owner, table, rows)
-  await putWords(tx, texts)
-  await recountFacets(tx, { kept: [], coming: columns })
+  await putTokens(tx, texts)
+  await recountFacets(tx, { stored: [], written: columns })
   await changeCounts(tx, groups)
   await countPredicates(tx, relations, 1)
 }

@@ -4,7 +4,7 @@ import { inventory, inventoryLimits } from '@millwright/api/inventory.ts'
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { asset, givenAssets, givenCaller, node } from '../testing.ts'
+import { asset, createAssets, givenCaller, node } from '../testing.ts'
 
 type ItemResult = Partial<ProblemDocument> & { assetId?: string; outcome?: string }
 
@@ -33,7 +33,7 @@ describe('bulk writes report failures per item', () => {
       },
       { permissions: ['inventory_read_asset_data'], accessGroupId: readableGroup },
     ])
-    const ids = await givenAssets(hub, [
+    const ids = await createAssets(hub, [
       { name: 'own' },
       { name: 'readable', accessGroupId: readableGroup },
       { name: 'hidden', accessGroupId: hiddenGroup },
@@ -110,7 +110,7 @@ describe('bulk writes report failures per item', () => {
     const { data: count } = await admin.inventory.createCustomProperty({
       body: { data: { name: 'item count', data_type: 'number' } },
     })
-    const [one = ''] = await givenAssets(hub, [{ name: 'one' }])
+    const [one = ''] = await createAssets(hub, [{ name: 'one' }])
     const moved = await send('setAccessGroups', [
       { asset_id: one, access_group: 'item-hidden' },
       { asset_id: one, access_group: 'no such group' },
@@ -183,7 +183,7 @@ describe('bulk writes report failures per item', () => {
   })
 
   test('POST /relations/batch writes the valid relations and reports the others', async () => {
-    const [one = ''] = await givenAssets(hub, [{ name: 'related' }])
+    const [one = ''] = await createAssets(hub, [{ name: 'related' }])
     const relation = { subject: asset(one), predicate: 'x', object: node() }
     const relations = [{ ...relation, predicate: '' }, relation, 7, { ...relation, object: asset(hidden) }]
     const { status, body } = await caller.exchange(inventory, 'createRelations', { body: { data: { relations } } })

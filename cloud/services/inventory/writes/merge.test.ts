@@ -5,7 +5,7 @@ import type { ProblemDocument } from '@millwright/api/problem.ts'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
 import { type TestCaller, type TestHub, testHub } from '../../../platform/testing/hub.ts'
-import { applied, assertCounted, asset as entity, node, state } from '../testing.ts'
+import { applyWrite, assertCounts, asset as entity, node, postRelation } from '../testing.ts'
 
 const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
 
@@ -22,21 +22,21 @@ describe('merging assets', () => {
   })
 
   after(async () => {
-    await assertCounted(hub)
+    await assertCounts(hub)
     await hub[Symbol.asyncDispose]()
   })
 
   async function put(fields: object, identifiers: object[] = [tag(`t${made++}`)]): Promise<string> {
     const asset = { functional_object_type: 'Device', asset_identifiers: identifiers, ...fields }
-    return (await applied(admin, 'createAsset', { body: { data: { asset } } })).result.assetId
+    return (await applyWrite(admin, 'createAsset', { body: { data: { asset } } })).result.assetId
   }
 
   const merge = (id: string, other: string, { prefer = 'this', caller = operator } = {}) =>
-    applied(caller, 'mergeAsset', { params: { id }, body: { data: { other, prefer } } })
+    applyWrite(caller, 'mergeAsset', { params: { id }, body: { data: { other, prefer } } })
   const undo = (id: string, mergeId: string, caller = operator) =>
-    applied(caller, 'undoMerge', { params: { id, mergeId } })
+    applyWrite(caller, 'undoMerge', { params: { id, mergeId } })
   const split = (id: string, identifiers: object[], more: object = {}) =>
-    applied(operator, 'splitAsset', { params: { id }, body: { data: { identifiers, ...more } } })
+    applyWrite(operator, 'splitAsset', { params: { id }, body: { data: { identifiers, ...more } } })
   const read = async (id: string) => (await admin.inventory.readAsset({ params: { id } })).data
   const statusOf = async (id: string) => (await admin.exchange(inventory, 'readAsset', { params: { id } })).status
   const identifiersOf = async (id: string) =>
@@ -88,7 +88,7 @@ describe('merging assets', () => {
     })
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
     const value = { asset_id: other, key: property.key, value: 'x' }
-    await applied(operator, 'setPropertyValues', { body: { data: [value] } })
+    await applyWrite(operator, 'setPropertyValues', { body: { data: [value] } })
     const { result } = await merge(id, other)
     const owners = async () =>
       (await admin.inventory.listAssets({ query: { filter: `custom_properties/${property.key} eq 'x'` } })).data.map(
@@ -103,10 +103,10 @@ describe('merging assets', () => {
     const [id, other, rack] = [await put({ name: 'pump' }), await put({ name: 'twin' }), await put({ name: 'rack' })]
     const place = node()
     const [one, two, third] = [entity(id), entity(other), entity(rack)]
-    await state(admin, { subject: one, predicate: 'in', object: third, source: { value: 'mine' } })
-    await state(admin, { subject: two, predicate: 'in', object: third, source: { value: 'theirs' } })
-    await state(admin, { subject: place, predicate: 'holds', object: two })
-    await state(admin, { subject: one, predicate: 'near', object: two, isBidirectional: true })
+    await postRelation(admin, { subject: one, predicate: 'in', object: third, source: { value: 'mine' } })
+    await postRelation(admin, { subject: two, predicate: 'in', object: third, source: { value: 'theirs' } })
+    await postRelation(admin, { subject: place, predicate: 'holds', object: two })
+    await postRelation(admin, { subject: one, predicate: 'near', object: two, isBidirectional: true })
     const before = [await relationsOf(id), await relationsOf(other)]
     const { result } = await merge(id, other)
     assert.deepEqual(
@@ -133,7 +133,11 @@ describe('merging assets', () => {
   test('a chain of merges is undone in reverse, and only so', async () => {
     const ids = [await put({ name: 'a' }), await put({ name: 'b' }), await put({ name: 'c' })] as const
     const [a, b, c] = ids
-    await state(admin, { subject: entity(c), predicate: 'feeds', object: node('01980000-0000-7000-8000-0000000000aa') })
+    await postRelation(admin, {
+      subject: entity(c),
+      predicate: 'feeds',
+      object: node('01980000-0000-7000-8000-0000000000aa'),
+    })
     const before = await Promise.all(ids.map(allOf))
     const first = (await merge(b, c)).result.mergeId
     const second = (await merge(a, b)).result.mergeId
@@ -174,8 +178,8 @@ describe('merging assets', () => {
 
   test('a relation that was ended after the merge is not brought back', async () => {
     const [id, other, rack] = [await put({ name: 'pump' }), await put({ name: 'twin' }), await put({ name: 'rack' })]
-    await state(admin, { subject: entity(other), predicate: 'in', object: entity(rack) })
-    await state(admin, { subject: entity(other), predicate: 'near', object: entity(rack) })
+    await postRelation(admin, { subject: entity(other), predicate: 'in', object: entity(rack) })
+    await postRelation(admin, { subject: entity(other), predicate: 'near', object: entity(rack) })
     const { mergeId } = (await merge(id, other)).result
     await admin.inventory.deleteRelationsByFilter({
       query: { relationsFilter: `subject.id eq '${id}' and predicate eq 'in'` },
@@ -228,7 +232,7 @@ describe('merging assets', () => {
   test('If-Match is checked when the merge is applied', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
     const headers = { prefer: 'wait=10', 'if-match': '"99"' }
-    const { state: final, result } = await applied(operator, 'mergeAsset', {
+    const { state: final, result } = await applyWrite(operator, 'mergeAsset', {
       params: { id },
       body: { data: { other } },
       headers,
@@ -331,7 +335,7 @@ describe('merging assets', () => {
         const [id, other] = [await put(one), await put(two, [tag(`p${made++}`), tag(`p${made++}`)])]
         const things = { this: entity(id), other: entity(other), rack: entity(rack), place }
         for (const { from, predicate, to } of relations)
-          await state(admin, { subject: things[from], predicate, object: things[to] })
+          await postRelation(admin, { subject: things[from], predicate, object: things[to] })
         const before = [await allOf(id), await allOf(other)]
         const { result } = await merge(id, other, { prefer: preferred })
         assert.equal((await identifiersOf(id)).length, 3)

@@ -5,14 +5,14 @@ import { findGroups } from '../assets/asset-store.ts'
 import { Precondition } from '../assets/asset-tag.ts'
 import {
   mergedDocument,
-  partedRelations,
+  redirectedRelations,
+  relationsAfterMerge,
+  relationsAfterUndo,
   revertedDocument,
-  takenRelations,
-  turnedRelations,
 } from '../identity/merge-rules.ts'
 import * as store from '../identity/merge-store.ts'
-import type { RelationRow, StatedRelation } from '../relations/relation.ts'
-import { lockRelationsOf, lockStated } from '../relations/relation-store.ts'
+import type { RelationInput, RelationRow } from '../relations/relation.ts'
+import { lockEqualRelations, lockRelationsOf } from '../relations/relation-store.ts'
 import type { Actor, Cause, Change, Decision, WorkingAsset } from './change-set.ts'
 import type { MergePayload, UndoMergePayload } from './write.ts'
 import { type KindRules, mayWrite, type Writing, writeDenied } from './writing.ts'
@@ -51,8 +51,8 @@ async function mergeAssets(writing: Writing, payload: MergePayload): Promise<Dec
   const identifiers = await store.identifiersWithKeys(tx, other.id)
   const ends = { assetId: asset.id, otherId: other.id }
   const relations = await movableRelations(writing, other)
-  const current = await lockStated(tx, turnedRelations(relations, ends))
-  const { restate, united } = takenRelations({ ...ends, relations, current })
+  const current = await lockEqualRelations(tx, redirectedRelations(relations, ends))
+  const { create, united } = relationsAfterMerge({ ...ends, relations, current })
   const time = new Date().toISOString()
   // The id contains the time of the merge: retention deletes the merge together with the relations that ended then.
   const [mergeId = ''] = idsAt(Date.parse(time), 1)
@@ -73,13 +73,13 @@ async function mergeAssets(writing: Writing, payload: MergePayload): Promise<Dec
     documentAfter: document,
   }
   const cause = (value: string) => causeOf(sender, { time, type: 'merge', value })
-  const counts = { identifiers: identifiers.length, relations: restate.length }
+  const counts = { identifiers: identifiers.length, relations: create.length }
   return {
     result: { assetId: asset.id, outcome: 'merged', mergeId, otherId: other.id, ...counts },
     changes: [
       { type: 'put asset', asset: nextVersion(asset, document, time), cause: cause(other.id) },
       ...identifiers.map((identifier): Change => ({ type: 'move identifier', ...identifier, to: asset.id })),
-      ...writeRelations(restate, sender, time),
+      ...writeRelations(create, sender, time),
       { type: 'delete asset', asset: other, cause: cause(asset.id) },
       { type: 'merge', merge: row },
     ],
@@ -106,9 +106,9 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
 
   const ends = { assetId: asset.id, otherId }
   const ended = await store.relationsEndedAt(tx, { assetId: otherId, at: mergedAt })
-  const current = await lockStated(tx, turnedRelations(ended, ends))
+  const current = await lockEqualRelations(tx, redirectedRelations(ended, ends))
   const existing = await findGroups(tx, assetEnds(ended))
-  const { end, restate } = partedRelations({ ...ends, ended, united, current, isThere: (id) => existing.has(id) })
+  const { end, create } = relationsAfterUndo({ ...ends, ended, united, current, exists: (id) => existing.has(id) })
   const time = new Date().toISOString()
   const cause = (value: string) => causeOf(sender, { time, type: 'merge_undone', value })
   const restored = {
@@ -119,7 +119,7 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
     createdAt: merged.otherCreatedAt,
     document: { ...merged.otherDocument, last_modified_timestamp: time },
   }
-  const counts = { identifiers: identifiers.length, relations: restate.length }
+  const counts = { identifiers: identifiers.length, relations: create.length }
   return {
     result: { assetId: asset.id, outcome: 'undone', mergeId: merged.id, otherId, ...counts },
     changes: [
@@ -127,13 +127,13 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
       { type: 'put asset', asset: restored, cause: cause(asset.id) },
       ...identifiers.map((identifier): Change => ({ type: 'move identifier', ...identifier, to: otherId })),
       { type: 'end relations', ids: end, cause: cause(otherId) },
-      ...writeRelations(restate, sender, time),
+      ...writeRelations(create, sender, time),
       { type: 'undo merge', id: merged.id, time },
     ],
   }
 }
 
-function writeRelations(relations: readonly StatedRelation[], author: Actor, time: string): Change[] {
+function writeRelations(relations: readonly RelationInput[], author: Actor, time: string): Change[] {
   return relations.map((relation) => ({ type: 'write relation', relation: { ...relation, author }, time }))
 }
 

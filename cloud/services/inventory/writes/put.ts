@@ -11,7 +11,7 @@ import type { Change, Decision, WorkingAsset } from './change-set.ts'
 import { moveBelow, withRest } from './document-write.ts'
 import { isOfGateway } from './gateway-scope.ts'
 import { acceptedItems, isRefused, refusalOf, refusedResult } from './item-result.ts'
-import type { PutItem, PutPayload, RelationInput, StoredIdentifier } from './write.ts'
+import type { AssetRelationInput, PutItem, PutPayload, StoredIdentifier } from './write.ts'
 import {
   isFoundBySender,
   type KindRules,
@@ -298,7 +298,7 @@ function visibleConflicts({ batch, rights }: Writing, item: PutItem, { conflicts
   })
 }
 
-type RelateOptions = { relation: RelationInput; result: PutResult; payload: PutPayload }
+type RelateOptions = { relation: AssetRelationInput; result: PutResult; payload: PutPayload }
 
 /** The relation of an item that was written. One that cannot be written is skipped with a reason; the asset stays written. */
 function relate(writing: Writing, { relation, result, payload }: RelateOptions): Change[] {

@@ -10,7 +10,7 @@ import { insertMerges, markUndone, moveIdentifiers } from '../identity/merge-sto
 import { type RelationRow, relationEvents } from '../relations/relation.ts'
 import { endRelations, endRelationsOf, putRelations } from '../relations/relation-store.ts'
 import { recountFacets } from '../search/facet-store.ts'
-import { deleteWords, putWords } from '../search/search-index-store.ts'
+import { deleteTokens, putTokens } from '../search/search-index-store.ts'
 import { searchText } from '../search/search-tokens.ts'
 import type { Batch } from './batch.ts'
 import type { Cause, ChangeSet, RelationChange, WorkingAsset } from './change-set.ts'
@@ -43,19 +43,19 @@ async function stepsOf(tx: Transaction, { changes, stored, deletedIds }: Batch):
   const isDeleted = (...ids: readonly string[]) => ids.some((id) => changes.deleted.has(id))
   const rows = new RowsOfAssets(changes)
   return flatten([
-    [() => recountFacets(tx, { kept: [...updatedIds, ...deletedIds], coming: assets.map(rows.columnsOf) })],
+    [() => recountFacets(tx, { stored: [...updatedIds, ...deletedIds], written: assets.map(rows.columnsOf) })],
     portions(assets, (some) => {
       const { created = [], updated = [] } = Object.groupBy(some, ({ id }) => (stored.has(id) ? 'updated' : 'created'))
       return store.putAssets(tx, { fresh: created.map(rows.of), changed: updated.map(rows.of) })
     }),
     portions(assets, (some) =>
-      putWords(
+      putTokens(
         tx,
         some.map(({ id, document }) => ({ id, text: searchText(document, identifiersOf(id)) })),
       ),
     ),
     [
-      () => deleteWords(tx, deletedIds),
+      () => deleteTokens(tx, deletedIds),
       () => moveIdentifiers(tx, changes.identifierMoves),
       () => store.deleteAssets(tx, deletedIds),
     ],
@@ -198,7 +198,7 @@ export async function endRelationsOfDeleted(
   for (const ids of byActor.values()) {
     const cause = changes.deleted.get(ids[0] ?? '')
     if (cause === undefined || left === 0) continue
-    const some = await endRelationsOf(tx, ids, { ...endedBy(cause), most: isMerge ? undefined : left })
+    const some = await endRelationsOf(tx, ids, { ...endedBy(cause), limit: isMerge ? undefined : left })
     ended.push(some)
     left -= some.length
   }

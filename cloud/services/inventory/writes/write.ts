@@ -12,7 +12,7 @@ export type StoredIdentifier = {
 }
 
 /** A relation that is written together with an asset. */
-export type RelationInput = {
+export type AssetRelationInput = {
   predicate: string
   /** Keys of the identifiers of the other asset. */
   related: { key: string; uncertainty: number }[]
@@ -24,7 +24,7 @@ export type PutItem = {
   /** The write shape without identifiers, relations and access group. */
   asset: Record<string, unknown>
   identifiers: StoredIdentifier[]
-  relations: RelationInput[]
+  relations: AssetRelationInput[]
   accessGroupId?: string
   /** The asset to write, whatever the identifiers match. */
   assetId?: string
