@@ -87,7 +87,7 @@ function keyOf({ assetLinkId, address }: Pick<Stored, 'assetLinkId' | 'address'>
   return `${address} ${assetLinkId}`
 }
 
-/** Whether the parameters have the address as a value of its own, so that another address can replace it. */
+/** Whether a whole value of the parameters is the address, so that another address can replace it. */
 function namesAddress({ address, connection }: Stored): boolean {
   return connection.parameterJson.includes(`"${address}"`)
 }

@@ -31,12 +31,12 @@ type Options = {
 
 const atOnce = 16
 
-/** Somebody waits for the answer, for seconds: it is of no use on a disk. */
+/** A caller waits some seconds for the answer, so an answer is repeated a few times and not stored on disk. */
 const attempts = 4
 const credentialsWithinMs = 3_000
 const inspectedWithinMs = 5_000
 
-/** Does device-info jobs: asks a device for its properties while somebody waits. */
+/** Runs device-info jobs: reads properties of a device while a caller waits. */
 export class DeviceInfoAgent {
   readonly #options: Options
   readonly #agent: JobAgent
@@ -145,14 +145,14 @@ export class DeviceInfoAgent {
   }
 }
 
-/** Whoever waits hears why there is no answer, instead of waiting until the time is over. */
+/** The caller gets the reason for a missing answer immediately, not after the time limit. */
 const tooLarge: Ending = { state: 'FAILED', message: 'What the device answers is larger than what can be handed in' }
 
 function unreachable(description: string): Ending {
   return { state: 'FINISHED', result: { unreachable: true, description: description.slice(0, 1_024) } }
 }
 
-/** What went wrong, unless it gives away what the link was told. */
+/** The error, unless its text contains the secret that the link got. */
 function discreet(error: unknown, { secret }: Credential): unknown {
   return secret.isIn(linkTrouble(error)) ? new Error(leftOut) : error
 }

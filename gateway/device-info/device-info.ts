@@ -96,7 +96,7 @@ export async function readProperties(
   return keys.map((key) => results.get(key) ?? missing(key, supported))
 }
 
-/** Everything that the link says about one device, as an asset. */
+/** Everything that the link reports about one device, as an asset. */
 export async function readDevice(link: LinkClient, options: ReadOptions): Promise<Mapped> {
   if (options.service === 'identifiers') return assetOfDevice(await identifiers(link, options))
   let results = resultsByKey(await propertyValues(link, [], options))
@@ -198,7 +198,7 @@ export function isUnreachable(error: unknown): boolean {
   return isServiceError(error) && [status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(error.code)
 }
 
-/** The link said that the device refuses the caller. */
+/** The link reported that the device refuses the caller. */
 export function isRefusal(error: unknown): boolean {
   return isServiceError(error) && [status.UNAUTHENTICATED, status.PERMISSION_DENIED].includes(error.code)
 }

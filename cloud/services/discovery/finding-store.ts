@@ -61,7 +61,7 @@ const ingestedStatement = statement(
    where tenant_id = $1 and run_id = $2 and lease = $3 and sequence = $4 and payload is not null`,
 )
 
-/** False when somebody else ingested it meanwhile. */
+/** False when another process ingested the upload in the meantime. */
 export async function markIngested(tx: Transaction, { runId, lease, sequence }: Place): Promise<boolean> {
   return (await tx.run(ingestedStatement, runId, lease, sequence)) > 0
 }
@@ -82,14 +82,14 @@ export async function putFindings(tx: Transaction, runId: string, findings: read
   return { created: count('new'), updated: count('changed'), unchanged: count('unchanged') }
 }
 
-const telling: readonly Outcome[] = ['new', 'changed', 'unchanged', 'gone']
+const bySignificance: readonly Outcome[] = ['new', 'changed', 'unchanged', 'gone']
 
-/** Of several findings of one asset, the one that tells most. */
+/** Of several findings of one asset, the one with the most significant outcome. */
 function onceEach(findings: readonly Finding[]): Finding[] {
   const best = new Map<string, Finding>()
   for (const finding of findings) {
     const before = best.get(finding.assetId)
-    if (before === undefined || telling.indexOf(finding.outcome) < telling.indexOf(before.outcome)) {
+    if (before === undefined || bySignificance.indexOf(finding.outcome) < bySignificance.indexOf(before.outcome)) {
       best.set(finding.assetId, finding)
     }
   }

@@ -22,7 +22,7 @@ import { moveJob } from './workflow-job.ts'
 export const discoveryWorkflow = 'discovery'
 const startKind = 'discovery.start'
 
-/** A new run, in the transaction of its cause; the gateway's job is made right after the commit. */
+/** Creates a run in the transaction of its cause. The job for the gateway is created after the commit. */
 export async function beginRun(
   context: Context,
   tx: Transaction,
@@ -86,14 +86,14 @@ export function runningTasks(context: Context): TaskKinds {
           await setWorkflowJob(tx, runId, job.id)
           return lockRun(tx, runId)
         })
-        // Canceled while its job was made: whoever did that had no job to take back.
+        // The run was canceled while its job was created: the cancellation found no job that it could cancel.
         if (run === undefined || !isWanted(run)) await moveJob(context, caller, { jobId: job.id, state: 'CANCELED' })
       },
     },
   }
 }
 
-/** One that was canceled before its job was made needs none. */
+/** A run that was canceled before its job is created needs no job. */
 function isWanted(run: RunRow): boolean {
   return isActive(run) && run.ending === null
 }

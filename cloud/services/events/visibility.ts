@@ -29,7 +29,7 @@ const rules: Readonly<Record<string, Rule>> = {
   onboarding: anyOf('glb_jobs_read', 'glb_audit_read'),
 }
 
-/** What nobody thought of is for those who may see everything that happened. */
+/** Types without a rule require the permission to read the audit trail. */
 const otherwise = anyOf('glb_audit_read')
 
 export function maySee(holder: Holder, event: TypedEvent): boolean {
@@ -72,7 +72,7 @@ function sourceOf({ type, data }: TypedEvent): unknown {
   return type.startsWith('inventory.asset.') ? data.source : undefined
 }
 
-/** An event about an asset that says what kind of source the change has, not which one. */
+/** An event about an asset with the type of the source of the change only. */
 function withoutSource<E extends Event>(event: E): E {
   const { type } = event.data.source as { type: string }
   return { ...event, data: { ...event.data, source: { type } } }
