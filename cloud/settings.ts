@@ -25,29 +25,29 @@ function networkOrUndefined(text: string): string | undefined {
 
 /** Everything about the cloud part that can be set, with its default. `millwright config` prints it. */
 export const cloudSettings = {
-  home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Folder of the data, keys and logs' }),
+  home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Folder for data, keys and logs' }),
   host: text('MILLWRIGHT_HOST', { default: '127.0.0.1', help: 'Address to listen on' }),
   port: integer('MILLWRIGHT_PORT', {
     default: 8080,
     minimum: 0,
     maximum: 65_535,
-    help: 'Port to listen on; 0 takes any free one',
+    help: 'Port to listen on; 0 selects a free port',
   }),
   baseUrl: origin('MILLWRIGHT_BASE_URL', {
     default: undefined,
-    help: 'How clients reach the platform, when that is not host and port (a proxy, several processes); issuer of tokens',
+    help: 'Public address of the platform if it differs from host and port (a proxy, several processes); the issuer of tokens',
   }),
   databaseUrl: url('DATABASE_URL', {
     default: undefined,
     protocols: ['postgres:', 'postgresql:'],
     secret: true,
-    help: 'A PostgreSQL server of your own (15 or newer), as the owner of the database; without it, one is started',
+    help: 'Your own PostgreSQL server (15 or newer), as the owner of the database; without it, an embedded server is started',
   }),
   databaseAppUrl: url('MILLWRIGHT_DATABASE_APP_URL', {
     default: undefined,
     protocols: ['postgres:', 'postgresql:'],
     secret: true,
-    help: 'The same server as the user that requests run as; without it, a login role is made',
+    help: 'The same server as the application role; without it, a login role is created',
   }),
   databaseConnections: integer('MILLWRIGHT_DATABASE_CONNECTIONS', {
     default: 12,
@@ -58,50 +58,53 @@ export const cloudSettings = {
   tenantBinding: choice('MILLWRIGHT_TENANT_BINDING', {
     default: 'auto',
     of: ['auto', 'session', 'transaction'],
-    help: 'How a tenant is bound to a connection; auto looks at the server (transaction on Citus and behind a pooler)',
+    help: 'How a tenant is bound to a connection; auto detects it (transaction on Citus and behind a pooler)',
   }),
   masterKey: text('MILLWRIGHT_MASTER_KEY', {
     default: undefined,
     secret: true,
-    help: '32 bytes in base64 that wrap all other keys; without it, the file master.key in the home',
+    help: 'Master key that wraps all other keys, 32 bytes in base64; without it, the file master.key in the home',
   }),
   previousMasterKeys: list('MILLWRIGHT_MASTER_KEY_PREVIOUS', {
     default: [],
     secret: true,
-    help: 'Master keys of before, separated by commas: until rotate-master is done, and for old backups',
+    help: 'Previous master keys, separated by commas: during rotate-master, and for old backups',
   }),
   masterKeyFile: text('MILLWRIGHT_MASTER_KEY_FILE', {
     default: undefined,
-    help: 'File of the master key, when it is not master.key in the home',
+    help: 'File of the master key if it is not master.key in the home',
   }),
   vaultAddress: origin('MILLWRIGHT_VAULT_ADDRESS', {
     default: undefined,
-    help: 'A Vault or OpenBao server whose transit key wraps the master key (https, or this machine)',
+    help: 'Vault or OpenBao server whose transit key wraps the master key (https, or this machine)',
   }),
-  vaultKey: text('MILLWRIGHT_VAULT_KEY', { default: 'millwright', help: 'Name of the transit key there' }),
-  vaultMount: text('MILLWRIGHT_VAULT_MOUNT', { default: 'transit', help: 'Where the transit engine is mounted there' }),
-  vaultNamespace: text('MILLWRIGHT_VAULT_NAMESPACE', { default: undefined, help: 'Namespace there, if it has any' }),
+  vaultKey: text('MILLWRIGHT_VAULT_KEY', { default: 'millwright', help: 'Name of the transit key in Vault' }),
+  vaultMount: text('MILLWRIGHT_VAULT_MOUNT', { default: 'transit', help: 'Mount path of the transit engine in Vault' }),
+  vaultNamespace: text('MILLWRIGHT_VAULT_NAMESPACE', { default: undefined, help: 'Vault namespace, if any' }),
   vaultToken: text('MILLWRIGHT_VAULT_TOKEN', {
     default: undefined,
     secret: true,
-    help: 'Token that may encrypt and decrypt with the transit key',
+    help: 'Vault token that can encrypt and decrypt with the transit key',
   }),
   vaultTokenFile: text('MILLWRIGHT_VAULT_TOKEN_FILE', {
     default: undefined,
-    help: 'File with that token, read again whenever it is needed: an agent may renew it',
+    help: 'File with the Vault token; read again for each use, so that an agent can renew it',
   }),
   localGateway: choice('MILLWRIGHT_LOCAL_GATEWAY', {
     default: 'on',
     of: ['on', 'off'],
-    help: 'Whether npm start also runs a gateway with a simulated plant on this machine',
+    help: 'Whether npm start also runs a local gateway with a simulated plant',
   }),
-  services: list('MILLWRIGHT_SERVICES', { default: [], help: 'Services to run in this process; empty: all' }),
-  peers: list('MILLWRIGHT_PEERS', { default: [], help: 'Where the other services are: name=url, separated by commas' }),
+  services: list('MILLWRIGHT_SERVICES', {
+    default: [],
+    help: 'Services to run in this process, separated by commas; empty for all',
+  }),
+  peers: list('MILLWRIGHT_PEERS', { default: [], help: 'Addresses of other services: name=url, separated by commas' }),
   tokenLifetimeSeconds: integer('MILLWRIGHT_TOKEN_LIFETIME', {
     default: 3600,
     minimum: 60,
     maximum: limits.tokenLifetimeSeconds,
-    help: 'Seconds that an access token is valid',
+    help: 'Lifetime of access tokens in seconds',
   }),
   externalIssuers: json('MILLWRIGHT_EXTERNAL_ISSUERS', {
     default: [],
@@ -112,29 +115,29 @@ export const cloudSettings = {
     default: 1000,
     minimum: 1,
     maximum: 1_000_000,
-    help: 'Requests a second that one principal may send to this process',
+    help: 'Requests per second from one principal to this process',
   }),
   corsOrigins: list('MILLWRIGHT_CORS_ORIGINS', {
     default: [],
     part: originOf,
     like: 'https://pages.example',
-    help: 'Origins of web pages that may call the API from a browser',
+    help: 'Origins of web pages that can call the API from a browser',
   }),
   trustedProxies: list('MILLWRIGHT_TRUSTED_PROXIES', {
     default: [],
     part: networkOrUndefined,
     like: '10.0.0.5 or 10.0.0.0/8',
-    help: 'Addresses or networks of proxies whose X-Forwarded-For is believed',
+    help: 'Addresses or networks of proxies whose X-Forwarded-For header is trusted',
   }),
   metricsToken: text('MILLWRIGHT_METRICS_TOKEN', {
     default: undefined,
     secret: true,
-    help: 'Bearer token that reads /metrics; needed from other machines, and always with a base URL or trusted proxies',
+    help: 'Bearer token for /metrics; required from other machines, and always with a base URL or trusted proxies',
   }),
   logLevel: choice('MILLWRIGHT_LOG_LEVEL', {
     default: 'warn',
     of: logLevels,
-    help: 'What is logged (JSON lines on stderr)',
+    help: 'Log level (JSON lines on stderr)',
   }),
 }
 

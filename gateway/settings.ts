@@ -40,13 +40,13 @@ export const gatewaySettings = {
   home: {
     variable: 'MILLWRIGHT_GATEWAY_HOME',
     fallback: '.millwright/gateway',
-    help: 'Folder of the key, the registry and what waits for the cloud; npm start uses the folder gateway in MILLWRIGHT_HOME',
+    help: 'Folder for the key, the registry and the spool; npm start uses the folder gateway in MILLWRIGHT_HOME',
     parse: (text: string) => resolve(text),
   },
   configFile: {
     variable: 'MILLWRIGHT_GATEWAY_CONFIG',
     fallback: '',
-    help: 'The gateway-config.json that the platform made; without it, the one in the home',
+    help: 'The gateway-config.json of the platform; default: the file in the home',
     parse: (text: string) => text,
   },
   registryHost: {
@@ -58,43 +58,43 @@ export const gatewaySettings = {
   registryPort: {
     variable: 'MILLWRIGHT_GATEWAY_REGISTRY_PORT',
     fallback: '50051',
-    help: 'Port where links register; 0 takes any free one',
+    help: 'Port where links register; 0 selects a free port',
     parse: wholeNumber(0, 65_535),
   },
   proxyPort: {
     variable: 'MILLWRIGHT_GATEWAY_PROXY_PORT',
     fallback: '8090',
-    help: 'Port on this machine where agents reach the cloud without a token of their own; 0 takes any free one',
+    help: 'Port on this machine where agents reach the platform without a token; 0 selects a free port',
     parse: wholeNumber(0, 65_535),
   },
   linkVendors: {
     variable: 'MILLWRIGHT_LINK_VENDORS',
     fallback: usualVendors.join(','),
-    help: 'Prefixes of packages under which links speak, separated by commas',
+    help: 'Package prefixes of links, separated by commas',
     parse: vendors,
   },
   spoolBytes: {
     variable: 'MILLWRIGHT_GATEWAY_SPOOL_MIB',
     fallback: '256',
-    help: 'Mebibytes of findings that may wait on disk while the cloud cannot be reached',
+    help: 'Maximum size of the spool in mebibytes, for findings while the platform cannot be reached',
     parse: (text: string, variable: string) => wholeNumber(4, 65_536)(text, variable) * mebibyte,
   },
   linkSilenceMs: {
     variable: silenceVariable,
     fallback: '300',
-    help: 'Seconds that a link may send nothing during a scan; then the discovery fails',
+    help: 'Seconds without a message of the link after which a scan fails',
     parse: (text: string, variable: string) => wholeNumber(1, 86_400)(text, variable) * 1_000,
   },
   outgoingProxy: {
     variable: 'MILLWRIGHT_GATEWAY_HTTP_PROXY',
     fallback: '',
-    help: 'A proxy on the way to the cloud, such as http://proxy.plant.example:3128',
+    help: 'HTTP proxy for the connection to the platform, such as http://proxy.plant.example:3128',
     parse: proxyUrl,
   },
   logLevel: {
     variable: 'MILLWRIGHT_GATEWAY_LOG_LEVEL',
     fallback: 'info',
-    help: `What is logged (JSON lines on stderr): ${logLevels.join(', ')}`,
+    help: `Log level (JSON lines on stderr): ${logLevels.join(', ')}`,
     parse: logLevel,
   },
 } as const satisfies { [Name in keyof GatewaySettings]: Setting<GatewaySettings[Name]> }

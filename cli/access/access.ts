@@ -12,25 +12,25 @@ import { addServerUsers } from './server-users.ts'
 import { addUsers } from './users.ts'
 
 export function addCommands(access: Command, terminal: Terminal): void {
-  addUsers(access.command('users').description('people'), terminal)
-  addServerUsers(access.command('server-users').description('programs'), terminal)
-  addRoles(access.command('roles').description('what may be done, by name'), terminal)
-  addGroups(access.command('groups').description('access groups: which assets'), terminal)
+  addUsers(access.command('users').description('users'), terminal)
+  addServerUsers(access.command('server-users').description('service accounts'), terminal)
+  addRoles(access.command('roles').description('roles: named sets of permissions'), terminal)
+  addGroups(access.command('groups').description('access groups of assets'), terminal)
   addGrants(access, terminal)
 
-  online(access.command('permissions').description('all permissions there are'), terminal, async ({ api, output }) =>
+  online(access.command('permissions').description('list all permissions'), terminal, async ({ api, output }) =>
     output.list(await api(authorization).listPermissions({}), {
       columns: { permission: 'name', scope: 'scope', 'what for': 'title' },
-      nothing: 'There are none.',
+      nothing: 'No entries.',
     }),
   )
 
   online(
     access
       .command('why')
-      .description('may somebody do something, and why?')
+      .description('check whether an account has a permission, and why')
       .argument('<permission>')
-      .argument('[who]', 'user, server user or gateway, by id or name (default: you)')
+      .argument('[who]', 'user, service account or gateway, by id or name (default: you)')
       .option('--group <group>', 'in this access group'),
     terminal,
     why,
@@ -39,7 +39,7 @@ export function addCommands(access: Command, terminal: Terminal): void {
   online(
     access
       .command('who')
-      .description('who holds a permission, and through which grants')
+      .description('list the accounts with a permission, and their grants')
       .argument('<permission>')
       .option('--group <group>', 'in this access group'),
     terminal,
@@ -88,7 +88,7 @@ async function who(session: Session, given: string, { group }: { group?: string 
 
 function addRoles(roles: Command, terminal: Terminal): void {
   online(
-    paged(roles.command('list').description('roles, the built-in ones first')),
+    paged(roles.command('list').description('list roles, built-in roles first')),
     terminal,
     async ({ api, output }, options: Paging) => {
       const pages = pagesOf(options, ({ limit, offset }) => api(authorization).listRoles({ query: { limit, offset } }))
@@ -99,22 +99,22 @@ function addRoles(roles: Command, terminal: Terminal): void {
           'built in': 'builtIn',
           permissions: ({ permissions }) => (permissions as string[]).length,
         },
-        nothing: 'There are none.',
+        nothing: 'No entries.',
       })
     },
   )
   online(
-    roles.command('show').description('one role and what it contains').argument('<name>'),
+    roles.command('show').description('show a role and its permissions').argument('<name>'),
     terminal,
     async ({ api, output }, name: string) => output.show(await api(authorization).readRole({ params: { name } })),
   )
   online(
     roles
       .command('create')
-      .description('a role of your own')
+      .description('create a custom role')
       .argument('<name>')
-      .requiredOption('--permission <name>', 'what it contains; may be given several times', repeated)
-      .option('--title <title>', 'what people read'),
+      .requiredOption('--permission <name>', 'a permission of the role; repeatable', repeated)
+      .option('--title <title>', 'display text'),
     terminal,
     async ({ api, output }, name: string, options: { permission: string[]; title?: string }) => {
       const { title, permission: names } = options
@@ -124,7 +124,7 @@ function addRoles(roles: Command, terminal: Terminal): void {
     },
   )
   online(
-    roles.command('delete').description('delete a role that nobody holds').argument('<name>'),
+    roles.command('delete').description('delete a role without grants').argument('<name>'),
     terminal,
     async ({ api, output }, name: string) => {
       await api(authorization).deleteRole({ params: { name } })
@@ -136,7 +136,7 @@ function addRoles(roles: Command, terminal: Terminal): void {
 function addGroups(groups: Command, terminal: Terminal): void {
   const columns: Columns = { id: 'id', name: 'name', created: 'createdTimestamp' }
   online(
-    paged(groups.command('list').description('access groups, by name')),
+    paged(groups.command('list').description('list access groups by name')),
     terminal,
     async ({ api, output }, options: Paging) => {
       const pages = pagesOf(options, ({ limit, offset }) =>
@@ -163,7 +163,7 @@ function addGroups(groups: Command, terminal: Terminal): void {
     },
   )
   online(
-    groups.command('delete').description('delete an access group that nothing refers to').argument('<group>'),
+    groups.command('delete').description('delete an empty access group').argument('<group>'),
     terminal,
     async (session, given: string) => {
       const id = await groupId(session, given)
@@ -188,8 +188,8 @@ type GrantOptions = Paging & { principal?: string; role?: string; group?: string
 
 function addGrants(access: Command, terminal: Terminal): void {
   online(
-    paged(access.command('grants').description('who was given which role, newest first'))
-      .option('--principal <who>', 'user, server user or gateway')
+    paged(access.command('grants').description('list grants, newest first'))
+      .option('--principal <who>', 'user, service account or gateway')
       .option('--role <role>', 'of this role')
       .option('--group <group>', 'in this access group'),
     terminal,
@@ -212,15 +212,15 @@ function addGrants(access: Command, terminal: Terminal): void {
             accessGroup === null ? 'all' : (names.get(String(accessGroup)) ?? accessGroup),
           created: 'createdTimestamp',
         },
-        nothing: 'There are none.',
+        nothing: 'No entries.',
       })
     },
   )
   online(
     access
       .command('grant')
-      .description('grant a role, in the whole tenant or in one access group')
-      .argument('<who>', 'user, server user or gateway, by id or name')
+      .description('grant a role, in the tenant or in one access group')
+      .argument('<who>', 'user, service account or gateway, by id or name')
       .argument('<role>')
       .option('--group <group>', 'in this access group only'),
     terminal,
@@ -237,7 +237,10 @@ function addGrants(access: Command, terminal: Terminal): void {
     },
   )
   online(
-    access.command('revoke').description('take a grant away; felt within a second').argument('<grant>', 'its id'),
+    access
+      .command('revoke')
+      .description('revoke a grant; takes effect within one second')
+      .argument('<grant>', 'its id'),
     terminal,
     async ({ api, output }, id: string) => {
       await api(authorization).deleteGrant({ params: { id } })

@@ -22,7 +22,7 @@ type Selection = {
 
 export function addCommands(command: Command, terminal: Terminal): void {
   online(
-    paged(selecting(command.command('list').description('audit entries, newest first'))),
+    paged(selecting(command.command('list').description('list audit entries, newest first'))),
     terminal,
     async (session, options: Selection & Paging) => {
       const wanted = await queryOf(session, options)
@@ -42,13 +42,15 @@ export function addCommands(command: Command, terminal: Terminal): void {
   )
 
   online(
-    command.command('show').description('one audit entry').argument('<id>'),
+    command.command('show').description('show an audit entry').argument('<id>'),
     terminal,
     async ({ api, output }, id: string) => output.show(await api(audit).readEntry({ params: { id } })),
   )
 
   online(
-    selecting(command.command('export').description('all matching entries with their hashes, as NDJSON, oldest first')),
+    selecting(
+      command.command('export').description('export matching entries with their hashes, as NDJSON, oldest first'),
+    ),
     terminal,
     exportEntries,
   )
@@ -56,9 +58,9 @@ export function addCommands(command: Command, terminal: Terminal): void {
   const verifying = connecting(
     command
       .command('verify')
-      .description('whether the trail is whole: that of the platform, or an exported one without a platform')
-      .option('--file <path>', 'an export; nothing else is needed then')
-      .option('--json', 'for programs'),
+      .description('verify the audit trail of the platform, or an exported file')
+      .option('--file <path>', 'verify this export, without a platform')
+      .option('--json', 'print JSON'),
   )
   verifying.action(async ({ file, ...options }: Connection & { file?: string }) =>
     file === undefined ? verify(await connect(terminal, options)) : verifyFile(terminal, file),
@@ -69,10 +71,10 @@ function selecting(command: Command): Command {
   return command
     .option('--action <action>', 'authorization.createGrant …')
     .addOption(new Option('--outcome <outcome>', 'only these').choices(auditOutcomes))
-    .option('--principal <who>', 'by this user or server user, by id or name')
-    .option('--target <kind/id>', 'what it was done to')
+    .option('--principal <who>', 'by this user or service account, by id or name')
+    .option('--target <kind/id>', 'the affected object')
     .option('--request <id>', 'of one request')
-    .option('--from <time>', 'this time and later: 2026-01-31T08:30:00.000Z')
+    .option('--from <time>', 'at or after this time: 2026-01-31T08:30:00.000Z')
     .option('--to <time>', 'before this time')
 }
 

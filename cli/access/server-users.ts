@@ -9,7 +9,7 @@ import { addPrincipalCommands } from './principal.ts'
 
 export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
   online(
-    paged(serverUsers.command('list').description('programs, by name')),
+    paged(serverUsers.command('list').description('list service accounts by name')),
     terminal,
     async ({ api, output }, options: Paging) => {
       const pages = pagesOf(options, ({ limit, offset }) => api(identity).listServerUsers({ query: { limit, offset } }))
@@ -21,7 +21,7 @@ export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
           disabled: 'disabled',
           'secret since': 'secretCreatedTimestamp',
         },
-        nothing: 'There are none.',
+        nothing: 'No entries.',
       })
     },
   )
@@ -29,7 +29,7 @@ export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
   online(
     serverUsers
       .command('create')
-      .description('a new program; its secret is printed once, and is nowhere else')
+      .description('create a service account; its secret is printed only once')
       .argument('<name>'),
     terminal,
     async (session, name: string) =>
@@ -39,9 +39,9 @@ export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
   online(
     serverUsers
       .command('rotate')
-      .description('a new secret; the old one ends at once')
+      .description('create a new secret; the old secret becomes invalid immediately')
       .argument('<server-user>')
-      .option('--revoke-tokens', 'also end the access tokens of the old secret, within a second'),
+      .option('--revoke-tokens', 'also revoke the access tokens of the old secret, within one second'),
     terminal,
     async (session, given: string, { revokeTokens = false }: { revokeTokens?: boolean }) => {
       const id = await serverUserId(session, given)
@@ -52,7 +52,7 @@ export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
 
   addPrincipalCommands(serverUsers, terminal, {
     argument: '<server-user>',
-    kind: 'a program',
+    kind: 'a service account',
     idOf: serverUserId,
     update: ({ api }, id, data) => api(identity).updateServerUser({ params: { id }, body: { data } }),
     remove: ({ api }, id) => api(identity).deleteServerUser({ params: { id } }),

@@ -9,7 +9,7 @@ import { addPrincipalCommands } from './principal.ts'
 
 export function addUsers(users: Command, terminal: Terminal): void {
   online(
-    paged(users.command('list').description('people, by name')),
+    paged(users.command('list').description('list users by name')),
     terminal,
     async ({ api, output }, options: Paging) => {
       const pages = pagesOf(options, ({ limit, offset }) => api(identity).listUsers({ query: { limit, offset } }))
@@ -21,13 +21,13 @@ export function addUsers(users: Command, terminal: Terminal): void {
           disabled: 'disabled',
           'last sign-in': 'lastSignInTimestamp',
         },
-        nothing: 'There are none.',
+        nothing: 'No entries.',
       })
     },
   )
 
   online(
-    users.command('show').description('one user').argument('<user>', 'id or name'),
+    users.command('show').description('show a user').argument('<user>', 'id or name'),
     terminal,
     async (session, given: string) => {
       const id = await userId(session, given)
@@ -38,9 +38,9 @@ export function addUsers(users: Command, terminal: Terminal): void {
   online(
     users
       .command('create')
-      .description('a new user; the password is asked for, or read from standard input')
+      .description('create a user; prompts for the password, or reads it from standard input')
       .argument('<name>', 'small letters, digits, . - _')
-      .option('--display-name <name>', 'what people read'),
+      .option('--display-name <name>', 'display text'),
     terminal,
     async ({ api, output }, name: string, { displayName }: { displayName?: string }) => {
       const password = await passwordFrom(terminal)
@@ -54,7 +54,7 @@ export function addUsers(users: Command, terminal: Terminal): void {
   )
 
   online(
-    users.command('set-password').description('give a user another password').argument('<user>'),
+    users.command('set-password').description('set the password of a user').argument('<user>'),
     terminal,
     async (session, given: string) => {
       const id = await userId(session, given)

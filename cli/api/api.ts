@@ -20,7 +20,7 @@ export function addCommands(api: Command, terminal: Terminal): void {
   api
     .argument('[service]')
     .argument('[operation]')
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON')
     .action((service: string | undefined, _operation: string | undefined, { json }: { json?: boolean }) => {
       if (service !== undefined) throw unknown('service', service, [...services.keys()])
       return list(terminal, offered, json === true)
@@ -50,7 +50,7 @@ function addService(
     .command(contract.name)
     .description(contract.description)
     .argument('[operation]')
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON')
     .action((operation: string | undefined, { json }: { json?: boolean }) => {
       if (operation === undefined) return list(terminal, own, json === true)
       const names = own.map(({ name }) => name)
@@ -60,9 +60,9 @@ function addService(
     const command = service
       .command(one.name)
       .description(one.operation.summary)
-      .option('--param <name=value>', 'a parameter of the path or the query; may be given several times', repeated)
+      .option('--param <name=value>', 'a path or query parameter; repeatable', repeated)
       .option('--header <name=value>', 'a header that the operation reads', repeated)
-      .option('--include', 'the status and the headers of the answer too, on standard error')
+      .option('--include', 'also print the status and headers of the response, on standard error')
       .addHelpText('after', () => `\n${described(one)}`)
     if (one.operation.body !== undefined) command.option('--body <@file|->', 'the body, as JSON')
     online(command, terminal, (session, options: Options) => call(session, one, options))
@@ -83,7 +83,7 @@ function list(terminal: Terminal, offered: readonly Offered[], json: boolean): P
     summary,
   }))
   const columns = { service: 'service', operation: 'operation', 'what it does': 'summary' }
-  return new Output(terminal, json ? 'json' : 'text').list({ data }, { columns, nothing: 'There are none.' })
+  return new Output(terminal, json ? 'json' : 'text').list({ data }, { columns, nothing: 'No entries.' })
 }
 
 async function call(session: Session, one: Offered, options: Options): Promise<void> {

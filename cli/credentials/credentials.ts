@@ -10,14 +10,14 @@ import { addSchemas } from './schemas.ts'
 import { addTemplates } from './templates.ts'
 
 export function addCommands(command: Command, terminal: Terminal): void {
-  addSchemas(command.command('schemas').description('what the credentials of a link look like'), terminal)
-  addInstances(command.command('instances').description('credentials, and the addresses where they apply'), terminal)
-  addTemplates(command.command('templates').description('credentials that are used for monitoring'), terminal)
+  addSchemas(command.command('schemas').description('credential types of asset links'), terminal)
+  addInstances(command.command('instances').description('credentials and their address ranges'), terminal)
+  addTemplates(command.command('templates').description('monitoring sets: groups of credentials'), terminal)
 
   online(
     command
       .command('assign')
-      .description('give an asset a copy of a monitoring instance')
+      .description('assign a copy of monitoring credentials to an asset')
       .argument('<asset>')
       .argument('<instance>', 'id or name'),
     terminal,
@@ -31,9 +31,9 @@ export function addCommands(command: Command, terminal: Terminal): void {
   online(
     command
       .command('unassign')
-      .description('delete the copy that an asset has')
+      .description('remove assigned credentials from an asset')
       .argument('<asset>')
-      .argument('<instance>', 'id of the copy, or of what it was made from'),
+      .argument('<instance>', 'id of the copy or of the original'),
     terminal,
     async (session, asset: string, instance: string) => {
       const params = { assetId: await assetId(session, asset), instanceId: await instanceId(session, instance) }
@@ -43,9 +43,7 @@ export function addCommands(command: Command, terminal: Terminal): void {
   )
 
   online(
-    paged(
-      command.command('of').description('the credentials of an asset, whatever link they are for').argument('<asset>'),
-    ),
+    paged(command.command('of').description('list the credentials of an asset').argument('<asset>')),
     terminal,
     async (session, asset: string, options: Paging) => {
       const id = await assetId(session, asset)
@@ -62,7 +60,7 @@ export function addCommands(command: Command, terminal: Terminal): void {
   online(
     command
       .command('where-used')
-      .description('templates, copies, devices that it opened, last deliveries')
+      .description('show where credentials are used: monitoring sets, copies, opened devices, deliveries')
       .argument('<instance>', 'id or name'),
     terminal,
     whereUsed,

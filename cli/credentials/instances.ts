@@ -27,16 +27,19 @@ export function addInstances(instances: Command, terminal: Terminal): void {
   const purpose = () => new Option('--purpose <purpose>', 'for this alone').choices(credentialPurposes)
 
   online(
-    paged(instances.command('list').description('credentials, most recently changed first; never their secrets'))
+    paged(instances.command('list').description('list credentials without their secrets, most recently changed first'))
       .option('--product <id>', 'for this link')
-      .option('--address <address>', 'those that apply to this address')
+      .option('--address <address>', 'only credentials for this address')
       .addOption(purpose()),
     terminal,
     list,
   )
 
   online(
-    instances.command('show').description('one of them, without its secrets').argument('<instance>', 'id or name'),
+    instances
+      .command('show')
+      .description('show credentials without their secrets')
+      .argument('<instance>', 'id or name'),
     terminal,
     async (session, given: string) =>
       session.output.show(
@@ -47,12 +50,12 @@ export function addInstances(instances: Command, terminal: Terminal): void {
   online(
     instances
       .command('create')
-      .description('new credentials; secrets are asked for, or read as JSON from standard input')
+      .description('create credentials; prompts for secrets, or reads them as JSON from standard input')
       .argument('<name>')
-      .requiredOption('--schema <id>', 'what they look like')
-      .requiredOption('--range <range>', 'where they apply: 10.0.0.0/24, 10.0.1.5-10.0.1.9 or one address', repeated)
+      .requiredOption('--schema <id>', 'the credential type')
+      .requiredOption('--range <range>', 'address range: 10.0.0.0/24, 10.0.1.5-10.0.1.9 or a single address', repeated)
       .addOption(purpose())
-      .option('--set <field=value>', 'what is not secret', repeated),
+      .option('--set <field=value>', 'a field that is not secret', repeated),
     terminal,
     create,
   ).addHelpText(
@@ -66,12 +69,12 @@ Examples:
   online(
     instances
       .command('update')
-      .description('change credentials; what is not named stays, secrets too')
+      .description('change credentials; other fields and secrets stay unchanged')
       .argument('<instance>', 'id or name')
       .option('--name <name>', 'another name')
-      .option('--range <range>', 'other addresses, all of them', repeated)
-      .option('--set <field=value>', 'what is not secret', repeated)
-      .option('--secrets', 'ask for new secrets, or read them as JSON from standard input'),
+      .option('--range <range>', 'new address ranges, replacing all existing ones', repeated)
+      .option('--set <field=value>', 'a field that is not secret', repeated)
+      .option('--secrets', 'prompt for new secrets, or read them as JSON from standard input'),
     terminal,
     update,
   )
@@ -87,7 +90,7 @@ Examples:
   )
 
   online(
-    paged(instances.command('history').description('who changed which fields, and when').argument('<instance>')),
+    paged(instances.command('history').description('show who changed which fields').argument('<instance>')),
     terminal,
     async (session, given: string, options: Paging) => {
       const id = await instanceId(session, given)
@@ -125,7 +128,7 @@ async function list({ api, output }: Session, { product, address, purpose, ...op
   const pages = pagesOf(options, ({ limit, offset }) =>
     api(credentials).listInstances({ query: { ...wanted, limit, offset } }),
   )
-  await output.list(await pages, { columns: instanceColumns, nothing: 'There are none.' })
+  await output.list(await pages, { columns: instanceColumns, nothing: 'No entries.' })
 }
 
 async function create(

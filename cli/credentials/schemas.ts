@@ -11,7 +11,10 @@ type Upload = { product: string; productVersion: string; uri: string }
 
 export function addSchemas(schemas: Command, terminal: Terminal): void {
   online(
-    paged(schemas.command('list').description('schemas, newest first')).option('--product <id>', 'of this link'),
+    paged(schemas.command('list').description('list credential types, newest first')).option(
+      '--product <id>',
+      'of this link',
+    ),
     terminal,
     async ({ api, output }, { product, ...options }: Paging & { product?: string }) => {
       const wanted = product === undefined ? {} : { resourceIdentifier: product }
@@ -32,7 +35,7 @@ export function addSchemas(schemas: Command, terminal: Terminal): void {
   )
 
   online(
-    schemas.command('show').description('one schema').argument('<id>'),
+    schemas.command('show').description('show a credential type').argument('<id>'),
     terminal,
     async ({ api, output }, schemaId: string) =>
       output.show(await api(credentials).getSchema({ params: { schemaId } })),
@@ -41,11 +44,11 @@ export function addSchemas(schemas: Command, terminal: Terminal): void {
   online(
     schemas
       .command('upload')
-      .description('the JSON Schema of the credentials of a link')
+      .description('upload a credential type as a JSON Schema')
       .argument('<file>', '- is standard input')
       .requiredOption('--product <id>', "the link's product id")
       .requiredOption('--product-version <version>', "the link's version")
-      .requiredOption('--uri <uri>', 'the name under which the link knows the schema'),
+      .requiredOption('--uri <uri>', 'the name of the schema in the link'),
     terminal,
     upload,
   )
@@ -53,9 +56,9 @@ export function addSchemas(schemas: Command, terminal: Terminal): void {
   online(
     schemas
       .command('from-link')
-      .description('take over the schema that a running link brings itself')
+      .description('import the credential type of a running link')
       .argument('<link>', 'id or name of its asset')
-      .option('--uri <uri>', 'which, when it brings several'),
+      .option('--uri <uri>', 'which schema, if the link has several'),
     terminal,
     async (session, link: string, { uri }: { uri?: string }) => {
       const data = { assetId: await assetId(session, link), ...(uri === undefined ? {} : { uri }) }
@@ -65,7 +68,7 @@ export function addSchemas(schemas: Command, terminal: Terminal): void {
   )
 
   online(
-    schemas.command('delete').description('delete a schema that has no instances').argument('<id>'),
+    schemas.command('delete').description('delete a credential type without credentials').argument('<id>'),
     terminal,
     async ({ api, output }, schemaId: string) => {
       await api(credentials).deleteSchema({ params: { schemaId } })

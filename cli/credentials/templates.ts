@@ -10,7 +10,7 @@ import { instanceColumns, instanceId } from './instances.ts'
 
 export function addTemplates(templates: Command, terminal: Terminal): void {
   online(
-    paged(templates.command('list').description('templates, by name')),
+    paged(templates.command('list').description('list monitoring sets by name')),
     terminal,
     async ({ api, output }, options: Paging) => {
       const pages = pagesOf(options, ({ limit, offset }) =>
@@ -18,7 +18,7 @@ export function addTemplates(templates: Command, terminal: Terminal): void {
       )
       await output.list(await pages, {
         columns: { id: 'id', name: 'name', instances: 'instances', description: 'description' },
-        nothing: 'There are none.',
+        nothing: 'No entries.',
       })
     },
   )
@@ -26,7 +26,7 @@ export function addTemplates(templates: Command, terminal: Terminal): void {
   online(
     templates
       .command('create')
-      .description('a template that groups credentials')
+      .description('create a monitoring set')
       .argument('<name>')
       .option('--description <text>', 'what it is for'),
     terminal,
@@ -38,7 +38,12 @@ export function addTemplates(templates: Command, terminal: Terminal): void {
   )
 
   online(
-    paged(templates.command('show').description('the credentials of a template').argument('<template>', 'id or name')),
+    paged(
+      templates
+        .command('show')
+        .description('show the credentials of a monitoring set')
+        .argument('<template>', 'id or name'),
+    ),
     terminal,
     async (session, given: string, options: Paging) => {
       const params = { instancesTemplateId: await templateId(session, given) }
@@ -50,8 +55,8 @@ export function addTemplates(templates: Command, terminal: Terminal): void {
   )
 
   for (const [name, operation, description] of [
-    ['add', 'mapInstance', 'put credentials into a template: they can then be used for monitoring'],
-    ['remove', 'unmapInstance', 'take credentials out of a template'],
+    ['add', 'mapInstance', 'add credentials to a monitoring set'],
+    ['remove', 'unmapInstance', 'remove credentials from a monitoring set'],
   ] as const) {
     online(
       templates.command(name).description(description).argument('<template>').argument('<instance>'),
@@ -68,7 +73,7 @@ export function addTemplates(templates: Command, terminal: Terminal): void {
   }
 
   online(
-    templates.command('delete').description('delete a template; its credentials stay').argument('<template>'),
+    templates.command('delete').description('delete a monitoring set; its credentials stay').argument('<template>'),
     terminal,
     async (session, given: string) => {
       const id = await templateId(session, given)

@@ -31,16 +31,12 @@ export function addCommands(discover: Command, terminal: Terminal): void {
       '--link <link>',
       'id of the asset link, also without the prefix cdm-device-class-driver- (default: the only one that answers)',
     )
-    .option(
-      '--filter <key=value>',
-      'narrow what is looked at, as the link offers it; may be given several times',
-      repeated,
-    )
+    .option('--filter <key=value>', 'a filter of the link; repeatable', repeated)
     .option('--option <key=value>', 'an option of the link', repeated)
-    .option('--schedule <cron>', 'not now, but again and again: minute hour day month weekday')
-    .option('--timezone <name>', 'of the schedule: Europe/Berlin (default: UTC)')
-    .option('--follow', 'show the devices as they come, and the report at the end', true)
-    .option('--no-follow', 'end when it is accepted')
+    .option('--schedule <cron>', 'cron schedule: minute hour day month weekday')
+    .option('--timezone <name>', 'time zone of the schedule: Europe/Berlin (default: UTC)')
+    .option('--follow', 'show devices as they are found, and the report at the end', true)
+    .option('--no-follow', 'return when the scan is accepted')
   online(command, terminal, start).addHelpText(
     'after',
     `

@@ -25,10 +25,10 @@ type ListOptions = Paging & { gateway?: string; link?: string; scheduled?: boole
 
 export function addCommands(discoveries: Command, terminal: Terminal): void {
   online(
-    paged(discoveries.command('list').description('discoveries, newest first'))
+    paged(discoveries.command('list').description('list scans, newest first'))
       .option('--gateway <gateway>', 'of this gateway')
       .option('--link <link>', 'with this link')
-      .option('--scheduled', 'those that run by themselves'),
+      .option('--scheduled', 'only scheduled scans'),
     terminal,
     list,
   )
@@ -36,9 +36,9 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
   online(
     discoveries
       .command('show')
-      .description('one discovery and its latest run')
+      .description('show a scan and its latest run')
       .argument('<id>')
-      .option('--follow', 'until it ends, with devices as they come'),
+      .option('--follow', 'follow until it ends, and show devices as they are found'),
     terminal,
     async (session, jobId: string, { follow: isFollowed }: { follow?: boolean }) => {
       const answer = await session.api(discovery).getDiscovery({ params: { jobId } })
@@ -50,15 +50,15 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
   )
 
   online(
-    paged(discoveries.command('report').description('what a run found, asset by asset').argument('<id>'))
-      .option('--run <id>', 'which run (default: the latest)')
+    paged(discoveries.command('report').description('show the findings of a run').argument('<id>'))
+      .option('--run <id>', 'the run (default: the latest)')
       .addOption(new Option('--outcome <outcome>', 'only these').choices(['new', 'changed', 'unchanged', 'gone'])),
     terminal,
     report,
   )
 
   online(
-    paged(discoveries.command('runs').description('its runs, newest first').argument('<id>')),
+    paged(discoveries.command('runs').description('list the runs of a scan, newest first').argument('<id>')),
     terminal,
     async ({ api, output }, jobId: string, options: Paging) => {
       const pages = pagesOf(options, ({ limit, offset }) =>
@@ -82,7 +82,7 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
   )
 
   const simple = { cancel: 'cancelDiscovery', run: 'runDiscovery' } as const
-  const descriptions = { cancel: 'cancel the run that is under way', run: 'run it again, now' }
+  const descriptions = { cancel: 'cancel the current run', run: 'run a scan again' }
   for (const [name, operation] of Object.entries(simple)) {
     online(
       discoveries
@@ -102,7 +102,7 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
     ['resume', false],
   ] as const) {
     online(
-      discoveries.command(name).description(`${name} its schedule`).argument('<id>'),
+      discoveries.command(name).description(`${name} the schedule of a scan`).argument('<id>'),
       terminal,
       async ({ api, output }, jobId: string) => {
         const answer = await api(discovery).updateDiscovery({ params: { jobId }, body: { data: { paused } } })
@@ -112,7 +112,10 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
   }
 
   online(
-    discoveries.command('delete').description('delete it with its schedule and reports; assets stay').argument('<id>'),
+    discoveries
+      .command('delete')
+      .description('delete a scan with its schedule and reports; assets stay')
+      .argument('<id>'),
     terminal,
     async ({ api, output }, jobId: string) => {
       await api(discovery).deleteDiscovery({ params: { jobId } })

@@ -22,11 +22,11 @@ type ListOptions = Paging & { type?: string; phase?: AnyJob['phase']; gateway?: 
 
 export function addCommands(command: Command, terminal: Terminal): void {
   online(
-    paged(command.command('list', { isDefault: true }).description('jobs, newest first'))
+    paged(command.command('list', { isDefault: true }).description('list jobs, newest first'))
       .option('--type <type>', 'of this workflow: discovery, device-info …')
       .addOption(new Option('--phase <phase>', 'only these').choices(jobPhases))
       .option('--gateway <id>', 'of this client')
-      .option('--follow', 'instead: every change, as it happens'),
+      .option('--follow', 'show every change instead of the list'),
     terminal,
     list,
   ).addHelpText(
@@ -41,7 +41,7 @@ Examples:
   online(
     command
       .command('show')
-      .description('one job with its history')
+      .description('show a job with its history')
       .argument('<id>')
       .option('--follow', 'until it ends'),
     terminal,
@@ -63,7 +63,7 @@ async function list(session: Session, { type, phase, gateway, follow, ...options
   const pages = pagesOf(options, ({ limit, offset }) =>
     session.api(jobs).listJobs({ query: { ...query, limit, offset } }),
   )
-  await session.output.list(await pages, { columns, nothing: 'There are none.' })
+  await session.output.list(await pages, { columns, nothing: 'No entries.' })
 }
 
 async function* changes(

@@ -6,7 +6,7 @@ import { addRunning } from './gateway.ts'
 /** `millwright gateway` alone: a gateway runs on small machines, where the cloud part is not even loaded. */
 const program = new Command('millwright')
   .version(productVersion)
-  .showHelpAfterError('(millwright gateway --help shows what there is)')
+  .showHelpAfterError('(see millwright gateway --help)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodes.usage))
 
 addRunning(program.command('gateway'))

@@ -19,12 +19,12 @@ export function addCommands(gateway: Command, terminal: Terminal): void {
 
 export function addRunning(gateway: Command): void {
   gateway
-    .description('run the asset gateway of a shop floor: it connects to the cloud, links register with it')
-    .option('--config <file>', 'the gateway-config.json that the platform made; needed at the first start only')
-    .option('--home <folder>', 'folder of the key, the registry and what waits for the cloud')
-    .option('--registry-port <port>', 'port where links register; 0 takes any free one')
-    .option('--proxy-port <port>', 'port where agents on this machine reach the cloud; 0 takes any free one')
-    .option('--settings', 'print the settings and end')
+    .description('run the gateway of a shop floor')
+    .option('--config <file>', 'the gateway-config.json of the platform; needed only at the first start')
+    .option('--home <folder>', 'folder of the key, the registry and the spool')
+    .option('--registry-port <port>', 'port where links register; 0 selects a free port')
+    .option('--proxy-port <port>', 'port where agents on this machine reach the platform; 0 selects a free port')
+    .option('--settings', 'print the settings and exit')
     .addHelpText(
       'after',
       `

@@ -23,11 +23,11 @@ export function addManaging(gateway: Command, terminal: Terminal): void {
   online(
     gateway
       .command('onboard')
-      .description('bring a gateway in: creates it, and writes the file that it comes in with')
+      .description('create a gateway and write its configuration file')
       .argument('<name>')
-      .option('--group <group>', 'the access group of what it finds')
-      .option('--out <file>', 'where to write the file', 'gateway-config.json')
-      .option('--force', 'write over a file that is there'),
+      .option('--group <group>', 'the access group of its assets')
+      .option('--out <file>', 'the file to write', 'gateway-config.json')
+      .option('--force', 'overwrite an existing file'),
     terminal,
     onboard,
   ).addHelpText(
@@ -43,9 +43,9 @@ Examples:
   online(
     gateway
       .command('renew')
-      .description('a new file for a gateway that has not enrolled yet')
+      .description('write a new configuration file for a gateway that is not enrolled')
       .argument('<gateway>')
-      .option('--out <file>', 'where to write it', 'gateway-config.json'),
+      .option('--out <file>', 'the file to write', 'gateway-config.json'),
     terminal,
     async (session, given: string, { out }: { out: string }) => {
       const { gatewayId } = await loaded()
@@ -54,7 +54,7 @@ Examples:
   )
 
   online(
-    paged(gateway.command('list').description('gateways and how they are')),
+    paged(gateway.command('list').description('list gateways and their states')),
     terminal,
     async ({ api, output }, options: Paging) => {
       const { onboarding } = await loaded()
@@ -67,7 +67,7 @@ Examples:
   )
 
   online(
-    gateway.command('show').description('one gateway and its state').argument('<gateway>', 'id or name'),
+    gateway.command('show').description('show a gateway and its state').argument('<gateway>', 'id or name'),
     terminal,
     async (session, given: string) => {
       const { onboarding, gatewayId } = await loaded()
@@ -79,17 +79,14 @@ Examples:
   online(
     gateway
       .command('links')
-      .description('the links of a gateway, and what they offer')
+      .description('list the links of a gateway, with filters and options')
       .argument('[gateway]', 'id or name'),
     terminal,
     links,
   )
 
   online(
-    gateway
-      .command('revoke')
-      .description('refuse everything from a gateway, at once and for good')
-      .argument('<gateway>'),
+    gateway.command('revoke').description('revoke a gateway immediately and permanently').argument('<gateway>'),
     terminal,
     async (session, given: string) => {
       const { onboarding, gatewayId } = await loaded()

@@ -29,14 +29,14 @@ export function addCommands(link: Command): void {
 
   link
     .command('new')
-    .description('a new link, from a template that works')
+    .description('create a link from a template')
     .argument('<name>', 'small letters, digits and -; with a / it is a path')
     .addHelpText('after', '\nExamples:\n  millwright link new ovens\n  millwright link new ~/links/ovens')
     .action((name: string) => create(name.includes('/') ? name : join(linksFolder, name)))
 
   link
     .command('test')
-    .description('whether a link keeps to the protocol, in whatever language it is written')
+    .description('check that a link conforms to the protocol, in any language')
     .argument('<host:port>', 'where the link listens', endpoint)
     .option('--vendor <prefix>', 'whose names of the protocol it speaks (default: tries those that are known)')
     .option('--request <json>', 'what to discover: a DiscoverRequest in JSON; @file reads it from a file')

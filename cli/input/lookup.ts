@@ -73,7 +73,7 @@ export async function principalId({ api }: Session, given: string): Promise<stri
   if (found.length > 0) return theOne('user or server user', given, { found, list: 'millwright access users list' })
   const gateways = await api(onboarding).listGateways({ query: { limit: 100 } })
   const named = gateways.data.filter(({ name }) => name === given)
-  return theOne('user, server user or gateway', given, { found: named, list: 'millwright access users list' })
+  return theOne('user, service account or gateway', given, { found: named, list: 'millwright access users list' })
 }
 
 export async function userId({ api }: Session, given: string): Promise<string> {

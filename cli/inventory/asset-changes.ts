@@ -13,9 +13,9 @@ import { outcomeOf, type Result, requireAll, waiting } from './write-status.ts'
 type Chosen = Parameters<typeof selectionOf>[0] & { yes?: boolean }
 
 const states = {
-  onboard: { value: 'regarded', description: 'take assets into the plant' },
-  ignore: { value: 'ignored', description: 'leave assets aside' },
-  restore: { value: 'unknown', description: 'put assets back among those that are not decided' },
+  onboard: { value: 'regarded', description: 'onboard assets: accept them as part of the plant' },
+  ignore: { value: 'ignored', description: 'ignore assets' },
+  restore: { value: 'unknown', description: 'return assets to the inbox' },
 } as const
 
 export function addChanges(assets: Command, terminal: Terminal): void {
@@ -64,11 +64,11 @@ export function addChanges(assets: Command, terminal: Terminal): void {
   online(
     assets
       .command('update')
-      .description('change fields of an asset; what is not named stays')
+      .description('change fields of an asset')
       .argument('<asset>')
-      .option('--name <name>', 'what people call it')
-      .option('--responsible <who>', 'who is responsible for it')
-      .option('--firmware <version>', 'which firmware it runs')
+      .option('--name <name>', 'the name of the asset')
+      .option('--responsible <who>', 'the responsible user')
+      .option('--firmware <version>', 'the firmware version')
       .option('--set <field=value>', 'any other field; the value is JSON or text, null clears it', repeated)
       .option('--property <name=value>', 'a custom property; an empty value removes it', repeated),
     terminal,
@@ -83,9 +83,9 @@ Examples:
 }
 
 function choosing(command: Command): Command {
-  return selecting(command.argument('[assets...]', 'ids or names; or choose them with a filter')).option(
+  return selecting(command.argument('[assets...]', 'ids or names, or select assets with a filter')).option(
     '--yes',
-    'do it without asking',
+    'do not ask for confirmation',
   )
 }
 
@@ -130,7 +130,7 @@ async function matching({ api }: Session, options: Chosen): Promise<string[]> {
 
 export async function confirm({ terminal }: Session, question: string, { yes }: { yes?: boolean }): Promise<void> {
   if (yes === true) return
-  if (!terminal.canAsk) throw usageError(`${question} Nobody can be asked here.`, 'say it again with --yes')
+  if (!terminal.canAsk) throw usageError(`${question} Standard input is not a terminal.`, 'pass --yes to confirm')
   const answer = await terminal.ask(`${question} [y/N] `)
   if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Nothing was changed.')
 }

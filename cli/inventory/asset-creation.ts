@@ -25,16 +25,16 @@ export function addCreation(assets: Command, terminal: Terminal): void {
   online(
     assets
       .command('create')
-      .description('create assets, or update those that have these identifiers')
-      .option('--name <name>', 'what people call it')
+      .description('create assets, or update assets with the same identifiers')
+      .option('--name <name>', 'the name of the asset')
       .option('--type <type>', 'Device, Gateway, SoftwareArtifact or Asset', 'Device')
-      .option('--mac <address>', 'a MAC address that identifies it; may be given several times', repeated)
-      .option('--serial <vendor/article/serial>', 'the product instance that identifies it')
-      .option('--ip <address>', 'an IPv4 address where it is reached', repeated)
-      .option('--group <name>', 'the access group that it belongs to')
+      .option('--mac <address>', 'a MAC address that identifies the asset; repeatable', repeated)
+      .option('--serial <vendor/article/serial>', 'the product instance that identifies the asset')
+      .option('--ip <address>', 'an IPv4 address of the asset', repeated)
+      .option('--group <name>', 'the access group of the asset')
       .option('--set <field=value>', 'any other field; the value is JSON, or text', repeated)
-      .option('--file <path>', 'instead: one asset as JSON, or one in each line (NDJSON); - is standard input')
-      .option('--strict', 'fail when identifiers point at two assets'),
+      .option('--file <path>', 'read one asset as JSON, or one asset per line (NDJSON); - is standard input')
+      .option('--strict', 'fail if the identifiers belong to two assets'),
     terminal,
     (session, options: Options) =>
       options.file === undefined ? createOne(session, options) : createMany(session, options),

@@ -11,7 +11,10 @@ import { outcomeOf, waiting } from './write-status.ts'
 /** Which assets are one and the same. */
 export function addIdentity(assets: Command, terminal: Terminal): void {
   online(
-    assets.command('identifiers').description('what an asset is known by, the most certain first').argument('<asset>'),
+    assets
+      .command('identifiers')
+      .description('list the identifiers of an asset, lowest uncertainty first')
+      .argument('<asset>'),
     terminal,
     async (session, given: string) => {
       const id = await assetId(session, given)
@@ -28,7 +31,7 @@ export function addIdentity(assets: Command, terminal: Terminal): void {
   )
 
   online(
-    paged(assets.command('duplicates').description('pairs of assets that may be one')),
+    paged(assets.command('duplicates').description('list possible duplicates')),
     terminal,
     async ({ api, output }, options: Paging) => {
       const pages = pagesOf(options, ({ limit, offset }) => api(inventory).listDuplicates({ query: { limit, offset } }))
@@ -49,7 +52,7 @@ export function addIdentity(assets: Command, terminal: Terminal): void {
     paged(
       assets
         .command('identity-conflicts')
-        .description('devices found under an identifier of an asset that their gateway may not write'),
+        .description('list devices found under an identifier of an asset that their gateway cannot write'),
     ),
     terminal,
     async ({ api, output }, options: Paging) => {
@@ -73,10 +76,10 @@ export function addIdentity(assets: Command, terminal: Terminal): void {
   online(
     assets
       .command('merge')
-      .description('make another asset part of this one; it can be undone')
+      .description('merge another asset into this one; can be undone')
       .argument('<asset>')
       .argument('<other>')
-      .option('--yes', 'do it without asking'),
+      .option('--yes', 'do not ask for confirmation'),
     terminal,
     merge,
   )

@@ -23,11 +23,11 @@ type ListOptions = Selection & Paging & { columns?: string; fields?: string }
 /** The ways to say which assets are meant; the same as those of the API. */
 export function selecting(command: Command): Command {
   return command
-    .option('--filter <filter>', 'as in the API: "name eq \'Drive 12\'"; docs/reference/filters.md has the language')
+    .option('--filter <filter>', 'filter as in the API: "name eq \'Drive 12\'" (see docs/reference/filters.md)')
     .option('--relations-filter <filter>', "by relations: \"object.id eq '<id>' and predicate eq 'is_module_of'\"")
-    .option('--depth <count>', 'how many relations to follow, one after the other', wholeNumber(1, 10))
-    .option('--ignore-case', 'compare text without regard to case')
-    .option('-q, --query <text>', 'free text: words that begin so, anywhere in the asset')
+    .option('--depth <count>', 'maximum length of a chain of relations', wholeNumber(1, 10))
+    .option('--ignore-case', 'ignore case in text comparisons')
+    .option('-q, --query <text>', 'text search by word prefixes')
 }
 
 export function selectionOf({ filter, relationsFilter, depth, ignoreCase, query, sort }: Selection) {
@@ -43,7 +43,7 @@ export function selectionOf({ filter, relationsFilter, depth, ignoreCase, query,
 
 export function addReading(assets: Command, terminal: Terminal): void {
   online(
-    paged(selecting(assets.command('list').description('assets that match, of those you may read')))
+    paged(selecting(assets.command('list').description('list matching assets')))
       .option('--sort <properties>', 'name,-last_modified_timestamp')
       .option('--columns <names>', 'properties to show, separated by commas: name,vendor,firmware_version')
       .option('--fields <names>', 'only these fields in --json and --ndjson, separated by commas'),
@@ -61,7 +61,7 @@ Examples:
   online(
     assets
       .command('show')
-      .description('one asset, now or as it was')
+      .description('show an asset, now or at an earlier time')
       .argument('<asset>', 'its id or its name')
       .option('--at <time>', 'as it was then: 2026-01-31T08:30:00Z'),
     terminal,
@@ -73,13 +73,13 @@ Examples:
   )
 
   online(
-    paged(assets.command('history').description('who changed what, the latest first').argument('<asset>')),
+    paged(assets.command('history').description('show the changes of an asset, newest first').argument('<asset>')),
     terminal,
     history,
   )
 
   online(
-    selecting(assets.command('count').description('how many assets there are, or of each kind')).option(
+    selecting(assets.command('count').description('count assets, in total or by a property')).option(
       '--by <property>',
       'of each value of a property: functional_object_type, management_state/state_value …',
     ),
@@ -90,7 +90,7 @@ Examples:
   online(
     assets
       .command('read')
-      .description('read properties from the device itself')
+      .description('read properties from the device')
       .argument('<asset>')
       .argument('[keys...]', 'which ones (default: all that it can be asked for)'),
     terminal,

@@ -176,7 +176,7 @@ describe('assets', () => {
     const unasked = await refuse(['assets', 'ignore', '-q', 'module'])
     assert.deepEqual(
       [unasked.code, unasked.err],
-      [2, 'Change 2 assets? Nobody can be asked here.\nNext: say it again with --yes\n'],
+      [2, 'Change 2 assets? Standard input is not a terminal.\nNext: pass --yes to confirm\n'],
     )
     assert.equal(
       (await refuse(['assets', 'ignore', '-q', 'module'], { answers: ['n'] })).err,

@@ -10,7 +10,7 @@ const columns: Columns = { key: 'key', name: 'name', type: 'data_type', created:
 
 export function addCommands(properties: Command, terminal: Terminal): void {
   online(
-    paged(properties.command('list').description('custom properties, by name')),
+    paged(properties.command('list').description('list custom properties by name')),
     terminal,
     async ({ api, output }, options: Paging) => {
       const pages = pagesOf(options, ({ limit, offset }) =>
@@ -23,7 +23,7 @@ export function addCommands(properties: Command, terminal: Terminal): void {
   online(
     properties
       .command('create')
-      .description('define one; assets get values with "assets update --property"')
+      .description('create a custom property; set its values with "assets update --property"')
       .argument('<name>')
       .addOption(new Option('--type <type>', 'what its values are').choices(propertyTypes).default('text')),
     terminal,
@@ -34,7 +34,7 @@ export function addCommands(properties: Command, terminal: Terminal): void {
   )
 
   online(
-    properties.command('rename').description('give one another name').argument('<property>').argument('<name>'),
+    properties.command('rename').description('rename a custom property').argument('<property>').argument('<name>'),
     terminal,
     async (session, given: string, name: string) => {
       const key = await propertyKey(session, given)

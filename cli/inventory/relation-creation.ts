@@ -19,7 +19,7 @@ export function addStating(relations: Command, terminal: Terminal): void {
   online(
     relations
       .command('add')
-      .description('relate two things, or as many as a file says')
+      .description('create a relation, or all relations of a file')
       .argument('[subject]', 'id or name of an asset, or node:<id>')
       .argument('[predicate]', 'is_module_of, is_connected_to …')
       .argument('[object]', 'id or name of an asset, or node:<id>')

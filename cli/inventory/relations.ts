@@ -14,10 +14,10 @@ type ListOptions = Paging & { filter?: string; sort?: string; ignoreCase?: boole
 
 export function addCommands(relations: Command, terminal: Terminal): void {
   online(
-    paged(relations.command('list').description('relations that match, or those of an asset'))
+    paged(relations.command('list').description('list matching relations, or the relations of an asset'))
       .option('--asset <asset>', 'in and out of this asset, by id or name')
       .option('--filter <filter>', 'as in the API: "predicate eq \'is_module_of\'"')
-      .option('--ignore-case', 'compare text without regard to case')
+      .option('--ignore-case', 'ignore case in text comparisons')
       .option('--sort <properties>', 'predicate,-createdTimestamp'),
     terminal,
     list,
@@ -34,10 +34,10 @@ Examples:
   online(
     relations
       .command('delete')
-      .description('delete relations by id, or those that match a filter that is narrow enough')
+      .description('delete relations by id or by a specific filter')
       .argument('[ids...]')
       .option('--filter <filter>', "names a subject or an object: \"object.id eq '…' and predicate eq 'is_module_of'\"")
-      .option('--yes', 'do it without asking'),
+      .option('--yes', 'do not ask for confirmation'),
     terminal,
     remove,
   )
@@ -46,7 +46,7 @@ Examples:
     paged(
       relations
         .command('history')
-        .description('who related an asset to what, and who ended it, the latest first')
+        .description('show who created and deleted the relations of an asset, newest first')
         .argument('<asset>', 'id or name of an asset'),
     ),
     terminal,
@@ -54,7 +54,7 @@ Examples:
   )
 
   online(
-    relations.command('predicates').description('predicates in use, with counts'),
+    relations.command('predicates').description('list the predicates in use, with counts'),
     terminal,
     async ({ api, output }) =>
       output.list(await api(inventory).listPredicates({}), {

@@ -7,19 +7,19 @@ import { online } from '../session/platform-command.ts'
 
 export function addCommands(schemas: Command, terminal: Terminal): void {
   online(
-    paged(schemas.command('list').description('asset schemas, the built-in ones first')),
+    paged(schemas.command('list').description('list asset schemas, built-in schemas first')),
     terminal,
     async ({ api, output }, options: Paging) => {
       const pages = pagesOf(options, ({ limit, offset }) => api(inventory).listSchemas({ query: { limit, offset } }))
       await output.list(await pages, {
         columns: { url: 'url', title: 'title', 'built in': 'builtIn' },
-        nothing: 'There are none.',
+        nothing: 'No entries.',
       })
     },
   )
 
   online(
-    schemas.command('show').description('one asset schema with its document').argument('<url>'),
+    schemas.command('show').description('show an asset schema with its document').argument('<url>'),
     terminal,
     async ({ api, output }, url: string) => output.show(await api(inventory).readSchema({ query: { url } })),
   )
@@ -27,7 +27,7 @@ export function addCommands(schemas: Command, terminal: Terminal): void {
   online(
     schemas
       .command('add')
-      .description('add a JSON Schema of your own; nothing is ever fetched from its URL')
+      .description('upload a JSON Schema; its URL is never fetched')
       .argument('<url>', 'its name, as assets write it into functional_object_schema_url')
       .argument('<file>', 'the schema; - is standard input'),
     terminal,

@@ -18,11 +18,11 @@ export const exitCodes = {
 export const exitCodeHelp = `Exit codes:
     0  done
     1  failed
-    2  wrong usage, or a request that the platform cannot understand
+    2  wrong usage, or an invalid request
     3  not signed in, or not allowed
-    4  there is no such thing
-    5  it conflicts with what is there, or was changed by somebody else
-    6  the platform cannot be reached, or is too busy
+    4  not found
+    5  conflict with the current state, or modified by another request
+    6  the platform cannot be reached, or is overloaded
   130  interrupted with Ctrl-C`
 
 /** What a command cannot do, in one sentence, and what to do next. */

@@ -18,7 +18,7 @@ type Options = PlantSize & { tenant: string; fast?: boolean } & Connection
 export function addCommands(plant: Command, terminal: Terminal): void {
   const generate = plant
     .command('generate')
-    .description('fill a tenant with believable assets; the same seed makes the same plant')
+    .description('generate realistic assets; the same seed creates the same plant')
     .option('--assets <count>', 'how many', wholeNumber(1, 100_000_000), 1_000)
     .option('--seed <number>', 'which plant', wholeNumber(0, 0xffff_ffff), 1)
     .option('--relations <count>', 'relations of each asset, 5 at most', wholeNumber(0, 5), 2)

@@ -7,128 +7,140 @@ type Part = {
   load(): Promise<{ addCommands(command: Command, terminal: Terminal): void }>
 }
 
-const work = 'The plant:'
-const people = 'People and programs:'
-const signingIn = 'Signing in:'
-const floor = 'The shop floor:'
-const operation = 'Operating the platform, on its machine:'
+const work = 'Plant:'
+const people = 'Users, access and API:'
+const signingIn = 'Sign-in:'
+const floor = 'Shop floor:'
+const operation = 'Operations, on the machine of the platform:'
 
-/** What there is, in the order of the help. Each is loaded when it is asked for: what it stands on is large. */
+/** The commands in the order of the help. Each is loaded on demand, because its dependencies are large. */
 export const parts: Readonly<Record<string, Part>> = {
   login: { group: signingIn, description: 'sign in to a platform', load: () => import('../session/login.ts') },
   logout: { group: signingIn, description: 'sign out', load: () => import('../session/logout.ts') },
   whoami: {
     group: signingIn,
-    description: 'who you are, where, and what you may do',
+    description: 'show your account, platform and permissions',
     load: () => import('../session/whoami.ts'),
   },
   profiles: {
     group: signingIn,
-    description: 'the platforms you are signed in to',
+    description: 'manage the platforms that you are signed in to',
     load: () => import('../session/profile-commands.ts'),
   },
   token: {
     group: signingIn,
-    description: 'an access token, for other programs',
+    description: 'print an access token for other programs',
     load: () => import('../session/token.ts'),
   },
 
   assets: {
     group: work,
-    description: 'devices, gateways, software: everything with an identity',
+    description: 'devices, gateways and software',
     load: () => import('../inventory/assets.ts'),
   },
-  relations: { group: work, description: 'how assets hang together', load: () => import('../inventory/relations.ts') },
+  relations: { group: work, description: 'relations between assets', load: () => import('../inventory/relations.ts') },
   graph: {
     group: work,
-    description: 'what hangs on an asset: as a tree, for Graphviz or Mermaid',
+    description: 'show the graph of an asset: as a tree, for Graphviz or Mermaid',
     load: () => import('../inventory/graph.ts'),
   },
-  path: { group: work, description: 'the way from one asset to another', load: () => import('../inventory/path.ts') },
+  path: {
+    group: work,
+    description: 'find the shortest path between two assets',
+    load: () => import('../inventory/path.ts'),
+  },
   discover: {
     group: work,
-    description: 'find devices with a link of a gateway',
+    description: 'scan for devices with a link of a gateway',
     load: () => import('../discovery/discover.ts'),
   },
   discoveries: {
     group: work,
-    description: 'discoveries, their schedules and reports',
+    description: 'scans, their schedules and reports',
     load: () => import('../discovery/discoveries.ts'),
   },
   credentials: {
     group: work,
-    description: 'what gateways need to get into devices; secrets go in and never come out',
+    description: 'device credentials (secrets are write-only)',
     load: () => import('../credentials/credentials.ts'),
   },
-  jobs: { group: work, description: 'jobs of every kind', load: () => import('../discovery/jobs.ts') },
-  events: { group: work, description: 'what changes, as it happens', load: () => import('../events/events.ts') },
+  jobs: { group: work, description: 'jobs of all types', load: () => import('../discovery/jobs.ts') },
+  events: { group: work, description: 'show events', load: () => import('../events/events.ts') },
   properties: {
     group: work,
-    description: 'properties of your own for assets',
+    description: 'custom properties of assets',
     load: () => import('../inventory/properties.ts'),
   },
-  schemas: { group: work, description: 'what an asset may look like', load: () => import('../inventory/schemas.ts') },
+  schemas: { group: work, description: 'asset schemas', load: () => import('../inventory/schemas.ts') },
   plant: {
     group: work,
-    description: 'made-up plants, for trying things out and for measuring',
+    description: 'simulated plants for tests and benchmarks',
     load: () => import('../plant/plant.ts'),
   },
 
   access: {
     group: people,
-    description: 'users, server users, roles, access groups, grants, and why',
+    description: 'users, service accounts, roles, access groups and grants',
     load: () => import('../access/access.ts'),
   },
-  audit: { group: people, description: 'who did what', load: () => import('../access/audit.ts') },
-  api: { group: people, description: 'every operation of the API, as it is', load: () => import('../api/api.ts') },
+  audit: { group: people, description: 'the audit trail', load: () => import('../access/audit.ts') },
+  api: { group: people, description: 'call any operation of the API', load: () => import('../api/api.ts') },
 
   gateway: {
     group: floor,
-    description: 'the asset gateway: bring it in, run it',
+    description: 'onboard, manage and run gateways',
     load: () => import('../gateway/gateway.ts'),
   },
   link: {
     group: floor,
-    description: 'asset links: write, test and run them',
+    description: 'create, test and run asset links',
     load: () => import('../gateway/link.ts'),
   },
 
   doctor: {
     group: operation,
-    description: 'look for what is wrong, and say what to do',
+    description: 'diagnose problems and print remedies',
     load: () => import('../server/doctor/doctor.ts'),
   },
   backup: {
     group: operation,
-    description: 'everything in the database, in one file',
+    description: 'back up the database to one file',
     load: () => import('../server/backup.ts'),
   },
   restore: {
     group: operation,
-    description: 'bring a backup back, into an empty home',
+    description: 'restore a backup into an empty home',
     load: () => import('../server/restore.ts'),
   },
   config: {
     group: operation,
-    description: 'the settings in effect, secrets masked',
+    description: 'show all settings with their values; secrets are masked',
     load: () => import('../server/config.ts'),
   },
   tenants: {
     group: operation,
-    description: 'the tenants of this installation, kept apart in the database itself',
+    description: 'manage the tenants of this installation',
     load: () => import('../server/tenants.ts'),
   },
   users: {
     group: operation,
-    description: 'people, when nobody can sign in to manage them',
+    description: 'reset passwords when no administrator can sign in',
     load: () => import('../server/users.ts'),
   },
-  keys: { group: operation, description: 'the keys of this installation', load: () => import('../server/keys.ts') },
-  database: { group: operation, description: 'the database server', load: () => import('../server/database.ts') },
+  keys: {
+    group: operation,
+    description: 'manage the keys of this installation',
+    load: () => import('../server/keys.ts'),
+  },
+  database: {
+    group: operation,
+    description: 'manage the database server',
+    load: () => import('../server/database.ts'),
+  },
 
   completion: {
     group: 'Other:',
-    description: 'completion for bash, zsh and fish',
+    description: 'print a completion script for bash, zsh or fish',
     load: () => import('../completion/completion.ts'),
   },
 }

@@ -30,11 +30,11 @@ function partsMeant(given: readonly string[]): readonly string[] {
 /** The whole command line, of which some parts know their own commands already. */
 export async function programFor(terminal: Terminal, wanted: readonly string[]): Promise<Command> {
   const program = new Command('millwright')
-    .description('Open industrial asset management: find, keep and work on every device of a plant.')
+    .description('Open industrial asset management: discover, document and manage every device of a plant.')
     .version(productVersion)
     .enablePositionalOptions()
     .showSuggestionAfterError()
-    .showHelpAfterError('(--help shows what there is)')
+    .showHelpAfterError('(see --help)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.print(text.trimEnd()),
@@ -77,10 +77,13 @@ function addStarting(program: Command, { environment }: Terminal): void {
   program
     .command('cloud')
     .helpGroup(startGroup)
-    .description('start the cloud part, or some of its services')
-    .option('--services <names>', 'services to run here, separated by commas (default: all that are not peers)')
-    .option('--peers <list>', 'where the others are: name=url, separated by commas')
-    .option('--port <port>', 'port to listen on; 0 takes any free one')
+    .description('start the platform without a gateway, or some of its services')
+    .option(
+      '--services <names>',
+      'services to run here, separated by commas (default: all services that are not peers)',
+    )
+    .option('--peers <list>', 'addresses of other services: name=url, separated by commas')
+    .option('--port <port>', 'port to listen on; 0 selects a free port')
     .addHelpText('after', cloudExample)
     .action((options: { services?: string; peers?: string; port?: string }) =>
       runCloud(

@@ -15,8 +15,8 @@ const compression = { level: 4 }
 
 export function addCommands(backup: Command, terminal: Terminal): void {
   backup
-    .argument('<file>', 'where to write it; - is standard output')
-    .option('--force', 'write over a file that is there')
+    .argument('<file>', 'the file to write; - is standard output')
+    .option('--force', 'overwrite an existing file')
     .addHelpText(
       'after',
       `

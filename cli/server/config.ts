@@ -26,7 +26,7 @@ function describeGateway(environment: Environment, ports: GatewayPorts | undefin
 }
 
 export function addCommands(config: Command, terminal: Terminal): void {
-  config.option('--json', 'for programs').action(async ({ json }: { json?: boolean }) => {
+  config.option('--json', 'print JSON').action(async ({ json }: { json?: boolean }) => {
     const environment = { ...terminal.environment }
     const { home } = readCloudConfiguration(environment)
     const data = [

@@ -5,7 +5,7 @@ import { asOwner } from './database-owner.ts'
 export function addCommands(database: Command): void {
   database
     .command('distribute')
-    .description('spread the tables over the workers of a Citus cluster, by tenant')
+    .description('distribute the tables over a Citus cluster, by tenant')
     .addHelpText(
       'after',
       '\nDATABASE_URL must be the coordinator. Can be run again at any time; later versions do it by themselves.',

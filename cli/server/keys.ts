@@ -27,7 +27,7 @@ Rotating any of them interrupts nothing. All of this works beside a running plat
 
   keys
     .command('rotate')
-    .description('sign tokens with a new key; tokens of the old one stay valid until they expire')
+    .description('create a new signing key; tokens of the old key stay valid until they expire')
     .action(async () => {
       await asOwner(async (owner, parts) => {
         await rotateSigningKey(owner, parts.secrets, parts.configuration)
@@ -40,7 +40,7 @@ Rotating any of them interrupts nothing. All of this works beside a running plat
 
   keys
     .command('rotate-master')
-    .description('let another master key wrap all others')
+    .description('wrap all keys with a new master key')
     .option('--transit', 'with Vault: a new version of the transit key instead, which wraps the present master key')
     .addHelpText(
       'after',
@@ -57,7 +57,7 @@ One that was cut short goes on when it is run again.`,
 
   keys
     .command('rotate-data')
-    .description('seal secrets with new data keys, and everything that is sealed anew with them')
+    .description('create new data keys and encrypt all secrets again')
     .option('--tenant <name>', 'of this tenant only (default: of all, and of the platform itself)')
     .addHelpText(
       'after',
@@ -72,14 +72,14 @@ Example:
 
   keys
     .command('forget-master')
-    .description('take master keys that wrap nothing any more out of the file, for good')
-    .option('--yes', 'do it without asking')
+    .description('remove unused master keys from the file permanently')
+    .option('--yes', 'do not ask for confirmation')
     .action(({ yes }: { yes?: boolean }) => forgetMaster(yes === true))
 
   keys
     .command('status')
-    .description('which keys there are, how old, and what is left to wrap or seal anew; never the keys')
-    .option('--json', 'for programs')
+    .description('list keys with their ages and pending rotations, never the keys themselves')
+    .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) => showStatus(json === true))
 }
 

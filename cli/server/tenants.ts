@@ -18,8 +18,8 @@ import { asOwner, recordForTenants } from './database-owner.ts'
 export function addCommands(tenants: Command): void {
   tenants
     .command('list')
-    .description('all tenants, with their state and applications')
-    .option('--json', 'for programs')
+    .description('list tenants with their state and applications')
+    .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const rows = await asOwner((owner) => listTenants(owner))
       if (rows.length === 0 && !json) return console.log('There are no tenants yet.')
@@ -30,7 +30,7 @@ export function addCommands(tenants: Command): void {
 
   tenants
     .command('create <name>')
-    .description('make a tenant with an administrator; the password is printed once')
+    .description('create a tenant with an administrator; the password is printed once')
     .action(async (name: string) => {
       const made = await asOwner(async (owner, { openDatabase }) => {
         await using database = await openDatabase()
@@ -48,18 +48,18 @@ export function addCommands(tenants: Command): void {
 
   tenants
     .command('suspend <name>')
-    .description('refuse everything of a tenant; nothing is lost')
+    .description('suspend a tenant: refuse all its requests, keep its data')
     .action((name: string) => changed(name, 'suspended', (owner) => suspendTenant(owner, name)))
 
   tenants
     .command('resume <name>')
-    .description('let a suspended tenant work again')
+    .description('resume a suspended tenant')
     .action((name: string) => changed(name, 'resumed', (owner) => resumeTenant(owner, name)))
 
   tenants
     .command('delete <name>')
-    .description('delete a suspended tenant and everything it has, for good')
-    .option('--yes', 'do it without asking')
+    .description('delete a suspended tenant and its data permanently')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (name: string, { yes }: { yes?: boolean }) => {
       if (yes !== true) return reportAndExit(`This deletes everything of ${name} for good. Say it again with --yes`)
       await asOwner((owner) => deleteTenant(owner, name))
@@ -69,7 +69,7 @@ export function addCommands(tenants: Command): void {
 
   tenants
     .command('provision')
-    .description('give a tenant an application: api (programs and gateways) or ui (people in the console)')
+    .description('provision an application: api (programs and gateways) or ui (users of the console)')
     .argument('<name>')
     .addArgument(application())
     .action((name: string, which: 'api' | 'ui') =>
@@ -78,7 +78,7 @@ export function addCommands(tenants: Command): void {
 
   tenants
     .command('withdraw')
-    .description('take an application away')
+    .description('withdraw an application from a tenant')
     .argument('<name>')
     .addArgument(application())
     .action((name: string, which: 'api' | 'ui') =>

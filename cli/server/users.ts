@@ -8,7 +8,7 @@ import { asOwner } from './database-owner.ts'
 export function addCommands(users: Command): void {
   users
     .command('reset-password <name>')
-    .description('give a user (name@tenant; no suffix: default) a new password, which is printed once')
+    .description('set a new password for a user (name@tenant; without suffix: default) and print it once')
     .action(async (given: string) => {
       const [name = '', tenantName = 'default'] = given.split('@')
       const password = newPassword()

@@ -10,8 +10,8 @@ export function addCommands(command: Command, terminal: Terminal): void {
 
   command
     .command('list', { isDefault: true })
-    .description('all of them; * is the one in use')
-    .option('--json', 'for programs')
+    .description('list profiles; * marks the current one')
+    .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const profiles = await open()
       const current = await profiles.current()
@@ -41,7 +41,7 @@ export function addCommands(command: Command, terminal: Terminal): void {
 
   command
     .command('use')
-    .description('use another one from now on')
+    .description('switch to another profile')
     .argument('<name>')
     .action(async (name: string) => {
       const profiles = await open()

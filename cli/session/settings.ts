@@ -3,16 +3,16 @@ import type { Environment } from '../output/terminal.ts'
 
 /** What can be set for commands that speak to a platform; `millwright config` prints it after the platform's own. */
 export const clientSettings = {
-  url: text('MILLWRIGHT_URL', { default: undefined, help: 'The platform that commands speak to' }),
-  profile: text('MILLWRIGHT_PROFILE', { default: undefined, help: 'The profile that commands use' }),
+  url: text('MILLWRIGHT_URL', { default: undefined, help: 'The platform for commands' }),
+  profile: text('MILLWRIGHT_PROFILE', { default: undefined, help: 'The profile for commands' }),
   token: text('MILLWRIGHT_TOKEN', {
     default: undefined,
     secret: true,
-    help: 'An access token to use instead of signing in; with MILLWRIGHT_URL',
+    help: 'An access token instead of a sign-in; requires MILLWRIGHT_URL',
   }),
   clientId: text('MILLWRIGHT_CLIENT_ID', {
     default: undefined,
-    help: 'A server user to sign in as, instead of a profile; with MILLWRIGHT_URL',
+    help: 'Client id of a service account instead of a profile; requires MILLWRIGHT_URL',
   }),
   clientSecret: text('MILLWRIGHT_CLIENT_SECRET', {
     default: undefined,

@@ -91,6 +91,8 @@ function commandRows(command: Program, path: string): string[][] {
     command.description(),
     ownOptions(command).map(code).join(', '),
   ]
+  // The operations of the API have their own page.
+  if (name === 'api') return [row]
   return [row, ...command.commands.flatMap((child) => commandRows(child as Program, name))]
 }
 

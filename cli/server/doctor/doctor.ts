@@ -15,7 +15,7 @@ const marks: Readonly<Record<Outcome, string>> = { ok: '✓', warn: '!', fail: '
 
 export function addCommands(doctor: Command, terminal: Terminal): void {
   connecting(doctor)
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
