@@ -63,3 +63,19 @@ test('gives the turn of failed work to the next', async () => {
   assert.equal(await next, 'done')
   assert.equal(await semaphore.run('a', async () => 'again'), 'again')
 })
+
+test('lets any amount of work wait unless a limit is given, and limits each key without a common limit', async () => {
+  const scans = new Semaphore({ capacity: Number.POSITIVE_INFINITY, perKey: 1 })
+  const running = new Set<string>()
+  let most = 0
+  const scan = (link: string) =>
+    scans.run(link, async () => {
+      assert.ok(!running.has(link))
+      running.add(link)
+      most = Math.max(most, running.size)
+      await new Promise(setImmediate)
+      running.delete(link)
+    })
+  await Promise.all(Array.from({ length: 300 }, (_, index) => scan(`link ${index % 3}`)))
+  assert.equal(most, 3)
+})
