@@ -114,6 +114,7 @@ const goneStatement = statement(
    where b.tenant_id = $1 and b.run_id = $3 and b.outcome <> 'gone'
      and not exists (select from discovery_findings n
        where n.tenant_id = $1 and n.run_id = $2 and n.asset_id = b.asset_id)
+     and b.asset_id <> all ($4::uuid[])
    on conflict (tenant_id, run_id, asset_id) do nothing`,
 )
 export const previousRunStatement = statement<{ id: string }>(
@@ -121,13 +122,16 @@ export const previousRunStatement = statement<{ id: string }>(
    order by number desc limit 1`,
 )
 
-/** What the last whole run found and this one did not. */
+type EndedRun = { runId: string; discoveryId: string; number: number }
+
+/** What the last whole run found and this one did not. `answered` are assets whose devices answered and were refused. */
 export async function putGone(
   tx: Transaction,
-  { runId, discoveryId, number }: { runId: string; discoveryId: string; number: number },
+  { runId, discoveryId, number }: EndedRun,
+  answered: readonly string[],
 ): Promise<number> {
   const before = await tx.row(previousRunStatement, discoveryId, number)
-  return before === undefined ? 0 : tx.run(goneStatement, runId, before.id)
+  return before === undefined ? 0 : tx.run(goneStatement, runId, before.id, answered)
 }
 
 export const listFindingsStatement = statement<Finding>(

@@ -46,12 +46,18 @@ describe('what a discovery may write for its gateway', () => {
     return gateway
   }
 
-  /** Runs one discovery of a gateway that finds these devices, and returns its report. */
-  async function scan(gateway: TestGateway, devices: Record<string, unknown>[]) {
+  async function newDiscovery(gateway: TestGateway): Promise<string> {
     const { jobId } = await admin.discovery.createDiscovery({
       params: { gatewayId: gateway.id },
       body: { data: { assetLinkId, discoveryOptions: [{ key: 'size', value: '3' }] } },
     })
+    return jobId
+  }
+
+  /** Runs a new discovery of a gateway that finds these devices, or one again, and returns the report. */
+  async function scan(gateway: TestGateway, devices: Record<string, unknown>[], again?: string) {
+    const jobId = again ?? (await newDiscovery(gateway))
+    if (again !== undefined) await admin.discovery.runDiscovery({ params: { jobId } })
     const taken = await gateway.gatekeeper.leaseJob({ body: { data: { workflows: ['discovery'], waitSeconds: 30 } } })
     assert.ok(taken !== undefined, 'the gateway gets the job')
     const { job, lease } = taken.data
@@ -173,6 +179,23 @@ describe('what a discovery may write for its gateway', () => {
     // The gateway of its new group may write it too.
     assert.deepEqual((await scan(hall2, [foundDevice(21)])).errors, [])
     assert.equal((await read(id)).access_group, 'hall-2')
+  })
+
+  test('an asset whose device answers is not gone when the device is reported as identity_taken', async () => {
+    const devices = ['kept', 'moved', 'silent'].map((name, index) => foundDevice(36 + index, { name }))
+    const { jobId, findings } = await scan(hall1, devices)
+    const moved = findings.find(({ name }) => name === 'moved')?.assetId ?? assert.fail()
+    await move(moved, 'hall-3')
+    await admin.inventory.deleteRelationsByFilter({ query: { relationsFilter: `subject.id eq '${moved}'` } })
+
+    const second = await scan(hall1, devices.slice(0, 2), jobId)
+
+    assert.deepEqual(reasons(second.errors), ['identity_taken'])
+    const outcomes = second.findings.map(({ name, outcome }) => [name, outcome])
+    assert.deepEqual(outcomes.toSorted(), [
+      ['kept', 'unchanged'],
+      ['silent', 'gone'],
+    ])
   })
 
   test('a grant lets a gateway write in another group until it is revoked, and resolves the conflict', async () => {

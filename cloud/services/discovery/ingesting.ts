@@ -84,7 +84,7 @@ export function ingestingTasks(context: Context): TaskKinds {
         const discovery = await discoveryOf(context, caller, runId)
         if (discovery === undefined) return
         await ingestAll(context, caller, { runId, discovery, signal: task.signal })
-        if (!task.signal.aborted) await finish(context, caller, { runId, task })
+        if (!task.signal.aborted) await finish(context, caller, { runId, task, gatewayId: discovery.gatewayId })
       },
     },
   }
@@ -240,16 +240,40 @@ function deviceError({ problem, code, fields }: Refused, asset: Record<string, u
 }
 
 /** Nothing waits any more: if the gateway is done, so is the run. A handed-in part that came meanwhile has its own job. */
-async function finish(context: Context, caller: Caller, { runId, task }: { runId: string; task: Task }): Promise<void> {
+async function finish(
+  context: Context,
+  caller: Caller,
+  { runId, task, gatewayId }: { runId: string; task: Task; gatewayId: string },
+): Promise<void> {
+  const ending = (await context.database.read(caller, (handle) => findRun(handle, runId)))?.ending
+  const answered = ending === 'finished' ? await conflictingAssets(context, caller, { runId, gatewayId }) : []
   await context.database.transaction(caller, async (tx) => {
     const run = await lockRun(tx, runId)
     const waits = (await nextUpload(tx, runId)) !== undefined
     if (run !== undefined && run.ending !== null && !waits) {
       const place = { runId, discoveryId: run.discoveryId, number: run.number }
-      const gone = run.ending === 'finished' ? await putGone(tx, place) : 0
+      const gone = run.ending === 'finished' ? await putGone(tx, place, answered) : 0
       const ended = await finishRun(tx, runId, gone)
       if (ended !== undefined) await tellRun(tx, ended.state, ended)
     }
     await task.complete(tx)
   })
+}
+
+/** Assets whose devices answered in this run, but were reported as `identity_taken`. */
+async function conflictingAssets(
+  context: Context,
+  caller: Caller,
+  { runId, gatewayId }: { runId: string; gatewayId: string },
+): Promise<string[]> {
+  const found: string[] = []
+  const limit = 100
+  for (let offset = 0; ; offset += limit) {
+    const query = { gateway: gatewayId, limit, offset }
+    const { data } = await context.peers(inventory, caller).listIdentityConflicts({ query })
+    const ofRun = data.filter((conflict) => conflict.runId === runId)
+    found.push(...ofRun.map(({ asset }) => asset.id))
+    // The latest conflicts come first.
+    if (ofRun.length < limit) return found
+  }
 }
