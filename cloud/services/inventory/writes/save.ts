@@ -19,7 +19,7 @@ import type { Cause, ChangeSet, RelationChange, WorkingAsset } from './change-se
  * Rows of one statement. While the database works on a statement, this process builds the next one, and between two
  * statements the event loop serves other requests: a statement of 1,000 assets would block them for 100 ms.
  */
-const rowsPerStatement = 50
+const rowsPerStatement = 100
 
 type Step = () => Promise<unknown>
 
@@ -41,12 +41,16 @@ async function stepsOf(tx: Transaction, { changes, stored, deletedIds }: Batch):
   const added = changes.identifiers.filter(({ assetId }) => !changes.deleted.has(assetId))
   const identifiersOf = identifiersAfter(changes, { before: await store.identifiersOf(tx, updatedIds), added })
   const isDeleted = (...ids: readonly string[]) => ids.some((id) => changes.deleted.has(id))
-  const rows = new RowsOfAssets(changes)
+  const printed = new Map(changes.history.map(({ assetId, document }) => [assetId, document]))
+  const rows: store.AssetRow[] = []
   return flatten([
-    [() => recountFacets(tx, { stored: [...updatedIds, ...deletedIds], written: assets.map(rows.columnsOf) })],
-    portions(assets, (some) => {
-      const { created = [], updated = [] } = Object.groupBy(some, ({ id }) => (stored.has(id) ? 'updated' : 'created'))
-      return store.putAssets(tx, { fresh: created.map(rows.of), changed: updated.map(rows.of) })
+    portions(assets, async (some) => {
+      for (const asset of some) rows.push(rowOf(asset, printed.get(asset.id)))
+    }),
+    [() => recountFacets(tx, { stored: [...updatedIds, ...deletedIds], written: rows })],
+    portions(assets, (_, from, to) => {
+      const some = Object.groupBy(rows.slice(from, to), ({ id }) => (stored.has(id) ? 'updated' : 'created'))
+      return store.putAssets(tx, { fresh: some.created ?? [], changed: some.updated ?? [] })
     }),
     portions(assets, (some) =>
       putTokens(
@@ -88,33 +92,27 @@ function* flatten(groups: readonly Iterable<Step>[]): Iterable<Step> {
 }
 
 /** One step for each part of the rows. Its statement is built when the step runs. */
-function* portions<Row>(rows: readonly Row[], write: (some: readonly Row[]) => Promise<unknown>): Iterable<Step> {
+function* portions<Row>(
+  rows: readonly Row[],
+  write: (some: readonly Row[], from: number, to: number) => Promise<unknown>,
+): Iterable<Step> {
   for (let from = 0; from < rows.length; from += rowsPerStatement) {
-    yield () => write(rows.slice(from, from + rowsPerStatement))
+    const to = from + rowsPerStatement
+    yield () => write(rows.slice(from, to), from, to)
   }
 }
 
-/** The rows of the table of assets. The history has the text of each document already. */
-class RowsOfAssets {
-  readonly #printed: ReadonlyMap<string, string | null>
-
-  constructor({ history }: ChangeSet) {
-    this.#printed = new Map(history.map(({ assetId, document }) => [assetId, document]))
-  }
-
-  readonly columnsOf = ({ document, accessGroupId }: WorkingAsset) => ({
-    ...columnsOf(document),
-    access_group_id: accessGroupId,
-  })
-
-  readonly of = (asset: WorkingAsset): store.AssetRow => ({
-    ...this.columnsOf(asset),
+/** The row of an asset. Its history has the text of the document already. */
+function rowOf(asset: WorkingAsset, printed: string | null | undefined): store.AssetRow {
+  return {
+    ...columnsOf(asset.document),
     id: asset.id,
+    access_group_id: asset.accessGroupId,
     version: asset.version,
     created_at: asset.createdAt,
     modified_at: String(asset.document.last_modified_timestamp),
-    document: this.#printed.get(asset.id) ?? jsonText(asset.document),
-  })
+    document: printed ?? jsonText(asset.document),
+  }
 }
 
 function addressRows({ id, document }: WorkingAsset) {
