@@ -48,6 +48,38 @@ describe('the documentation', () => {
     )
   })
 
+  test('names only existing files in the map and the invariants of ARCHITECTURE.md', () => {
+    const rows = read('ARCHITECTURE.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+    const named = rows.flatMap((row) => {
+      const [first = '', second = ''] = row.slice(2).split(' | ')
+      const folders = [...first.matchAll(/`([\w/-]+)`/g)].map(([, path = '']) => path)
+      const files = [...second.matchAll(/`([\w/.-]+\.(?:ts|tsx|mjs))`/g)].map(([, path = '']) => path)
+      return files.map((file) => ({ folders, file }))
+    })
+    assert.ok(named.length > 80)
+    assert.deepEqual(
+      named.filter(({ folders, file }) => !['', ...folders].some((folder) => isIn(folder, file))),
+      [],
+    )
+  })
+
+  test('names only existing functions in "Follow one request" of the README', () => {
+    const section = read('README.md').split('### Follow one request')[1]?.split('\n## ')[0] ?? ''
+    const code = linksIn(section).map(read).join('\n')
+    const names = [...section.replaceAll(/\[`[^\]]*\]\([^)]*\)/g, '').matchAll(/`([A-Za-z.]+)`/g)].map(
+      ([, name = '']) => name,
+    )
+    assert.ok(names.length > 8)
+    assert.deepEqual(
+      names.filter(
+        (name) => name !== 'ETag' && !name.split('.').every((part) => new RegExp(`\\b${part}\\b`).test(code)),
+      ),
+      [],
+    )
+  })
+
   test('has every page that the code refers to', () => {
     const sources = globSync('{api,bench,cli,cloud,gateway,link-sdk,links,tools,web}/**/*.{ts,tsx}', {
       cwd: root,
@@ -63,6 +95,12 @@ describe('the documentation', () => {
     )
   })
 })
+
+/** Whether a file exists in a folder, or below it if only its name is given. */
+function isIn(folder: string, file: string): boolean {
+  if (existsSync(join(root, folder, file))) return true
+  return folder !== '' && globSync(`${folder}/**/${file}`, { cwd: root, exclude: ['**/node_modules'] }).length > 0
+}
 
 /** The targets of links and pictures, without those to other sites. */
 function linksIn(page: string): string[] {
