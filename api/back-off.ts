@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 type BackOffOptions = { firstMs: number; longestMs: number; random?: () => number }
 
 /**
@@ -33,7 +31,17 @@ export class BackOff {
 }
 
 /** Waits. Returns early, without an error, when the signal is aborted. Without `ref` it does not keep a process alive. */
-export async function pause(ms: number, signal?: AbortSignal, { ref = true } = {}): Promise<void> {
-  if (signal?.aborted) return
-  await delay(ms, undefined, { ref, ...(signal === undefined ? {} : { signal }) }).catch(() => undefined)
+export function pause(ms: number, signal?: AbortSignal, { ref = true } = {}): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    // In a browser a timer is a number.
+    const timer = setTimeout(end, ms)
+    if (!ref) (timer as { unref?(): void }).unref?.()
+    signal?.addEventListener('abort', end)
+  })
 }

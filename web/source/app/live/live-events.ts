@@ -1,3 +1,4 @@
+import { BackOff, pause } from '@millwright/api/back-off.ts'
 import type { CloudEvent } from '@millwright/api/events.ts'
 import type { FetchOperation } from '../api/client.ts'
 import { Failure } from '../api/failure.ts'
@@ -9,7 +10,7 @@ export type LiveState = 'connecting' | 'live' | 'interrupted'
 type EventHandler = (event: CloudEvent) => void
 type Subscription = { types: readonly string[]; handler: EventHandler }
 
-const backOffMs = { first: 500, most: 30_000 }
+const reconnect = { firstMs: 500, longestMs: 30_000 }
 
 /**
  * Everything that happens, as it happens: one stream for the whole console, however many listen. After an interruption
@@ -34,14 +35,14 @@ export class LiveEvents {
 
   /** Begins to listen; ends with `stop`. */
   async start(): Promise<void> {
-    let pause = backOffMs.first
+    const backOff = new BackOff(reconnect)
     while (!this.#ended.signal.aborted) {
       const startedAt = performance.now()
       await this.#readStream().catch((error) => this.#onInterrupted(error))
       if (this.#ended.signal.aborted) return
       this.#setState('interrupted')
-      pause = performance.now() - startedAt > backOffMs.most ? backOffMs.first : Math.min(pause * 2, backOffMs.most)
-      await this.#wait(pause * (0.5 + Math.random() / 2))
+      if (performance.now() - startedAt > reconnect.longestMs) backOff.reset()
+      await pause(backOff.nextMs(), this.#ended.signal)
     }
   }
 
@@ -92,16 +93,6 @@ export class LiveEvents {
     if (this.#state === state) return
     this.#state = state
     for (const watcher of this.#watchers) watcher()
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#ended.signal.addEventListener('abort', () => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
   }
 }
 
