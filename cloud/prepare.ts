@@ -2,7 +2,7 @@ import { referenceTables } from '../architecture.ts'
 import {
   currentUser,
   ensureApplicationRole,
-  requireHarmless,
+  requireRestrictedRole,
   setPassword,
 } from './platform/database/application-role.ts'
 import { type Binding, inspectServer, type Server } from './platform/database/binding.ts'
@@ -137,7 +137,7 @@ async function roleOf(app: Address): Promise<string> {
 async function inspect(app: Address, binding: Binding | 'auto'): Promise<Server> {
   const client = await openClient(app)
   try {
-    await requireHarmless(client)
+    await requireRestrictedRole(client)
   } finally {
     await client.end()
   }

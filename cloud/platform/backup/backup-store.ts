@@ -1,5 +1,5 @@
 import { copyIn, copyOut } from '../database/copy.ts'
-import { inOrderOfNeed } from '../database/distribute.ts'
+import { inForeignKeyOrder } from '../database/distribute.ts'
 import type { Owner } from '../tenants/tenants.ts'
 
 /** What a backup knows of a table: what is in it comes from the catalogue, so that none can be forgotten. */
@@ -34,7 +34,7 @@ export async function listTables(owner: Owner): Promise<BackupTable[]> {
      order by c.relname`,
     [madeByMigrating],
   )
-  return inOrderOfNeed(rows).map(({ name, columns }) => ({ name, columns }))
+  return inForeignKeyOrder(rows).map(({ name, columns }) => ({ name, columns }))
 }
 
 export async function listApplied(owner: Owner): Promise<AppliedMigration[]> {

@@ -4,14 +4,14 @@ import { StartError } from '../start-error.ts'
 const roleLock = 0x726f6c65
 
 /**
- * The role the pool connects as. It owns nothing, is no superuser and cannot bypass row-level security, so that a
- * mistake in our code still cannot reach another tenant. It is made per database: two installations on one server
- * do not share it.
+ * Creates the role that the pool connects as. It owns no tables, is not a superuser and cannot bypass row-level
+ * security, so that a bug in a statement cannot reach another tenant. Each database has its own role, so two
+ * installations on one server do not share it.
  */
 export async function ensureApplicationRole(owner: Client, role: string): Promise<void> {
   await changeRole(owner, role, async () => {
     const { rows } = await owner.query('select from pg_roles where rolname = $1', [role])
-    // A role that is there is looked at when it is used: only a superuser could say the rest again.
+    // An existing role is checked when the pool connects. Only a superuser could set its attributes again.
     if (rows.length > 0) return
     const attributes = 'login nosuperuser nobypassrls nocreatedb nocreaterole noinherit'
     await owner.query(`create role ${owner.escapeIdentifier(role)} with ${attributes}`)
@@ -28,41 +28,44 @@ export async function setPassword(owner: Client, role: { name: string; password:
 async function changeRole(owner: Client, role: string, change: () => Promise<void>): Promise<void> {
   await owner.query('begin')
   try {
-    // Roles belong to the whole server, which refuses two changes of one at the same time.
+    // Roles belong to the whole server, which refuses two concurrent changes of one role.
     await owner.query('select pg_advisory_xact_lock($1)', [roleLock])
     await change()
     await owner.query('commit')
   } catch (error) {
     await owner.query('rollback')
     throw new StartError(
-      `The database user of DATABASE_URL may not make or change the role ${role} (${(error as Error).message}): ` +
-        'create a login role yourself and give its URL as MILLWRIGHT_DATABASE_APP_URL.',
+      `The database user of DATABASE_URL cannot create or change the role ${role} (${(error as Error).message}): ` +
+        'create a login role and set MILLWRIGHT_DATABASE_APP_URL to its URL.',
     )
   }
 }
 
-/** Ends the start when the pool's user could see more than its tenant. */
-export async function requireHarmless(app: Client): Promise<void> {
+/** Refuses to start if the pool's user can read more than the rows of its tenant. */
+export async function requireRestrictedRole(app: Client): Promise<void> {
   const { rows } = await app.query<{ name: string; superuser: boolean; bypass: boolean; owned: string | null }>(
     `select r.rolname as name, r.rolsuper as superuser, r.rolbypassrls as bypass,
             (select c.relname from pg_class c where c.relowner = r.oid and c.relkind in ('r', 'p') limit 1) as owned
      from pg_roles r where r.rolname = current_user`,
   )
   const user = rows[0]
-  const fault = user?.superuser
+  const violation = user?.superuser
     ? 'is a superuser'
     : user?.bypass
-      ? 'may bypass row-level security'
+      ? 'can bypass row-level security'
       : user?.owned
         ? `owns the table ${user.owned}`
         : undefined
-  if (fault === undefined) return
+  if (violation === undefined) return
   throw new StartError(
-    `The database user ${user?.name} ${fault}, so tenants would not be separated: give the pool another user with MILLWRIGHT_DATABASE_APP_URL.`,
+    `The database user ${user?.name} ${violation}, so row-level security would not separate tenants: set MILLWRIGHT_DATABASE_APP_URL to a URL with another user.`,
   )
 }
 
-/** A role that somebody else made (MILLWRIGHT_DATABASE_APP_URL) gets the same rights as ours would. */
+/**
+ * The role of MILLWRIGHT_DATABASE_APP_URL, which the operator created, gets the same grants as a role that
+ * `ensureApplicationRole` creates.
+ */
 export async function currentUser(client: Client): Promise<string> {
   const { rows } = await client.query<{ name: string }>('select current_user as name')
   return rows[0]?.name ?? ''

@@ -2,15 +2,16 @@ import type { Address } from './connection.ts'
 import { openClient } from './connection.ts'
 
 /**
- * How a tenant is bound to what the database sees: once per session (plain PostgreSQL: free), or in each transaction
- * (Citus passes only `set local` on to its workers; a transaction pooler gives every transaction another session).
+ * When a tenant is bound to a connection. `session` sets it once per session and suits plain PostgreSQL. `transaction`
+ * sets it in each transaction: Citus forwards only `set local` to its workers, and a transaction pooler gives each
+ * transaction another session.
  */
 export type Binding = 'session' | 'transaction'
 
 export type Server = { binding: Binding; pooled: boolean; citus: boolean; version: number }
 
-/** Looks at the server and says what it is. A pooler shows itself by not passing startup options on. */
-export async function inspectServer(address: Address, wanted: Binding | 'auto'): Promise<Server> {
+/** Reads the version and the kind of the server. A pooler is recognized because it does not forward startup options. */
+export async function inspectServer(address: Address, requested: Binding | 'auto'): Promise<Server> {
   const pooled = await isPooled(address)
   const client = await openClient(address)
   try {
@@ -20,7 +21,7 @@ export async function inspectServer(address: Address, wanted: Binding | 'auto'):
     )
     const version = Math.floor(Number(rows[0]?.version) / 10_000)
     const citus = rows[0]?.citus === true
-    const binding = wanted === 'auto' ? (citus || pooled ? 'transaction' : 'session') : wanted
+    const binding = requested === 'auto' ? (citus || pooled ? 'transaction' : 'session') : requested
     return { binding, pooled, citus, version }
   } finally {
     await client.end()

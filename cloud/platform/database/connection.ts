@@ -9,28 +9,31 @@ export type Connection = {
   tenantId: string | undefined
   /** The tenant that the connection is lent to: it counts towards the tenant's share. */
   holder: string | undefined
-  /** How many use it at once: one, or a few that only lookup. */
+  /** The number of current users: one, or several lookups. */
   users: number
-  /** Moves with every use, so that a handle of an earlier use is recognised. */
+  /** Increases with every use, so that a handle of an earlier use is recognized. */
   lease: number
-  /** Set when its state is unknown (a failed rollback, a lost socket): it is closed instead of reused. */
+  /**
+   * Set when the state of the connection is unknown (a failed rollback, a lost socket). It is then closed instead of
+   * reused.
+   */
   broken: boolean
-  /** The first error of its transaction: PostgreSQL answers every later statement with a consequence of it. */
+  /** The first error of the transaction. PostgreSQL fails every later statement as a consequence. */
   firstError: unknown
 }
 
-/** Where a server is and who connects; a URL or the parts of one. */
+/** The address and the user of a server: a URL or its parts. */
 export type Address =
   | { url: string }
   | { host: string; port: number; user: string; database: string; password?: string }
 
-/** The longest things may take before the database gives up on them. */
+/** Time limits for the database. */
 export const timeouts = {
   connectMs: 10_000,
-  /** For starts and commands, which have no caller that waits for an answer. */
+  /** For starts and commands, where no caller waits for a response. */
   commandConnectMs: 30_000,
   statementMs: 30_000,
-  answerMs: 35_000,
+  responseMs: 35_000,
   lockMs: 10_000,
   idleInTransactionMs: 60_000,
 } as const
@@ -55,7 +58,7 @@ export async function openClient(
     connectionTimeoutMillis: timeouts.commandConnectMs,
     ...extra,
   })
-  // Without a listener an error of an idle connection would end the process.
+  // Without a listener, an error of an idle connection would end the process.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -66,14 +69,16 @@ export async function openClient(
   }
 }
 
-/** A connection for the pool: pipelined, so that `begin` or a change of tenant costs no round trip of its own. */
+/**
+ * Opens a connection for the pool. It is pipelined, so that `begin` or a change of tenant needs no extra round trip.
+ */
 export async function openConnection(
   address: Address,
-  { settings, answerMs = timeouts.answerMs }: { settings: boolean; answerMs?: number | undefined },
+  { settings, responseMs = timeouts.responseMs }: { settings: boolean; responseMs?: number | undefined },
 ): Promise<Connection> {
   const client = await openClient(address, {
     pipeline: true,
-    query_timeout: answerMs,
+    query_timeout: responseMs,
     connectionTimeoutMillis: timeouts.connectMs,
   })
   const connection: Connection = {
@@ -91,21 +96,28 @@ export async function openConnection(
   client.on('end', () => {
     connection.broken = true
   })
-  // Behind a pooler the session is not ours to set; `set local` in the transaction does it there.
+  // A pooler shares its sessions with other clients. There the settings are part of each transaction (`set local`).
   if (settings) await client.query(sessionSettings('set'))
   return connection
 }
 
-type Sent = { name: string | undefined; text: string; values: unknown[] }
+type QueryInput = { name: string | undefined; text: string; values: unknown[] }
 
-/** As `client.query(question)`, for less: most of what the driver does to ask is not needed to be answered. */
-export async function send(client: pg.Client, sent: Sent, onError?: (error: unknown) => void): Promise<QueryResult> {
+/**
+ * Runs a query like `client.query`, with less overhead: it skips steps of the driver that are not needed for the
+ * result.
+ */
+export async function send(
+  client: pg.Client,
+  query: QueryInput,
+  onError?: (error: unknown) => void,
+): Promise<QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<QueryResult>()
-  client.query(new PreparedQuery(sent, (error, result) => (result === undefined ? reject(error) : resolve(result))))
+  client.query(new PreparedQuery(query, (error, result) => (result === undefined ? reject(error) : resolve(result))))
   try {
     return await promise
   } catch (error) {
-    // The error was made where the socket is read; whoever reads its trace wants to know who asked.
+    // The error was created in the socket's reader. The new stack trace shows which code sent the statement.
     if (error instanceof Error) Error.captureStackTrace(error)
     onError?.(error)
     throw error

@@ -11,7 +11,7 @@ type Wire = {
 
 type Value = string | number | null
 
-/** The protocol of `copy … from stdin`, which the driver leaves to others. */
+/** The protocol of `copy … from stdin`, which the driver does not implement. */
 class Copy extends pg.Query {
   readonly #text: string
 
@@ -26,7 +26,10 @@ class Copy extends pg.Query {
   }
 }
 
-/** Writes rows faster than `insert` can. As the owner only: the application's role is under policies, and may not. */
+/**
+ * Writes rows faster than `insert`. Only the owner can use it: row-level security does not allow `copy from` for the
+ * application's role.
+ */
 export function copyRows(
   owner: Client,
   table: string,
@@ -49,10 +52,10 @@ function printed(value: Value): string {
   return special.test(text) ? text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? '') : text
 }
 
-/** How much may have come that nobody has taken yet. */
-const waitingBytes = 4 * 1024 * 1024
+/** The limit for received bytes that the reader has not taken yet. */
+const bufferedBytes = 4 * 1024 * 1024
 
-/** The protocol of `copy … to stdout`: what comes is handed on, and the server waits while it is not taken. */
+/** The protocol of `copy … to stdout`. The server waits while the reader does not take the rows. */
 class CopyOut extends pg.Query {
   readonly #rows: Buffer[] = []
   #bytes = 0
@@ -68,21 +71,21 @@ class CopyOut extends pg.Query {
   }
 
   handleCopyData({ chunk }: { chunk: Buffer }, wire: Wire): void {
-    // The driver reads the next message into the same memory.
+    // The driver reuses this memory for the next message.
     this.#rows.push(Buffer.from(chunk))
     this.#bytes += chunk.length
     this.#wire = wire
-    if (this.#bytes > waitingBytes) wire.stream.pause()
+    if (this.#bytes > bufferedBytes) wire.stream.pause()
     this.#wake()
   }
 
-  async *taken(): AsyncGenerator<Buffer[]> {
+  async *chunks(): AsyncGenerator<Buffer[]> {
     for (;;) {
       if (this.#rows.length > 0) {
-        const some = this.#rows.splice(0)
+        const rows = this.#rows.splice(0)
         this.#bytes = 0
         this.#wire?.stream.resume()
-        yield some
+        yield rows
       } else if (this.#end !== undefined) {
         if (this.#end.error) throw this.#end.error
         return
@@ -95,11 +98,11 @@ class CopyOut extends pg.Query {
   }
 }
 
-/** The rows of a `copy … to stdout`, each as the server wrote it, some at a time. */
+/** Reads the rows of a `copy … to stdout`, several at a time, each as the server wrote it. */
 export function copyOut(owner: Client, statement: string): AsyncGenerator<Buffer[]> {
   const copy = new CopyOut(statement)
   owner.query(copy)
-  return copy.taken()
+  return copy.chunks()
 }
 
 class CopyIn extends pg.Query {
@@ -127,7 +130,7 @@ class CopyIn extends pg.Query {
   }
 }
 
-/** Sends what a `copyOut` wrote to a `copy … from stdin`, no faster than the server takes it. */
+/** Sends the output of a `copyOut` to a `copy … from stdin`, not faster than the server accepts it. */
 export function copyIn(owner: Client, statement: string, source: AsyncIterable<Buffer>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const copy = new CopyIn(statement, source, (error) => (error ? reject(copy.failure ?? error) : resolve()))

@@ -25,7 +25,7 @@ const measured = statement<{ length: number; asked: string }>('select length($2:
 const much = 'x'.repeat(4_000_000)
 
 for (const binding of ['session', 'transaction'] satisfies Binding[]) {
-  describe(`a database that binds tenants per ${binding}`, () => {
+  describe(`Database that binds tenants per ${binding}`, () => {
     let hub: TestHub
     let database: Database
     let a: TestTenant
@@ -48,7 +48,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       return new Database({ address: hub.database.app, server, connections, waitMs })
     }
 
-    test('shows each tenant its own rows, on whatever connection', async () => {
+    test('returns each tenant its own rows on any connection', async () => {
       await add(a, 'only in a')
       await add(b, 'only in b')
       const looks = Array.from({ length: 60 }, (_, i) => {
@@ -65,14 +65,14 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       await Promise.all(looks)
     })
 
-    test('binds the tenant in the database itself, also inside transactions', async () => {
+    test('binds the tenant in the database, also inside transactions', async () => {
       for (const tenant of [a, b, a]) {
         const seen = await database.transaction(tenant, (tx) => tx.row(bound))
         assert.deepEqual(seen, { tenant: tenant.tenantId, asked: tenant.tenantId })
       }
     })
 
-    test('keeps the tenant of a connection although a transaction on it was rolled back', async () => {
+    test('keeps the tenant of a connection after a transaction on it was rolled back', async () => {
       await assert.rejects(database.transaction(b, (tx) => tx.run(broken)))
       const seen = await Promise.all(
         Array.from({ length: 9 }, (_, i) => database.read(i % 2 ? a : b, (handle) => handle.row(bound))),
@@ -80,7 +80,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       for (const row of seen) assert.equal(row?.tenant, row?.asked)
     })
 
-    test('undoes everything when the work throws, and tells nobody', async () => {
+    test('rolls back and notifies no listener when the work throws', async () => {
       const told: unknown[] = []
       database.onCommit((commit) => told.push(commit))
       const failed = database.transaction(a, async (tx) => {
@@ -93,23 +93,23 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       assert.deepEqual(told, [])
     })
 
-    test('does not commit when a failed statement was swallowed', async () => {
+    test('does not commit when the work ignored a failed statement', async () => {
       const failed = database.transaction(a, async (tx) => {
         await tx.run(insertGroup, v7(), 'half')
         await tx.run(broken).catch(() => {})
       })
-      await assert.rejects(failed, /went on after one of its statements failed/)
+      await assert.rejects(failed, /ignored a failed statement/)
       assert.ok(!(await list(a)).includes('half'))
     })
 
-    test('tells listeners after the commit what was signalled', async () => {
+    test('notifies listeners of the signalled topics after the commit', async () => {
       const told: string[] = []
       database.onCommit(({ tenantId, topics }) => told.push(`${tenantId} ${[...topics]}`))
       await database.transaction(a, async (tx) => tx.signal('audit'))
       assert.deepEqual(told, [`${a.tenantId} audit`])
     })
 
-    test('tries again after a deadlock', async () => {
+    test('repeats a transaction after a deadlock', async () => {
       const [one, two] = [await add(a, 'one'), await add(a, 'two')]
       const gate = barrier(2)
       let runs = 0
@@ -124,7 +124,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       assert.ok(runs > 2)
     })
 
-    test('answers `overloaded` to who loses against others again and again', async () => {
+    test('fails with `overloaded` after repeated lost races', async () => {
       let runs = 0
       const losing = database.transaction(a, async () => {
         runs++
@@ -134,7 +134,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       assert.ok(runs > 2)
     })
 
-    test('answers `overloaded` when no connection becomes free in time, and recovers', async () => {
+    test('fails with `overloaded` when no connection becomes free in time, and recovers', async () => {
       const small = open(binding, 1, 200)
       const { promise, resolve } = Promise.withResolvers<void>()
       const holding = small.transaction(a, () => promise)
@@ -148,7 +148,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       await small.close()
     })
 
-    test('replaces connections that died', async () => {
+    test('replaces lost connections', async () => {
       const mine = open(binding, 2)
       const before = await mine.read(a, (handle) => handle.row(backend))
       await hub.asOwner((owner) => owner.query('select pg_terminate_backend($1)', [before?.pid]))
@@ -165,47 +165,47 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       await mine.close()
     })
 
-    test('asks one part after the other, each before the one before it is answered', async () => {
+    test('sends the parts of a pipeline in order, before earlier parts have their results', async () => {
       const order: string[] = []
       await database.transaction(a, (tx) =>
         tx.pipeline(
           ['first', 'second'].map((name) => async () => {
-            order.push(`${name} asked`)
+            order.push(`${name} sent`)
             await tx.row(bound)
-            order.push(`${name} answered`)
+            order.push(`${name} done`)
           }),
         ),
       )
-      assert.deepEqual(order, ['first asked', 'second asked', 'first answered', 'second answered'])
+      assert.deepEqual(order, ['first sent', 'second sent', 'first done', 'second done'])
     })
 
-    test('asks much in turn, until a part fails', async () => {
+    test('sends large parts of a pipeline one after the other, until a part fails', async () => {
       const lengths: unknown[] = []
-      const ask = (tx: Transaction) => async () => lengths.push((await tx.row(measured, much))?.length)
-      await database.transaction(a, (tx) => tx.pipeline([ask(tx), ask(tx), ask(tx)]))
+      const send = (tx: Transaction) => async () => lengths.push((await tx.row(measured, much))?.length)
+      await database.transaction(a, (tx) => tx.pipeline([send(tx), send(tx), send(tx)]))
       assert.deepEqual(lengths, [much.length, much.length, much.length])
 
-      let isAsked = false
+      let isSent = false
       const last = async () => {
-        isAsked = true
+        isSent = true
       }
-      const failed = database.transaction(a, (tx) => tx.pipeline([() => tx.run(broken), ask(tx), last]))
+      const failed = database.transaction(a, (tx) => tx.pipeline([() => tx.run(broken), send(tx), last]))
       await assert.rejects(failed, /division by zero/)
-      assert.equal(isAsked, false)
+      assert.equal(isSent, false)
     })
 
-    test('does not wait for ever to ask a server that is gone', async () => {
+    test('fails instead of waiting when the server is lost during a pipeline', async () => {
       const mine = open(binding, 1)
       const lost = mine.transaction(a, async (tx) => {
         const { pid } = (await tx.row(backend)) ?? {}
-        const asking = tx.pipeline([() => tx.run(slow), () => tx.row(measured, much), () => tx.row(bound)])
-        await Promise.all([asking, hub.asOwner((owner) => owner.query('select pg_terminate_backend($1)', [pid]))])
+        const pipeline = tx.pipeline([() => tx.run(slow), () => tx.row(measured, much), () => tx.row(bound)])
+        await Promise.all([pipeline, hub.asOwner((owner) => owner.query('select pg_terminate_backend($1)', [pid]))])
       })
       await assert.rejects(lost)
       await mine.close()
     })
 
-    test('closes only when everything came back', async () => {
+    test('closes after all connections are returned', async () => {
       const mine = open(binding, 2)
       const work = mine.transaction(a, (tx) => tx.row(bound))
       await Promise.all([work, mine.close()])
@@ -216,7 +216,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
       )
     })
 
-    test('refuses a tenant that is no id', async () => {
+    test('refuses a tenant that is not a UUID', async () => {
       await assert.rejects(database.read({ tenantId: "x'; drop table tenants; --" }, (handle) => handle.rows(names)))
     })
 
@@ -232,7 +232,7 @@ for (const binding of ['session', 'transaction'] satisfies Binding[]) {
   })
 }
 
-test('a connection that is bound to the tenant already is preferred', async () => {
+test('prefers an idle connection that is bound to the tenant', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   const server = { ...hub.database.server, binding: 'session' } as const
@@ -246,7 +246,7 @@ test('a connection that is bound to the tenant already is preferred', async () =
   await database.close()
 })
 
-test('a statement that takes too long is ended', async () => {
+test('ends a statement that exceeds the time limit', async () => {
   await using hub = await testHub()
   const client = await openClient(hub.database.app)
   await client.query('set statement_timeout = 50')
@@ -254,7 +254,7 @@ test('a statement that takes too long is ended', async () => {
   await client.end()
 })
 
-/** Everybody waits until all have come. */
+/** Each caller waits until `count` callers have arrived. */
 function barrier(count: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let waiting = 0
@@ -264,10 +264,10 @@ function barrier(count: number): () => Promise<void> {
   }
 }
 
-test('a database that does not answer any more is away, and nothing is left of the connection', async () => {
+test('reports a server that does not respond as unavailable and closes the connection', async () => {
   await using hub = await testHub()
   const { app, server } = hub.database
-  await using database = new Database({ address: app, server, connections: 1, answerMs: 500 })
+  await using database = new Database({ address: app, server, connections: 1, responseMs: 500 })
   await assert.rejects(
     database.transaction(hub.tenant, (tx) => tx.run(slow)),
     (error: Problem) => error.code === 'unavailable' && error.cause !== undefined,
@@ -275,17 +275,17 @@ test('a database that does not answer any more is away, and nothing is left of t
   assert.equal(database.inUse, 0)
 })
 
-test('a handle that is used after its work was over is refused', async () => {
+test('refuses a handle that is used after its work has ended', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   let stray: (() => Promise<unknown>) | undefined
   await database.transaction(hub.tenant, async (tx) => {
     stray = () => tx.rows(names)
   })
-  await assert.rejects(async () => stray?.(), /after its work was over/)
+  await assert.rejects(async () => stray?.(), /after its work had ended/)
 })
 
-test('a connection that was not given back does not hold up the end, shows, and is closed when it comes after all', async () => {
+test('closes despite a connection that was not returned, shows it in `inUse`, and closes it when it is returned', async () => {
   await using hub = await testHub()
   const database = new Database({ address: hub.database.app, server: hub.database.server, connections: 2, waitMs: 100 })
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -297,7 +297,7 @@ test('a connection that was not given back does not hold up the end, shows, and 
   assert.equal(database.inUse, 0)
 })
 
-test('lookups share connections, see their own tenant, and fail by themselves', async () => {
+test('shares connections between lookups, keeps tenants apart, and fails each lookup separately', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   const server = { ...hub.database.server, binding: 'session' } as const
@@ -323,7 +323,7 @@ test('lookups share connections, see their own tenant, and fail by themselves', 
   await database.close()
 })
 
-test('a statement is answered the same each time, whether or not the server was asked what its columns are', async () => {
+test('returns the same result with and without a description of the columns', async () => {
   await using hub = await testHub()
   const server = { ...hub.database.server, binding: 'session' } as const
   const database = new Database({ address: hub.database.app, server, connections: 1 })
@@ -350,7 +350,7 @@ test('a statement is answered the same each time, whether or not the server was 
   await database.close()
 })
 
-test('enclosing transactions of one tenant leave a turn for other tenants', async () => {
+test('leaves enclosing transactions for other tenants when one tenant has many', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   await using database = new Database({ address: hub.database.app, server: hub.database.server, connections: 8 })

@@ -10,26 +10,26 @@ import { Pool } from './pool.ts'
 import type { Statement } from './statement.ts'
 import { asProblem, isConnectionLost, isLostRace, isTransient } from './transient.ts'
 
-/** Whose rows: every caller is one. */
+/** The tenant whose rows are read or written. Every caller is a scope. */
 export type Scope = { readonly tenantId: string; readonly transaction?: Transaction }
 
-/** Runs statements. `$1` is filled in with the tenant; `values` start at `$2`. */
+/** Runs statements. The handle passes the tenant as `$1`; `values` start at `$2`. */
 export type Handle = {
   readonly tenantId: string
   rows<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row[]>
   row<Row>(statement: Statement<Row>, ...values: unknown[]): Promise<Row | undefined>
-  /** For statements that yield nothing: how many rows they touched. */
+  /** For statements that return no rows. Returns the number of affected rows. */
   run(statement: Statement, ...values: unknown[]): Promise<number>
 }
 
 export type Transaction = Handle & {
-  /** The same transaction, for tables that all tenants share: nothing is filled in. */
+  /** The same transaction, for tables that all tenants share. No tenant is passed. */
   readonly reference: ReferenceHandle
-  /** Told to the process after the commit, and only then: wakes background work, drops caches. */
+  /** Notifies this process of the topic after the commit: wakes background tasks, clears caches. */
   signal(topic: string): void
   /**
-   * One after the other, each asked while the server still works on what was asked before: much takes long to put
-   * together, and neither should wait for the other.
+   * Runs the parts in order without waiting for each response. The next part is prepared while the server still works
+   * on the statements before it.
    */
   pipeline(parts: Iterable<() => Promise<unknown>>): Promise<void>
 }
@@ -38,12 +38,12 @@ export type ReferenceHandle = Omit<Handle, 'tenantId'>
 
 export type CommitListener = (commit: { tenantId: string; topics: ReadonlySet<string> }) => void
 
-/** Sees every statement as it is sent: query counts, traces, and the checks of the test kit. */
+/** Called for every statement that is sent: for query counts, traces and the checks of the tests. */
 export type StatementListener = (sent: {
   text: string
   values: readonly unknown[]
   tenantId: string | undefined
-  /** Who sent it: what was sent on one connection under one lease belongs together. */
+  /** The sender: statements with the same connection and lease belong to the same work. */
   by: { readonly connection: object; readonly lease: number }
 }) => void
 
@@ -52,20 +52,24 @@ type Options = {
   server: Server
   connections: number
   waitMs?: number
-  /** How long a statement may take until the server is taken for one that is away. */
-  answerMs?: number
+  /** How long the client waits for the response to a statement before it treats the server as unreachable. */
+  responseMs?: number
   onStatement?: StatementListener
 }
 
 const attempts = 4
-/** Between the attempts of a transaction that lost a race. */
+/** The pauses between the attempts of a transaction that lost a race. */
 const repeat = { firstMs: 20, longestMs: 80 } as const
-/** Requests of one tenant with an Idempotency-Key that wait for a connection. */
+/** The limit for waiting requests of one tenant with an Idempotency-Key. */
 const enclosingWaiting = 1_000
-/** The part of the enclosing transactions that one tenant may hold. */
+/** The part of the enclosing transactions that one tenant can hold. */
 const enclosingShare = 0.75
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
+/**
+ * `Database` runs the statements of stores in the scope of one tenant. It binds the tenant to the connection, repeats
+ * transactions that lost a race, and turns outages of the server into problems.
+ */
 export class Database {
   readonly server: Server
   readonly #pool: Pool
@@ -74,7 +78,7 @@ export class Database {
   readonly #health: DatabaseHealth
   #onStatement: StatementListener | undefined
 
-  constructor({ address, server, connections, waitMs = timeouts.lockMs, answerMs, onStatement }: Options) {
+  constructor({ address, server, connections, waitMs = timeouts.lockMs, responseMs, onStatement }: Options) {
     this.server = server
     this.#onStatement = onStatement
     const capacity = Math.max(1, Math.floor(connections / 2))
@@ -82,11 +86,11 @@ export class Database {
       capacity,
       perKey: Math.ceil(capacity * enclosingShare),
       waitingPerKey: enclosingWaiting,
-      refusal: `${enclosingWaiting} requests of this tenant with an Idempotency-Key wait. Send fewer at once`,
+      refusal: `${enclosingWaiting} requests of this tenant with an Idempotency-Key wait already. Send fewer requests at once`,
     })
     this.#pool = new Pool({
       open: () =>
-        openConnection(address, { settings: !server.pooled, answerMs }).catch((error: unknown) => {
+        openConnection(address, { settings: !server.pooled, responseMs }).catch((error: unknown) => {
           this.#health.noteError(error)
           throw cannotConnect(error)
         }),
@@ -99,7 +103,10 @@ export class Database {
     })
   }
 
-  /** The state of the database server while it does not work, such as `out of disk space`. Answers within the limit. */
+  /**
+   * Returns the state of the database server while it does not work, such as `out of disk space`. Returns within the
+   * limit.
+   */
   outage(limitMs: number): Promise<string | undefined> {
     return this.#health.outage(limitMs)
   }
@@ -116,7 +123,7 @@ export class Database {
     this.#listeners.push(listener)
   }
 
-  /** Adds a listener and answers how to take it away again. */
+  /** Adds a listener. Returns a function that removes it. */
   observe(listener: StatementListener): () => void {
     const before = this.#onStatement
     this.#onStatement = (sent) => {
@@ -129,8 +136,8 @@ export class Database {
   }
 
   /**
-   * All or nothing, and the only handle to the database while it runs. Deadlocks and lost races are tried again, so
-   * `work` has no effects besides its statements; those leave through the outbox.
+   * Runs `work` in a transaction, and gives it the only handle to the database. After a deadlock or a lost race `work`
+   * runs again, so it must have no other effects than its statements. Other effects go through the outbox.
    */
   async transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     if (scope.transaction !== undefined) return work(scope.transaction)
@@ -139,16 +146,15 @@ export class Database {
         return await this.#attempt(scope.tenantId, work)
       } catch (error) {
         if (attempt === attempts || !isLostRace(error)) throw this.#failure(error)
-        // Two that lost to each other must not meet again at the same moment.
+        // The random pause prevents that two transactions that blocked each other start at the same time again.
         await pause(backOffMs(attempt, repeat))
       }
     }
   }
 
   /**
-   * A transaction in which peers may be called that need connections of their own. At most half of the connections are
-   * for enclosing transactions, so that they cannot block each other. Tenants take turns. Enclosing transactions are not
-   * nested.
+   * Runs a transaction in which peers are called that need their own connections. Enclosing transactions use at most
+   * half of the connections, so that they cannot block each other. Tenants take turns. They are not nested.
    */
   enclosing<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return this.#enclosing.run(scope.tenantId, () => this.transaction(scope, work))
@@ -160,19 +166,19 @@ export class Database {
   }
 
   /**
-   * One quick look-up by key. Those of one turn of the event loop go out together on one connection, which costs less on
-   * both ends; so nothing slow may be among them.
+   * Reads one row by its key. The lookups of one turn of the event loop share a connection and one write to the socket,
+   * which costs less on both ends. A slow statement would delay the others, so it must use `read`.
    */
   lookup<Result>(scope: Scope, work: (handle: Handle) => Promise<Result>): Promise<Result> {
     return this.#read(scope, work, { lookup: true })
   }
 
-  /** For the tables that all tenants share, looked at before the tenant is known. */
+  /** Reads tables that all tenants share, before the tenant is known. */
   async reference<Result>(work: (handle: ReferenceHandle) => Promise<Result>): Promise<Result> {
     const connection = await this.#pool.acquire(undefined)
     try {
       const result = await work(this.#referenceHandle(connection))
-      this.#health.noteAnswer()
+      this.#health.noteResponse()
       return result
     } catch (error) {
       throw this.#failure(error, connection)
@@ -192,15 +198,15 @@ export class Database {
   async #read<Result>(
     scope: Scope,
     work: (handle: Handle) => Promise<Result>,
-    how: { lookup: boolean },
+    options: { lookup: boolean },
   ): Promise<Result> {
     if (scope.transaction !== undefined) return work(scope.transaction)
     if (this.server.binding === 'transaction') return this.transaction(scope, work)
-    const connection = await this.#pool.acquire(scope.tenantId, how)
+    const connection = await this.#pool.acquire(scope.tenantId, options)
     try {
       this.#bind(connection, scope.tenantId)
       const result = await work(this.#handle(connection, scope.tenantId))
-      this.#health.noteAnswer()
+      this.#health.noteResponse()
       return result
     } catch (error) {
       throw this.#failure(error, connection)
@@ -221,11 +227,12 @@ export class Database {
         signal: (topic) => topics.add(topic),
         pipeline: (parts) => pipeline(connection, parts),
       })
-      if (connection.broken) throw new Problem('unavailable', 'The transaction could not be begun', { retryAfter: 1 })
+      if (connection.broken)
+        throw new Problem('unavailable', 'The database did not start the transaction', { retryAfter: 1 })
       const { command } = await connection.client.query('commit')
       if (command !== 'COMMIT')
-        throw new Problem('internal', 'A transaction went on after one of its statements failed')
-      this.#health.noteAnswer()
+        throw new Problem('internal', 'The work ignored a failed statement, so its transaction was rolled back')
+      this.#health.noteResponse()
       if (topics.size > 0) for (const listener of this.#listeners) listener({ tenantId, topics })
       return result
     } catch (error) {
@@ -238,14 +245,17 @@ export class Database {
     }
   }
 
-  /** An error as callers get it. A connection that does not answer is not used again: its answer may still come. */
+  /**
+   * Turns an error into the one that callers receive. A connection without a response is not used again, because the
+   * response may still arrive.
+   */
   #failure(error: unknown, connection?: Connection): unknown {
     this.#health.noteError(error)
     if (connection !== undefined && isConnectionLost(error)) connection.broken = true
     return asProblem(error)
   }
 
-  /** Runs one command outside of any transaction. */
+  /** Runs one command outside any transaction. */
   async #check(text: string): Promise<void> {
     const connection = await this.#pool.acquire(undefined)
     try {
@@ -272,7 +282,10 @@ export class Database {
     unawaited(connection, local.join('; '))
   }
 
-  /** Sent ahead of the statement that needs it, on the same wire; bound outside transactions, which could undo it. */
+  /**
+   * Sends the tenant ahead of the statement that needs it, without waiting. It is set outside transactions, because a
+   * rollback would undo it.
+   */
   #bind(connection: Connection, tenantId: string): void {
     if (connection.tenantId === tenantId) return
     unawaited(connection, `set app.tenant = '${checked(tenantId)}'`)
@@ -302,8 +315,8 @@ export class Database {
   }
 
   #query(connection: Connection, { name, text }: Statement, { lease, values }: { lease: number; values: unknown[] }) {
-    // A branch that outlives its work must not write into the work of whoever has the connection now.
-    if (connection.lease !== lease) throw new Error('The handle was used after its work was over')
+    // Work that continues after its connection was returned must not use the connection of other work.
+    if (connection.lease !== lease) throw new Error('The handle was used after its work had ended')
     this.#onStatement?.({ text, values, tenantId: connection.tenantId, by: { connection, lease } })
     corkForTick(connection)
     const sent = { name: this.server.pooled || name === '' ? undefined : name, text, values }
@@ -316,8 +329,8 @@ export class Database {
 }
 
 /**
- * What is sent in one turn of the event loop leaves in one write: a write costs more than all else that is done to ask,
- * and wakes the server each time.
+ * Sends all statements of one tick in one write to the socket. Each write costs more than the rest of sending a
+ * statement, and wakes the server.
  */
 function corkForTick({ client }: Connection): void {
   const { stream } = client.connection
@@ -328,13 +341,13 @@ function corkForTick({ client }: Connection): void {
 
 const flushBytes = 32_768
 
-/** The server had better work on what is much while the rest is put together. */
+/** Sends a large buffer at once, so that the server works on it while the next statements are prepared. */
 function flushLargeBuffer(connection: Connection): void {
   if (bufferedBytes(connection) > flushBytes) connection.client.connection.stream.uncork()
 }
 
 async function pipeline(connection: Connection, parts: Iterable<() => Promise<unknown>>): Promise<void> {
-  const asked: Promise<unknown>[] = []
+  const sent: Promise<unknown>[] = []
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
   const yieldTurn = createYield()
@@ -342,18 +355,18 @@ async function pipeline(connection: Connection, parts: Iterable<() => Promise<un
     await yieldTurn()
     const answer = part()
     answer.catch(failure.reject)
-    asked.push(answer)
+    sent.push(answer)
     if (connection.client.connection.stream.writableNeedDrain)
       await Promise.race([drained(connection), failure.promise])
   }
-  await Promise.all(asked)
+  await Promise.all(sent)
 }
 
 function bufferedBytes({ client }: Connection): number {
   return client.connection.stream.writableLength
 }
 
-/** Waits until the socket has sent its buffer: the server reads more when it is done with the statements before. */
+/** Waits until the socket has sent its buffer. The server reads more when it has finished earlier statements. */
 async function drained({ client }: Connection): Promise<void> {
   const { stream } = client.connection
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -362,7 +375,7 @@ async function drained({ client }: Connection): Promise<void> {
   stream.off('drain', resolve).off('close', resolve)
 }
 
-/** A statement whose failure shows in the one that follows it. */
+/** Sends a statement without waiting. If it fails, the next statement fails too. */
 function unawaited(connection: Connection, text: string): void {
   corkForTick(connection)
   connection.client.query(text).catch(() => {
@@ -378,8 +391,8 @@ function checked(tenantId: string): string {
 const failedTransaction = '25P02'
 
 /**
- * Why a transaction failed. PostgreSQL refuses every statement after the first that failed, so an error may only be a
- * consequence of it; and work that ignored a transient error is not at fault either.
+ * Returns the cause of a failed transaction. PostgreSQL refuses every statement after the first failed one, so an error
+ * may only be a consequence. A transient first error is the cause even if the work ignored it.
  */
 function causeOf(error: unknown, firstError: unknown): unknown {
   return codeOf(error) === failedTransaction || isTransient(firstError) ? (firstError ?? error) : error
@@ -389,7 +402,7 @@ function codeOf(error: unknown): string | undefined {
   return (error as { code?: string }).code
 }
 
-/** The name of the unique or foreign key that a statement ran into, if that is what happened. */
+/** Returns the name of the violated unique or foreign key, or undefined for any other error. */
 export function violatedConstraint(error: unknown): string | undefined {
   const { code, constraint } = error as { code?: string; constraint?: string }
   return code === '23505' || code === '23503' || code === '23001' ? constraint : undefined
@@ -397,16 +410,16 @@ export function violatedConstraint(error: unknown): string | undefined {
 
 const ping = 'select 1'
 
-/** Needs 256 KiB on the disk of the database and leaves nothing behind. */
+/** Needs 256 KiB on the disk of the database, and removes them. */
 const writeProbe = `create temporary table millwright_write_probe on commit drop as
   select md5(random()::text) as filler from generate_series(1, 4096)`
 
-/** Where the application may not create temporary tables, a database that answers counts as one that works. */
+/** If the application cannot create temporary tables, a database that responds counts as working. */
 function unlessNotAllowed(error: unknown): void {
   if (codeOf(error) !== '42501') throw error
 }
 
-/** Whatever keeps a connection from being opened: the database cannot be used without one. */
+/** Any error while opening a connection means that the database cannot be used. */
 function cannotConnect(error: unknown): Problem {
   const problem = asProblem(error)
   if (problem instanceof Problem) return problem

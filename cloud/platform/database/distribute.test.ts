@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { distributeTables } from '../../prepare.ts'
 import { testHub } from '../testing/hub.ts'
-import { distributionSteps, inOrderOfNeed, type Table } from './distribute.ts'
+import { distributionSteps, inForeignKeyOrder, type Table } from './distribute.ts'
 
 const table = (name: string, more: Partial<Table> = {}): Table => ({
   name,
@@ -13,8 +13,8 @@ const table = (name: string, more: Partial<Table> = {}): Table => ({
   ...more,
 })
 
-describe('spreading the tables over a cluster', () => {
-  test('takes shared tables as reference tables and the others by tenant, side by side', () => {
+describe('distribution over a Citus cluster', () => {
+  test('creates shared tables as reference tables and distributes the others by tenant, co-located', () => {
     const tables = [
       table('assets', { needs: ['tenants'] }),
       table('migrations', { tenant: false }),
@@ -23,29 +23,29 @@ describe('spreading the tables over a cluster', () => {
     ]
     assert.deepEqual(distributionSteps(tables, ['tenants']), [
       { table: 'tenants', how: 'reference' },
-      { table: 'assets', how: 'distributed', beside: 'default' },
-      { table: 'grants', how: 'distributed', beside: 'assets' },
+      { table: 'assets', how: 'distributed', colocateWith: 'default' },
+      { table: 'grants', how: 'distributed', colocateWith: 'assets' },
     ])
   })
 
-  test('does only what is left, beside what is there', () => {
+  test('skips tables that are distributed already, and co-locates new ones with them', () => {
     const tables = [
       table('assets', { place: 'distributed' }),
       table('tenants', { tenant: false, place: 'reference' }),
       table('new_one'),
     ]
     assert.deepEqual(distributionSteps(tables, ['tenants']), [
-      { table: 'new_one', how: 'distributed', beside: 'assets' },
+      { table: 'new_one', how: 'distributed', colocateWith: 'assets' },
     ])
   })
 
-  test('never takes a table before one that it refers to', () => {
+  test('distributes no table before a table that it references', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     const acyclic = fc.tuple(...names.map((_, i) => fc.subarray(names.slice(0, i))))
     fc.assert(
       fc.property(acyclic, fc.shuffledSubarray(names, { minLength: names.length }), (needs, order) => {
         const tables = order.map((name) => table(name, { needs: needs[names.indexOf(name)] ?? [] }))
-        const sorted = inOrderOfNeed(tables).map(({ name }) => name)
+        const sorted = inForeignKeyOrder(tables).map(({ name }) => name)
         assert.equal(sorted.length, names.length)
         for (const { name, needs: others } of tables)
           for (const other of others) assert.ok(sorted.indexOf(other) < sorted.indexOf(name))
@@ -53,7 +53,7 @@ describe('spreading the tables over a cluster', () => {
     )
   })
 
-  test('is refused in one sentence where there is no cluster', async (context) => {
+  test('refuses a server that is not a Citus coordinator', async (context) => {
     await using hub = await testHub()
     if (hub.database.server.citus) return context.skip('this server is a cluster')
     await hub.asOwner((owner) => assert.rejects(distributeTables(owner, 'somebody'), /not a Citus coordinator/))

@@ -12,11 +12,12 @@ type Options = {
   appRole: string
 }
 
-export type Step = { table: string; how: 'distributed'; beside: string } | { table: string; how: 'reference' }
+export type Step = { table: string; how: 'distributed'; colocateWith: string } | { table: string; how: 'reference' }
 
 /**
- * Spreads the tables over the workers of a Citus cluster: what a tenant writes by its `tenant_id`, side by side;
- * what all tenants share as reference tables. Does only what is not done yet, so it also follows later migrations.
+ * Distributes the tables over the workers of a Citus cluster: tables of tenants by `tenant_id`, co-located, and shared
+ * tables as reference tables. Tables that are distributed already are skipped, so it can run again after later
+ * migrations.
  */
 export async function distribute(
   owner: Client,
@@ -31,30 +32,35 @@ export async function distribute(
   for (const step of steps) {
     if (step.how === 'reference') await owner.query('select create_reference_table($1::regclass)', [step.table])
     else {
-      const values = [step.table, 'tenant_id', step.beside]
+      const values = [step.table, 'tenant_id', step.colocateWith]
       await owner.query('select create_distributed_table($1::regclass, $2, colocate_with => $3)', values)
     }
   }
-  // What was granted on single columns before a table was distributed is not carried to its shards: say it again.
+  // Citus does not copy grants on single columns to the shards, so they are granted again.
   if (steps.length > 0) await grantAll(owner, migrations, appRole)
-  const made = (how: Step['how']) => steps.filter((step) => step.how === how).map(({ table }) => table)
-  return { distributed: made('distributed'), reference: made('reference') }
+  const tablesOf = (how: Step['how']) => steps.filter((step) => step.how === how).map(({ table }) => table)
+  return { distributed: tablesOf('distributed'), reference: tablesOf('reference') }
 }
 
-/** What is left to do, in the order in which tables refer to each other. Tables that are neither stay where they are. */
+/**
+ * Returns the steps that are left, in the order of the foreign keys. Tables without a tenant that are not reference
+ * tables stay local.
+ */
 export function distributionSteps(tables: readonly Table[], referenceTables: readonly string[]): Step[] {
   let first = tables.find(({ place }) => place === 'distributed')?.name
-  return inOrderOfNeed(tables).flatMap(({ name, tenant, place }): Step[] => {
+  return inForeignKeyOrder(tables).flatMap(({ name, tenant, place }): Step[] => {
     if (place !== null) return []
     if (referenceTables.includes(name)) return [{ table: name, how: 'reference' }]
     if (!tenant) return []
-    const beside = first ?? 'default'
+    const colocateWith = first ?? 'default'
     first ??= name
-    return [{ table: name, how: 'distributed', beside }]
+    return [{ table: name, how: 'distributed', colocateWith }]
   })
 }
 
-/** True when `distribute` was run here before, so that tables of later migrations follow by themselves. */
+/**
+ * Returns true if `distribute` has run on this database. Then tables of later migrations are distributed automatically.
+ */
 export async function isDistributed(owner: Client): Promise<boolean> {
   if (!(await isCitus(owner))) return false
   const tables = await owner.query('select from citus_tables limit 1')
@@ -81,8 +87,8 @@ async function listTables(owner: Client): Promise<Table[]> {
   return rows
 }
 
-/** A table comes after those its foreign keys point at. */
-export function inOrderOfNeed<T extends { name: string; needs: readonly string[] }>(tables: readonly T[]): T[] {
+/** Orders tables so that each one comes after the tables that its foreign keys reference. */
+export function inForeignKeyOrder<T extends { name: string; needs: readonly string[] }>(tables: readonly T[]): T[] {
   const ordered = new Set<T>()
   const visit = (table: T, path: Set<T>) => {
     if (ordered.has(table) || path.has(table)) return

@@ -3,31 +3,31 @@ import { outageOf } from './transient.ts'
 type Checks = {
   /** A statement that only reads. */
   ping: () => Promise<unknown>
-  /** A statement that needs disk space and the right to write. */
+  /** A statement that needs disk space and write permission. */
   probeWrite: () => Promise<unknown>
 }
 
-/** How long after its last sign an outage counts as over at the earliest. */
+/** An outage is over at the earliest this long after its last error. */
 const settleMs = 2_000
-/** An answer of the server this short a time ago shows that it is reachable, also while all connections are busy. */
+/** A response within this time shows that the server is reachable, even while all connections are busy. */
 const recentMs = 1_000
 
 /**
- * `DatabaseHealth` knows whether the database works, from two sources: the errors of ordinary work, and checks on request.
- * An outage that work has run into lasts until a write succeeds again and no more such errors come.
+ * `DatabaseHealth` reports whether the database works. It uses the errors of ordinary work and checks on request. An
+ * outage lasts until a write succeeds and no such error occurred for a while.
  */
 export class DatabaseHealth {
   readonly #checks: Checks
   #outage: { state: string; at: number } | undefined
-  #answeredAt = -Infinity
+  #respondedAt = -Infinity
   #checking: Promise<void> | undefined
 
   constructor(checks: Checks) {
     this.#checks = checks
   }
 
-  noteAnswer(): void {
-    this.#answeredAt = performance.now()
+  noteResponse(): void {
+    this.#respondedAt = performance.now()
   }
 
   noteError(error: unknown): void {
@@ -35,18 +35,18 @@ export class DatabaseHealth {
     if (state !== undefined) this.#outage = { state, at: performance.now() }
   }
 
-  /** The state of the server while it does not work, such as `out of disk space`. Answers within the limit. */
+  /** Returns the state of the server while it does not work, such as `out of disk space`. Returns within the limit. */
   async outage(limitMs: number): Promise<string | undefined> {
     const { promise: expired, resolve } = Promise.withResolvers<'expired'>()
     const timer = setTimeout(resolve, limitMs, 'expired')
     const outcome = await Promise.race([this.#check(), expired])
     clearTimeout(timer)
     if (this.#outage !== undefined) return this.#outage.state
-    const isRecent = performance.now() - this.#answeredAt < recentMs
-    return outcome === 'expired' && !isRecent ? 'not answering' : undefined
+    const isRecent = performance.now() - this.#respondedAt < recentMs
+    return outcome === 'expired' && !isRecent ? 'not responding' : undefined
   }
 
-  /** One check at a time: callers during a check share its result, so that a server that hangs costs one connection. */
+  /** Runs one check at a time. Concurrent callers share its result, so a server that hangs blocks one connection. */
   #check(): Promise<void> {
     this.#checking ??= this.#run().finally(() => {
       this.#checking = undefined
@@ -62,7 +62,7 @@ export class DatabaseHealth {
       this.noteError(error)
       return
     }
-    this.noteAnswer()
+    this.noteResponse()
     if (this.#outage === suspected && suspected !== undefined && performance.now() - suspected.at >= settleMs)
       this.#outage = undefined
   }

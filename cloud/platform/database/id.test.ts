@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { validate, version } from 'uuid'
 import { newId, timeOfId } from './id.ts'
 
-test('ids are made of the time, in the order of their making, each once', () => {
+test('creates unique ids that contain the time and increase', () => {
   const before = Date.now()
   const ids = Array.from({ length: 20_000 }, newId)
   assert.deepEqual(ids.toSorted(), ids)

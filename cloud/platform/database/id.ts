@@ -1,21 +1,18 @@
 import { randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
 
-/**
- * Ids are UUIDv7: they sort by the time they were made, so that a range of time is a range of ids and needs no index
- * of its own.
- */
+/** Ids are UUIDv7: they sort by creation time. A range of time is a range of ids, and needs no separate index. */
 
 const idBytes = 16
-/** Chance by the pool: asked for id by id, it is most of what an id costs. */
+/** Random bytes are read for many ids at once, because reading them for each id is most of its cost. */
 const pool = new Uint8Array(256 * idBytes)
 let used = pool.length
 let msecs = 0
 let seq = 0
 
-/** A new id, larger than all that this process made before: rows that are made together keep their order. */
+/** Returns a new id that is larger than all earlier ones of this process, so that rows keep their order of creation. */
 export function newId(): string {
-  const random = someChance()
+  const random = randomBytesForId()
   const now = Date.now()
   if (now > msecs) {
     msecs = now
@@ -27,13 +24,15 @@ export function newId(): string {
   return v7({ random, msecs, seq })
 }
 
-/** Ids made at a time, one after the other: the order of ids is the order of creation. */
+/** Returns ids for one point in time, in increasing order. */
 export function idsAt(timeMs: number, count: number): string[] {
-  const first = startOf(someChance())
-  return Array.from({ length: count }, (_, index) => v7({ random: someChance(), msecs: timeMs, seq: first + index }))
+  const first = startOf(randomBytesForId())
+  return Array.from({ length: count }, (_, index) =>
+    v7({ random: randomBytesForId(), msecs: timeMs, seq: first + index }),
+  )
 }
 
-function someChance(): Uint8Array {
+function randomBytesForId(): Uint8Array {
   if (used === pool.length) {
     randomFillSync(pool)
     used = 0
@@ -42,18 +41,18 @@ function someChance(): Uint8Array {
   return pool.subarray(used - idBytes, used)
 }
 
-/** Half of the range at most, so that there is room to count on. */
+/** The start is in the lower half of the range, so that the sequence has room to increase. */
 function startOf(random: Uint8Array): number {
   return new DataView(random.buffer, random.byteOffset).getUint32(0) >>> 1
 }
 
-/** The smallest id that can be made at a time. */
+/** The smallest id for a point in time. */
 export function lowestIdAt(timeMs: number): string {
   const hex = Math.max(0, Math.trunc(timeMs)).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 
-/** When an id was made, in milliseconds. */
+/** The creation time of an id, in milliseconds. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }

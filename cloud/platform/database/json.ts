@@ -1,10 +1,16 @@
-/** JSON.stringify escapes lone surrogates and NUL, which the database refuses in `jsonb`, and in `json` when it looks into it; other escapes are kept. */
+/**
+ * `JSON.stringify` writes lone surrogates and NUL as escapes. The database refuses these in `jsonb`, and in `json` when
+ * it parses the text. Other escapes stay.
+ */
 const escapes = /\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g
 
-/** Whether there may be any: most texts have none, and are large. */
+/** A quick test: most texts are large and have no such escape. */
 const unstorable = /\\u(?:0000|d[89a-f])/
 
-/** A value as text for a `json` or `jsonb` parameter. What no database can keep becomes the replacement character. */
+/**
+ * Prints a value as a `json` or `jsonb` parameter. Characters that the database cannot store become the replacement
+ * character.
+ */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value)
   if (!unstorable.test(text)) return text

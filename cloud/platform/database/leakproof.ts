@@ -1,17 +1,17 @@
 import type { Client } from 'pg'
 
 /**
- * Row-level security lets only operators near an index that cannot tell anything about rows that are not shown. The one
- * that full-text search needs says nothing but yes or no, for every text and every question; PostgreSQL just never
- * marked it. Only a superuser may: without one the search reads more rows and finds the same.
+ * Marks functions as leakproof. With row-level security, only leakproof operators can use an index. The operator of
+ * full-text search returns only true or false and raises no errors, but PostgreSQL does not mark it. Marking needs a
+ * superuser. Without it, a search reads more rows and returns the same result.
  */
-const harmless = ['pg_catalog.ts_match_vq(tsvector, tsquery)']
+const leakproofFunctions = ['pg_catalog.ts_match_vq(tsvector, tsquery)']
 
 export async function markLeakproof(owner: Client): Promise<void> {
   const { rows } = await owner.query<{ name: string }>(
     `select f.name from unnest($1::text[]) as f (name) join pg_proc p on p.oid = f.name::regprocedure
      join pg_roles r on r.rolname = current_user where r.rolsuper and not p.proleakproof`,
-    [harmless],
+    [leakproofFunctions],
   )
   for (const { name } of rows) await owner.query(`alter function ${name} leakproof`)
 }

@@ -12,7 +12,7 @@ import { migrate } from './migrations.ts'
 const options = { skip: process.env.MILLWRIGHT_TEST_DATABASE_URL !== undefined && 'needs a database of its own' }
 
 describe('migrations', options, () => {
-  test('run once, in order, also when many processes start at the same time', async () => {
+  test('runs each migration once, in order, when many processes start at the same time', async () => {
     await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table made_once (tenant_id uuid primary key)' })
     const sources = [...migrationSources, folder.source]
@@ -22,7 +22,7 @@ describe('migrations', options, () => {
     assert.deepEqual((await Promise.all(runs)).flat(), ['extra/0001-a'])
   })
 
-  test('protect every table that has a tenant', async () => {
+  test('protects every table that has a tenant with a policy', async () => {
     await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({
       '0001-a.sql':
@@ -39,7 +39,7 @@ describe('migrations', options, () => {
     await app.end()
   })
 
-  test('that fail leave nothing behind', async () => {
+  test('rolls back a migration that fails', async () => {
     await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table half (tenant_id uuid); select 1 / 0' })
     await hub.asOwner(async (owner) => {
@@ -51,7 +51,7 @@ describe('migrations', options, () => {
     })
   })
 
-  test('that were changed after they were applied, or come from a newer version, end the start', async () => {
+  test('refuses to start when an applied migration was changed or is from a newer version', async () => {
     await using hub = await testHub({ own: true })
     await using folder = await migrationsFolder({ '0001-a.sql': 'create table later (tenant_id uuid)' })
     const sources = [...migrationSources, folder.source]

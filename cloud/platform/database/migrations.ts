@@ -6,12 +6,12 @@ import type { Client } from 'pg'
 import { StartError } from '../start-error.ts'
 import { markLeakproof } from './leakproof.ts'
 
-/** A module that keeps tables: its name, and the folder of its forward-only SQL files. */
+/** A module with tables: its name and the folder of its forward-only SQL files. */
 export type MigrationSource = { module: string; folder: URL }
 
 export type Migration = { module: string; name: string; text: string; checksum: string }
 
-/** One number for everybody who migrates this product's databases. */
+/** The advisory lock that all processes use to migrate a database of this product. */
 const migrationLock = 0x6d696c6c
 
 export async function readMigrations(sources: readonly MigrationSource[]): Promise<Migration[]> {
@@ -27,15 +27,15 @@ export async function readMigrations(sources: readonly MigrationSource[]): Promi
   return (await Promise.all(folders)).flat()
 }
 
-type Migrating = {
+type MigrateOptions = {
   sources: readonly MigrationSource[]
   appRole: string
-  /** Only these, by `module/name`: as far as an older version had come. */
+  /** Applies only these migrations, by `module/name`, as an older version would. */
   only?: ReadonlySet<string>
 }
 
-/** Brings the database forward, one process at a time; the others wait and find nothing to do. */
-export async function migrate(owner: Client, options: Migrating) {
+/** Applies pending migrations. One process migrates at a time; the others wait and then have nothing to apply. */
+export async function migrate(owner: Client, options: MigrateOptions) {
   const migrations = await readMigrations(options.sources)
   await owner.query('select pg_advisory_lock($1)', [migrationLock])
   try {
@@ -49,8 +49,8 @@ export async function migrate(owner: Client, options: Migrating) {
     )
     const applied = new Map(rows.map((row) => [`${row.module}/${row.name}`, row.checksum]))
     refuseChanged(migrations, applied)
-    const isWanted = (id: string) => !applied.has(id) && (options.only?.has(id) ?? true)
-    const pending = migrations.filter(({ module, name }) => isWanted(`${module}/${name}`))
+    const isSelected = (id: string) => !applied.has(id) && (options.only?.has(id) ?? true)
+    const pending = migrations.filter(({ module, name }) => isSelected(`${module}/${name}`))
     await markLeakproof(owner)
     for (const migration of pending) await apply(owner, migration, options.appRole)
     if (options.only === undefined) await grantAgain(owner, migrations, options.appRole)
@@ -74,7 +74,10 @@ function refuseChanged(migrations: Migration[], applied: Map<string, string>): v
   }
 }
 
-/** What the application's role may do is said by the migrations; another role than theirs is told the same. */
+/**
+ * The migrations define the grants of the application's role. If the role is another one than at that time, it gets the
+ * same grants.
+ */
 async function grantAgain(owner: Client, migrations: readonly Migration[], appRole: string): Promise<void> {
   const { rows } = await owner.query(
     `select from pg_class c
@@ -92,7 +95,7 @@ export async function grantAll(owner: Client, migrations: readonly Migration[], 
   }
 }
 
-/** Migrations write `:app_role` for the role that the application runs as. */
+/** Migrations contain `:app_role` in place of the application's role. */
 function forRole(owner: Client, text: string, appRole: string): string {
   return text.replaceAll(':app_role', owner.escapeIdentifier(appRole))
 }
@@ -115,8 +118,8 @@ async function apply(owner: Client, migration: Migration, appRole: string): Prom
 }
 
 /**
- * Every table with a tenant gets the policy, whoever made it: a table cannot be forgotten. An unset tenant sees
- * nothing and is no error. Tables that come with a policy of their own keep it.
+ * Every table with a tenant gets the policy, so that no table can be forgotten. Without a tenant, a statement returns
+ * no rows and no error. Tables with their own policy keep it.
  */
 const protectTenantTables = `
   do $$

@@ -6,8 +6,8 @@ import type { Statement } from './statement.ts'
 export type Owner = Client
 
 /**
- * A transaction of the owner of the database on the rows of one tenant, for stores that know only tenants. No policy
- * stands behind it: for commands that an operator runs, never for requests.
+ * Runs a transaction as the owner of the database on the rows of one tenant, for stores that expect a tenant. Row-level
+ * security does not apply to the owner. Use it for operator commands, never for requests.
  */
 export async function ownerTransaction<Result>(
   owner: Owner,
@@ -37,7 +37,7 @@ function handleOf(owner: Owner, tenantId: string): Transaction {
   } as Transaction
 }
 
-/** The owner of the database, for stores of what all tenants share. */
+/** A handle of the owner of the database, for stores of shared tables. */
 export function ownerReference(owner: Owner): ReferenceHandle {
   return using(owner, []) as ReferenceHandle
 }

@@ -19,7 +19,7 @@ function connection(): Connection {
   }
 }
 
-/** Opens as told: a connection for `true`, a refusal for `false`, and connections once it is told nothing more. */
+/** Opens a connection for each `true`, fails for each `false`, and opens connections after the end of the list. */
 function poolThatOpens(turns: boolean[], size = 1): Pool {
   const open = async () => {
     if (turns.shift() === false) throw new Error('refused')
@@ -33,7 +33,7 @@ function lose(pool: Pool, lost: Connection): void {
   pool.release(lost)
 }
 
-test('when a lost connection cannot be replaced, who waits next is served as soon as one can', async () => {
+test('serves the next waiting request as soon as a lost connection can be replaced', async () => {
   const pool = poolThatOpens([true, false, true])
   const first = await pool.acquire(undefined)
   const waiting = Array.from({ length: 3 }, () => Promise.resolve(pool.acquire(undefined)))
@@ -51,7 +51,7 @@ test('when a lost connection cannot be replaced, who waits next is served as soo
   await pool.close()
 })
 
-test('when the database is gone, everybody who waits is told at once', async () => {
+test('fails all waiting requests at once when the database is unreachable', async () => {
   const pool = poolThatOpens([true, false, false, false])
   const first = await pool.acquire(undefined)
   const waiting = Array.from({ length: 3 }, async () => pool.acquire(undefined))
@@ -64,7 +64,7 @@ test('when the database is gone, everybody who waits is told at once', async () 
   await pool.close()
 })
 
-test('room that a failed opening leaves goes to who waits', async () => {
+test('gives the capacity of a failed attempt to open a connection to a waiting request', async () => {
   const opening = Promise.withResolvers<Connection>()
   let turn = 0
   const pool = new Pool({ open: async () => (turn++ === 0 ? opening.promise : connection()), size: 1, waitMs: 60_000 })
@@ -76,7 +76,7 @@ test('room that a failed opening leaves goes to who waits', async () => {
   await pool.close()
 })
 
-test('closing waits for what is in use, refuses who waits and whoever comes later', async () => {
+test('waits for connections in use at close, and refuses waiting and new requests', async () => {
   const pool = poolThatOpens([true])
   const used = await pool.acquire(undefined)
   const waiting = Promise.resolve(pool.acquire(undefined))
@@ -95,11 +95,11 @@ async function poolWith(idle: number): Promise<Pool> {
   return pool
 }
 
-function isHeldBack({ client }: Connection): boolean {
+function isCorked({ client }: Connection): boolean {
   return client.connection.stream.writableCorked > 0
 }
 
-test('who lookups in one turn of the event loop shares a connection, whose questions leave together', async () => {
+test('gives lookups of one turn of the event loop the same connection and sends them in one write', async () => {
   const pool = await poolWith(3)
   const lookup = async (tenantId: string) => pool.acquire(tenantId, { lookup: true })
   const [first, second, other, last] = [await lookup('a'), await lookup('a'), await lookup('b'), await lookup('a')]
@@ -107,9 +107,9 @@ test('who lookups in one turn of the event loop shares a connection, whose quest
   assert.equal(last, first)
   assert.notEqual(other, first)
   assert.equal(pool.inUse, 2)
-  assert.ok(isHeldBack(first) && isHeldBack(other))
+  assert.ok(isCorked(first) && isCorked(other))
   await endOfTurn()
-  assert.ok(!isHeldBack(first) && !isHeldBack(other))
+  assert.ok(!isCorked(first) && !isCorked(other))
   assert.notEqual(await lookup('a'), first)
   for (const used of [first, first, other]) pool.release(used)
   assert.equal(pool.inUse, 2)
@@ -117,19 +117,19 @@ test('who lookups in one turn of the event loop shares a connection, whose quest
   assert.equal(pool.inUse, 1)
 })
 
-test('as many lookups as go together leave at once, and the next one goes elsewhere', async () => {
+test('sends a full batch of lookups at once, and gives the next lookup another connection', async () => {
   const pool = await poolWith(2)
   const lookups = Array.from({ length: lookupsPerBatch + 1 }, () => pool.acquire('a', { lookup: true }) as Connection)
   const [first, last] = [lookups[0] as Connection, lookups.at(-1) as Connection]
   assert.equal(new Set(lookups).size, 2)
   assert.notEqual(last, first)
   await new Promise<void>((resolve) => process.nextTick(resolve))
-  assert.deepEqual([isHeldBack(first), isHeldBack(last)], [false, true])
+  assert.deepEqual([isCorked(first), isCorked(last)], [false, true])
   await endOfTurn()
-  assert.ok(!isHeldBack(last))
+  assert.ok(!isCorked(last))
 })
 
-test('a connection that was given back is not joined, and nobody but a lookup joins one', async () => {
+test('does not add requests to a returned connection, and lets only lookups join', async () => {
   const pool = await poolWith(2)
   const [first, read] = [await pool.acquire('a', { lookup: true }), await pool.acquire('a')]
   assert.notEqual(read, first)
@@ -141,7 +141,7 @@ test('a connection that was given back is not joined, and nobody but a lookup jo
   assert.equal(await next, read)
 })
 
-test('serves waiting tenants in turn, however many requests one of them has', async () => {
+test('serves waiting tenants in turn, independent of the number of their requests', async () => {
   const pool = await poolWith(1)
   const busy = await pool.acquire('a')
   busy.tenantId = 'a'
@@ -158,7 +158,7 @@ test('serves waiting tenants in turn, however many requests one of them has', as
   assert.equal(served.slice(0, 6).join(''), 'abcaba', served.join(''))
 })
 
-test('lends one tenant three quarters of the connections, and the others at once to another tenant', async () => {
+test('lends one tenant three quarters of the connections, and the rest to other tenants', async () => {
   const pool = poolThatOpens([], 8)
   const flood = Array.from({ length: 20 }, async () => pool.acquire('a'))
   const held = await Promise.all(flood.slice(0, 6))

@@ -2,10 +2,10 @@ import { Problem } from '@millwright/api/problem.ts'
 import type { Connection } from './connection.ts'
 import { LookupBatcher, lookupsPerBatch } from './lookup-batcher.ts'
 
-/** `lookup`: one quick look-up, which may share a connection with others of its kind. */
-type Wanted = { tenantId: string | undefined; lookup: boolean }
+/** A `lookup` is one quick statement that can share a connection with other lookups. */
+type ConnectionRequest = { tenantId: string | undefined; lookup: boolean }
 
-type Waiter = Wanted & {
+type Waiter = ConnectionRequest & {
   since: number
   resolve: (connection: Connection) => void
   reject: (error: Error) => void
@@ -20,7 +20,7 @@ const tenantShare = 0.75
 const sharedFrom = 4
 
 /**
- * `Pool` lends connections. It prefers an idle connection that is already bound to the wanted tenant, because rebinding
+ * `Pool` lends connections. It prefers an idle connection that is already bound to the request tenant, because rebinding
  * costs a statement. A tenant holds at most its share of the connections. Tenants that wait are served in turn
  * (round-robin), each in the order of its requests, so a tenant with many waiting requests does not delay another.
  */
@@ -35,9 +35,9 @@ export class Pool {
   readonly #lookups = new LookupBatcher()
   #open = 0
   #closed = false
-  /** Nobody closes any more what comes back from now on. */
-  #ended = false
-  #patience: NodeJS.Timeout | undefined
+  /** After the pool has closed, a returned connection is closed at once. */
+  #isDrained = false
+  #timeout: NodeJS.Timeout | undefined
   #drained: (() => void) | undefined
 
   constructor(options: Options) {
@@ -52,11 +52,11 @@ export class Pool {
 
   get waiting(): number {
     let waiting = 0
-    for (const line of this.#lines.values()) waiting += line.length
+    for (const queue of this.#lines.values()) waiting += queue.length
     return waiting
   }
 
-  /** A connection that is idle is given at once, without a promise: this is where every request passes. */
+  /** Returns an idle connection without a promise, because every request passes here. */
   acquire(tenantId: string | undefined, { lookup = false } = {}): Connection | Promise<Connection> {
     if (this.#closed) throw new Problem('unavailable', 'The process is shutting down', { retryAfter: 1 })
     const joined = lookup ? this.#lookups.join(tenantId) : undefined
@@ -72,7 +72,7 @@ export class Pool {
     return this.#wait({ tenantId, lookup })
   }
 
-  /** Requests for no tenant (tables that all tenants share) have no limit of their own. */
+  /** Requests without a tenant (for tables that all tenants share) have no limit. */
   #isBelowShare(tenantId: string | undefined): boolean {
     return tenantId === undefined || (this.#held.get(tenantId) ?? 0) < this.#share
   }
@@ -88,7 +88,7 @@ export class Pool {
     else this.#held.set(tenantId, held)
   }
 
-  /** Counts the connection from now on, so that requests of the same turn do not exceed the share. */
+  /** Counts the connection before it is open, so that requests of the same turn do not exceed the share. */
   async #openFor(tenantId: string | undefined): Promise<Connection> {
     this.#count(tenantId, 1)
     try {
@@ -110,49 +110,49 @@ export class Pool {
     this.#lend(connection)
   }
 
-  /** Gives a free connection to the next waiter, or sets it aside. */
+  /** Gives a free connection to the next waiting request, or makes it idle. */
   #lend(connection: Connection): void {
-    if (connection.broken || this.#ended) {
+    if (connection.broken || this.#isDrained) {
       this.#discard(connection)
       return
     }
     const waiter = this.#nextWaiter()
-    if (waiter !== undefined) this.#handOver(connection, waiter)
+    if (waiter !== undefined) this.#assign(connection, waiter)
     else {
       this.#idle.push(connection)
       this.#settle()
     }
   }
 
-  /** Who only lookups is joined by others who wait to do the same: their questions travel together. */
-  #handOver(connection: Connection, first: Waiter): void {
-    const together = [first]
-    const line = this.#lines.get(first.tenantId) ?? []
-    for (let i = 0; first.lookup && i < line.length && together.length < lookupsPerBatch; i++)
-      if (line[i]?.lookup) together.push(...line.splice(i--, 1))
-    if (line.length === 0) this.#lines.delete(first.tenantId)
+  /** Gives the connection to a waiting request. Waiting lookups of the same tenant join a lookup. */
+  #assign(connection: Connection, first: Waiter): void {
+    const batch = [first]
+    const queue = this.#lines.get(first.tenantId) ?? []
+    for (let i = 0; first.lookup && i < queue.length && batch.length < lookupsPerBatch; i++)
+      if (queue[i]?.lookup) batch.push(...queue.splice(i--, 1))
+    if (queue.length === 0) this.#lines.delete(first.tenantId)
     this.#hold(connection, first.tenantId)
-    connection.users = together.length
+    connection.users = batch.length
     if (first.lookup) this.#lookups.start(connection, first.tenantId)
-    for (const { resolve } of together) resolve(connection)
+    for (const { resolve } of batch) resolve(connection)
   }
 
-  /** Waits for the connections in use to come back, then closes all. */
+  /** Waits for the connections in use to be returned, then closes all. */
   async close(): Promise<void> {
     this.#closed = true
-    clearTimeout(this.#patience)
+    clearTimeout(this.#timeout)
     for (const waiter of [...this.#lines.values()].flat())
       waiter.reject(new Problem('unavailable', 'The process is shutting down'))
     this.#lines.clear()
     if (this.inUse > 0) {
-      // A connection that was never given back must not hold up the end for good; `inUse` then tells.
-      const patience = setTimeout(() => this.#drained?.(), this.#options.waitMs)
+      // A connection that is never returned does not block the shutdown; `inUse` then shows it.
+      const timeout = setTimeout(() => this.#drained?.(), this.#options.waitMs)
       await new Promise<void>((resolve) => {
         this.#drained = resolve
       })
-      clearTimeout(patience)
+      clearTimeout(timeout)
     }
-    this.#ended = true
+    this.#isDrained = true
     const idle = this.#idle.splice(0)
     this.#open -= idle.length
     await Promise.allSettled(idle.map((connection) => connection.client.end()))
@@ -182,46 +182,50 @@ export class Pool {
     }
   }
 
-  #wait(wanted: Wanted): Promise<Connection> {
+  #wait(request: ConnectionRequest): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>()
-    const line = this.#lines.get(wanted.tenantId) ?? []
-    line.push({ ...wanted, since: performance.now(), resolve, reject })
-    this.#lines.set(wanted.tenantId, line)
+    const queue = this.#lines.get(request.tenantId) ?? []
+    queue.push({ ...request, since: performance.now(), resolve, reject })
+    this.#lines.set(request.tenantId, queue)
     this.#watch()
     return promise
   }
 
-  /** All wait equally long, so one timer for the oldest request is enough. */
+  /** All requests have the same time limit, so one timer for the oldest request is enough. */
   #watch(): void {
-    if (this.#lines.size === 0 || this.#patience !== undefined) return
+    if (this.#lines.size === 0 || this.#timeout !== undefined) return
     const since = Math.min(...this.#lines.values().map(([first]) => first?.since ?? Number.POSITIVE_INFINITY))
     const left = since + this.#options.waitMs - performance.now()
-    this.#patience = setTimeout(() => {
-      this.#patience = undefined
-      this.#refuseLate()
+    this.#timeout = setTimeout(() => {
+      this.#timeout = undefined
+      this.#rejectExpired()
       this.#watch()
     }, left)
   }
 
-  #refuseLate(): void {
+  #rejectExpired(): void {
     const latest = performance.now() - this.#options.waitMs
-    for (const [tenantId, line] of this.#lines) {
-      while (line[0] !== undefined && line[0].since <= latest) {
-        const problem = new Problem('overloaded', 'No database connection became free in time', { retryAfter: 1 })
-        line.shift()?.reject(problem)
+    for (const [tenantId, queue] of this.#lines) {
+      while (queue[0] !== undefined && queue[0].since <= latest) {
+        const problem = new Problem(
+          'overloaded',
+          `No database connection became free within ${this.#options.waitMs / 1000} seconds`,
+          { retryAfter: 1 },
+        )
+        queue.shift()?.reject(problem)
       }
-      if (line.length === 0) this.#lines.delete(tenantId)
+      if (queue.length === 0) this.#lines.delete(tenantId)
     }
   }
 
-  /** The oldest request of the next tenant in turn that is below its share. */
+  /** Returns the oldest request of the next tenant that is below its share. */
   #nextWaiter(): Waiter | undefined {
-    for (const [tenantId, line] of this.#lines) {
+    for (const [tenantId, queue] of this.#lines) {
       if (!this.#isBelowShare(tenantId)) continue
-      // The tenant's next turn comes after those of the other tenants.
+      // The other tenants are served before the next request of this tenant.
       this.#lines.delete(tenantId)
-      const waiter = line.shift()
-      if (line.length > 0) this.#lines.set(tenantId, line)
+      const waiter = queue.shift()
+      if (queue.length > 0) this.#lines.set(tenantId, queue)
       return waiter
     }
     return undefined

@@ -11,7 +11,7 @@ import { inspectServer } from './binding.ts'
 import { Database } from './database.ts'
 import { statement } from './statement.ts'
 
-/** An extra peer: used where the machine has it, never needed. */
+/** PgBouncer is optional: the test uses it if the machine has it. */
 const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(isExecutable)
 const skip =
   program === undefined
@@ -23,7 +23,9 @@ const bound = statement<{ tenant: string; asked: string }>(
 )
 const groups = statement<{ name: string }>('select name from access_groups where tenant_id = $1')
 
-test('behind a transaction pooler tenants are bound per transaction, found out by looking', { skip }, async () => {
+test('binds tenants per transaction behind a transaction pooler, which is detected automatically', {
+  skip,
+}, async () => {
   await using hub = await testHub()
   await using pooler = await startPooler(program ?? '', hub)
   const server = await inspectServer(pooler.address, 'auto')
@@ -41,7 +43,7 @@ test('behind a transaction pooler tenants are bound per transaction, found out b
   await database.close()
 })
 
-test('a server that is reached directly is seen as one', async () => {
+test('detects a direct connection to the server', async () => {
   await using hub = await testHub()
   const seen = await inspectServer(hub.database.app, 'auto')
   assert.equal(seen.binding, seen.citus || seen.pooled ? 'transaction' : 'session')
@@ -65,7 +67,7 @@ async function startPooler(path: string, hub: TestHub) {
     'default_pool_size = 2',
   ]
   await writeFile(join(folder, 'pooler.ini'), configuration.join('\n'))
-  // It refuses to run as root, yet must reach the socket of the test server, which then belongs to root.
+  // PgBouncer does not run as root. It must be able to use the socket of the test server, which belongs to root then.
   const apart = process.getuid?.() === 0 ? ['unshare', '--user', '--map-user=1000', '--map-group=1000'] : []
   const [command = path, ...given] = [...apart, path, join(folder, 'pooler.ini')]
   const child = spawn(command, given, { stdio: ['ignore', 'ignore', 'pipe'] })

@@ -5,7 +5,7 @@ export type QueryResult = { rows: Record<string, unknown>[]; rowCount: number }
 
 type QueryCallback = (error: Error | undefined, result: QueryResult | undefined) => void
 
-/** The part of the driver's query that its types leave out: what is called when an answer comes. */
+/** The members of the driver's query that its types omit. The driver calls `callback` with the result. */
 type DriverQuery = {
   name: string | undefined
   callback: QueryCallback
@@ -16,14 +16,17 @@ const DriverQuery = pg.Query as unknown as new (text: string, values: unknown[],
 
 type Column = { name: string; parse: (text: string) => unknown }
 
-/** What is created of a connection: the columns of each statement that was answered on it before. */
+/**
+ * The columns of each statement that has run on a connection before. `undescribed` is the connection without the
+ * request for a description.
+ */
 type ConnectionDescriptions = { columns: Map<string, Column[]>; undescribed: Connection }
 
 const descriptions = new WeakMap<Connection, ConnectionDescriptions>()
 
 /**
- * A query that asks for the description of its columns once per connection, and not each time, as the driver does: the
- * server refuses to run a prepared statement whose columns changed, so they are what they were.
+ * `PreparedQuery` requests the description of its columns once per connection; the driver requests it each time. This
+ * is safe because the server refuses to run a prepared statement whose columns have changed.
  */
 export class PreparedQuery extends DriverQuery {
   #columns: Column[] | undefined
@@ -66,7 +69,7 @@ export class PreparedQuery extends DriverQuery {
     this.#rows.push(row)
   }
 
-  /** `SELECT 3`, `INSERT 0 3`: the last word says how many; `BEGIN` has none. */
+  /** The command tag ends with the number of rows, as in `SELECT 3` and `INSERT 0 3`. `BEGIN` has no number. */
   handleCommandComplete({ text }: { text: string }): void {
     this.#rowCount = Number.parseInt(text.slice(text.lastIndexOf(' ') + 1), 10) || 0
     if (this.name !== undefined) this.#descriptions?.columns.set(this.name, this.#columns ?? [])
@@ -78,11 +81,14 @@ export class PreparedQuery extends DriverQuery {
   }
 }
 
-const textMark = ':text'
+const textSuffix = ':text'
 
-/** JSON that is passed on is not parsed: its column says so by its name. A cast to text would copy it in the server. */
+/**
+ * A column whose name ends with `:text` is not parsed, so that JSON is passed on as text. A cast to text would copy it
+ * in the server.
+ */
 function columnOf({ name, dataTypeID }: FieldDef): Column {
-  if (name.endsWith(textMark)) return { name: name.slice(0, -textMark.length), parse: (text) => text }
+  if (name.endsWith(textSuffix)) return { name: name.slice(0, -textSuffix.length), parse: (text) => text }
   return { name, parse: parserOf(dataTypeID) }
 }
 

@@ -61,13 +61,13 @@ describe('rows as parameters', () => {
     await database.leave([])
   })
 
-  test('arrive as they were, in their order', async () => {
+  test('stores rows unchanged and in order', async () => {
     const rows = rowset<Row>(columns)
     const text = `select id, name, place, version, time, printed, document::text as document, detail::text as detail, hash
                   from ${rows.rows} where $1 = ''`
     await fc.assert(
       fc.asyncProperty(fc.array(row, { maxLength: 8 }), fc.boolean(), async (given, twice) => {
-        // Neighbours that are alike are written in another way.
+        // Equal consecutive values use another code path.
         const sent = twice ? given.flatMap((one) => [one, { ...one }]) : given
         const found = await client.query(text, ['', ...rows.values(sent)])
         const expected = sent.map((one) => ({
@@ -86,7 +86,7 @@ describe('rows as parameters', () => {
     )
   })
 
-  test('a lone surrogate and a NUL become what can be stored', async () => {
+  test('replaces a lone surrogate and a NUL', async () => {
     const { rows } = await client.query('select unnest($1::text[]) as text', [arrayOf('text', ['a\0b', 'c\ud800'])])
     assert.deepEqual(
       rows.map(({ text }) => text),
@@ -94,7 +94,7 @@ describe('rows as parameters', () => {
     )
   })
 
-  test('words become what can be searched, in any order and script', async () => {
+  test('stores words so that a search finds them, in any order and script', async () => {
     const words = { prefix: 'x', words: ['b', "o'hara", 'a\\b', '泵', '', '\u{1f600}', 'ä'] }
     const { rows } = await client.query(
       `select array_to_tsvector(array['xb', 'xo''hara', 'xa\\b', 'x泵', 'x', 'x\u{1f600}', 'xä']) = v as equal,
@@ -107,7 +107,7 @@ describe('rows as parameters', () => {
     assert.equal((await client.query('select ($1::tsvector[])[1]::text as words', [none])).rows[0].words, '')
   })
 
-  test('what is no UUID is refused, and spoils nothing that is sent after it', async () => {
+  test('refuses a value that is not a UUID, without an effect on later statements', async () => {
     assert.throws(() => arrayOf('uuid', ['01890000-0000-7000-8000-00000000000g']), /is not a UUID/)
     assert.throws(() => arrayOf('uuid', ['short']), /is not a UUID/)
     const id = '01890000-0000-7000-8000-00000000000f'
@@ -115,7 +115,7 @@ describe('rows as parameters', () => {
     assert.deepEqual(rows[0].ids, [id, null, id])
   })
 
-  test('many and long ones fit', async () => {
+  test('stores many and long rows', async () => {
     const long = 'ä'.repeat(700_000)
     const { rows } = await client.query('select sum(length(t)) as length from unnest($1::text[]) as t', [
       arrayOf('text', [long, 'x', long]),

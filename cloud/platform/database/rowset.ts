@@ -1,25 +1,25 @@
 /**
- * Many rows as parameters of one statement: a column is one array, in the binary form of PostgreSQL. Nothing has to be
- * read there: as JSON, the same rows cost the server several times what it takes to store them.
+ * Sends many rows as parameters of one statement: each column is one array in PostgreSQL's binary format. Parsing the
+ * same rows as JSON would cost the server several times more than storing them.
  */
 
 /**
- * What a column can hold. JSON comes as it was printed with `jsonText`; `printed` is the same in a column of text. A
- * `tsvector` comes as its words, which are all different and can be stored as they are.
+ * The types of columns. `json` and `jsonb` values are printed with `jsonText`; `printed` is the same in a text column.
+ * A `tsvector` value is a list of distinct words that need no normalization.
  */
 export type ColumnType = keyof typeof elements
 
 export type Rowset<Row> = {
-  /** For the `from` of a statement: the rows `r`, with their columns under their names. */
+  /** The `from` item of a statement: the rows `r` with the named columns. */
   readonly rows: string
-  /** The values of its parameters. */
+  /** The values of the parameters. */
   values(rows: readonly Row[]): Buffer[]
 }
 
-/** What all words begin with, and how each goes on. */
+/** The words of a `tsvector`: a common prefix and the rest of each word. */
 export type Words = { prefix: string; words: readonly string[] }
 
-/** Rows of these columns, whose arrays are the parameters from `$2` on. */
+/** Defines a row set. Its arrays are the parameters from `$2`. */
 export function rowset<Row extends object>(
   columns: {
     readonly [Name in keyof Row & string]: ColumnType
@@ -31,7 +31,7 @@ export function rowset<Row extends object>(
   return {
     rows: `unnest(${arrays.join(', ')}) as r (${names.join(', ')})`,
     values(rows) {
-      writer.startOver()
+      writer.reset()
       const ends = described.map(([name, type]) => {
         writer.begin(elements[type], rows.length)
         for (const row of rows) writer.add(row[name])
@@ -43,16 +43,16 @@ export function rowset<Row extends object>(
   }
 }
 
-/** One parameter of type `<type>[]`; what is null or undefined is null. */
+/** Encodes one parameter of type `<type>[]`. Null and undefined become null. */
 export function arrayOf(type: ColumnType, values: readonly unknown[]): Buffer {
-  writer.startOver()
+  writer.reset()
   writer.begin(elements[type], values.length)
   for (const value of values) writer.add(value)
   writer.finish()
   return writer.copy()
 }
 
-/** A type of elements: its name, its number, and how one is written after its length, which is answered. */
+/** An element type: its name, its OID, and a function that writes a value and returns its length in bytes. */
 type Element = { name: string; oid: number; write: (writer: ArrayWriter, value: never) => number }
 
 const elements = {
@@ -68,12 +68,12 @@ const elements = {
   tsvector: { name: 'tsvector', oid: 3614, write: (to, value: Words) => to.words(value) },
 } as const satisfies Readonly<Record<string, Element>>
 
-/** What else no database can keep, encoding replaces anyway. */
+/** Replaces NUL, which the database cannot store. UTF-8 encoding replaces lone surrogates. */
 function withoutNul(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text
 }
 
-/** Times are counted from the year 2000. */
+/** PostgreSQL counts timestamps from the year 2000. */
 const epochMs = Date.UTC(2000, 0, 1)
 
 function microsecondsOf(text: string): number {
@@ -83,11 +83,11 @@ function microsecondsOf(text: string): number {
 const headerBytes = 20
 const emptyBytes = 12
 const lengthBytes = 4
-const keptBytes = 2 ** 20
+const initialBytes = 2 ** 20
 const wordEnd = '\0\0\0'
 const uint32 = 2 ** 32
 
-/** Where the pairs of digits of a UUID are, and what the digits stand for. */
+/** The positions of the digit pairs of a UUID, and the value of each digit. */
 const pairs = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const
 const digits = new Uint8Array(128).fill(255)
 for (const [value, digit] of [...'0123456789abcdef'].entries()) {
@@ -96,11 +96,11 @@ for (const [value, digit] of [...'0123456789abcdef'].entries()) {
 }
 
 /**
- * Arrays one after the other in one place, taken out at once: hundreds of small buffers are slow to make. An element
- * that is the same as the one before is copied, for neighbouring rows have much in common.
+ * `ArrayWriter` writes several arrays into one buffer, because creating hundreds of small buffers is slow. An element
+ * that equals the one before it is copied, because consecutive rows have many equal values.
  */
 class ArrayWriter {
-  #buffer = Buffer.allocUnsafe(keptBytes)
+  #buffer = Buffer.allocUnsafe(initialBytes)
   #end = 0
   #element: Element | undefined
   #start = 0
@@ -108,13 +108,13 @@ class ArrayWriter {
   #last: unknown
   #lastAt = -1
 
-  startOver(): void {
+  reset(): void {
     this.#end = 0
-    if (this.#buffer.length > keptBytes) this.#buffer = Buffer.allocUnsafe(keptBytes)
+    if (this.#buffer.length > initialBytes) this.#buffer = Buffer.allocUnsafe(initialBytes)
   }
 
   begin(element: Element, length: number): void {
-    this.#makeRoom(headerBytes)
+    this.#ensureCapacity(headerBytes)
     this.#element = element
     this.#start = this.#end
     this.#hasNull = false
@@ -129,7 +129,7 @@ class ArrayWriter {
   add(value: unknown): void {
     const start = this.#end
     if (value === this.#last && this.#lastAt >= 0) this.#repeat()
-    else if (value === null || value === undefined) this.#nothing()
+    else if (value === null || value === undefined) this.#null()
     else {
       const bytes = this.#element?.write(this, value as never) ?? 0
       this.#end = this.#buffer.writeInt32BE(bytes, start) + bytes
@@ -138,7 +138,7 @@ class ArrayWriter {
     this.#lastAt = start
   }
 
-  /** Answers where the next array begins. */
+  /** Returns the offset of the next array. */
   finish(): number {
     this.#buffer.writeInt32BE(this.#hasNull ? 1 : 0, this.#start + 4)
     return this.#end
@@ -149,47 +149,47 @@ class ArrayWriter {
   }
 
   integer(value: number): number {
-    this.#buffer.writeInt32BE(value, this.#roomFor(4))
+    this.#buffer.writeInt32BE(value, this.#reserve(4))
     return 4
   }
 
-  /** Nothing of ours counts beyond 2^53. */
+  /** No value in the product exceeds 2^53. */
   bigint(value: number): number {
-    const low = this.#roomFor(8) + 4
+    const low = this.#reserve(8) + 4
     this.#buffer.writeInt32BE(Math.floor(value / uint32), low - 4)
     this.#buffer.writeUInt32BE(((value % uint32) + uint32) % uint32, low)
     return 8
   }
 
   uuid(value: string): number {
-    const at = this.#roomFor(16)
-    let wrong = 0
+    const at = this.#reserve(16)
+    let invalid = 0
     for (let index = 0; index < 16; index++) {
       const pair = pairs[index] ?? 0
       const high = digits[value.charCodeAt(pair)] ?? 255
       const low = digits[value.charCodeAt(pair + 1)] ?? 255
-      wrong |= (high | low) & 0xf0
+      invalid |= (high | low) & 0xf0
       this.#buffer[at + index] = (high << 4) | low
     }
-    if (wrong !== 0 || value.length !== 36) throw new TypeError(`${value} is not a UUID`)
+    if (invalid !== 0 || value.length !== 36) throw new TypeError(`${value} is not a UUID`)
     return 16
   }
 
-  /** After as many bytes as are kept free in front of it. */
+  /** Writes text after `free` unused bytes. */
   text(value: string, free = 0): number {
-    // A unit of a text takes three bytes at most: what takes four has two units.
-    const at = this.#roomFor(free + value.length * 3) + free
+    // A UTF-16 code unit needs at most three bytes: a character of four bytes has two units.
+    const at = this.#reserve(free + value.length * 3) + free
     return free + this.#buffer.write(value, at, 'utf8')
   }
 
-  /** Text after the number of its format. */
+  /** Writes the version number of the `jsonb` format, then the text. */
   versioned(value: string): number {
     const bytes = this.text(value, 1)
     this.#buffer[this.#end + lengthBytes] = 1
     return bytes
   }
 
-  /** Their number, then each with its end and the number of its places, which is none. */
+  /** Writes the number of words, then each word with its terminator and its number of positions, which is zero. */
   words({ prefix, words }: Words): number {
     const text = words.length === 0 ? '' : `${prefix}${words.join(wordEnd + prefix)}${wordEnd}`
     const bytes = this.text(text, 4)
@@ -198,30 +198,30 @@ class ArrayWriter {
   }
 
   bytes(value: Uint8Array): number {
-    this.#buffer.set(value, this.#roomFor(value.length))
+    this.#buffer.set(value, this.#reserve(value.length))
     return value.length
   }
 
-  #nothing(): void {
-    this.#makeRoom(lengthBytes)
+  #null(): void {
+    this.#ensureCapacity(lengthBytes)
     this.#hasNull = true
     this.#end = this.#buffer.writeInt32BE(-1, this.#end)
   }
 
   #repeat(): void {
     const bytes = this.#end - this.#lastAt
-    this.#makeRoom(bytes)
+    this.#ensureCapacity(bytes)
     this.#buffer.copyWithin(this.#end, this.#lastAt, this.#end)
     this.#end += bytes
   }
 
-  /** Where an element of so many bytes begins, behind its length. */
-  #roomFor(bytes: number): number {
-    this.#makeRoom(lengthBytes + bytes)
+  /** Returns the offset of an element with this many bytes, after its length. */
+  #reserve(bytes: number): number {
+    this.#ensureCapacity(lengthBytes + bytes)
     return this.#end + lengthBytes
   }
 
-  #makeRoom(bytes: number): void {
+  #ensureCapacity(bytes: number): void {
     const needed = this.#end + bytes
     if (needed <= this.#buffer.length) return
     const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#buffer.length))

@@ -1,37 +1,40 @@
 import { createHash } from 'node:crypto'
 import { LruMap } from 'toad-cache'
 
-/** A statement of a store: written once, prepared once per connection. The row type is what it yields. */
+/** A statement of a store. It is prepared once per connection. `Row` is the type of the rows that it returns. */
 export type Statement<Row = unknown> = { readonly name: string; readonly text: string; readonly row?: Row }
 
 /**
- * `$1` of every statement is the tenant: the transaction fills it in, and the statement says `tenant_id = $1` itself,
- * so that it uses the index and is routed to one shard. Row-level security stands behind it as the backstop.
+ * Defines a statement. Its `$1` is the tenant, which the transaction passes. The text contains `tenant_id = $1`, so
+ * that the statement uses the index and is routed to one shard. Row-level security protects against a missing
+ * condition.
  */
 export function statement<Row = Record<string, never>>(text: string): Statement<Row> {
   return { name: nameOf(text), text }
 }
 
 /**
- * A statement that is put together for one request (a filter). Texts that come again and again are prepared like those
- * of a store, since reading and planning them costs more than running them; all others are sent and forgotten.
+ * Creates a statement whose text depends on the request, such as a filter. Frequent texts are prepared like those of a
+ * store, because parsing and planning costs more than running them. Other texts are not prepared.
  */
 export function dynamicStatement<Row = Record<string, never>>(text: string): Statement<Row> {
   return { name: frequent.nameOf(text), text }
 }
 
-const often = { uses: 8, prepared: 64, watched: 500 } as const
+const limits = { uses: 8, prepared: 64, watched: 500 } as const
 
-/** Which texts come often. What is prepared stays in every connection, so not many ever are. */
+/**
+ * Finds the frequent texts. The number of prepared texts is limited, because each one uses memory in every connection.
+ */
 class FrequentTexts {
   readonly #names = new Map<string, string>()
-  readonly #uses = new LruMap<number>(often.watched)
+  readonly #uses = new LruMap<number>(limits.watched)
 
   nameOf(text: string): string {
     const known = this.#names.get(text)
     if (known !== undefined) return known
     const uses = (this.#uses.get(text) ?? 0) + 1
-    if (uses < often.uses || this.#names.size >= often.prepared) {
+    if (uses < limits.uses || this.#names.size >= limits.prepared) {
       this.#uses.set(text, uses)
       return ''
     }

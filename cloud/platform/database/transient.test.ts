@@ -29,7 +29,7 @@ const faults = ['22P02', '23505', '23514', '42501', '42703', '42P01', '54000', '
 const raising = (code: string, message = 'injected') =>
   statement(`do $$ begin raise exception '${message}' using errcode = '${code}'; end $$`)
 
-describe('an error of the database', () => {
+describe('errors of the database', () => {
   let hub: TestHub
 
   before(async () => {
@@ -47,7 +47,7 @@ describe('an error of the database', () => {
   const raise = (database: Database, code: string, message?: string) =>
     thrownBy(database.transaction(hub.tenant, (tx) => tx.reference.run(raising(code, message))))
 
-  test('is transient and answered with 503 and Retry-After when the server is in an outage', async () => {
+  test('returns 503 with Retry-After during an outage of the server', async () => {
     for (const [code, state] of Object.entries(outages)) {
       await using database = open()
       const error = await raise(database, code)
@@ -59,14 +59,14 @@ describe('an error of the database', () => {
     }
   })
 
-  test('is transient when the message contains an outage of the operating system', async () => {
+  test('treats an error as transient when its message reports an outage of the operating system', async () => {
     await using database = open()
     for (const message of ['could not extend file: No space left on device', 'write failed: Disk quota exceeded'])
       assert.equal(outageOf(await raise(database, 'XX000', message)), 'out of disk space')
     assert.equal(outageOf(await raise(database, '42501', 'could not open file: Read-only file system')), 'read-only')
   })
 
-  test('is transient, but no outage, when transactions compete or a statement takes too long', async () => {
+  test('treats contention and statement timeouts as transient, not as an outage', async () => {
     await using database = open()
     for (const code of contention) {
       const error = await raise(database, code)
@@ -77,7 +77,7 @@ describe('an error of the database', () => {
     assert.equal(await database.outage(60_000), undefined)
   })
 
-  test('is not transient when the statement is at fault', async () => {
+  test('does not treat an error of the statement as transient', async () => {
     await using database = open()
     for (const code of faults) {
       const error = await raise(database, code)
@@ -86,7 +86,7 @@ describe('an error of the database', () => {
     assert.equal(await database.outage(60_000), undefined)
   })
 
-  test('is the first of its transaction, not a consequence that was noticed earlier', async () => {
+  test('reports the first error of a transaction, not a consequence that was noticed earlier', async () => {
     await using database = open()
     const error = await thrownBy(
       database.transaction(hub.tenant, async (tx) => {
@@ -102,7 +102,7 @@ describe('an error of the database', () => {
     assert.equal(outageOf(swallowed), 'out of disk space')
   })
 
-  test('of a read-only server ends readiness until writing works again', async () => {
+  test('is not ready while the server is read-only, until writing works again', async () => {
     const name = (hub.database.app as { database: string }).database
     const setReadOnly = (value: string) =>
       hub.asOwner(async (owner) => {
@@ -120,7 +120,7 @@ describe('an error of the database', () => {
     assert.equal(await later.outage(60_000), undefined)
   })
 
-  test('of a server that does not answer is known within the limit, and costs one connection', async () => {
+  test('reports a server that does not respond within the limit, with one connection', async () => {
     await using database = open(3)
     await database.reference((handle) => handle.run(statement('select 1')))
     const blocker = await openClient(hub.database.owner)
@@ -131,8 +131,8 @@ describe('an error of the database', () => {
     for (const { pid } of rows) process.kill(pid, 'SIGSTOP')
     try {
       let states: (string | undefined)[] = []
-      // An answer of a moment ago still counts at first.
-      while (!states.includes('not answering'))
+      // At first the recent response still counts.
+      while (!states.includes('not responding'))
         states = await Promise.all(Array.from({ length: 10 }, () => database.outage(100)))
       assert.ok(database.inUse <= 1)
     } finally {
@@ -142,6 +142,6 @@ describe('an error of the database', () => {
     for (let state = await database.outage(60_000); state !== undefined; ) state = await database.outage(60_000)
   })
 
-  /** What readiness says right after the error. */
+  /** The state that readiness reports right after the error. */
   const outageSoon = async (database: Database) => (await database.outage(60_000)) ?? 'no outage'
 })

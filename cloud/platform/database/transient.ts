@@ -22,7 +22,7 @@ const outages: readonly (readonly [sqlState: string, state: string])[] = [
   ['57P', 'not reachable'],
 ]
 
-/** The server has no SQLSTATE of its own for these answers of its operating system. */
+/** Messages of the operating system, for which the server has no separate SQLSTATE. */
 const systemMessages: readonly (readonly [message: RegExp, state: string])[] = [
   [/No space left on device|Disk quota exceeded/, 'out of disk space'],
   [/Cannot allocate memory/, 'out of memory'],
@@ -34,11 +34,11 @@ const systemMessages: readonly (readonly [message: RegExp, state: string])[] = [
 /** The codes that the server uses with such a message: insufficient privilege, internal error. */
 const systemMessageCodes = new Set(['42501', 'XX000'])
 
-/** Errors of the socket; the last ones only while connecting, since files have them too. */
+/** Socket errors. The second set counts only while connecting, because file operations have the same codes. */
 const lostSocket = new Set(['ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT'])
 const failedConnect = new Set(['ENOENT', 'EACCES', 'EAGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
 
-/** Errors of the driver, which have no code: the connection ended, or no answer came in time. */
+/** Errors of the driver without a code: the connection ended, or no response arrived in time. */
 const driverMessages =
   /^Connection terminated|^Client has encountered a connection error|^Query read timeout|^timeout expired|^Client was closed/
 
@@ -48,7 +48,9 @@ const lostRaces = new Set(['40001', '40P01'])
 
 type DriverError = Error & { code?: string; syscall?: string }
 
-/** The state of the server that an error shows, such as `out of disk space`; undefined when it shows no outage. */
+/**
+ * Returns the state of the server that an error shows, such as `out of disk space`, or undefined if it shows no outage.
+ */
 export function outageOf(error: unknown): string | undefined {
   const cause = sourceOf(error)
   if (!(cause instanceof Error)) return undefined
@@ -60,7 +62,7 @@ export function outageOf(error: unknown): string | undefined {
   return /^[0-9A-Z]{5}$/.test(code) ? outages.find(([state]) => code.startsWith(state))?.[1] : undefined
 }
 
-/** Whether the connection on which the error occurred is in an unknown state, because it ended or did not answer. */
+/** Returns true if the state of the connection is unknown, because it ended or did not respond. */
 export function isConnectionLost(error: unknown): boolean {
   return outageOf(error) === 'not reachable'
 }
@@ -80,13 +82,18 @@ export function isContention(error: unknown): boolean {
   return isLostRace(error) || isStatementTimeout(error) || codeOf(error) === lockTimeout
 }
 
-/** Whether the same work can succeed later without any change: an outage, contention, or an overloaded process. */
+/**
+ * Returns true if the same work can succeed later without a change: an outage, contention, or an overloaded process.
+ */
 export function isTransient(error: unknown): boolean {
   if (error instanceof Problem) return isTransientCode(error.code)
   return outageOf(error) !== undefined || isContention(error)
 }
 
-/** A transient error as the problem that callers get, with the time to wait. Any other error stays as it is. */
+/**
+ * Turns a transient error into the problem that callers receive, with a time to wait. Any other error is returned as it
+ * is.
+ */
 export function asProblem(error: unknown): unknown {
   if (error instanceof Problem) return error
   if (isLostRace(error))
@@ -95,7 +102,10 @@ export function asProblem(error: unknown): unknown {
       cause: error,
     })
   if (isStatementTimeout(error))
-    return new Problem('overloaded', 'The database took too long', { retryAfter: 2, cause: error })
+    return new Problem('overloaded', 'The statement exceeded the time limit of the database', {
+      retryAfter: 2,
+      cause: error,
+    })
   if (codeOf(error) === lockTimeout)
     return new Problem('overloaded', 'Another request holds a lock on the same data', { retryAfter: 1, cause: error })
   const state = outageOf(error)
@@ -110,7 +120,7 @@ function codeOf(error: unknown): string {
   return (sourceOf(error) as { code?: string } | undefined)?.code ?? ''
 }
 
-/** The error of the driver behind a problem. */
+/** Returns the driver's error behind a problem. */
 function sourceOf(error: unknown): unknown {
   return error instanceof Problem ? error.cause : error
 }

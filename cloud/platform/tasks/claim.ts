@@ -114,7 +114,7 @@ async function claimWoken(
 ) {
   const leaseMs = longestLeaseMs(woken, kinds)
   const claimed = await store.claimPeriodic(tx, { kinds: [...woken], key: periodicKey, leaseId, leaseMs })
-  // The other kinds run in another process at the moment. They are made due, so that they run again afterwards.
+  // The other kinds run in another process at the moment. This makes them due, so that they run again afterwards.
   const missed = woken.filter((kind) => !claimed.some((task) => task.kind === kind))
   if (missed.length > 0) {
     await store.forwardPeriodic(tx, { ids: missed.map(() => v7()), kinds: missed, key: periodicKey })

@@ -1,5 +1,5 @@
 import type { openClient } from '../database/connection.ts'
-import { inOrderOfNeed } from '../database/distribute.ts'
+import { inForeignKeyOrder } from '../database/distribute.ts'
 import type { Application, Tenant } from './store.ts'
 
 /** The owner of the tables: the application itself may only read tenants. */
@@ -81,7 +81,7 @@ export async function deleteRowsOf(owner: Owner, tenantId: string): Promise<void
      where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = current_schema()::regnamespace
      order by c.relname`,
   )
-  for (const { name } of inOrderOfNeed(tables).toReversed()) {
+  for (const { name } of inForeignKeyOrder(tables).toReversed()) {
     await owner.query(`delete from ${owner.escapeIdentifier(name)} where tenant_id = $1`, [tenantId])
   }
   await owner.query('delete from tenants where id = $1', [tenantId])
