@@ -3,7 +3,14 @@ import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize, relative } from 'node:path'
 import { describe, test } from 'node:test'
-import { emptyNames, keptTo, ownersWork, referenceTables, rooms, testsMayAlsoImport } from './architecture.ts'
+import {
+  meaninglessNames,
+  modules,
+  ownerConnectionUsers,
+  referenceTables,
+  restrictedPackages,
+  testsMayAlsoImport,
+} from './architecture.ts'
 import { readMigrations } from './cloud/platform/database/migrations.ts'
 import { migrationSources } from './cloud/prepare.ts'
 
@@ -20,55 +27,55 @@ const text = (file: string) => readFileSync(join(root, file), 'utf8')
 describe('imports', () => {
   const imports = sources.flatMap((file) => importsOf(file).map((target) => ({ file, target })))
 
-  test('there are some to check', () => assert.ok(imports.length > 300 && sources.length > 80))
+  test('the check finds more than 300 imports', () => assert.ok(imports.length > 300 && sources.length > 80))
 
-  test('go only where the map allows', () => {
+  test('imports follow the rules of architecture.ts', () => {
     const wrong = imports.filter(({ file, target }) => {
-      const from = roomOf(file)
-      const to = inHouse(file, target)
+      const from = moduleOf(file)
+      const to = importedFile(file, target)
       if (to === undefined || from === undefined) return false
-      const room = roomOf(to)
-      if (room === from || room === undefined) return false
+      const module = moduleOf(to)
+      if (module === from || module === undefined) return false
       const allowed = [
-        ...(rooms[from]?.mayImport ?? []),
+        ...(modules[from]?.mayImport ?? []),
         ...(isTest(file) || isTestSupport(file) ? testsMayAlsoImport : []),
       ]
-      return !allowed.includes(room)
+      return !allowed.includes(module)
     })
     assert.deepEqual(wrong, [])
   })
 
-  test('every file is in a room, and every room has files', () => {
+  test('every file is in a module, and every module has files', () => {
     const entries = ['main.ts', 'main.mjs', 'bootstrap.mjs']
     assert.deepEqual(
-      sources.filter((file) => roomOf(file) === undefined && !entries.includes(file)),
+      sources.filter((file) => moduleOf(file) === undefined && !entries.includes(file)),
       [],
     )
-    const used = new Set(sources.map(roomOf))
+    const used = new Set(sources.map(moduleOf))
     assert.deepEqual(
-      Object.keys(rooms).filter((room) => !used.has(room)),
+      Object.keys(modules).filter((module) => !used.has(module)),
       [],
     )
   })
 
-  test('of a library that one folder alone may know stay there', () => {
+  test('restricted packages are imported only in their folders', () => {
     const wrong = imports.filter(({ file, target }) => {
-      const places = keptTo[packageOf(target)]
+      const places = restrictedPackages[packageOf(target)]
       if (places === undefined || isTest(file) || isTestSupport(file)) return false
-      if (packageOf(target) === 'pg' && ownersWork.some((place) => file.startsWith(place))) return false
+      if (packageOf(target) === 'pg' && ownerConnectionUsers.some((place) => file.startsWith(place))) return false
       return !places.some((place) => file.startsWith(place))
     })
     assert.deepEqual(wrong, [])
   })
 
-  test('have no cycles between files, also not of types', () => {
+  test('files have no import cycles, including type imports', () => {
     const graph = new Map(
-      codeFiles.map((file) => [file, importsOf(file).flatMap((target) => inHouse(file, target) ?? [])]),
+      codeFiles.map((file) => [file, importsOf(file).flatMap((target) => importedFile(file, target) ?? [])]),
     )
     assert.deepEqual(cyclesIn(graph), [])
   })
 
-  test('are followed around a cycle of types', () => {
+  test('finds a cycle of type imports', () => {
     const graph = new Map([
       ['a.ts', ['b.ts']],
       ['b.ts', ['c.ts']],
@@ -84,38 +91,39 @@ describe('imports', () => {
 })
 
 describe('files', () => {
-  test('have names that say something', () => {
+  test('file names have a meaning', () => {
     const wrong = sources.filter(
       (file) =>
-        file.split('/').some((part) => emptyNames.includes(part.replace(/\..*$/, ''))) && !file.endsWith('index.html'),
+        file.split('/').some((part) => meaninglessNames.includes(part.replace(/\..*$/, ''))) &&
+        !file.endsWith('index.html'),
     )
     assert.deepEqual(wrong, [])
   })
 
-  test('are written in kebab case', () => {
+  test('file names are in kebab case', () => {
     assert.deepEqual(
       sources.filter((file) => !/^[a-z0-9.-]+$/.test(basename(file))),
       [],
     )
   })
 
-  test('stay readable: none has more than 700 lines', () => {
+  test('files have at most 700 lines', () => {
     assert.deepEqual(
       codeFiles.filter((file) => text(file).split('\n').length > 700),
       [],
     )
   })
 
-  test('a service has a service.ts, and keeps its SQL in stores', () => {
-    const services = Object.keys(rooms).filter((room) => /^cloud\/services\/./.test(room))
+  test('every service has a service.ts', () => {
+    const services = Object.keys(modules).filter((module) => /^cloud\/services\/./.test(module))
     assert.ok(services.length > 3)
     assert.deepEqual(
-      services.filter((room) => !existsSync(join(root, room, 'service.ts'))),
+      services.filter((module) => !existsSync(join(root, module, 'service.ts'))),
       [],
     )
   })
 
-  test('contain SQL only where stores and the database are', () => {
+  test('SQL is only in stores and the database module', () => {
     const allowed =
       /(store|statements?)\.ts$|^cloud\/platform\/(database|postgres|testing)\/|^cloud\/(prepare|start|pages)\.ts$|^bench\//
     const wrong = codeFiles.filter(
@@ -126,7 +134,7 @@ describe('files', () => {
     assert.deepEqual(wrong, [])
   })
 
-  test('leave nothing unfinished or private behind', () => {
+  test('files contain no TODO, no ignored types and no skipped tests', () => {
     const marks = /\b(TODO|FIXME|XXX)\b|@ts-ignore|eslint-disable|\btest\.only\(|\.skip\(\)/
     assert.deepEqual(
       sources.filter((file) => file !== 'architecture.test.ts' && marks.test(text(file))),
@@ -136,12 +144,12 @@ describe('files', () => {
 })
 
 describe('the README', () => {
-  test('has every room in its table, with what it holds', () => {
+  test('the README lists every module with its purpose', () => {
     const readme = text('README.md')
-    for (const [room, { holds }] of Object.entries(rooms)) {
+    for (const [module, { purpose }] of Object.entries(modules)) {
       assert.ok(
-        readme.includes(`| \`${room}\` | ${holds} |`),
-        `README.md lacks the row for ${room}: | \`${room}\` | ${holds} |`,
+        readme.includes(`| \`${module}\` | ${purpose} |`),
+        `README.md lacks the row for ${module}: | \`${module}\` | ${purpose} |`,
       )
     }
   })
@@ -159,9 +167,9 @@ describe('migrations', async () => {
   const nameOf = (sql: string) => /create table (?:if not exists )?(\w+)/i.exec(sql)?.[1] ?? ''
   const isShared = (name: string) => (referenceTables as readonly string[]).includes(name)
 
-  test('there are some to check', () => assert.ok(tables.length > 10 && migrations.length > 5))
+  test('the check finds more than 10 tables', () => assert.ok(tables.length > 10 && migrations.length > 5))
 
-  test('landed ones are unchanged, and every one is recorded', () => {
+  test('released migrations are unchanged, and every migration is recorded', () => {
     const recorded: Record<string, string> = JSON.parse(text('cloud/migrations.lock.json'))
     const now = Object.fromEntries(
       migrations.map(({ module, name, text: sql }) => [
@@ -172,11 +180,11 @@ describe('migrations', async () => {
     assert.deepEqual(
       now,
       recorded,
-      'a landed migration is never changed; record new ones with: node tools/record-migrations.mjs',
+      'a released migration is never changed; record new ones with: node tools/record-migrations.mjs',
     )
   })
 
-  test('key every table by tenant, but for the shared ones', () => {
+  test('every key starts with the tenant, except in shared tables', () => {
     const wrong = tables.filter(
       (sql) => !isShared(nameOf(sql)) && !keys(sql).every((key) => key.startsWith('tenant_id')),
     )
@@ -190,7 +198,7 @@ describe('migrations', async () => {
     )
   })
 
-  test('let every unique index start with the tenant', () => {
+  test('every unique index starts with the tenant', () => {
     const indexes = statements.filter((sql) => /^create unique index/i.test(sql))
     assert.ok(indexes.length > 0)
     assert.deepEqual(
@@ -199,7 +207,7 @@ describe('migrations', async () => {
     )
   })
 
-  test('let foreign keys stay within a tenant or point at shared tables', () => {
+  test('foreign keys stay within a tenant or refer to shared tables', () => {
     const references = tables.flatMap((sql) => [...sql.matchAll(/foreign key \(([^)]*)\)\s+references (\w+)/gi)])
     assert.ok(references.length > 3)
     assert.deepEqual(
@@ -210,7 +218,7 @@ describe('migrations', async () => {
     )
   })
 
-  test('use no triggers, functions, sequences or anything newer than PostgreSQL 15', () => {
+  test('migrations use no triggers, functions, sequences or features newer than PostgreSQL 15', () => {
     const unwanted =
       /\b(create trigger|create( or replace)? function|create sequence|bigserial|\bserial\b|generated (always|by default) as identity|uuidv7\s*\()/i
     assert.deepEqual(
@@ -219,7 +227,7 @@ describe('migrations', async () => {
     )
   })
 
-  test('sort text the same way on every server', () => {
+  test('text in keys has the collation C', () => {
     const indexed = statements.filter((sql) => /\btext\b(?! collate "C")/.test(sql) && /primary key|unique/.test(sql))
     const wrong = indexed.flatMap((sql) => {
       const keyColumns = keys(sql).flatMap((key) => key.split(',').map((part) => part.trim()))
@@ -231,8 +239,8 @@ describe('migrations', async () => {
   })
 })
 
-describe('what is installed', () => {
-  test('is pinned without download addresses', () => {
+describe('dependencies', () => {
+  test('the lock file contains no download addresses', () => {
     const lock: { packages: Record<string, { resolved?: string; link?: boolean }> } = JSON.parse(
       text('package-lock.json'),
     )
@@ -243,7 +251,7 @@ describe('what is installed', () => {
     assert.ok(Object.keys(lock.packages).length > 50)
   })
 
-  test('every dependency is used, and every import is declared where it is used', () => {
+  test('every import is declared in the package that uses it', () => {
     const workspaces: string[] = JSON.parse(text('package.json')).workspaces
     const missing = workspaces.flatMap((workspace) => {
       const manifest = JSON.parse(text(join(workspace, 'package.json')))
@@ -271,15 +279,15 @@ function isTest(file: string): boolean {
   return /\.test\.ts$/.test(file)
 }
 
-/** Beside the tests of a folder: what only they use. */
+/** Whether a file is used only by tests. */
 function isTestSupport(file: string): boolean {
   return file.endsWith('/testing.ts') || file.startsWith('cloud/platform/testing/') || file.startsWith('e2e/')
 }
 
-function roomOf(file: string): string | undefined {
+function moduleOf(file: string): string | undefined {
   if (/^architecture(\.test)?\.ts$/.test(file)) return 'architecture'
-  return Object.keys(rooms)
-    .filter((room) => file.startsWith(`${room}/`))
+  return Object.keys(modules)
+    .filter((module) => file.startsWith(`${module}/`))
     .toSorted((a, b) => b.length - a.length)[0]
 }
 
@@ -287,7 +295,7 @@ function importsOf(file: string): string[] {
   return targetsIn(text(file))
 }
 
-/** What a source imports, types included. */
+/** The imports of a file, including types. */
 function targetsIn(source: string): string[] {
   const code = source.replace(/\/\*[\s\S]*?\*\//g, '')
   const found = [
@@ -297,8 +305,8 @@ function targetsIn(source: string): string[] {
   return found.map(([, target = '']) => target)
 }
 
-/** The file of ours that an import means. */
-function inHouse(file: string, target: string): string | undefined {
+/** The file of this repository that an import refers to. */
+function importedFile(file: string, target: string): string | undefined {
   const own = /^@millwright\/([^/]+)\/(.+)$/.exec(target)
   if (own !== null) return `${own[1]}/${own[2]}`
   return target.startsWith('.') ? relative(root, normalize(join(root, dirname(file), target))) : undefined
@@ -311,7 +319,7 @@ function packageOf(target: string): string {
     .join('/')
 }
 
-/** The columns of every primary and unique key that a table is made with. */
+/** The columns of every primary and unique key of a table. */
 function keys(sql: string): string[] {
   const listed = [...sql.matchAll(/(?:primary key|unique(?: nulls not distinct)?)\s*\(([^)]*)\)/gi)].map(
     ([, columns = '']) => columns.trim(),

@@ -1,29 +1,29 @@
 /** The import rules as data. `architecture.test.ts` checks the code, the README and the migrations against them. */
 
-type Room = {
+type Module = {
   /** The purpose of the folder, as in the table of the README. */
-  holds: string
-  /** Which rooms it may import from; its own files are always allowed. */
+  purpose: string
+  /** The modules that it can import, in addition to itself. */
   mayImport: readonly string[]
 }
 
-/** A file belongs to the room with the longest path that it starts with. */
-export const rooms: Readonly<Record<string, Room>> = {
+/** Modules by folder. A file belongs to the module with the longest matching path. */
+export const modules: Readonly<Record<string, Module>> = {
   api: {
-    holds: 'Contracts of all services, error codes, permissions, the typed client, back-off, semaphore',
+    purpose: 'Contracts of all services, error codes, permissions, the typed client, back-off, semaphore',
     mayImport: [],
   },
   'cloud/platform': {
-    holds: 'The base of all services: database, access, audit, events, tasks, HTTP',
+    purpose: 'The base of all services: database, access, audit, events, tasks, HTTP',
     mayImport: ['api'],
   },
   'cloud/platform/testing': {
-    holds: 'The test kit: all services with a separate tenant',
+    purpose: 'The test kit: all services with a separate tenant',
     mayImport: ['api', 'cloud', 'cloud/platform', 'cloud/services/identity', 'cloud/services', 'architecture'],
   },
-  'cloud/front': { holds: 'The API gateway: tokens, permissions, rate limits', mayImport: ['api', 'cloud/platform'] },
+  'cloud/front': { purpose: 'The API gateway: tokens, permissions, rate limits', mayImport: ['api', 'cloud/platform'] },
   'cloud/services': {
-    holds: 'The list of services',
+    purpose: 'The list of services',
     mayImport: [
       'cloud/platform',
       'cloud/services/audit',
@@ -40,58 +40,58 @@ export const rooms: Readonly<Record<string, Room>> = {
       'cloud/services/workflows',
     ],
   },
-  'cloud/services/audit': { holds: 'The audit trail: list, export, verify', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/audit': { purpose: 'The audit trail: list, export, verify', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/authorization': {
-    holds: 'Roles, access groups, grants, and explanations of access',
+    purpose: 'Roles, access groups, grants, and explanations of access',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/credentials': {
-    holds: 'Device credentials: schemas, instances, address ranges, deliveries',
+    purpose: 'Device credentials: schemas, instances, address ranges, deliveries',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/discovery': {
-    holds: 'Discoveries, their runs and reports, the links of gateways',
+    purpose: 'Discoveries, their runs and reports, the links of gateways',
     mayImport: ['api', 'cloud/platform'],
   },
-  'cloud/services/events': { holds: 'The list and the stream of events', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/events': { purpose: 'The list and the stream of events', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/gatekeeper': {
-    holds: 'The API for gateways: leases, uploads, credentials',
+    purpose: 'The API for gateways: leases, uploads, credentials',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/identity': {
-    holds: 'Users, service accounts, sign-in, tokens',
+    purpose: 'Users, service accounts, sign-in, tokens',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/inventory': {
-    holds: 'Assets, identifiers, relations, search, history',
+    purpose: 'Assets, identifiers, relations, search, history',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/inventory-v1': {
-    holds: 'The inventory API of version 1',
+    purpose: 'The inventory API of version 1',
     mayImport: ['api', 'cloud/platform'],
   },
-  'cloud/services/jobs': { holds: 'The list of all jobs', mayImport: ['api', 'cloud/platform'] },
+  'cloud/services/jobs': { purpose: 'The list of all jobs', mayImport: ['api', 'cloud/platform'] },
   'cloud/services/onboarding': {
-    holds: 'Onboarding and revocation of gateways',
+    purpose: 'Onboarding and revocation of gateways',
     mayImport: ['api', 'cloud/platform'],
   },
   'cloud/services/workflows': {
-    holds: 'Workflows (state machines as data) and their jobs',
+    purpose: 'Workflows (state machines as data) and their jobs',
     mayImport: ['api', 'cloud/platform'],
   },
   cloud: {
-    holds: 'Composition of the platform: settings, database, services, front',
+    purpose: 'Composition of the platform: settings, database, services, front',
     mayImport: ['api', 'architecture', 'cloud/front', 'cloud/platform', 'cloud/services', 'cloud/services/identity'],
   },
-  gateway: { holds: 'The gateway on a shop floor; uses only the public API', mayImport: ['api'] },
+  gateway: { purpose: 'The gateway on a shop floor; uses only the public API', mayImport: ['api'] },
   'link-sdk': {
-    holds: 'The SDK for asset links and its conformance suite',
+    purpose: 'The SDK for asset links and its conformance suite',
     mayImport: ['api'],
   },
-  links: { holds: 'Asset links, one folder per protocol', mayImport: ['api', 'link-sdk'] },
-  web: { holds: 'The console; uses only the public API', mayImport: ['api', 'tools'] },
+  links: { purpose: 'Asset links, one folder per protocol', mayImport: ['api', 'link-sdk'] },
+  web: { purpose: 'The console; uses only the public API', mayImport: ['api', 'tools'] },
   cli: {
-    holds: 'The command line',
+    purpose: 'The command line',
     mayImport: [
       'api',
       'architecture',
@@ -107,7 +107,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     ],
   },
   bench: {
-    holds: 'Benchmarks',
+    purpose: 'Benchmarks',
     mayImport: [
       'tools',
       'api',
@@ -122,9 +122,9 @@ export const rooms: Readonly<Record<string, Room>> = {
       'links',
     ],
   },
-  e2e: { holds: 'End-to-end tests of the complete product', mayImport: ['api', 'cloud', 'cloud/platform'] },
+  e2e: { purpose: 'End-to-end tests of the complete product', mayImport: ['api', 'cloud', 'cloud/platform'] },
   tools: {
-    holds: 'Development tools: checks, test runner, generators',
+    purpose: 'Development tools: checks, test runner, generators',
     mayImport: [
       'api',
       'cli',
@@ -136,10 +136,10 @@ export const rooms: Readonly<Record<string, Room>> = {
       'gateway',
     ],
   },
-  architecture: { holds: 'The import rules, and the test that enforces them', mayImport: [] },
+  architecture: { purpose: 'The import rules, and the test that enforces them', mayImport: [] },
 }
 
-/** Tests may use the test kit and the whole cloud, wherever they are. */
+/** Modules that all tests can import. */
 export const testsMayAlsoImport: readonly string[] = [
   'api',
   'architecture',
@@ -153,8 +153,8 @@ export const testsMayAlsoImport: readonly string[] = [
   'links',
 ]
 
-/** A library that one folder alone may know. */
-export const keptTo: Readonly<Record<string, readonly string[]>> = {
+/** Packages that only these folders or files can import. */
+export const restrictedPackages: Readonly<Record<string, readonly string[]>> = {
   fastify: ['cloud/platform/http'],
   '@fastify/cors': ['cloud/platform/http'],
   pg: ['cloud/platform/database'],
@@ -164,8 +164,8 @@ export const keptTo: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
 }
 
-/** The driver's type of an owner's connection is known where the owner's work is done. */
-export const ownersWork: readonly string[] = [
+/** Files that use the connection of the database owner, and so the types of the driver. */
+export const ownerConnectionUsers: readonly string[] = [
   'cloud/platform/service.ts',
   'cloud/platform/tenants',
   'cloud/platform/postgres',
@@ -173,8 +173,8 @@ export const ownersWork: readonly string[] = [
   'bench',
 ]
 
-/** Names that say nothing. */
-export const emptyNames: readonly string[] = [
+/** File names without meaning. */
+export const meaninglessNames: readonly string[] = [
   'utils',
   'util',
   'helpers',
@@ -188,7 +188,7 @@ export const emptyNames: readonly string[] = [
   'index',
 ]
 
-/** Tables that all tenants share, because they are looked at before the tenant of a request is known. */
+/** Tables that all tenants share, because they are read before the tenant of a request is known. */
 export const referenceTables = [
   'tenants',
   'master_keys',

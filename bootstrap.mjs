@@ -1,5 +1,5 @@
-// Installs the dependencies when they are not those of package-lock.json. Plain JavaScript for an older Node, without
-// dependencies: it is what runs when there are none yet.
+// Installs the dependencies if they differ from package-lock.json. Plain JavaScript for an older Node, without
+// dependencies, because it runs before they are installed.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -73,7 +73,7 @@ async function takeLock() {
   }
 }
 
-/** A link appears with its content, so nobody ever reads a lock without its holder. */
+/** A hard link appears with its content, so no process reads a lock without its holder. */
 function tryLock() {
   const own = `${holderFile}.${process.pid}`
   try {
@@ -152,7 +152,7 @@ function npmCommand() {
   return [node, cli]
 }
 
-/** A dead process that nobody waited for still has its number: state Z. */
+/** A zombie process (state Z) still has its process id. */
 function isAlive(pid) {
   if (/\) Z /.test(readText(`/proc/${pid}/stat`) ?? '')) return false
   try {

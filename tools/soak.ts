@@ -4,8 +4,8 @@ import { ensureTemplate, startTestServer } from '@millwright/cloud/platform/test
 import { askAll } from '@millwright/cloud/platform/testing/visibility-model.ts'
 
 /**
- * `npm run soak`: random questions about what each caller can read, compared with a naive model. `--questions` sets how many,
- * `--seed` repeats a run. Each round has a plant of its own, and the seed after that of the round before.
+ * `npm run soak`: compares random reads of callers with a simple model of visibility. `--questions` sets their number,
+ * `--seed` repeats a run. Each round has a new plant and the next seed.
  */
 
 const questionsPerRound = 5_000
@@ -31,7 +31,7 @@ try {
     await using hub = await testHub()
     await askAll(hub, { questions: Math.min(questionsPerRound, questions - asked), seed })
     console.log(
-      `${Math.min(asked + questionsPerRound, questions)} of ${questions} questions, seed ${seed}: as the model says`,
+      `${Math.min(asked + questionsPerRound, questions)} of ${questions} questions, seed ${seed}: equal to the model`,
     )
   }
 } finally {

@@ -3,25 +3,25 @@ import { Transform } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { spec, type TestEvent } from 'node:test/reporters'
 
-/** What became of one test file. */
+/** The result of one test file. */
 export type FileReport = {
   file: string
-  /** To be shown as it is, in one piece. */
+  /** The output of the file, shown in one piece. */
   text: string
-  /** What failed, once more in full, to be shown at the end. */
+  /** The failures in full, shown again at the end. */
   failures: string
   passed: number
   failed: number
   skipped: number
   ms: number
-  /** Of the processor, also by programs that it started and saw end: on a busy machine it says more than the time that went by. */
+  /** Processor time, including ended child processes. On a busy machine it is more meaningful than the elapsed time. */
   cpuMs: number
 }
 
 let events: TestEvent[] = []
 let usedBefore = 0
 
-/** Tells the parent process of each file when it is over. */
+/** Sends the report of each file to the parent process. */
 // biome-ignore lint/style/noDefaultExport: Node takes a reporter by it.
 export default new Transform({
   writableObjectMode: true,
@@ -34,17 +34,17 @@ export default new Transform({
   },
 })
 
-type End = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
+type TestEnd = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
 
-function endsFile(event: TestEvent): event is End {
+function endsFile(event: TestEvent): event is TestEnd {
   return isEnd(event) && event.data.nesting === 0
 }
 
-function isEnd(event: TestEvent): event is End {
+function isEnd(event: TestEvent): event is TestEnd {
   return event.type === 'test:pass' || event.type === 'test:fail'
 }
 
-async function reportOf(events: TestEvent[], { data: file }: End): Promise<FileReport> {
+async function reportOf(events: TestEvent[], { data: file }: TestEnd): Promise<FileReport> {
   const whole = await formatted(events)
   const ends = events.filter(isEnd).filter(isTest)
   const skipped = ends.filter(({ data }) => data.skip !== undefined && data.skip !== false)
@@ -63,7 +63,7 @@ async function reportOf(events: TestEvent[], { data: file }: End): Promise<FileR
   }
 }
 
-/** Linux counts the children in, and theirs, once they have ended; elsewhere it is what this process used. */
+/** On Linux, the time includes ended child processes. Elsewhere, it is the time of this process. */
 function usedSoFar(): number {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? []
@@ -75,8 +75,8 @@ function usedSoFar(): number {
   }
 }
 
-/** Suites, and the file itself, are no tests; they count when they fail by themselves. */
-function isTest({ type, data }: End): boolean {
+/** Suites and the file itself are not tests. They count only if they fail without a failed test. */
+function isTest({ type, data }: TestEnd): boolean {
   if (type === 'test:fail') return (data.details.error as { failureType?: string }).failureType !== 'subtestsFailed'
   return data.nesting > 0 && data.details.type !== 'suite'
 }

@@ -5,10 +5,10 @@ import { root } from './checks.ts'
 import type { FileReport } from './test-report.ts'
 import type { Assignment } from './test-worker.ts'
 
-/** A test, and a whole file of them, that takes longer does not end by itself. */
+/** The timeout of a test and of a test file. */
 const limitMs = 1_200_000
 
-/** So many processes, which take files from the first of the queues that has any. */
+/** A number of processes that take files from the first queue that is not empty. */
 export type Lane = { queues: Assignment[][]; workers: number }
 
 type Handling = {
@@ -17,20 +17,20 @@ type Handling = {
 }
 
 /**
- * Runs test files in a few processes, each of which takes the next file of its lane when it is done with one; lanes may
- * share queues. True when all is well.
+ * Runs test files in a few processes. Each process takes the next file of its lane; lanes can share queues. Resolves to
+ * true if all files passed.
  */
 export async function runFiles(lanes: readonly Lane[], handling: Handling): Promise<boolean> {
   const work = async (queues: Assignment[][]) => {
-    let isWell = true
-    while (queues.some(({ length }) => length > 0)) isWell = (await runInOneProcess(queues, handling)) && isWell
-    return isWell
+    let isPassed = true
+    while (queues.some(({ length }) => length > 0)) isPassed = (await runInOneProcess(queues, handling)) && isPassed
+    return isPassed
   }
   const working = lanes.flatMap(({ queues, workers }) => Array.from({ length: workers }, () => work(queues)))
   return (await Promise.all(working)).every(Boolean)
 }
 
-/** Takes files until there are none, or until one of them ends the process. */
+/** Runs files until the queues are empty, or until a file ends the process. */
 async function runInOneProcess(queues: Assignment[][], { onReport, onPrinted }: Handling): Promise<boolean> {
   const take = () => queues.find(({ length }) => length > 0)?.shift()
   const worker = startWorker(onPrinted)
@@ -44,7 +44,7 @@ async function runInOneProcess(queues: Assignment[][], { onReport, onPrinted }: 
   }
   worker.disconnect()
   await ended
-  // It fails by itself when a test did, and has told the reason.
+  // The exit code is not 0 if a test failed. The report contains the reason.
   return worker.exitCode === 0
 }
 

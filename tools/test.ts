@@ -8,8 +8,8 @@ import type { Assignment } from './test-worker.ts'
 import { type Lane, runFiles } from './test-workers.ts'
 
 /**
- * `npm test`: types and lint, then every test on one throw-away database server, and what crosses processes once more
- * with each service in one of its own. `npm test -- <files>` runs some files only. Nothing that was printed may show a
+ * `npm test`: the checks, then all tests on one temporary database server. Tests of calls between processes run again with
+ * each service in a separate process. `npm test -- <files>` runs some files only. The run fails if the output contains a
  * secret.
  */
 
@@ -21,7 +21,7 @@ const everything = globSync('**/*.test.ts', {
 const wanted = given.length === 0 ? everything : everything.filter((file) => given.some((part) => file.includes(part)))
 if (wanted.length === 0) fail(`No test file matches ${given.join(' ')}.`)
 
-/** How long each file took when it was run last: the longest go first, so that nobody waits for them at the end. */
+/** The last duration of each file. The slowest files start first, so that they do not delay the end of the run. */
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json')
 const durations = readDurations()
 
@@ -35,8 +35,8 @@ if (server !== undefined) {
 }
 
 /**
- * What is different when each service has a process of its own: every operation behind the front, calls between
- * services, bodies and headers of each kind, streams, who the caller is and what it may do. Each is run both ways.
+ * Tests whose behaviour depends on the number of processes: operations behind the front, calls between services, bodies and
+ * headers, streams, callers and permissions. They run in both arrangements.
  */
 const crossing = [
   'cloud/operations.test.ts',
@@ -56,13 +56,13 @@ const crossing = [
 
 let shown: string | undefined
 const reports: (FileReport & Assignment)[] = []
-const isWell = await runFiles(lanes(), { onReport: take, onPrinted: print })
+const isPassed = await runFiles(lanes(), { onReport: take, onPrinted: print })
 await server?.stop()
 conclude()
 
 /**
- * Tests of whole programs wait more than they work: until one has started, a lease has run out, a page is there. So
- * they have processes of their own beside those that keep two processors busy, which help when they are done.
+ * End-to-end tests mostly wait: for the start of a program, the end of a lease, a page. They have separate processes. The
+ * processes that keep two processors busy help when their own queue is empty.
  */
 function lanes(): Lane[] {
   const waiting = assignments().filter(({ file }) => file.startsWith('e2e/'))
@@ -87,7 +87,7 @@ function assignments(): Assignment[] {
 function take(report: FileReport & Assignment): void {
   reports.push(report)
   durations[titleOf(report)] = Math.round(report.ms)
-  // Once more at the end, to which a run that is broken off does not come.
+  // Failures are printed immediately and again at the end, because an interrupted run has no end.
   print(report.text + report.failures)
 }
 
@@ -111,7 +111,7 @@ function conclude(): never {
   if (shown !== undefined) console.error(`A secret was printed: …${shown}…`)
   const sum = (name: 'passed' | 'failed' | 'skipped') => reports.reduce((total, report) => total + report[name], 0)
   console.log(`\n${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`)
-  process.exit(isWell && sum('failed') === 0 && shown === undefined && sum('passed') > 0 ? 0 : 1)
+  process.exit(isPassed && sum('failed') === 0 && shown === undefined && sum('passed') > 0 ? 0 : 1)
 }
 
 function readDurations(): Record<string, number> {
