@@ -10,12 +10,12 @@ import {
 } from '../../platform/plain-object.ts'
 import { type Identifier, identifierFromV1, identifierToV1, unitedIdentifiers } from './identifier.ts'
 
-/** An asset as version 1 of the interface knows it. What the two name alike, and what only we know, stays as it is. */
+/** Conversion of assets between version 1 and version 2 of the API. Fields that version 1 does not define stay as they are. */
 
-/** Where an asset was found and what it is part of: relations since version 2, fields before. */
+/** The gateway that found an asset and its parent: relations in version 2, fields in version 1. */
 type Placement = { gatewayId?: string; parentId?: string }
 
-type V1Asset = {
+type ConversionInput = {
   /** The read shape, with id and access group. */
   asset: PlainObject
   identifiers: readonly Identifier[]
@@ -23,17 +23,17 @@ type V1Asset = {
   labels?: ReadonlyMap<string, string>
 } & Placement
 
-/** What a document of version 1 says, in the terms of version 2. */
+/** A document of version 1, converted to version 2. */
 export type ParsedDocument = {
-  /** The read shape, as far as it was sent. */
+  /** The read shape, with the fields that were sent. */
   asset: Document
   identifiers: Identifier[]
 } & Placement
 
-/** Fields of the same meaning by another name. */
+/** Fields that have another name in version 1. */
 const renamed = { access_group: 'zone', trust_state: 'trust_established_state' } as const
 
-/** Where a field of version 2 stands in the document of version 1 that it was made from. */
+/** Converts the JSON pointer of a field of version 2 to the document of version 1 that it was converted from. */
 export function pointerToV1(pointer: string, document: PlainObject): string {
   const [, field = '', ...inside] = pointer.split('/')
   const below = (names: readonly (string | undefined)[]) => `/${names.join('/')}`
@@ -47,12 +47,12 @@ export function pointerToV1(pointer: string, document: PlainObject): string {
   return index === '0' ? below(['mounting_location', ...entry]) : below([field, `${Number(index) - 1}`, ...entry])
 }
 
-/** Which predicates made an asset a part of another; the first is the one that says no more than that. */
+/** The predicates that make an asset a part of another. The first one is the most general. */
 export const parentPredicates: readonly string[] = ['is_part_of', 'is_module_of', 'is_periphery_of']
 
 type Related = { subject: { id: string }; predicate: string; object: { id: string }; lastModifiedTimestamp: string }
 
-/** The gateway that found the asset last, and what it is part of. */
+/** The gateway that found the asset last, and the asset's parent. */
 export function placementOf(id: string, relations: readonly Related[]): Placement {
   const own = relations
     .filter(({ subject }) => subject.id === id)
@@ -65,7 +65,7 @@ export function placementOf(id: string, relations: readonly Related[]): Placemen
   }
 }
 
-export function toV1({ asset, identifiers, labels = new Map(), gatewayId, parentId }: V1Asset): Document {
+export function toV1({ asset, identifiers, labels = new Map(), gatewayId, parentId }: ConversionInput): Document {
   const { custom_properties: properties, ...fields } = asset
   return {
     ...fieldsToV1(fields, identifiers),
@@ -99,10 +99,10 @@ function propertiesFromV1(properties: unknown[]): Document[] {
   return objectsOf(properties).map(({ key, value }) => ({ key, value }))
 }
 
-/** What assets and the software inside them have in common. */
+/** Converts the fields that assets and their software components have in common. */
 function fieldsToV1(asset: PlainObject, identifiers: readonly Identifier[]): Document {
   const { functional_object_schema_url: url, product_instance_information: product, location, ...fields } = asset
-  const [mounted, elsewhere] = mountingApart(location)
+  const [mounted, elsewhere] = splitLocations(location)
   return {
     '@type': asset.functional_object_type,
     '@context': url === undefined ? {} : { '@vocab': url },
@@ -120,6 +120,7 @@ function fieldToV1(value: unknown, name: string): unknown {
   return value
 }
 
+/** Fields of version 1 that have their own conversion. */
 const convertedFields = [
   '@type',
   '@context',
@@ -163,7 +164,7 @@ function fieldFromV1(value: unknown, name: string): unknown {
   return value
 }
 
-/** Version 1 had more kinds of software, and let links say anything as `@type`. */
+/** The type in version 2. Version 1 has more types of software and accepts any text as `@type`. */
 function typeFromV1({ '@type': type, functional_object_type: own }: PlainObject): string {
   const named = textOf(own) ?? textOf(type) ?? ''
   const known = assetTypeOf(named)
@@ -178,24 +179,24 @@ function renameAll(document: PlainObject, names: Readonly<Record<string, string>
   )
 }
 
-/** The inline ones and those in fields of their own, each once. */
+/** The distinct identifiers of the list and of the separate fields. */
 function identifiersFromV1(document: PlainObject): Identifier[] {
-  const given = [
+  const identifiers = [
     ...objectsOf(document.asset_identifiers),
     ...objectsOf(document.mac_identifiers).map((mac) => ({ asset_identifier_type: 'MacIdentifier', ...mac })),
-    ...alone(document.software_identifier, 'SoftwareIdentifier'),
-    ...alone(document.checksum_identifier, 'ArtifactChecksum'),
-    ...alone(document.gateway_identifier, 'GatewayIdentifier'),
+    ...singleIdentifier(document.software_identifier, 'SoftwareIdentifier'),
+    ...singleIdentifier(document.checksum_identifier, 'ArtifactChecksum'),
+    ...singleIdentifier(document.gateway_identifier, 'GatewayIdentifier'),
   ]
-  return unitedIdentifiers(given.flatMap(identifierFromV1))
+  return unitedIdentifiers(identifiers.flatMap(identifierFromV1))
 }
 
-function alone(identifier: unknown, type: string): PlainObject[] {
+function singleIdentifier(identifier: unknown, type: string): PlainObject[] {
   return isObject(identifier) ? [{ asset_identifier_type: type, ...identifier }] : []
 }
 
-/** The first mounting location, without its type, and the others. */
-function mountingApart(location: unknown): [Document | undefined, unknown[] | undefined] {
+/** The first mounting location, without its type, and the other locations. */
+function splitLocations(location: unknown): [Document | undefined, unknown[] | undefined] {
   if (!Array.isArray(location)) return [undefined, undefined]
   const index = location.findIndex((entry) => isObject(entry) && entry.location_type === 'MountingLocation')
   if (index === -1) return [undefined, location]
@@ -204,7 +205,7 @@ function mountingApart(location: unknown): [Document | undefined, unknown[] | un
   return [mounted, others.length === 0 ? undefined : others]
 }
 
-/** A product and its maker had ids, made from what else is known of them. */
+/** In version 1, products and manufacturers have ids. They are derived from the other fields. */
 function productToV1(information: PlainObject): Document {
   return mapMembers(information, (value, name) => {
     if (name !== 'manufacturer_product' || !isObject(value)) return value
@@ -245,7 +246,7 @@ function pointToV1(value: unknown, name: string): unknown {
   return objectsOf(value).map((related) => renameAll(related, { connection_point_id: 'connection_point' }))
 }
 
-/** Links of version 1 wrote the name of a connection point as an annotation. */
+/** Converts a connection point. Links of version 1 send its name as an annotation. */
 function pointFromV1(point: PlainObject): Document {
   const { instance_annotations: annotations, ...own } = point
   const named = objectsOf(annotations).find(({ key }) => key === 'name')
@@ -261,7 +262,7 @@ function hasAddress({ connection_point_type: type }: PlainObject): boolean {
   return type !== 'ConnectionPoint'
 }
 
-/** A component was the software itself; running software had its artifact inside. */
+/** Converts a software component. In version 1 it is the artifact itself; running software contains its artifact. */
 function componentToV1({
   software_component_type: type,
   artifact,
@@ -293,18 +294,18 @@ function componentFromV1(software: PlainObject): Document {
       ...(id === undefined ? {} : { running_software_id: id }),
     }
   }
-  const made = { software_component_type: 'SoftwareArtifactComponent' }
-  return identifiersFromV1(software).length === 0 ? made : { ...made, artifact: artifactFromV1(software) }
+  const component = { software_component_type: 'SoftwareArtifactComponent' }
+  return identifiersFromV1(software).length === 0 ? component : { ...component, artifact: artifactFromV1(software) }
 }
 
-/** States and ids of software inside an asset were never its own. */
+/** Converts an artifact inside an asset, without id and states: in version 2 only assets have these. */
 function artifactFromV1(artifact: PlainObject): Document {
   const { id: _, management_state: __, reachability_state: ___, ...own } = artifact
   const { functional_object_type: type, ...fields } = fieldsFromV1(own)
   return { functional_object_type: type === 'Gateway' ? type : 'SoftwareArtifact', ...fields }
 }
 
-/** RFC 7396, which version 1 changes assets by. */
+/** JSON Merge Patch (RFC 7396), the patch format of version 1. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   const before = isObject(target) ? target : {}

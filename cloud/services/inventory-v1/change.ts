@@ -14,7 +14,7 @@ import {
 import { type ParsedDocument, parentPredicates } from './asset.ts'
 import { unitedIdentifiers } from './identifier.ts'
 
-/** Version 1 writes an asset as a whole; since version 2 some of its fields are written by ways of their own. */
+/** Conversion of a complete document of version 1 to a write of version 2, where some fields are written separately. */
 
 const states = {
   management_state: managementStates,
@@ -24,8 +24,8 @@ const states = {
 export type StateName = keyof typeof states
 const stateNames = Object.keys(states) as StateName[]
 
-/** What is written by other ways, or not at all. */
-const apart: readonly string[] = [
+/** Fields that are written separately, or not at all. */
+const separateFields: readonly string[] = [
   ...stateNames,
   'id',
   'custom_properties',
@@ -34,29 +34,31 @@ const apart: readonly string[] = [
   'last_modified_timestamp',
 ]
 
-/** Without these no write says what it is about. */
-const always: readonly string[] = ['functional_object_type', 'functional_object_schema_url']
+/** Fields that every write must contain. */
+const requiredFields: readonly string[] = ['functional_object_type', 'functional_object_schema_url']
 
-/** The asset of a document that was sent, as version 2 takes it. */
+/** The asset of a sent document in the write shape of version 2. */
 export function writtenAsset({ asset, identifiers }: ParsedDocument): Document {
   return { ...ownFields(asset), asset_identifiers: identifiers }
 }
 
-/** What makes an asset of what it was into what it is to be. */
+/** The write that changes an asset from one document to another. It contains the changed fields only; null clears a field. */
 export function changedAsset(before: ParsedDocument, after: ParsedDocument): Document {
-  const [was, is] = [ownFields(before.asset), ownFields(after.asset)]
-  const cleared = mapMembers(was, (_, name) => (Object.hasOwn(is, name) ? undefined : null))
-  const changed = mapMembers(is, (value, name) => (isDeepStrictEqual(value, was[name]) ? undefined : value))
-  const about = mapMembers(is, (value, name) => (always.includes(name) ? value : undefined))
+  const [oldFields, newFields] = [ownFields(before.asset), ownFields(after.asset)]
+  const cleared = mapMembers(oldFields, (_, name) => (Object.hasOwn(newFields, name) ? undefined : null))
+  const changed = mapMembers(newFields, (value, name) =>
+    isDeepStrictEqual(value, oldFields[name]) ? undefined : value,
+  )
+  const required = mapMembers(newFields, (value, name) => (requiredFields.includes(name) ? value : undefined))
   const identifiers = unitedIdentifiers([...before.identifiers, ...after.identifiers])
-  return { ...about, ...cleared, ...changed, asset_identifiers: identifiers }
+  return { ...required, ...cleared, ...changed, asset_identifiers: identifiers }
 }
 
 function ownFields(asset: PlainObject): Document {
-  return mapMembers(asset, (value, name) => (apart.includes(name) ? undefined : value))
+  return mapMembers(asset, (value, name) => (separateFields.includes(name) ? undefined : value))
 }
 
-/** Far more than any asset has, and little enough to look at. */
+/** The limits of a document: far above real assets, and small enough to process. */
 const bounds = { depth: 20, entries: assetLimits.entries, values: 100_000 } as const
 
 export function requireBounded(document: PlainObject): void {
@@ -66,55 +68,65 @@ export function requireBounded(document: PlainObject): void {
   throw new Problem('invalid_asset', `${pointer} ${detail}`, { errors: [{ pointer, code: 'too_large', detail }] })
 }
 
-/** A state that there is not is told by its name in version 1. */
+/** Requires known values of the states. The field error has the pointer of version 1. */
 export function requireKnownStates(asset: PlainObject): void {
   for (const name of stateNames) {
     const value = stateIn(asset[name])
-    const known: readonly string[] = states[name]
-    if (value === null || known.includes(value)) continue
+    const allowed: readonly string[] = states[name]
+    if (value === null || allowed.includes(value)) continue
     const pointer = `/${name === 'trust_state' ? 'trust_established_state' : name}/state_value`
-    const detail = `must be one of ${known.join(', ')}`
+    const detail = `must be one of ${allowed.join(', ')}`
     throw new Problem('invalid_asset', `${pointer} ${detail}`, { errors: [{ pointer, code: 'enum', detail }] })
   }
 }
 
-/** What every asset has, or keeps once it has it. */
-const kept = ['zone', 'responsible', 'management_state', 'reachability_state', 'trust_established_state'] as const
+/** Fields that can be changed but not cleared. */
+const permanentFields = [
+  'zone',
+  'responsible',
+  'management_state',
+  'reachability_state',
+  'trust_established_state',
+] as const
 
-/** What a patch would take away must be something that can go. */
+/** Refuses a patch that clears a permanent field. */
 export function requireNotCleared(before: PlainObject, patch: PlainObject): void {
-  const taken = kept.filter((name) => patch[name] === null && before[name] !== undefined)
-  if (taken.length === 0) return
-  const errors = taken.map((name) => ({ pointer: `/${name}`, code: 'kept', detail: 'can be changed, but not cleared' }))
-  throw new Problem('invalid_asset', `/${taken.join(', /')} can be changed, but not cleared`, { errors })
+  const cleared = permanentFields.filter((name) => patch[name] === null && before[name] !== undefined)
+  if (cleared.length === 0) return
+  const errors = cleared.map((name) => ({
+    pointer: `/${name}`,
+    code: 'kept',
+    detail: 'can be changed, but not cleared',
+  }))
+  throw new Problem('invalid_asset', `/${cleared.join(', /')} can be changed, but not cleared`, { errors })
 }
 
 /**
- * What a document says besides the asset itself: its states, who is responsible, property values, what it is part of.
- * Where it is known what was before, the document is the whole: what it does not say any more is gone, and what it says as
- * before is not said again, for it may have been changed by others meanwhile. What stays unsaid may be there all the same,
- * for others: it is not touched.
+ * The fields of a document that are written in addition to the asset: states, responsible person, property values, parent.
+ * With `before` (a PATCH) only fields that differ are included, because another request may have changed the others
+ * meanwhile; a missing parent or property is then removed. Without `before` (a POST) only fields that were sent are
+ * included; others stay as they are.
  */
 export function otherFields({ asset, parentId }: ParsedDocument, before?: ParsedDocument) {
-  const was = before?.asset ?? {}
-  const said = stateNames.flatMap((name) => {
+  const current = before?.asset ?? {}
+  const changedStates = stateNames.flatMap((name) => {
     const value = stateIn(asset[name])
-    return value === null || value === stateIn(was[name]) ? [] : [[name, value] as const]
+    return value === null || value === stateIn(current[name]) ? [] : [[name, value] as const]
   })
   const { responsible } = asset
-  const hasOther = before === undefined ? asset.custom_properties !== undefined : hasOtherValues(asset, was)
+  const hasValues = before === undefined ? asset.custom_properties !== undefined : hasOtherValues(asset, current)
   return {
-    states: Object.fromEntries(said) as { [Name in StateName]?: (typeof states)[Name][number] },
-    ...(typeof responsible === 'string' && responsible !== was.responsible ? { responsible } : {}),
-    ...(hasOther ? { properties: valuesIn(asset) } : {}),
+    states: Object.fromEntries(changedStates) as { [Name in StateName]?: (typeof states)[Name][number] },
+    ...(typeof responsible === 'string' && responsible !== current.responsible ? { responsible } : {}),
+    ...(hasValues ? { properties: valuesIn(asset) } : {}),
     ...(parentId === before?.parentId
       ? {}
       : { partOf: { asset: parentId ?? null, predicates: [...parentPredicates] } }),
   }
 }
 
-function hasOtherValues(asset: PlainObject, was: PlainObject): boolean {
-  return !isDeepStrictEqual(valuesIn(asset), valuesIn(was))
+function hasOtherValues(asset: PlainObject, current: PlainObject): boolean {
+  return !isDeepStrictEqual(valuesIn(asset), valuesIn(current))
 }
 
 function stateIn(state: unknown): string | null {

@@ -1,6 +1,6 @@
 import { type Document, isObject, type PlainObject, textOf } from '../../platform/plain-object.ts'
 
-/** Identifiers as version 1 of the interface names them. */
+/** Conversion of identifiers between version 1 and version 2 of the API. */
 
 export type Identifier = PlainObject
 
@@ -16,7 +16,7 @@ const namesFromV1: Readonly<Record<string, string>> = {
   GatewayIdentifier: 'CertificateIdentifier',
 }
 
-/** What we have no type for became an identifier with a name and a value. */
+/** Types of version 1 without a type in version 2: they become a custom identifier with this name. */
 const valuesFromV1: Readonly<Record<string, string>> = {
   Ipv4Identifier: 'ipv4_address',
   Ipv6Identifier: 'ipv6_address',
@@ -38,7 +38,7 @@ function customToV1(identifier: PlainObject): Document {
   return type === undefined ? { ...identifier } : { ...rest, asset_identifier_type: type, [String(name)]: value }
 }
 
-/** Each once. Whether two that differ are the same after all is for the inventory to say. */
+/** Removes identifiers with equal members. The inventory normalises them and finds further duplicates. */
 export function unitedIdentifiers(identifiers: readonly Identifier[]): Identifier[] {
   const byText = new Map(identifiers.map((one) => [textOfMembers(one), one]))
   return [...byText.values()]
@@ -48,7 +48,7 @@ function textOfMembers(identifier: Identifier): string {
   return JSON.stringify(Object.entries(identifier).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** None when it says nothing that could identify anything. */
+/** Converts an identifier of version 1. Empty if it has no identifying value. */
 export function identifierFromV1(identifier: PlainObject): Document[] {
   const type = String(identifier.asset_identifier_type)
   if (type === 'AssetIdentifier') return []

@@ -7,20 +7,20 @@ import { parentPredicates, placementOf, toV1 } from './asset.ts'
 
 export type Inventory = Client<typeof inventory>
 
-/** An asset as version 1 shows it, and the relations that it was made from. */
+/** An asset in the form of version 1, and the relations that its gateway and parent come from. */
 export type V1Asset = { document: Document; relations: readonly Relation[] }
 
-/** With the tag that it has in version 2, which writes are held to. */
-type Tagged = V1Asset & { etag: string }
+/** The asset with its ETag of version 2, which `If-Match` of a write is compared with. */
+type TaggedAsset = V1Asset & { etag: string }
 
 type Labels = ReadonlyMap<string, string>
 
-/** How many assets of a page are put together at once. */
+/** How many assets of a page are converted concurrently. */
 const atOnce = 8
 
 const predicates = ['found_by_gateway', ...parentPredicates].join(',')
 
-export async function readV1Asset(peer: Inventory, id: string): Promise<Tagged> {
+export async function readV1Asset(peer: Inventory, id: string): Promise<TaggedAsset> {
   let etag = ''
   const { data } = await peer.readAsset({ params: { id } }, ({ headers }) => {
     etag = headers.get('etag') ?? ''
@@ -28,8 +28,8 @@ export async function readV1Asset(peer: Inventory, id: string): Promise<Tagged> 
   return { ...(await shown(peer, data, await readLabels(peer))), etag }
 }
 
-/** Nothing when it is not there, or not for this caller. */
-export async function findV1Asset(peer: Inventory, id: string): Promise<Tagged | undefined> {
+/** Undefined when the asset is missing or hidden from the caller. */
+export async function findV1Asset(peer: Inventory, id: string): Promise<TaggedAsset | undefined> {
   return readV1Asset(peer, id).catch(unlessHidden)
 }
 
@@ -58,7 +58,7 @@ async function readLabels(peer: Inventory): Promise<Labels> {
   }
 }
 
-/** All assets as one JSON list, page by page. The first page is read before anything is said. */
+/** All assets as one JSON array, page by page. The first page is read before the response begins, so that it can fail. */
 export async function readAll(peer: Inventory): Promise<AsyncIterable<string>> {
   const labels = await readLabels(peer)
   return listText(peer, { labels, first: await readPage(peer, undefined) })

@@ -16,7 +16,10 @@ import {
 import { findV1Asset, readAll, readV1Asset } from './reading.ts'
 import { deleteAsset, putAsset } from './writing.ts'
 
-/** Keeps nothing: every call is told to the inventory in terms of version 2, with the rights of the caller. */
+/**
+ * Version 1 of the inventory API. The service stores nothing: it converts each request to version 2 and sends it to the
+ * inventory service with the rights of the caller.
+ */
 export const inventoryV1Service = service({
   contract: inventoryV1,
   handlers({ peers }): Handlers<typeof inventoryV1> {
@@ -34,9 +37,9 @@ export const inventoryV1Service = service({
         const peer = peerOf(caller)
         const after = fromV1(body)
         requireKnownStates(after.asset)
-        const whole = { asset: writtenAsset(after), ...otherFields(after) }
-        const { id, isNew } = await putAsset(peer, whole, { document: body, ifMatch: headers['if-match'] })
-        // Who may write but not read learns what it is called, and no more.
+        const write = { asset: writtenAsset(after), ...otherFields(after) }
+        const { id, isNew } = await putAsset(peer, write, { document: body, ifMatch: headers['if-match'] })
+        // A caller that may write but not read the asset gets its id only.
         const { document = { id }, etag }: { document?: Document; etag?: string } = (await findV1Asset(peer, id)) ?? {}
         const location = `${inventoryV1.prefix}/assets/${id}`
         return answer(isNew ? 201 : 200, document, { location, ...(etag === undefined ? {} : { etag }) })
@@ -47,15 +50,15 @@ export const inventoryV1Service = service({
         const peer = peerOf(caller)
         const before = await readV1Asset(peer, id)
         requireNotCleared(before.document, body)
-        const was = fromV1(before.document)
+        const current = fromV1(before.document)
         const merged = mergePatch(before.document, body) as PlainObject
         const after = fromV1(merged)
-        if (after.gatewayId !== was.gatewayId) {
-          throw new Problem('system_managed_predicate', 'Which gateway found an asset is told by discoveries only')
+        if (after.gatewayId !== current.gatewayId) {
+          throw new Problem('system_managed_predicate', '/gateway cannot be changed: only discovery sets it')
         }
         requireKnownStates(after.asset)
-        const whole = { asset: changedAsset(was, after), assetId: id, ...otherFields(after, was) }
-        await putAsset(peer, whole, { document: merged, ifMatch: headers['if-match'] })
+        const write = { asset: changedAsset(current, after), assetId: id, ...otherFields(after, current) }
+        await putAsset(peer, write, { document: merged, ifMatch: headers['if-match'] })
         const { document, etag } = await readV1Asset(peer, id)
         return answer(200, document, { etag })
       },

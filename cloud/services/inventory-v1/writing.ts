@@ -5,23 +5,23 @@ import { pointerToV1 } from './asset.ts'
 import type { otherFields } from './change.ts'
 import type { Inventory } from './reading.ts'
 
-/** Writes are accepted and applied later: here they are waited for. */
+/** Writes are applied after they are accepted. Version 1 waits for the result. */
 const prefer = `wait=${inventoryLimits.statusWaitSeconds}`
 
-/** An asset as a whole; which one is said by its id or else by its identifiers. */
+/** A complete document to write. Its asset is given by its id, else by its identifiers. */
 type DocumentWrite = { asset: Document; assetId?: string } & ReturnType<typeof otherFields>
 
-/** The document that a write comes from, and which version of the asset its sender has seen. */
+/** The document that was sent, and the `If-Match` header of the request. */
 type SentDocument = { document: PlainObject; ifMatch: string | undefined }
 
-/** Writes all of it or none; faults are told by the fields of what was sent. */
+/** Writes a complete document or nothing. Field errors have pointers into the document that was sent. */
 export async function putAsset(
   peer: Inventory,
-  whole: DocumentWrite,
+  write: DocumentWrite,
   { document, ifMatch }: SentDocument,
 ): Promise<{ id: string; isNew: boolean }> {
-  const writing = peer.putWholeAsset({ body: { data: whole }, headers: { prefer, 'if-match': ifMatch } })
-  const result = await applied(writing).catch((error: unknown) => {
+  const accepted = peer.putWholeAsset({ body: { data: write }, headers: { prefer, 'if-match': ifMatch } })
+  const result = await resultOf(accepted).catch((error: unknown) => {
     throw error instanceof Problem ? problemInV1(error, document) : error
   })
   const { assetId, outcome } = result as { assetId: string; outcome: string }
@@ -30,7 +30,7 @@ export async function putAsset(
 
 export async function deleteAsset(peer: Inventory, id: string, ifMatch: string | undefined): Promise<void> {
   const headers = { prefer, 'if-match': ifMatch }
-  await applied(peer.deleteAssets({ body: { data: { ids: [id] } }, headers })).catch((error: unknown) => {
+  await resultOf(peer.deleteAssets({ body: { data: { ids: [id] } }, headers })).catch((error: unknown) => {
     if (!(error instanceof Problem) || error.code !== 'asset_not_found') throw error
     throw new Problem('not_found', 'There is no such asset')
   })
@@ -38,11 +38,11 @@ export async function deleteAsset(peer: Inventory, id: string, ifMatch: string |
 
 type Accepted = { data: { statusId: string; state?: string; detail?: Record<string, unknown> } }
 
-/** The result of a write once it is applied; throws what was wrong with it. */
-async function applied(accepting: Promise<Accepted>): Promise<unknown> {
-  const { data } = await accepting
+/** The result of an applied write. Throws the problem of a refused write. */
+async function resultOf(accepted: Promise<Accepted>): Promise<unknown> {
+  const { data } = await accepted
   if (data.state === undefined) {
-    const detail = `It is accepted but not applied yet; GET /inventory/v2/status/${data.statusId} tells when it is`
+    const detail = `The write is accepted but not applied yet. GET /inventory/v2/status/${data.statusId} returns its state`
     throw new Problem('unavailable', detail, { retryAfter: 2 })
   }
   const results = [data.detail?.result].flat()
@@ -51,14 +51,14 @@ async function applied(accepting: Promise<Accepted>): Promise<unknown> {
   return results[0]
 }
 
-/** Faults point into the body of version 2. */
+/** Converts the field errors of version 2 to pointers into the document of version 1. */
 function problemInV1(problem: Problem, document: PlainObject): Problem {
   if (problem.errors === undefined) return problem
   const errors = problem.errors.map(
     (error): FieldError => ({ ...error, pointer: pointerToV1(withoutEnvelope(error.pointer), document) }),
   )
-  const told = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)
-  return new Problem(problem.code, told.join('; '), { errors, headers: problem.headers })
+  const details = errors.slice(0, 3).map(({ pointer, detail }) => `${pointer} ${detail}`)
+  return new Problem(problem.code, details.join('; '), { errors, headers: problem.headers })
 }
 
 const renamed: readonly [RegExp, string][] = [

@@ -20,7 +20,7 @@ export async function createAssets(hub: TestHub, assets: readonly TestAsset[]): 
     const fallback = (await findAccessGroupByName(tx, defaultAccessGroup))?.id ?? ''
     const rows = assets.map((asset) => rowOf(asset, fallback))
     await recountFacets(tx, { stored: [], written: rows })
-    await putAssets(tx, { fresh: rows, changed: [] })
+    await putAssets(tx, { created: rows, changed: [] })
     await putTokens(
       tx,
       rows.map(({ id, name }) => ({ id, text: (name ?? '').toLowerCase() })),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { addressesOf, normaliseIpv4, normaliseIpv6 } from './address.ts'
 
-test('an asset is reached at each address of its connection points, once', () => {
+test('returns each address of the connection points once', () => {
   const document = {
     connection_points: [
       { connection_point_type: 'EthernetPort', mac_address: '00-1B-1B-00-00-01' },
@@ -19,12 +19,12 @@ test('an asset is reached at each address of its connection points, once', () =>
   ])
 })
 
-test('what has no connection points, or odd ones, has no addresses', () => {
+test('returns no addresses for missing or malformed connection points', () => {
   fc.assert(fc.property(fc.jsonValue(), (odd) => Array.isArray(addressesOf({ connection_points: odd }))))
   assert.deepEqual(addressesOf({}), [])
 })
 
-test('an address that is written in one way stays so', () => {
+test('leaves a normalised address unchanged', () => {
   fc.assert(
     fc.property(fc.ipV6(), fc.ipV4(), (ipv6, ipv4) => {
       assert.equal(normaliseIpv6(normaliseIpv6(ipv6)), normaliseIpv6(ipv6))

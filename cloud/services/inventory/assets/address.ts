@@ -5,10 +5,10 @@ import { objectsOf, type PlainObject } from './document.ts'
 export type AddressKind = 'ipv4' | 'ipv6' | 'mac'
 export type Address = { kind: AddressKind; address: string }
 
-/** Where an asset can be reached: each address of its connection points once, in one way of writing, in order. */
+/** The addresses of an asset's connection points: normalised, distinct and sorted. */
 export function addressesOf(document: PlainObject): Address[] {
-  const found = objectsOf(document.connection_points).flatMap(addressesAt)
-  const distinct = new Map(found.map((address) => [`${address.kind} ${address.address}`, address]))
+  const all = objectsOf(document.connection_points).flatMap(addressesAt)
+  const distinct = new Map(all.map((address) => [`${address.kind} ${address.address}`, address]))
   return [...distinct.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, address]) => address)
 }
 
@@ -21,12 +21,12 @@ function addressesAt(point: PlainObject): Address[] {
   ]
 }
 
-/** 010.001.000.007 is 10.1.0.7: zeros in front are decoration here, never octal. */
+/** Removes leading zeros: 010.001.000.007 is 10.1.0.7. The numbers are decimal, never octal. */
 export function normaliseIpv4(address: string): string {
   return address.trim().replace(/\d+/g, (digits) => digits.replace(/^0+(?=\d)/, ''))
 }
 
-/** As RFC 5952 writes it: lower-case, no zeros in front, the longest run of zero groups left out. */
+/** The RFC 5952 form: lower case, no leading zeros, the longest run of zero groups omitted. */
 export function normaliseIpv6(address: string): string {
   const text = address.trim().toLowerCase()
   if (!isIPv6(text) || text.includes('%')) return text

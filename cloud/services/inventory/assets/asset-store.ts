@@ -3,7 +3,7 @@ import { jsonText } from '../../../platform/database/json.ts'
 import { arrayOf, rowset } from '../../../platform/database/rowset.ts'
 import { statement } from '../../../platform/database/statement.ts'
 
-/** An asset as it is stored. `document` is the read shape without id and access group, as text. */
+/** A stored asset. `document` is the JSON text of the read shape without id and access group. */
 export type StoredAsset = {
   id: string
   accessGroupId: string
@@ -31,34 +31,37 @@ const assetsForChange = statement<StoredAsset>(
 )
 
 /**
- * Nobody else changes them until the end of the transaction; in an order that everybody keeps to. Others may relate them
- * meanwhile, and are not waited for: where that never ends, nothing would be changed any more.
+ * Locks assets against changes until the end of the transaction, in the order of their ids to avoid deadlocks. Other
+ * transactions may still write relations of them: waiting for these could take for ever.
  */
 export function lockAssets(tx: Transaction, ids: readonly string[]): Promise<StoredAsset[]> {
   return ids.length === 0 ? Promise.resolve([]) : tx.rows(assetsForChange, ids)
 }
 
-const assetsAlone = statement<{ id: string }>(
+const exclusiveAssets = statement<{ id: string }>(
   `select id from assets where tenant_id = $1 and id = any($2) order by id for update`,
 )
-const freeAssetsAlone = statement<{ id: string }>(
+const freeExclusiveAssets = statement<{ id: string }>(
   `select id from assets where tenant_id = $1 and id = any($2) order by id for update skip locked`,
 )
 
-/** Nobody relates them either. Answers how many are held so: all there are, or those that nobody is just relating. */
+/**
+ * Locks assets against new relations too. Returns how many are locked: all, or with `onlyFree` those that no other
+ * transaction has locked to write a relation.
+ */
 export async function lockAssetsExclusively(
   tx: Transaction,
   ids: readonly string[],
   { onlyFree }: { onlyFree: boolean },
 ): Promise<number> {
-  return ids.length === 0 ? 0 : (await tx.rows(onlyFree ? freeAssetsAlone : assetsAlone, ids)).length
+  return ids.length === 0 ? 0 : (await tx.rows(onlyFree ? freeExclusiveAssets : exclusiveAssets, ids)).length
 }
 
 const groupsOfAssets = statement<{ id: string; accessGroupId: string }>(
   `select id, access_group_id as "accessGroupId" from assets where tenant_id = $1 and id = any($2)`,
 )
 
-/** In which access group each of these is; those that do not exist are missing. */
+/** The access group of each of these assets, by id. Assets that do not exist are missing. */
 export async function findGroups(handle: Handle, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await handle.rows(groupsOfAssets, ids)
   return new Map(rows.map(({ id, accessGroupId }) => [id, accessGroupId]))
@@ -72,7 +75,7 @@ export async function areGateways(handle: Handle, ids: readonly string[]): Promi
   return (await handle.rows(gatewaysStatement, ids)).length === new Set(ids).size
 }
 
-/** What is filtered and sorted by, beside the document. */
+/** The columns that lists are filtered and sorted by, in addition to the document. */
 export type AssetColumns = {
   type: string
   schema_url: string
@@ -147,25 +150,27 @@ const insertStatement = statement(
 )
 const putStatement = statement(`${insertStatement.text} on conflict (tenant_id, id) do update set ${changes}`)
 
-/** Those that are new cannot conflict with anything, which makes them cheaper. */
+/** Writes assets. New ones are inserted without a conflict check, which is cheaper. */
 export async function putAssets(
   tx: Transaction,
-  { fresh, changed }: { fresh: readonly AssetRow[]; changed: readonly AssetRow[] },
+  { created, changed }: { created: readonly AssetRow[]; changed: readonly AssetRow[] },
 ): Promise<void> {
   await Promise.all([
-    fresh.length > 0 && tx.run(insertStatement, ...assetRows.values(fresh)),
+    created.length > 0 && tx.run(insertStatement, ...assetRows.values(created)),
     changed.length > 0 && tx.run(putStatement, ...assetRows.values(changed)),
   ])
 }
 
 const deleteStatement = statement('delete from assets where tenant_id = $1 and id = any($2::uuid[])')
-const lessIdentifiers = statement('delete from asset_identifiers where tenant_id = $1 and asset_id = any($2::uuid[])')
+const deleteIdentifiersStatement = statement(
+  'delete from asset_identifiers where tenant_id = $1 and asset_id = any($2::uuid[])',
+)
 
-/** Identifiers, addresses and property values go with them; relations are ended by who calls this. */
-export async function deleteAssets(tx: Transaction, gone: readonly string[]): Promise<void> {
-  if (gone.length === 0) return
-  const ids = arrayOf('uuid', gone)
-  const statements = [lessIdentifiers, lessAddresses, lessProperties, deleteStatement]
+/** Deletes assets with their identifiers, addresses and property values. The caller ends their relations. */
+export async function deleteAssets(tx: Transaction, assetIds: readonly string[]): Promise<void> {
+  if (assetIds.length === 0) return
+  const ids = arrayOf('uuid', assetIds)
+  const statements = [deleteIdentifiersStatement, deleteAddressesStatement, deletePropertiesStatement, deleteStatement]
   await Promise.all(statements.map((statement) => tx.run(statement, ids)))
 }
 
@@ -206,7 +211,7 @@ const identifiersOfStatement = statement<{ assetId: string; identifier: Record<s
    where tenant_id = $1 and asset_id = any($2::uuid[]) order by uncertainty, key`,
 )
 
-/** The identifiers of these assets, the most certain first. */
+/** The identifiers of these assets, most certain first. */
 export async function identifiersOf(
   handle: Handle,
   ids: readonly string[],
@@ -222,14 +227,16 @@ export async function identifiersOf(
 export type AddressRow = { assetId: string; kind: string; address: string }
 
 const addressRows = rowset<AddressRow>({ assetId: 'uuid', kind: 'text', address: 'text' })
-const lessAddresses = statement('delete from asset_addresses where tenant_id = $1 and asset_id = any($2::uuid[])')
+const deleteAddressesStatement = statement(
+  'delete from asset_addresses where tenant_id = $1 and asset_id = any($2::uuid[])',
+)
 const addressesStatement = statement(
   `insert into asset_addresses (tenant_id, asset_id, kind, address)
    select $1, "assetId", kind, address from ${addressRows.rows} on conflict do nothing`,
 )
 
 export async function deleteAddresses(tx: Transaction, assetIds: readonly string[]): Promise<void> {
-  if (assetIds.length > 0) await tx.run(lessAddresses, arrayOf('uuid', assetIds))
+  if (assetIds.length > 0) await tx.run(deleteAddressesStatement, arrayOf('uuid', assetIds))
 }
 
 export async function insertAddresses(tx: Transaction, rows: readonly AddressRow[]): Promise<void> {
@@ -239,7 +246,7 @@ export async function insertAddresses(tx: Transaction, rows: readonly AddressRow
 export type PropertyRow = { assetId: string; key: string; value: string }
 
 const propertyRows = rowset<PropertyRow>({ assetId: 'uuid', key: 'uuid', value: 'text' })
-const lessProperties = statement(
+const deletePropertiesStatement = statement(
   'delete from asset_property_values where tenant_id = $1 and asset_id = any($2::uuid[])',
 )
 const propertiesStatement = statement(
@@ -248,7 +255,7 @@ const propertiesStatement = statement(
 )
 
 export async function deletePropertyValues(tx: Transaction, assetIds: readonly string[]): Promise<void> {
-  if (assetIds.length > 0) await tx.run(lessProperties, arrayOf('uuid', assetIds))
+  if (assetIds.length > 0) await tx.run(deletePropertiesStatement, arrayOf('uuid', assetIds))
 }
 
 export async function insertPropertyValues(tx: Transaction, rows: readonly PropertyRow[]): Promise<void> {
@@ -305,7 +312,7 @@ const emptyCounts = statement(
   'delete from asset_counts where tenant_id = $1 and access_group_id = any($2::uuid[]) and assets = 0',
 )
 
-/** A group that has assets has a count, and a group that has a count cannot be deleted; so an empty one has none. */
+/** Changes the number of assets of access groups. A group with a count cannot be deleted, so a count of 0 is removed. */
 export async function changeCounts(tx: Transaction, changes: ReadonlyMap<string, number>): Promise<void> {
   const rows = [...changes]
     .filter(([, change]) => change !== 0)

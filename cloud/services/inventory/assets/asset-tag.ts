@@ -2,7 +2,7 @@ import { etagOf, requireMatch } from '../../../platform/http/etag.ts'
 
 type Versioned = { id: string; version: number }
 
-/** Which version of which asset: two assets never have a tag in common. */
+/** The version of an asset with a part of its id, so that two assets never have the same tag. */
 function nameOf({ id, version }: Versioned): string {
   return `${version}-${id.slice(-12)}`
 }
@@ -12,8 +12,8 @@ export function assetTag(asset: Versioned): string {
 }
 
 /**
- * `If-Match` of one write, which may name the tags of several assets. Each is compared as it was before: what the write
- * itself has done to it does not count.
+ * `Precondition` is the `If-Match` header of one write, which may contain the tags of several assets. Each asset is compared
+ * with its version before the write.
  */
 export class Precondition {
   readonly #ifMatch: string | undefined

@@ -29,8 +29,8 @@ const sent = fc
   .map(([type, more]) => ({ functional_object_type: type, ...more }))
 const stored = sent.map((document) => createdDocument(document, { responsible: 'me', now }))
 
-describe('merging', () => {
-  test('twice is merging once', () => {
+describe('mergeAsset', () => {
+  test('gives the same document when the same asset is merged twice', () => {
     fc.assert(
       fc.property(stored, sent, (before, update) => {
         const once = mergeAsset(before, update)
@@ -39,7 +39,7 @@ describe('merging', () => {
     )
   })
 
-  test('replaces what is sent, clears what is null, leaves the rest', () => {
+  test('replaces sent fields, clears fields that are null, and keeps the others', () => {
     fc.assert(
       fc.property(stored, fields, (before, update) => {
         const after = mergeAsset(before, update)
@@ -51,7 +51,7 @@ describe('merging', () => {
     )
   })
 
-  test('one after the other is merging both, the later one over the earlier', () => {
+  test('gives the same document for two merges as for one merge of both, later fields over earlier ones', () => {
     fc.assert(
       fc.property(stored, fields, fields, (before, first, second) => {
         assert.deepEqual(mergeAsset(mergeAsset(before, first), second), mergeAsset(before, { ...first, ...second }))
@@ -59,15 +59,15 @@ describe('merging', () => {
     )
   })
 
-  test('never touches what is written in other ways', () => {
+  test('never changes fields that other operations write', () => {
     const before = createdDocument({ functional_object_type: 'Device' }, { responsible: 'me', now })
     const after = mergeAsset(before, { responsible: 'you', management_state: null, id: 'x', asset_identifiers: [] })
     assert.deepEqual(after, before)
   })
 })
 
-describe('a document', () => {
-  test('prints alike whatever the order in which it was sent', () => {
+describe('stored document', () => {
+  test('has the same JSON text whatever the order in which the fields were sent', () => {
     fc.assert(
       fc.property(stored, (document) => {
         const turned = Object.fromEntries(Object.entries(document).reverse())
@@ -77,7 +77,7 @@ describe('a document', () => {
     )
   })
 
-  test('begins with what it is and ends with when it changed', () => {
+  test('has the type first and the timestamps last', () => {
     const document = createdDocument(
       { zone: 1, name: 'x', functional_object_type: 'Gateway' },
       { responsible: 'me', now },
@@ -99,12 +99,12 @@ describe('a document', () => {
     assert.deepEqual(document.trust_state, { state_value: 'pending', state_timestamp: now })
   })
 
-  test('of something else than a gateway has no trust until it is told', () => {
+  test('has no trust state until one is set, unless the asset is a gateway', () => {
     const document = createdDocument({ functional_object_type: 'Device' }, { responsible: 'me', now })
     assert.equal('trust_state' in document, false)
   })
 
-  test('is the same as one that differs in its times only', () => {
+  test('equals a document that differs in timestamps only', () => {
     fc.assert(
       fc.property(sent, (given) => {
         const a = createdDocument(given, { responsible: 'me', now })
@@ -117,14 +117,14 @@ describe('a document', () => {
     )
   })
 
-  test('is shown to its schema as it was sent', () => {
+  test('is validated in the form in which it was sent', () => {
     const given = { functional_object_type: 'Device', functional_object_schema_url: 'u', name: 'x', power_kw: 1 }
     assert.deepEqual(writeShape(createdDocument(given, { responsible: 'me', now })), given)
   })
 })
 
-describe('what is sent', () => {
-  test('is normalised: types, identifiers, locations, nothing said by null but what to clear', () => {
+describe('normaliseAsset', () => {
+  test('normalises types, identifiers and locations, and keeps null only for fields to clear', () => {
     const { document, faults } = normaliseAsset({
       functional_object_type: 'software_artifact',
       name: null,
@@ -158,7 +158,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('stays as it is when it is normalised again', () => {
+  test('leaves a normalised asset unchanged', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (given) => {
         const { document } = normaliseAsset(given)
@@ -167,7 +167,7 @@ describe('what is sent', () => {
     )
   })
 
-  test('cannot contain what is written in other ways', () => {
+  test('reports fields that other operations write', () => {
     const { document, faults } = normaliseAsset({ name: 'x', management_state: {}, custom_properties: [], id: '1' })
     assert.deepEqual(document, { name: 'x' })
     assert.deepEqual(
@@ -181,7 +181,7 @@ describe('what is sent', () => {
     assert.match(faults[0]?.detail ?? '', /PATCH \/assets\/\{id\}\/management-state/)
   })
 
-  test('is refused when it is made to exhaust us', () => {
+  test('reports fields that are too large or too deeply nested', () => {
     const deep = JSON.parse(`${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`)
     const wide = Array.from({ length: 1001 }, () => 1)
     const { document, faults } = normaliseAsset({ name: 'x', 'a/b': deep, location: [{ wide }] })
@@ -195,7 +195,7 @@ describe('what is sent', () => {
     )
   })
 
-  test('may have any names without changing what objects are', () => {
+  test('accepts any member name, including __proto__, without changing object prototypes', () => {
     const { document } = normaliseAsset(JSON.parse('{"__proto__":{"polluted":true},"x":{"__proto__":1}}'))
     assert.equal(Object.getPrototypeOf(document), Object.prototype)
     assert.deepEqual(Object.keys(document), ['__proto__', 'x'])
@@ -205,7 +205,7 @@ describe('what is sent', () => {
   })
 })
 
-describe('changes', () => {
+describe('changes of a document', () => {
   const device = createdDocument({ functional_object_type: 'Device' }, { responsible: 'me', now })
   const firmware = (name: string, version: string) => ({
     software_component_type: 'RunningSoftwareComponent',
@@ -216,14 +216,14 @@ describe('changes', () => {
     },
   })
 
-  test('of the firmware add a component when there is none', () => {
+  test('setFirmware adds a component when there is none', () => {
     const changed = setFirmware(device, { version: '1.2' })
     assert.equal(columnsOf(changed).firmware_version, '1.2')
     assert.equal(columnsOf(setFirmware(changed, { version: '1.3' })).firmware_version, '1.3')
     assert.deepEqual(setFirmware(changed, { version: '1.2' }), changed)
   })
 
-  test('of the firmware change the component of that name, else the first', () => {
+  test('setFirmware changes the component with that name, else the first one', () => {
     const two = { ...device, software_components: [firmware('boot', '1'), firmware('main', '1')] }
     const versions = (document: Record<string, unknown>) =>
       (document.software_components as ReturnType<typeof firmware>[]).map(
@@ -234,7 +234,7 @@ describe('changes', () => {
     assert.deepEqual(versions(setFirmware(two, { name: 'other', version: '2' })), ['other 2', 'main 1'])
   })
 
-  test('of property values keep one value of a key, in order', () => {
+  test('setPropertyValue keeps one value for each key, sorted by key', () => {
     const set = setPropertyValue(setPropertyValue(device, { key: 'b', value: '1' }), { key: 'a', value: '2' })
     assert.deepEqual(setPropertyValue(set, { key: 'b', value: '3' }).custom_properties, [
       { key: 'a', value: '2' },
@@ -244,7 +244,7 @@ describe('changes', () => {
     assert.deepEqual(removePropertyValue(device, 'x'), device)
   })
 
-  test('of the version of a gateway leave the rest of its product alone', () => {
+  test('setGatewayVersion keeps the other fields of the product', () => {
     const gateway = {
       ...device,
       product_instance_information: { serial_number: 's', manufacturer_product: { product_id: 'p' } },
@@ -255,7 +255,7 @@ describe('changes', () => {
     })
   })
 
-  test('leave the document that they change as it was', () => {
+  test('return a new document and leave the given one unchanged', () => {
     const before = JSON.stringify(device)
     setFirmware(device, { version: '1' })
     setPropertyValue(device, { key: 'a', value: '1' })
@@ -264,7 +264,7 @@ describe('changes', () => {
   })
 })
 
-test('columns are what the document says, and null where it says nothing', () => {
+test('columnsOf returns the values of the document, and null for missing ones', () => {
   const document = createdDocument(
     {
       functional_object_type: 'Device',
@@ -301,7 +301,7 @@ test('columns are what the document says, and null where it says nothing', () =>
   })
 })
 
-test('whatever a document is, its columns and changes are there', () => {
+test('columnsOf and the changes accept any document', () => {
   fc.assert(
     fc.property(
       fc.dictionary(

@@ -24,19 +24,19 @@ import { versionSortKey } from './version-order.ts'
 export type StateName = 'management_state' | 'reachability_state' | 'trust_state'
 export type State = { state_value: string; state_timestamp: string }
 
-/** What is written by other ways than a POST, and by which. */
+/** The fields that `POST /assets` cannot write, and how they are written. */
 const unwritable: Readonly<Record<string, string>> = {
-  id: 'it is given by the service',
+  id: 'the service assigns it',
   custom_properties: 'use PATCH /asset-property-values',
   management_state: 'use PATCH /assets/{id}/management-state',
   reachability_state: 'use PATCH /assets/{id}/reachability-state',
   trust_state: 'use PATCH /assets/{id}/trust-state',
   responsible: 'use PATCH /assets/{id}/responsible',
-  created_timestamp: 'it is given by the service',
-  last_modified_timestamp: 'it is given by the service',
+  created_timestamp: 'the service sets it',
+  last_modified_timestamp: 'the service sets it',
 }
 
-/** The order of a stored document; what a schema adds stands between the two. */
+/** The order of the fields of a stored document. Fields that a tenant's schema adds come between the two lists. */
 const firstFields = [
   'functional_object_type',
   'functional_object_schema_url',
@@ -64,22 +64,25 @@ const lastFields = [
 
 const ownFields = new Set([...firstFields, ...lastFields])
 
-/** Equal documents print alike, without what is null. States and property values are ours, and are made in their order. */
+/**
+ * The document in canonical form, without fields that are null: equal documents have equal JSON text. The last fields are
+ * written by the service only, so their members are already in order.
+ */
 export function canonical(document: PlainObject): Document {
-  const made: Document = {}
-  const take = (name: string, value: unknown) => {
-    if (value !== undefined && value !== null) setMember(made, name, value)
+  const result: Document = {}
+  const add = (name: string, value: unknown) => {
+    if (value !== undefined && value !== null) setMember(result, name, value)
   }
-  for (const name of firstFields) take(name, ordered(document[name]))
+  for (const name of firstFields) add(name, ordered(document[name]))
   const others = Object.keys(document).filter((name) => !ownFields.has(name))
-  for (const name of others.sort(compareNames)) take(name, ordered(document[name]))
-  for (const name of lastFields) take(name, document[name])
-  return made
+  for (const name of others.sort(compareNames)) add(name, ordered(document[name]))
+  for (const name of lastFields) add(name, document[name])
+  return result
 }
 
 /**
- * What was sent, written in one way: the types by their names, identifiers normalised, text that a database can keep,
- * nothing said by null but which fields are to be cleared. Fields that cannot be written here are faults, and left out.
+ * The sent asset in normalised form: type names, identifiers, and text that the database can store. Null stays only at the
+ * top level, where it clears a field. Fields that cannot be written are reported as faults and left out.
  */
 export function normaliseAsset(sent: PlainObject): { document: Document; faults: FieldError[] } {
   const faults: FieldError[] = []
@@ -92,7 +95,7 @@ export function normaliseAsset(sent: PlainObject): { document: Document; faults:
   return { document, faults }
 }
 
-/** How large one field may be: far more than any asset has, and little enough to look at. */
+/** The limits of one field: far above real assets, and small enough to process. */
 const fieldBounds = { depth: 16, entries: assetLimits.entries, values: 20_000 } as const
 
 function faultOf(field: string, value: unknown): FieldError | undefined {
@@ -109,7 +112,7 @@ function normalisedField(value: unknown, name: string): unknown {
   if (name === 'functional_object_type') return assetTypeOf(value) ?? plain(value)
   if (!Array.isArray(value)) return plain(value)
   if (name === 'asset_identifiers') return value.map((entry) => (isObject(entry) ? normalise(entry) : plain(entry)))
-  if (name === 'location') return value.map((entry) => located(plain(entry)))
+  if (name === 'location') return value.map((entry) => withLocationType(plain(entry)))
   return value.map(plain)
 }
 
@@ -120,8 +123,8 @@ function plain(value: unknown): unknown {
   return inOrder(value, compareNames, (member, name) => (member === null ? undefined : normalisedField(member, name)))
 }
 
-/** What tells the type of a location. */
-const locationMarks: readonly (readonly [string, readonly string[]])[] = [
+/** The fields that determine the type of a location. */
+const locationFields: readonly (readonly [string, readonly string[]])[] = [
   ['Akz', ['plant_designation']],
   ['Okz', ['location_identifier']],
   ['GeoLocation', ['latitude', 'longitude', 'elevation']],
@@ -129,22 +132,22 @@ const locationMarks: readonly (readonly [string, readonly string[]])[] = [
   ['PostalAddress', ['street', 'postal_code', 'city', 'region', 'country']],
 ]
 
-/** Existing links may leave the type of a location out: its fields tell it. */
-function located(location: unknown): unknown {
+/** Adds the type of a location if it is missing, as in assets from existing links: its fields determine it. */
+function withLocationType(location: unknown): unknown {
   if (!isObject(location) || location.location_type !== undefined) return location
-  const [type = 'AssetLocation'] = locationMarks.find(([, fields]) => fields.some((name) => name in location)) ?? []
+  const [type = 'AssetLocation'] = locationFields.find(([, fields]) => fields.some((name) => name in location)) ?? []
   return ordered({ location_type: type, ...location })
 }
 
-/** Kept elsewhere: identifiers and relations have tables of their own, and the access group a column. */
-const keptApart = new Set(['asset_identifiers', 'asset_relations', 'access_group'])
+/** Not part of the document: identifiers and relations have their own tables, and the access group is a column. */
+const storedElsewhere = new Set(['asset_identifiers', 'asset_relations', 'access_group'])
 
-/** A new asset as it is stored. */
+/** The stored document of a new asset. */
 export function createdDocument(
   sent: PlainObject,
   { responsible, now }: { responsible: string; now: string },
 ): Document {
-  const made = {
+  const defaults = {
     functional_object_schema_url: baseSchemaUrl,
     custom_properties: [],
     management_state: state('unknown', now),
@@ -153,17 +156,14 @@ export function createdDocument(
     created_timestamp: now,
     last_modified_timestamp: now,
   }
-  return mergeAsset(made, sent)
+  return mergeAsset(defaults, sent)
 }
 
-/**
- * Fields that are sent replace the stored ones, null clears a field, other fields stay. Entries of a list that are stored
- * already keep their ids.
- */
+/** Sent fields replace the stored ones; null clears a field. Entries of a list that are already stored keep their ids. */
 export function mergeAsset(stored: PlainObject, sent: PlainObject): Document {
   const merged: Document = { ...stored }
   for (const name of Object.keys(sent)) {
-    if (!keptApart.has(name) && !Object.hasOwn(unwritable, name))
+    if (!storedElsewhere.has(name) && !Object.hasOwn(unwritable, name))
       setMember(merged, name, matchEntries(name, stored[name], sent[name]))
   }
   if (merged.functional_object_type === 'Gateway' && !merged.trust_state) {
@@ -172,12 +172,12 @@ export function mergeAsset(stored: PlainObject, sent: PlainObject): Document {
   return canonical(merged)
 }
 
-/** The document as somebody would send it: what a schema speaks about. */
+/** The document as a client would send it, which is what a schema validates. */
 export function writeShape(stored: PlainObject): Document {
   return mapMembers(stored, (value, name) => (Object.hasOwn(unwritable, name) ? undefined : value))
 }
 
-/** Whether they say the same, whenever it was said. */
+/** Whether two documents are equal apart from their timestamps. */
 export function isSame(a: PlainObject, b: PlainObject): boolean {
   return isDeepStrictEqual(withoutTimes(a), withoutTimes(b))
 }
@@ -214,21 +214,21 @@ export function stateValueOf(document: PlainObject, name: StateName): string | u
   return stateOf(document, name)?.state_value
 }
 
-/** A gateway is software: its version is that of its product. */
+/** The version of a gateway is its product version, because a gateway is software. */
 export function setGatewayVersion(document: PlainObject, version: string): Document {
   const instance = objectOf(document.product_instance_information)
   const product = { ...objectOf(instance.manufacturer_product), product_version: version }
   return canonical({ ...document, product_instance_information: { ...instance, manufacturer_product: product } })
 }
 
-/** The value is text already, of the type of its property. */
+/** Sets the value of a custom property. The value is already checked and converted to text. */
 export function setPropertyValue(document: PlainObject, { key, value }: { key: string; value: string }): Document {
   const others = objectsOf(document.custom_properties).filter((property) => property.key !== key)
   const properties = [...others, { key, value }].toSorted((a, b) => (String(a.key) < String(b.key) ? -1 : 1))
   return canonical({ ...document, custom_properties: properties })
 }
 
-/** All of them; others are gone. */
+/** Replaces the values of all custom properties. */
 export function setPropertyValues(document: PlainObject, values: readonly { key: string; value: string }[]): Document {
   const properties = [...new Map(values.map(({ key, value }) => [key, { key, value }])).values()]
   return canonical({ ...document, custom_properties: properties.toSorted((a, b) => (a.key < b.key ? -1 : 1)) })
@@ -239,7 +239,7 @@ export function removePropertyValue(document: PlainObject, key: string): Documen
   return canonical({ ...document, custom_properties: properties })
 }
 
-/** What of a stored document is filtered and sorted by. */
+/** The columns of a stored document that lists are filtered and sorted by. */
 export function columnsOf(document: PlainObject): AssetColumns {
   const instance = objectOf(document.product_instance_information)
   const product = objectOf(instance.manufacturer_product)
@@ -276,8 +276,9 @@ function objectOf(value: unknown): PlainObject {
 }
 
 /**
- * The version of the first component that is firmware: its software identifier says it, else its product. What is
- * firmware itself has its own. The product version of a device is that of its hardware, and says nothing here.
+ * The firmware version of an asset: the version of its first firmware component, from its software identifier, else from
+ * its product. An asset that is firmware has its own version. The product version of a device is that of its hardware, so
+ * it is not used.
  */
 export function firmwareVersionOf(document: PlainObject): string | null {
   const component = objectsOf(document.software_components).find(isFirmware)
@@ -301,7 +302,7 @@ function isSoftwareIdentifier(identifier: PlainObject): boolean {
 
 type Firmware = { name?: string; version: string }
 
-/** Of several firmware components the one of that name changes, else the first; without any, one is added. */
+/** Sets the version of the firmware component with this name, else of the first one. Adds a component if there is none. */
 export function setFirmware(document: PlainObject, firmware: Firmware): Document {
   const components = objectsOf(document.software_components)
   const candidates = components.filter(isFirmware)

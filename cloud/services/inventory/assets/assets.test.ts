@@ -60,7 +60,7 @@ describe('assets', () => {
   const put = (asset: object, more: object = {}, caller = operator) =>
     finish(caller, 'createAsset', { body: { data: { asset, ...more } } })
 
-  test('POST returns 202 with a status id, and the status tells the outcome', async () => {
+  test('POST /assets returns 202 with a status id, and the status returns the outcome', async () => {
     const { data } = await operator.inventory.createAsset({ body: { data: { asset: device('press') } } })
     const status = await operator.inventory.readStatus({ params: { id: data.statusId }, query: { wait: 10 } })
     assert.equal(status.data.state, 'finished')
@@ -74,7 +74,7 @@ describe('assets', () => {
     assert.equal('asset_identifiers' in asset, false)
   })
 
-  test('the same identifiers update: sent fields are replaced, others stay, null clears', async () => {
+  test('POST with known identifiers updates the asset: sent fields are replaced, null clears, others stay', async () => {
     const first = await put({ ...device('pump'), description: 'old', instance_annotations: [{ key: 'a', value: 'b' }] })
     const second = await put({ ...device('pump'), name: 'pump 2', description: null })
     assert.deepEqual([second.result.assetId, second.result.outcome], [first.result.assetId, 'updated'])
@@ -93,7 +93,7 @@ describe('assets', () => {
     )
   })
 
-  test('an asset that does not fit its schema is refused before it is accepted, by pointer', async () => {
+  test('returns 400 with pointers for an asset that does not fit its schema', async () => {
     const exchange = await operator.exchange(inventory, 'createAsset', {
       body: { data: { asset: { ...device('bad'), nonsense: 1, name: 5 } } },
     })
@@ -104,7 +104,7 @@ describe('assets', () => {
     assert.ok(problem.errors?.some(({ pointer }) => pointer === '/data/asset/name'))
   })
 
-  test('text that no database can keep is a fault of nobody: it is kept as well as it can be, or names nothing', async () => {
+  test('replaces unstorable characters instead of failing with 500', async () => {
     const { result } = await put(device('odd-text'))
     const params = { id: result.assetId }
     const url = `https://plant.example/${v7()}`
@@ -123,7 +123,7 @@ describe('assets', () => {
     }
   })
 
-  test('the dedicated PATCH endpoints change what they are for', async () => {
+  test('each PATCH endpoint changes its field', async () => {
     const { result } = await put(device('drive'))
     const params = { id: result.assetId }
     await finish(operator, 'setManagementState', { params, body: { data: { state_value: 'regarded' } } })
@@ -150,7 +150,7 @@ describe('assets', () => {
     )
   })
 
-  test('asset_relations relate to assets that exist, and skip with a reason those that do not', async () => {
+  test('asset_relations relate existing assets and skip missing ones with a reason', async () => {
     await put(device('rack'))
     const relation = (tag: string, predicate = 'is_module_of') => ({
       predicate,
@@ -176,7 +176,7 @@ describe('assets', () => {
     )
   })
 
-  test('asset_relations tell of a relation once that it was created, and of two directions when either was', async () => {
+  test('asset_relations report a relation as created once, and a bidirectional one when either direction is new', async () => {
     await put(device('hub'))
     const entry = (more: object = {}) => ({
       predicate: 'is_connected_to',
@@ -191,7 +191,7 @@ describe('assets', () => {
     assert.deepEqual(await outcomes(entry({ is_bidirectional: true }), entry()), ['refreshed', 'refreshed'])
   })
 
-  test('deleting an asset deletes its relations, also those from nodes', async () => {
+  test('deletes the relations of a deleted asset, including those from nodes', async () => {
     const { result } = await put(device('scrap'))
     const node = '01980000-0000-7000-8000-00000000abcd'
     await operator.inventory.createRelation({
@@ -217,7 +217,7 @@ describe('assets', () => {
     )
   })
 
-  test('what belongs to an asset goes with it, and its identifiers are free again', async () => {
+  test('deletes all rows of a deleted asset, and its identifiers can be used again', async () => {
     const { data: property } = await admin.inventory.createCustomProperty({
       body: { data: { name: 'shelf', data_type: 'text' } },
     })
@@ -244,7 +244,7 @@ describe('assets', () => {
     assert.notEqual(again.result.assetId, result.assetId)
   })
 
-  test('an access group with assets cannot be deleted, an emptied one can', async () => {
+  test('refuses to delete an access group with assets, and deletes an empty one', async () => {
     const { data: hall } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hall' } } })
     const { result } = await put({ ...device('crane'), access_group: 'hall' }, {}, admin)
     await assert.rejects(admin.authorization.deleteAccessGroup({ params: { id: hall.id } }), {
@@ -258,7 +258,7 @@ describe('assets', () => {
     await admin.authorization.deleteAccessGroup({ params: { id: hall.id } })
   })
 
-  test('a batch gives one result each, and one bad item does not fail its neighbours', async () => {
+  test('returns one result for each asset of a batch, and an invalid asset does not fail the others', async () => {
     const other = await admin.authorization.createAccessGroup({ body: { data: { name: 'elsewhere' } } })
     await put({ ...device('theirs'), access_group: 'elsewhere' }, {}, admin)
     const local = await hub.as('operator', {
@@ -276,7 +276,7 @@ describe('assets', () => {
     assert.doesNotMatch(JSON.stringify(results[1]), new RegExp(other.data.id))
   })
 
-  test('a batch of 1,000 assets of 4 kB each fits; one that is too large is told the limit in words', async () => {
+  test('accepts a batch of 1,000 assets of 4 kB each, and names the limit when a batch is too large', async () => {
     const annotations = Array.from({ length: 40 }, (_, index) => ({ key: `note ${index}`, value: 'x'.repeat(60) }))
     const assets = Array.from({ length: inventoryLimits.batch }, (_, index) => ({
       ...device(`large-${index}`),
@@ -310,14 +310,14 @@ describe('assets', () => {
     }
   })
 
-  test('many concurrent creates of the same identifiers make one asset', async () => {
+  test('creates one asset for many concurrent requests with the same identifiers', async () => {
     const results = await Promise.all(
       Array.from({ length: 20 }, (_, i) => put(device(`twin ${i}`, mac('00:1B:1B:00:00:01'), custom('twin')))),
     )
     assert.equal(new Set(results.map(({ result }) => result.assetId)).size, 1)
   })
 
-  test('which identifier matched and which belongs to others is told, of what the caller may read; strict fails instead', async () => {
+  test('reports the matched identifiers and the readable conflicting assets; strict fails instead', async () => {
     await admin.authorization.createAccessGroup({ body: { data: { name: 'behind-the-wall' } } })
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
     const local = await hub.as('operator', { accessGroupId: groups[0]?.id ?? '' })
@@ -340,7 +340,7 @@ describe('assets', () => {
     }
   })
 
-  test('in a batch a child may come before its parent, and where relations come from is told in four ways', async () => {
+  test('relates a child that comes before its parent in a batch, and accepts each form of the source', async () => {
     for (const [index, [meta, source]] of [
       [{}, { type: 'manual' }],
       [{ meta: { source: 'a.link' } }, { type: 'discovery', value: 'a.link' }],
@@ -366,7 +366,7 @@ describe('assets', () => {
     }
   })
 
-  test('of an asset only the fields are shown that are asked for', async () => {
+  test('returns only the requested fields of an asset', async () => {
     const { result } = await put({ ...device('projected'), description: 'long' })
     const fields = 'name, id,no_such_field'
     const wanted = { id: result.assetId, name: 'projected' }
@@ -378,7 +378,7 @@ describe('assets', () => {
     assert.deepEqual([page.data, page.meta.totalElements], [[wanted], undefined])
   })
 
-  test('blanks in a query are + or %20', async () => {
+  test('accepts + and %20 as blanks in a query', async () => {
     await put(device('blank', custom('blank')))
     for (const blank of ['+', '%20']) {
       const { body } = await hub.request({
@@ -390,7 +390,7 @@ describe('assets', () => {
     }
   })
 
-  test('operations on one asset apply in the order they were accepted', async () => {
+  test('applies writes of one asset in the order of acceptance', async () => {
     const { result } = await put(device('counter'))
     const ids: string[] = []
     for (let i = 0; i < 30; i++) {
@@ -409,7 +409,7 @@ describe('assets', () => {
     )
   })
 
-  test('lists filter, sort, page by cursor and count', async () => {
+  test('GET /assets filters, sorts, pages by cursor and counts', async () => {
     const assets = Array.from({ length: 25 }, (_, i) => ({
       ...device(`list-${String(i).padStart(2, '0')}`),
       description: i % 2 === 0 ? 'even' : null,
@@ -446,7 +446,7 @@ describe('assets', () => {
     assert.equal((wrong.body as ProblemDocument).code, 'invalid_cursor')
   })
 
-  test('a caller sees exactly the assets of the groups it may read, in lists, totals, facets and search', async () => {
+  test('shows callers exactly the assets of their readable groups in lists, totals, facets and search', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'secret line' } } })
     const { result } = await put({ ...device('hidden'), access_group: 'secret line' }, {}, admin)
     const outsider = await hub.as('operator', {
@@ -467,7 +467,7 @@ describe('assets', () => {
     assert.equal(missing.status, 404)
   })
 
-  test('custom properties are defined, set, filtered by and removed', async () => {
+  test('defines custom properties and sets, filters by and removes their values', async () => {
     const { result } = await put(device('custom'))
     const { data: property } = await admin.inventory.createCustomProperty({
       body: { data: { name: 'cost centre', data_type: 'number' } },
@@ -490,7 +490,7 @@ describe('assets', () => {
     )
   })
 
-  test('an asset can be read as it was', async () => {
+  test('returns an asset as it was at a time', async () => {
     const { result } = await put(device('past'))
     const before = (await operator.inventory.readAsset({ params: { id: result.assetId } })).data
     await put({ ...device('past'), name: 'present' })
@@ -501,7 +501,7 @@ describe('assets', () => {
     assert.equal(then.data.name, 'past')
   })
 
-  test('an asset at a time is shown to callers who can read its group of now and of that time', async () => {
+  test('returns an asset at a time only to callers who can read its current group and its group at that time', async () => {
     const { data: vault } = await admin.authorization.createAccessGroup({ body: { data: { name: 'vault' } } })
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
     const before = await hub.as('viewer', { accessGroupId: groups[0]?.id ?? '' })
@@ -519,7 +519,7 @@ describe('assets', () => {
     assert.deepEqual([await seenBy(before), await seenBy(since)], [404, 200])
   })
 
-  test('moving an asset needs write in both groups, by PATCH and by POST', async () => {
+  test('requires write permission in both access groups to move an asset, by PATCH and by POST', async () => {
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
     const newGroup = async (name: string) =>
       (await admin.authorization.createAccessGroup({ body: { data: { name } } })).data.id
@@ -558,7 +558,7 @@ describe('assets', () => {
     )
   })
 
-  test('what became of a write is for who sent it, and for an administrator', async () => {
+  test('shows the status of a write only to its sender and to administrators', async () => {
     const { data } = await operator.inventory.createAsset({ body: { data: { asset: device('mine') } } })
     const other = await hub.as('operator')
     const seenBy = async (caller: TestCaller) =>
@@ -578,7 +578,7 @@ describe('assets', () => {
     }
   })
 
-  test('a write with an Idempotency-Key is done once, and answered at once and alike, whoever would rather wait', async () => {
+  test('applies a write with an Idempotency-Key once and repeats the response without waiting', async () => {
     const headers = { 'idempotency-key': v7(), prefer: 'wait=10' }
     const send = () =>
       operator.exchange(inventory, 'createAsset', { headers, body: { data: { asset: device('only-once') } } })
@@ -591,7 +591,7 @@ describe('assets', () => {
     assert.equal((status.data.detail.result as Result).outcome, 'created')
   })
 
-  test('a write that nobody can make sense of fails alone: those before and after it are applied', async () => {
+  test('fails an unreadable queued write alone and applies the writes before and after it', async () => {
     const { result } = await put(device('neighbour'))
     const insert = (id: string, payload: object) =>
       hub.asOwner((owner) =>
@@ -623,7 +623,7 @@ describe('assets', () => {
     ])
   })
 
-  test('a write that the database takes too long for fails, and holds up nobody behind it', async () => {
+  test('fails a write that exceeds the statement timeout and applies the writes behind it', async () => {
     const [slow, quick] = [await put(device('slow')), await put(device('quick'))]
     const send = async ({ result }: { result: Result }) => {
       const params = { id: result.assetId }
@@ -640,7 +640,7 @@ describe('assets', () => {
       const [first, second] = [await send(slow), await send(quick)]
       let status = await stateOf(first)
       while (status.state === 'queued') {
-        // As the server does it when the time of a statement is over.
+        // Cancels the statement as the server does after a statement timeout.
         await owner.query(
           'select pg_cancel_backend(pid) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
         )
@@ -656,7 +656,7 @@ describe('assets', () => {
   const tagOf = async (id: string) =>
     (await operator.exchange(inventory, 'readAsset', { params: { id } })).headers.get('etag') ?? ''
 
-  test('If-Match is checked when the write is applied', async () => {
+  test('checks If-Match when the write is applied', async () => {
     const { result } = await put(device('matched'))
     const read = await operator.exchange(inventory, 'readAsset', { params: { id: result.assetId } })
     const headers = { prefer: 'wait=10', 'if-match': read.headers.get('etag') ?? '' }
@@ -667,7 +667,7 @@ describe('assets', () => {
     assert.deepEqual([late.state, late.result.code], ['failed', 'precondition_failed'])
   })
 
-  test('If-Match counts for every asynchronous write: any version, one of several, and none that is to be created', async () => {
+  test('checks If-Match with *, with several tags and for a new asset in every asynchronous write', async () => {
     const { result } = await put(device('guarded'))
     const params = { id: result.assetId }
     const tried = async (operation: string, ifMatch: string, input: object) => {
@@ -695,7 +695,7 @@ describe('assets', () => {
     assert.equal(await tried('deleteAssets', await tagOf(result.assetId), deleted), 'deleted')
   })
 
-  test('If-Match of a bulk write names the assets that were seen, and what the write does itself does not count', async () => {
+  test('compares If-Match of a bulk write with the versions before the write', async () => {
     const [seen, other] = [(await put(device('seen'))).result.assetId, (await put(device('other'))).result.assetId]
     const headers = { prefer: 'wait=10', 'if-match': await tagOf(seen) }
     const states = [
@@ -708,7 +708,7 @@ describe('assets', () => {
     assert.deepEqual(outcomes, ['updated', 'updated', 'precondition_failed'])
   })
 
-  test('the ETag of an asset is another one when its access group has another name; writes may go on', async () => {
+  test('changes the ETag of an asset when its access group is renamed, without refusing writes', async () => {
     const admin = await hub.as('administrator')
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'former' } } })
     const asset = { ...device('regrouped'), access_group: 'former' }
@@ -725,7 +725,7 @@ describe('assets', () => {
     assert.equal(written.state, 'finished')
   })
 
-  test('bulk takes 1 to 100 changes, of the same asset in their order; nothing is deleted twice', async () => {
+  test('accepts 1 to 100 changes in a bulk write, applies them in order, and refuses duplicate ids of deletions', async () => {
     const { result } = await put(device('twice'))
     const states = (count: number, values = ['regarded']) =>
       Array.from({ length: count }, (_, at) => ({ asset_id: result.assetId, state_value: values[at % values.length] }))
@@ -755,7 +755,7 @@ describe('assets', () => {
     assert.deepEqual(await refused('deleteAssets', { ids }), [400, 'invalid_body', '/data/ids'])
   })
 
-  test('the version of a gateway is that of a gateway', async () => {
+  test('sets the gateway version only of gateways', async () => {
     const { result } = await put(device('no-gateway'))
     const set = (id: string) =>
       operator.exchange(inventory, 'setGatewayVersion', { params: { id }, body: { data: { version: '0.3.10' } } })
@@ -764,7 +764,7 @@ describe('assets', () => {
     assert.equal((await set(gateway.result.assetId)).status, 202)
   })
 
-  test('asset_relations need read and write of the related asset, and the global permission', async () => {
+  test('asset_relations require read and write permission for the related asset and the global permission', async () => {
     const defaultGroup = (await admin.authorization.listAccessGroups({ query: { name: 'default' } })).data[0]?.id ?? ''
     const outcomes: unknown[] = []
     for (const [index, permissions] of (
@@ -801,7 +801,7 @@ describe('assets', () => {
     ])
   })
 
-  test('how long a caller prefers to wait may be said among other preferences, in any case, and is bounded', () => {
+  test('reads wait from the Prefer header among other preferences, in any case, up to the limit', () => {
     for (const [header, seconds] of [
       ['wait=10', 10],
       ['respond-async, Wait = 10', 10],
@@ -816,7 +816,7 @@ describe('assets', () => {
       assert.equal(preferredWaitMs(header), seconds * 1000, header)
   })
 
-  test('what became of a write is kept for seven days and then pruned, however many there are', async () => {
+  test('deletes the status of a write after seven days, also for many writes', async () => {
     const dayMs = 86_400_000
     const { tenantId } = hub.tenant
     const insert = (count: number, { days, state }: { days: number; state: string }) => {
@@ -898,7 +898,7 @@ describe('assets', () => {
     assert.equal(data.state, 'finished')
   })
 
-  test('free text finds assets by the beginnings of all the words given', async () => {
+  test('free-text search finds assets with words that begin with all given words', async () => {
     const { result } = await put({
       ...device('Conveyor Drive-12.b', custom('conveyor-12')),
       description: 'Möbius belt 02:1b:00',
@@ -919,7 +919,7 @@ describe('assets', () => {
     assert.ok(await finds('straight conveyor'))
   })
 
-  test('assets are found by an address as it was written, also among others', async () => {
+  test('finds assets by an address in its original spelling, also combined with other conditions', async () => {
     const point = { connection_point_type: 'Ipv4Connectivity', id: 'ip', ipv4_address: '198.51.100.77' }
     const { result } = await put({ ...device('addressed'), connection_points: [point] })
     const found = async (condition: string) => {
@@ -932,7 +932,7 @@ describe('assets', () => {
     assert.deepEqual(await found(`c/ipv4_address eq '198.51.100.7'`), [])
   })
 
-  test('facets and totals of their values are known without counting, and the same as counted', async () => {
+  test('returns stored facets and totals that equal the counted ones', async () => {
     const by = 'responsible'
     const { result } = await put(device('a-facet'))
     const data = { responsible: "o'hara" }
@@ -946,7 +946,7 @@ describe('assets', () => {
     }
   })
 
-  test('the totals without a filter are those of the groups', async () => {
+  test('returns the stored totals of the readable groups without a filter', async () => {
     const counted = await admin.inventory.listAssets({ query: { filter: 'id ne null', limit: 1 } })
     const kept = await admin.inventory.listAssets({ query: { limit: 1 } })
     assert.equal(kept.meta.totalElements, counted.meta.totalElements)

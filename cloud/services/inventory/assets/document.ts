@@ -13,7 +13,7 @@ export {
   textOf,
 } from '../../../platform/plain-object.ts'
 
-/** The same value with the members of every object in order: equal values print alike. What is in order stays itself. */
+/** The value with the members of every object sorted by name. A value that is already sorted is returned as it is. */
 export function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.every(isOrdered) ? value : value.map(ordered)
   return !isObject(value) || isOrdered(value) ? value : inOrder(value, compareNames, ordered)
@@ -30,25 +30,25 @@ function isOrdered(value: unknown): boolean {
   return true
 }
 
-/** The object with its members in this order, each made anew, under a name that a database can keep. */
+/** A new object with the members in this order, converted by `make`. Names get characters that the database can store. */
 export function inOrder(
   object: PlainObject,
   order: (a: string, b: string) => number,
   make: (member: unknown, name: string) => unknown,
 ): Document {
-  const made: Document = {}
+  const result: Document = {}
   for (const name of Object.keys(object).sort(order)) {
     const member = make(object[name], name)
-    if (member !== undefined) setMember(made, storableText(name), member)
+    if (member !== undefined) setMember(result, storableText(name), member)
   }
-  return made
+  return result
 }
 
 export function compareNames(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The beginning of a text that fits, never ending inside a character. */
+/** The beginning of a text that fits into so many bytes of UTF-8, without a cut inside a character. */
 export function cutToBytes(text: string, bytes: number): string {
   if (text.length * 3 <= bytes) return text
   const encoded = Buffer.from(text)

@@ -9,7 +9,7 @@ import { relationProperties } from '../relations/relation-filter.ts'
 import { applyWrite, asset, node, postRelation } from '../testing.ts'
 import { assetProperties } from './filter.ts'
 
-/** The page about filters: its examples work, and its lists are whole. */
+/** Checks docs/reference/filters.md: its examples work, and its lists of properties are complete. */
 
 const page = readFileSync(new URL('../../../../docs/reference/filters.md', import.meta.url), 'utf8')
 const blocks = [...page.matchAll(/^```(\w+)(?: depth=(\d+))?\n([\s\S]*?)^```$/gm)].map(
@@ -21,7 +21,7 @@ const blocks = [...page.matchAll(/^```(\w+)(?: depth=(\d+))?\n([\s\S]*?)^```$/gm
 )
 const of = (kind: string) => blocks.filter((block) => block.kind === kind)
 
-describe('on the page about filters', () => {
+describe('docs/reference/filters.md', () => {
   let hub: TestHub
   let admin: TestCaller
   const names = new Map<string, string>()
@@ -57,7 +57,7 @@ describe('on the page about filters', () => {
     ['relations', 'listRelations', 'filter'],
     ['relationsFilter', 'listAssets', 'relationsFilter'],
   ] as const) {
-    test(`every example for ${kind} finds something`, async () => {
+    test(`finds at least one element with every filter example for ${kind}`, async () => {
       assert.ok(of(kind).length > 0)
       for (const { lines, depth } of of(kind)) {
         for (const line of lines) {
@@ -70,7 +70,7 @@ describe('on the page about filters', () => {
     })
   }
 
-  test('every example of a wrong one is refused as it says', async () => {
+  test('returns the documented code for every example of an invalid filter', async () => {
     for (const line of of('wrong').flatMap(({ lines }) => lines)) {
       const [filter = '', code] = line.split(' → ')
       const { status, body } = await admin.exchange(inventory, 'listAssets', { query: { filter } })
@@ -78,7 +78,7 @@ describe('on the page about filters', () => {
     }
   })
 
-  test('every property is listed', () => {
+  test('lists every property that can be filtered by', () => {
     const listed = (table: PropertyTable) => table.filterable.filter((name) => !name.endsWith('/any(…)'))
     const arrays = assetProperties.filterable.filter((name) => name.endsWith('/any(…)'))
     for (const name of [...listed(assetProperties), ...listed(relationProperties)])

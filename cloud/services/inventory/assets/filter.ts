@@ -10,12 +10,12 @@ import { normaliseMac } from '../identity/identifier.ts'
 import { type FacetColumn, facetColumns } from '../search/facet-store.ts'
 import { normaliseIpv4, normaliseIpv6 } from './address.ts'
 
-/** What assets can be filtered and sorted by. `a` is the asset, `g` its access group. */
+/** The properties that assets can be filtered, sorted and counted by. `a` is the asset, `g` its access group. */
 
 const text = (column: string, more: Partial<Scalar> = {}): Scalar => ({ kind: 'text', column, ...more })
 const time = (column: string, nullable = true): Scalar => ({ kind: 'time', column, nullable })
 
-/** Elements of an array that lies in the document: right, but without an index. */
+/** The elements of an array in the document. Conditions on them do not use an index. */
 function inDocument(field: string, properties: Record<string, Scalar>): Property {
   const from = `json_array_elements(case when json_typeof(a.document->'${field}') = 'array' then a.document->'${field}' else '[]'::json end) as e (value)`
   return { kind: 'array', elements: { from, properties: propertyTable(properties) } }
@@ -27,7 +27,7 @@ const numberElement = (name: string): Scalar => ({
   column: `(case when json_typeof(e.value -> '${name}') = 'number' then (e.value ->> '${name}')::numeric end)`,
 })
 
-/** Addresses are kept in one way of writing, where an index finds them. */
+/** Addresses are also stored normalised in `asset_addresses`, where an index finds them. */
 const addressElement = (name: string, like: (address: string) => string): Scalar => ({
   ...element(name),
   narrowing: {
@@ -137,7 +137,7 @@ export const assetProperties: PropertyTable = propertyTable(
   ['custom_properties', 'asset_operations'],
 )
 
-/** What assets can be counted by: properties with few values that are columns of their own. */
+/** The properties that assets can be counted by: those with few values that have their own column. */
 export const facetNames = [
   'functional_object_type',
   'access_group',
@@ -153,7 +153,7 @@ export const facetNames = [
   `${product}/product_name`,
 ] as const
 
-/** The column of a property by whose values assets are counted all the time. */
+/** The column of a property, if the numbers of assets with its values are stored. */
 export function facetColumnOf(name: string): { name: FacetColumn; normalise: (literal: string) => string } | undefined {
   const property = assetProperties.find(name)
   if (property === undefined || property.kind !== 'text') return undefined

@@ -23,7 +23,7 @@ import { type Selection, selectionOf } from './selection.ts'
 type Names = 'listAssets' | 'readAsset' | 'readIdentifiers' | 'readHistory' | 'readFacets'
 
 export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typeof inventory>, Names> {
-  const asked = new QueryHints()
+  const hints = new QueryHints()
   return {
     async listAssets({ query }, caller) {
       const { limit = 50, offset = 0, count = true } = query
@@ -32,15 +32,15 @@ export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typ
       const identity = JSON.stringify([filter, relationsFilter, depth, caseInsensitive, query.sort, q])
       return database.read(caller, async (handle) => {
         const selection = await selectionOf(handle, query, caller)
-        const place = { cursor: query.cursor, query: identity, order: totalOrder(sort) }
-        const ranges = rangesOf(place, selection.values.length + 2)
-        const question = JSON.stringify([caller.tenantId, selection.groups, identity, count])
-        const isLargeSet = asked.isLargeSet(question)
+        const position = { cursor: query.cursor, query: identity, order: totalOrder(sort) }
+        const ranges = rangesOf(position, selection.values.length + 2)
+        const hintKey = JSON.stringify([caller.tenantId, selection.groups, identity, count])
+        const isLargeSet = hints.isLargeSet(hintKey)
         const page = { ranges, sort, limit, offset, count, isLargeSet }
         const { rows, total: found, ...set } = await store.listAssets(handle, selection, page)
-        if (set.isLargeSet === true && !isLargeSet) asked.noteLargeSet(question)
-        const seen = query.cursor === undefined ? totalFromPage(rows, { limit, offset }) : undefined
-        const total = count ? (found ?? seen ?? (await totalOf(handle, selection, asked))) : undefined
+        if (set.isLargeSet === true && !isLargeSet) hints.noteLargeSet(hintKey)
+        const lastPageTotal = query.cursor === undefined ? totalFromPage(rows, { limit, offset }) : undefined
+        const total = count ? (found ?? lastPageTotal ?? (await totalOf(handle, selection, hints))) : undefined
         const last = rows.length === limit ? rows.at(-1) : undefined
         const nextCursor = last === undefined ? undefined : writeCursor(identity, store.placeOf(last, sort))
         const meta = pageMeta({ total, elements: rows.length, offset, nextCursor })
@@ -84,15 +84,15 @@ export function assetHandlers({ database }: InventoryContext): Pick<Handlers<typ
     async readFacets({ query }, caller) {
       const { by, limit = 50 } = query
       if (!(facetNames as readonly string[]).includes(by)) {
-        throw new Problem('unknown_property', `Assets cannot be counted by ${by}; they can by ${facetNames.join(', ')}`)
+        throw new Problem('unknown_property', `Assets cannot be counted by ${by}. Use one of ${facetNames.join(', ')}`)
       }
       const property = assetProperties.find(by)
       if (property === undefined || property.kind === 'array')
         throw new Problem('unknown_property', `There is no property ${by}`)
       return database.read(caller, async (handle) => {
         const selection = await selectionOf(handle, query, caller)
-        const known = await knownFacet(handle, selection, { by, limit })
-        return { data: known ?? (await store.countBy(handle, selection, { column: property.column, limit })) }
+        const stored = await storedFacet(handle, selection, { by, limit })
+        return { data: stored ?? (await store.countBy(handle, selection, { column: property.column, limit })) }
       })
     },
   }
@@ -113,17 +113,17 @@ function sortOf({ sort }: { sort?: string }): SortKey[] {
   return sort === undefined ? [] : parseSort(sort, assetProperties).map(sortKey)
 }
 
-/** Without a filter, or with one for the value of a facet, the total is known; else it is counted, once if that will do. */
-function totalOf(handle: Handle, selection: Selection, asked: QueryHints): Promise<number> {
+/** The total of a selection. It is stored for selections without a filter and for facet values; others are counted. */
+function totalOf(handle: Handle, selection: Selection, hints: QueryHints): Promise<number> {
   const { known, groups } = selection
   if (known === undefined) return store.countAssets(handle, selection)
   if (known !== 'everything' && 'predicates' in known)
-    return asked.totalRelated(handle, known.predicates, () => store.countAssets(handle, selection))
+    return hints.totalRelated(handle, known.predicates, () => store.countAssets(handle, selection))
   return known === 'everything' ? store.totalAssets(handle, groups) : totalWith(handle, { ...known, groups })
 }
 
-/** The counts of everything are kept; those of a part are counted. */
-async function knownFacet(handle: Handle, { known, groups }: Selection, { by, limit }: { by: string; limit: number }) {
+/** The stored counts of a facet; undefined for a selection with a filter, which must be counted. */
+async function storedFacet(handle: Handle, { known, groups }: Selection, { by, limit }: { by: string; limit: number }) {
   if (known !== 'everything') return undefined
   if (by === 'access_group') return store.totalsByGroup(handle, groups, limit)
   const facet = facetColumnOf(by)?.name
@@ -133,17 +133,17 @@ async function knownFacet(handle: Handle, { known, groups }: Selection, { by, li
 async function assetAt(handle: Handle, { id, at, groups }: { id: string; at: string; groups: Groups }) {
   const time = pointInTime(at)
   await requireRetained(handle, time)
-  const was = await store.findAssetAt(handle, { id, at: time, groups })
-  if (was === undefined || was.document === null) return undefined
-  return { ...was, id, document: was.document, accessGroup: was.accessGroup ?? '' }
+  const asset = await store.findAssetAt(handle, { id, at: time, groups })
+  if (asset === undefined || asset.document === null) return undefined
+  return { ...asset, id, document: asset.document, accessGroup: asset.accessGroup ?? '' }
 }
 
-/** The document is passed through as text, in parts; only a projection has to look inside. */
+/** The JSON text of an asset, in parts. Only a projection parses the document. */
 function projected({ id, accessGroup, document }: store.ShownAsset, fields: string | undefined): string[] {
-  const whole = [`{"id":"${id}","access_group":${JSON.stringify(accessGroup)},`, document.slice(1)]
-  if (fields === undefined) return whole
-  const asset = JSON.parse(whole.join('')) as AssetDocument
+  const complete = [`{"id":"${id}","access_group":${JSON.stringify(accessGroup)},`, document.slice(1)]
+  if (fields === undefined) return complete
+  const asset = JSON.parse(complete.join('')) as AssetDocument
   const names = fields.split(',').map((name) => name.trim())
-  const wanted = names.filter((name) => Object.hasOwn(asset, name)).map((name) => [name, asset[name]])
-  return [JSON.stringify(Object.fromEntries(wanted))]
+  const members = names.filter((name) => Object.hasOwn(asset, name)).map((name) => [name, asset[name]])
+  return [JSON.stringify(Object.fromEntries(members))]
 }

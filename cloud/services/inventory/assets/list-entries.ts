@@ -146,7 +146,7 @@ function idsOf(
   })
 }
 
-/** How much of an own id its replacement begins with: with a number behind it, it fits into the field. */
+/** How many characters of an id its replacement begins with, so that it still fits into the field with a number appended. */
 const replacedIdCharacters = 64
 
 /** Equal for values that differ in the order of list entries or members only. */

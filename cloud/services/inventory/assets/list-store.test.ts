@@ -7,20 +7,20 @@ import { testHub } from '../../../platform/testing/hub.ts'
 import { putRelations } from '../relations/relation-store.ts'
 import { createAssets, withTestAuthor } from '../testing.ts'
 import { countAssets, listAssets, type Page, placeOf } from './list-store.ts'
-import { everything, type SortKey, after as stretchesAfter, totalOrder } from './listing.ts'
+import { everything, after as rangesAfter, type SortKey, totalOrder } from './listing.ts'
 import { type Query, selectionOf } from './selection.ts'
 
 const orders: SortKey[][] = [[], [{ column: 'a.name', descending: true, nullable: true, cast: 'text' }]]
 
-/** Gathered at once, or after asking because there were many; asked one after the other; asked in vain, and gathered. */
-const ways = [
-  { bounds: { gathered: 1_000, asked: 1_000 } },
-  { bounds: { gathered: 1_000, asked: 2 }, isLargeSet: true },
-  { bounds: { gathered: 1, asked: 1_000 } },
-  { bounds: { gathered: 1, asked: 2 } },
+/** Small set; small set that was large before; large set, probed; large set, probed in vain and collected. */
+const strategies = [
+  { bounds: { collected: 1_000, probed: 1_000 } },
+  { bounds: { collected: 1_000, probed: 2 }, isLargeSet: true },
+  { bounds: { collected: 1, probed: 1_000 } },
+  { bounds: { collected: 1, probed: 2 } },
 ]
 
-test('the assets of a set are the same however many there are', async () => {
+test('returns the same assets of a set with each strategy', async () => {
   await using hub = await testHub()
   const { tenantId } = hub.tenant
   const ids = await createAssets(
@@ -63,14 +63,14 @@ test('the assets of a set are the same however many there are', async () => {
       for (const sort of orders) {
         const whole = (await listed({ ranges: everything, sort })).rows.map(({ id }) => id)
         assert.equal(whole.length, total)
-        for (const way of ways) {
+        for (const way of strategies) {
           const paged: string[] = []
           for (let ranges = everything; ; ) {
             const { rows } = await listed({ ranges, sort, ...way, limit: 3 })
             paged.push(...rows.map(({ id }) => id))
             const last = rows.length === 3 ? rows.at(-1) : undefined
             if (last === undefined) break
-            ranges = stretchesAfter(totalOrder(sort), placeOf(last, sort), selection.values.length + 2)
+            ranges = rangesAfter(totalOrder(sort), placeOf(last, sort), selection.values.length + 2)
           }
           assert.deepEqual(paged, whole, JSON.stringify({ query, way, sort }))
           const { rows } = await listed({ ranges: everything, sort, ...way, limit: 2, offset: 1 })

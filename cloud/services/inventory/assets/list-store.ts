@@ -4,67 +4,73 @@ import { type Groups, isReadableVersion, wasLastReadable, wasReadableAt } from '
 import { type AssetSet, keyText, orderBy, type Ranges, type SortKey, totalOrder } from './listing.ts'
 import type { Selection } from './selection.ts'
 
-/** An asset as it is shown: its document as text, and what is put in front of it. */
+/**
+ * Lists of assets, one page at a time.
+ *
+ * A list selects assets by conditions on their rows and by membership in sets that other tables define (relations, search
+ * tokens). Without sets, an index gives the page. A small set is collected first, which also gives the total. For a large
+ * set, the next assets in the order of the list are probed for membership until the page is full; if too few of them are
+ * members, the whole set is collected.
+ */
+
+/** An asset for a response: its document as text, with the members that are added in front of it. */
 export type ShownAsset = { id: string; accessGroup: string; document: string }
 
-/** With what it is sorted by, as text. */
+/** An asset of a list, with its sort keys as text. */
 export type ListedAsset = ShownAsset & { [key: `k${number}`]: string | null }
 
-/** Where an asset stands in the order of its list. */
+/** The values of the sort keys of an asset, for the cursor. */
 export function placeOf(asset: ListedAsset, sort: readonly SortKey[]): (string | null)[] {
   return [...sort.map((_, index) => asset[`k${index}`] ?? null), asset.id]
 }
 
-/** Which of the selected, in which order. */
+/** The page to read: order, position and size. */
 export type Page = {
   ranges: Ranges
   sort: readonly SortKey[]
   limit: number
   offset: number
-  /** Whether the total will be asked for: then gathering more pays. */
+  /** Whether the total is needed too: then collecting a larger set pays off. */
   count: boolean
-  /** Whether it was found to be of a set with many members a moment ago: then gathering is not what is tried first. */
+  /** Whether the set was large a moment ago: then probing is tried before collecting. */
   isLargeSet?: boolean
   bounds?: Bounds
 }
 
-/** Beyond so many a set is not gathered for one page of it, and so many assets are asked whether they are in a set. */
-type Bounds = { gathered: number; asked: number }
+/** The size up to which a set is collected, and how many assets are probed for membership. */
+type Bounds = { collected: number; probed: number }
 
-const usual: Bounds = { gathered: 20_000, asked: 5_000 }
-const withoutTotal: Bounds = { gathered: 2_000, asked: 5_000 }
+const usual: Bounds = { collected: 20_000, probed: 5_000 }
+const withoutTotal: Bounds = { collected: 2_000, probed: 5_000 }
 
-/** A page, the total where it became known on the way, and whether it is of a set with many members. */
+/** A page, with the total if the query gave it, and whether the set is large. */
 export type Listed = { rows: ListedAsset[]; total?: number; isLargeSet?: boolean }
 
 const from = `assets a join access_groups g on g.tenant_id = $1 and g.id = a.access_group_id`
 
-/** Without the access group where nobody asks about it: then an index may know all that is wanted. */
+/** Joins the access group only where the query uses it: without it, an index-only scan may be enough. */
 function fromFor(...parts: readonly string[]): string {
   return parts.some((part) => /\bg\./.test(part)) ? from : 'assets a'
 }
 
 const columns = `a.id, g.name as "accessGroup", a.document as "document:text"`
 
-/**
- * Without sets, in the order of an index. Of a set with few members, these are gathered first, which also tells the
- * total. When there are many, a page is soon full if assets are asked one after the other; if it is not, all are gathered.
- */
+/** Reads a page. The head of this file describes how. */
 export async function listAssets(handle: Handle, selection: Selection, page: Page): Promise<Listed> {
   const { where, sets } = selection
   if (sets.length === 0) return { rows: await pageWhere(handle, selection, { ...page, where }) }
-  const quick = page.isLargeSet ? await probeInOrder(handle, selection, page) : undefined
-  if (quick?.length === page.limit) return { rows: quick, isLargeSet: true }
+  const early = page.isLargeSet ? await probeInOrder(handle, selection, page) : undefined
+  if (early?.length === page.limit) return { rows: early, isLargeSet: true }
   for (const set of sets) {
-    const found = await listSmallSet(handle, selection, { ...page, set })
-    if (found !== undefined) return found
+    const listed = await listSmallSet(handle, selection, { ...page, set })
+    if (listed !== undefined) return listed
   }
-  const asked = quick ?? (await probeInOrder(handle, selection, page))
-  if (asked.length === page.limit) return { rows: asked, isLargeSet: true }
+  const members = early ?? (await probeInOrder(handle, selection, page))
+  if (members.length === page.limit) return { rows: members, isLargeSet: true }
   return { rows: await pageWhere(handle, selection, { ...page, where: matching(selection) }), isLargeSet: true }
 }
 
-/** First the ids, on the index; then the documents of these few. */
+/** Selects the ids of the page from the index first, and then reads only their documents. */
 async function pageWhere(
   handle: Handle,
   selection: Selection,
@@ -72,81 +78,81 @@ async function pageWhere(
 ): Promise<ListedAsset[]> {
   const order = orderBy(totalOrder(sort))
   const values = [...selection.values, ...ranges.values]
-  const stretch = stretchOf({ limit, offset }, values.length + 2)
+  const slice = sliceOf({ limit, offset }, values.length + 2)
   const groups = sort.length === 0 ? fewGroups(selection) : undefined
   const ids = ranges.conditions.map((condition) =>
     groups === undefined
       ? `(select a.id from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
-          order by ${order} ${stretch.page})`
+          order by ${order} ${slice.page})`
       : `(select a.id from (${groups
           .map(
             (
               group,
             ) => `(select a.id from assets a where a.tenant_id = $1 and a.access_group_id = ${group} and ${condition}
-              order by a.id ${stretch.upToItsEnd})`,
+              order by a.id ${slice.throughPage})`,
           )
-          .join(' union all ')}) as a order by a.id ${stretch.page})`,
+          .join(' union all ')}) as a order by a.id ${slice.page})`,
   )
   const text = `${shown(sort, ids)} limit ${limit}`
-  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...stretch.values), sort)
+  return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...slice.values), sort)
 }
 
 /**
- * Which rows a page has. The first page has no parameter for where it begins: with one the planner expects pages far
- * behind, finds that they cost more, and plans each first page anew, which takes longer than to read it.
+ * The `limit` and `offset` clauses of a page. The first page has no offset parameter: with one, the planner would assume
+ * a large offset, reject the generic plan as too expensive and plan each query again, which takes longer than reading.
  */
-function stretchOf({ limit, offset }: { limit: number; offset: number }, parameter: number) {
-  if (offset === 0) return { page: `limit ${limit}`, upToItsEnd: `limit ${limit}`, values: [] }
+function sliceOf({ limit, offset }: { limit: number; offset: number }, parameter: number) {
+  if (offset === 0) return { page: `limit ${limit}`, throughPage: `limit ${limit}`, values: [] }
   return {
     page: `limit ${limit} offset $${parameter}`,
-    upToItsEnd: `limit ${limit}::bigint + $${parameter}`,
+    throughPage: `limit ${limit}::bigint + $${parameter}`,
     values: [offset],
   }
 }
 
 /**
- * The access groups one by one, where nothing else is asked for and they are few: each is a stretch of an index in the
- * order of ids, which they are not together.
+ * The access groups of a selection without other conditions, if they are few. Each group is then read as its own range of
+ * an index that is sorted by id; all groups together are not sorted by id.
  */
 function fewGroups({ known, groups }: Selection): string[] | undefined {
   if (known !== 'everything' || groups === null || groups.length === 0 || groups.length > 16) return undefined
   return groups.map((_, index) => `($2::uuid[])[${index + 1}]`)
 }
 
-type Few = { gathered: number; total: number } & (ListedAsset | { id: null })
+type SmallSetRow = { collected: number; total: number } & (ListedAsset | { id: null })
 
-/** One statement for the page and the total; nothing when the set has many members. */
+/** Reads the page and the total with one SQL statement. Undefined when the set is larger than its bound. */
 async function listSmallSet(
   handle: Handle,
   { where, sets, values }: Selection,
   { set, ranges, sort, limit, offset, count, bounds = count ? usual : withoutTotal }: Page & { set: AssetSet },
 ): Promise<Listed | undefined> {
-  const { gathered: most } = bounds
+  const { collected: max } = bounds
   const order = orderBy(totalOrder(sort))
-  const stretch = stretchOf({ limit, offset }, values.length + ranges.values.length + 2)
+  const slice = sliceOf({ limit, offset }, values.length + ranges.values.length + 2)
   const conditions = [where, ...sets.filter((other) => other !== set).map(({ has }) => has)].join(' and ')
   const members = (name: string) => `a.tenant_id = $1 and a.id = any(array(select id from ${name}))`
   const found =
     conditions === 'true'
-      ? `select ${set.once === set.ids ? '' : 'distinct'} id from gathered`
-      : `select a.id from ${fromFor(conditions)} where ${members('gathered')} and ${conditions}`
+      ? `select ${set.once === set.ids ? '' : 'distinct'} id from collected`
+      : `select a.id from ${fromFor(conditions)} where ${members('collected')} and ${conditions}`
   const source = sort.length === 0 ? 'found a where true' : `${fromFor(order)} where ${members('found')}`
   const ids = ranges.conditions.map(
-    (condition) => `(select a.id from ${source} and ${condition} order by ${order} ${stretch.page})`,
+    (condition) => `(select a.id from ${source} and ${condition} order by ${order} ${slice.page})`,
   )
   const rows = await handle.rows(
-    dynamicStatement<Few>(
-      `with gathered as materialized (select s.id from (${set.ids}) as s limit ${most + 1}),
+    dynamicStatement<SmallSetRow>(
+      `with collected as materialized (select s.id from (${set.ids}) as s limit ${max + 1}),
             found as materialized (${found})
-       select c.gathered, c.total, p.* from
-         (select (select count(*) from gathered) as gathered, (select count(*) from found) as total) as c
-         left join (${shown(sort, ids)} limit case when (select count(*) from gathered) > ${most} then 0 else ${limit} end) as p on true`,
+       select c.collected, c.total, p.* from
+         (select (select count(*) from collected) as collected, (select count(*) from found) as total) as c
+         left join (${shown(sort, ids)} limit case when (select count(*) from collected) > ${max} then 0 else ${limit} end) as p on true`,
     ),
     ...values,
     ...ranges.values,
-    ...stretch.values,
+    ...slice.values,
   )
-  if (rows[0] === undefined || rows[0].gathered > most) return undefined
+  if (rows[0] === undefined || rows[0].collected > max) return undefined
   return {
     rows: inOrder(
       rows.filter((row) => row.id !== null),
@@ -156,7 +162,7 @@ async function listSmallSet(
   }
 }
 
-/** The first that are in all sets among the next few thousand: one after the other, until the page is full. */
+/** Probes the next assets in the order of the list for membership in all sets, until the page is full. */
 async function probeInOrder(
   handle: Handle,
   { where, sets, values }: Selection,
@@ -165,32 +171,32 @@ async function probeInOrder(
   if (offset > 0) return []
   const order = orderBy(totalOrder(sort))
   const keys = sort.map(({ column }, index) => `, ${column} as k${index}`).join('')
-  // By the same keys once more, under names that are known outside: so the planner sees that they are in order.
-  const again = orderBy(totalOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
+  // The same order by the names of the sub-select's columns, so that the planner sees that its rows are already sorted.
+  const outerOrder = orderBy(totalOrder(sort.map((key, index) => ({ ...key, column: `a.k${index}` }))))
   const ids = ranges.conditions.map(
     (condition) =>
       `(select a.id from (
           select a.id${keys} from ${fromFor(where, order)} where a.tenant_id = $1 and ${where} and ${condition}
-          order by ${order} limit ${bounds.asked}) as a
-        where ${sets.map(({ has }) => has).join(' and ')} order by ${again} limit ${limit})`,
+          order by ${order} limit ${bounds.probed}) as a
+        where ${sets.map(({ has }) => has).join(' and ')} order by ${outerOrder} limit ${limit})`,
   )
   const text = `${shown(sort, ids)} limit ${limit}`
   return inOrder(await handle.rows(dynamicStatement<ListedAsset>(text), ...values, ...ranges.values), sort)
 }
 
-/** The assets with these ids, in order; those that are in the order of their ids are put into it by `inOrder`. */
+/** Selects the assets with these ids in the order of the list. `inOrder` sorts them if that is the order of ids. */
 function shown(sort: readonly SortKey[], ids: readonly string[]): string {
   const keys = sort.map((key, index) => `, ${keyText(key)} as k${index}`)
   return `select ${columns}${keys.join('')} from ${from}
     where a.tenant_id = $1 and a.id = any(array(${ids.join(' union all ')}))${sort.length === 0 ? '' : ` order by ${orderBy(totalOrder(sort))}`}`
 }
 
-/** To order documents the server would copy them all. */
+/** Sorts by id in this process: the server would copy all documents to sort them. */
 function inOrder(rows: ListedAsset[], sort: readonly SortKey[]): ListedAsset[] {
   return sort.length === 0 ? rows.sort((one, other) => (one.id < other.id ? -1 : 1)) : rows
 }
 
-/** Counted without the assets themselves where nothing is asked of them. */
+/** Counts the selected assets. A set without other conditions is counted without reading the assets. */
 export async function countAssets(handle: Handle, { where, sets, values }: Selection): Promise<number> {
   const [only] = sets
   const counting =
@@ -200,7 +206,7 @@ export async function countAssets(handle: Handle, { where, sets, values }: Selec
   return (await handle.row(dynamicStatement<{ total: number }>(counting), ...values))?.total ?? 0
 }
 
-/** The ids of the first that are selected, of those that existed and were readable at a time. */
+/** The first ids of the selected assets; with a time, only of assets that existed and were readable at that time. */
 export async function listIds(
   handle: Handle,
   selection: Selection,
@@ -230,7 +236,7 @@ const totals = statement<{ total: number }>(
   `select coalesce(sum(assets), 0)::bigint as total from asset_counts where tenant_id = $1 and ($2::uuid[] is null or access_group_id = any($2))`,
 )
 
-/** The total of some access groups, or of all, without counting. */
+/** The stored number of assets in these access groups, or in all. */
 export async function totalAssets(handle: Handle, groups: readonly string[] | null): Promise<number> {
   return (await handle.row(totals, groups))?.total ?? 0
 }
@@ -242,18 +248,18 @@ const groupTotals = statement<FacetRow>(
    order by 2 desc, 1 limit $3`,
 )
 
-/** The access groups and how many assets each has, without counting. */
+/** The access groups with the stored number of assets in each. */
 export function totalsByGroup(handle: Handle, groups: readonly string[] | null, limit: number): Promise<FacetRow[]> {
   return handle.rows(groupTotals, groups, limit)
 }
 
-type FoundAsset = ShownAsset & { accessGroupId: string; version: number }
+type CurrentAsset = ShownAsset & { accessGroupId: string; version: number }
 
-const one = statement<FoundAsset>(
+const one = statement<CurrentAsset>(
   `select ${columns}, a.version, a.access_group_id as "accessGroupId" from ${from} where a.tenant_id = $1 and a.id = $2`,
 )
 
-export function findAsset(handle: Handle, id: string): Promise<FoundAsset | undefined> {
+export function findAsset(handle: Handle, id: string): Promise<CurrentAsset | undefined> {
   return handle.row(one, id)
 }
 
@@ -306,8 +312,8 @@ const historyCount = statement<{ total: number }>(
 type PastAsset = { id: string; groups: Groups }
 
 /**
- * The changes of an asset while it was in one of these groups, the latest first. The change that moved it there has no
- * state before: that one was in another group.
+ * The changes of an asset while it was in one of these groups, latest first. The change that moved the asset into such a
+ * group has no state before: the state before belongs to another group.
  */
 export async function listHistory(
   handle: Handle,
@@ -326,7 +332,7 @@ const atTime = statement<{ document: string | null; accessGroup: string | null; 
    order by h.time desc, h.version desc limit 1`,
 )
 
-/** The asset as it was, if that is readable with these groups; its document is null when it was deleted by then. */
+/** The state of an asset at a time, if it is readable with these groups. The document is null if it had been deleted. */
 export function findAssetAt(handle: Handle, { id, at, groups }: PastAsset & { at: string }) {
   return handle.row(atTime, id, at, groups)
 }

@@ -12,7 +12,7 @@ const asset = (tag: number, fields: object) => ({
   ...fields,
 })
 
-test('a cursor that somebody made up is refused, whatever it says', async () => {
+test('refuses any cursor that the server did not create', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   await admin.inventory.createAssets({
@@ -41,7 +41,7 @@ test('a cursor that somebody made up is refused, whatever it says', async () => 
   }
 })
 
-test('pages by cursor are the list cut into pieces, whatever it is sorted by and whatever is missing', async () => {
+test('returns the complete list by cursor for every sort order, also with missing values', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const names = ['b', 'a', undefined, 'b', 'c', undefined, 'a', 'b']
@@ -71,7 +71,7 @@ test('pages by cursor are the list cut into pieces, whatever it is sorted by and
   }
 })
 
-test('pages of relations by cursor are the list cut into pieces, and a cursor is of one list only', async () => {
+test('returns the complete list of relations by cursor, and refuses the cursor of another list', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const node = () => ({ type: 'node' as const, id: v7() })

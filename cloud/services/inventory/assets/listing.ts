@@ -3,36 +3,36 @@ import { Problem } from '@millwright/api/problem.ts'
 import { storableText } from '../../../platform/database/json.ts'
 import { type SortKey as SortedBy, timeOf, uuidOf } from '../../../platform/filter/filter.ts'
 
-/** What a list is sorted by. */
+/** A column that a list is sorted by. */
 export type SortKey = {
   column: string
   descending: boolean
   nullable: boolean
-  /** How a parameter is read. */
+  /** The SQL type that a parameter is cast to. */
   cast: string
 }
 
 export type Fragment = { sql: string; values: unknown[] }
 
-/** Assets that are found elsewhere than in their own rows. Both forms mean the same assets. */
+/** A set of assets that other tables than `assets` define, in three equivalent SQL forms. */
 export type AssetSet = {
-  /** Selects their ids as `id`, as quickly as possible. */
+  /** Selects the ids as `id`, possibly with duplicates. The fastest form. */
   ids: string
-  /** Selects each of them once. */
+  /** Selects each id once. */
   once: string
-  /** A condition on `a`. */
+  /** A condition on `a`: whether the asset is in the set. */
   has: string
 }
 
 const casts = { text: 'text', number: 'numeric', boolean: 'boolean', time: 'timestamptz', uuid: 'uuid' } as const
 
-/** What a caller wants a list to be sorted by, as a key of it. */
+/** The sort key of a property that a request sorts by. */
 export function sortKey({ column, descending, nullable, kind }: SortedBy): SortKey {
   return { column, descending, nullable, cast: casts[kind] }
 }
 
 /**
- * With the id as the last key, so that no two are alike. It follows the direction of the key before it, so that one index
+ * A total order: the keys, and the id as the last key. The id has the direction of the key before it, so that one index
  * serves both directions.
  */
 export function totalOrder(keys: readonly SortKey[], id = 'a.id'): SortKey[] {
@@ -44,35 +44,35 @@ export function orderBy(order: readonly SortKey[]): string {
   return order.map(({ column, descending }) => `${column}${descending ? ' desc' : ''}`).join(', ')
 }
 
-/** A key as text, as a cursor holds it. */
+/** The value of a sort key as text, in the form that a cursor contains. */
 export function keyText({ column, cast }: Pick<SortKey, 'column' | 'cast'>): string {
   return cast === 'timestamptz' ? `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')` : `${column}::text`
 }
 
-/** Conditions of which each is one stretch of an index, in the order of the list; their parameters are numbered on. */
+/** Conditions that each select one range of an index, in the order of the list, with the values of their parameters. */
 export type Ranges = { conditions: string[]; values: unknown[] }
 
 export const everything: Ranges = { conditions: ['true'], values: [] }
 
 type PageQuery = { cursor: string | undefined; query: string; order: readonly SortKey[] }
 
-/** What is left of a list when its cursor was given, else all of it. */
+/** The part of a list after its cursor; without a cursor, the whole list. */
 export function rangesOf({ cursor, query, order }: PageQuery, firstParameter: number): Ranges {
   return cursor === undefined ? everything : after(order, readCursor(cursor, query, order), firstParameter)
 }
 
 /**
- * Everything after a row, in a whole order: first what is equal but for the last key, then what is equal but for
- * the last two, and so on. As one condition with `or` it would be true of the same rows, and no index could find them.
+ * All rows after a row in a total order: first the rows that differ in the last key only, then those that differ in the
+ * last two keys, and so on. One condition with `or` would select the same rows, but could not use an index.
  */
 export function after(order: readonly SortKey[], last: readonly (string | null)[], firstParameter: number): Ranges {
   const values: unknown[] = []
   const parameter = (value: string, cast: string) => `$${firstParameter + values.push(value) - 1}::${cast}`
   const conditions = order.flatMap((key, index) => {
     const further = beyond(key, last[index] ?? null, parameter)
-    // A parameter that no condition uses has no type, and is refused.
+    // PostgreSQL refuses a parameter that no condition uses, because it has no type.
     if (further.length === 0) return []
-    const same = order.slice(0, index).map((before, place) => equal(before, last[place] ?? null, parameter))
+    const same = order.slice(0, index).map((before, position) => equal(before, last[position] ?? null, parameter))
     return further.map((next) => [...same, next].join(' and '))
   })
   return { conditions, values }
@@ -84,14 +84,14 @@ function equal({ column, cast }: SortKey, value: string | null, parameter: Param
   return value === null ? `${column} is null` : `${column} = ${parameter(value, cast)}`
 }
 
-/** PostgreSQL puts nulls last, and first when descending: a null is larger than every value. */
+/** PostgreSQL sorts null after every value. */
 function beyond({ column, descending, nullable, cast }: SortKey, value: string | null, parameter: Parameter): string[] {
   if (value === null) return descending ? [`${column} is not null`] : []
   if (descending) return [`${column} < ${parameter(value, cast)}`]
   return [`${column} > ${parameter(value, cast)}`, ...(nullable ? [`${column} is null`] : [])]
 }
 
-/** The total when the last of all is on the page: who sees the end need not count. */
+/** The total, if the page contains the last element of the list: then counting is not needed. */
 export function totalFromPage(rows: readonly unknown[], { limit, offset }: { limit: number; offset: number }) {
   const isLast = rows.length < limit && (rows.length > 0 || offset === 0)
   return isLast ? offset + rows.length : undefined
@@ -99,7 +99,7 @@ export function totalFromPage(rows: readonly unknown[], { limit, offset }: { lim
 
 type PageMetaInput = { total: number | undefined; elements: number; offset: number; nextCursor: string | undefined }
 
-/** What is told of a page: the total when it was asked for, and the cursor while there may be more. */
+/** The `meta` member of a page: the total if it was requested, and the cursor while there may be more pages. */
 export function pageMeta({ total, elements, offset, nextCursor }: PageMetaInput) {
   return {
     ...(total === undefined ? {} : { totalElements: total }),
@@ -109,17 +109,17 @@ export function pageMeta({ total, elements, offset, nextCursor }: PageMetaInput)
   }
 }
 
-/** A cursor is of one query only: with another filter or order it would skip and repeat. */
+/** A cursor contains a fingerprint of its query: with another filter or order it would skip or repeat elements. */
 export function writeCursor(query: string, last: readonly (string | null)[]): string {
   return Buffer.from(JSON.stringify([fingerprint(query), ...last])).toString('base64url')
 }
 
-/** Whoever makes up a cursor may write anything into it: what the database would stumble over is none of ours. */
+/** Validates each value of a cursor, because clients can send any text: an invalid value would fail in the database. */
 function readCursor(cursor: string, query: string, order: readonly SortKey[]): (string | null)[] {
-  const [of, ...last] = parsed(cursor)
-  const isWhole = last.length === order.length && order.every((key, index) => isValueOf(key, last[index]))
-  if (of === fingerprint(query) && isWhole) return last as (string | null)[]
-  throw new Problem('invalid_cursor', 'Take the cursor from meta.nextCursor of the page before, with the same query')
+  const [queryHash, ...last] = parsed(cursor)
+  const isValid = last.length === order.length && order.every((key, index) => isValueOf(key, last[index]))
+  if (queryHash === fingerprint(query) && isValid) return last as (string | null)[]
+  throw new Problem('invalid_cursor', 'Use meta.nextCursor of the previous page with the same query parameters')
 }
 
 function isValueOf({ cast, nullable }: SortKey, value: unknown): boolean {

@@ -18,7 +18,7 @@ const refused = {
 } as const
 
 for (const data_type of ['text', 'number', 'boolean', 'date', 'url'] as const) {
-  test(`the value of a custom property is text that reads as ${data_type}`, () => {
+  test(`accepts only text that is a valid ${data_type} as the value of a custom property`, () => {
     for (const value of taken[data_type])
       assert.equal(propertyText({ data_type }, value, '/value'), String(value).trim())
     for (const value of refused[data_type])

@@ -2,7 +2,7 @@ import type { CustomProperty } from '@millwright/api/inventory.ts'
 import { Problem } from '@millwright/api/problem.ts'
 import { timeOf } from '../../../platform/filter/filter.ts'
 
-/** A value as text, which is what it is on the wire, if it is one of the property's type. */
+/** The value of a custom property as text, which is its form in the API. Throws if it does not fit the property's type. */
 export function propertyText(
   { data_type }: Pick<CustomProperty, 'data_type'>,
   value: string | number | boolean,

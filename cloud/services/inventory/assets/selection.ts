@@ -19,19 +19,19 @@ export type Query = {
   q?: string
 }
 
-/** What is asked for, of what the caller may read. */
+/** The assets that a query selects, among those that the caller can read. */
 export type Selection = {
   /** Conditions on `a` (the asset) and `g` (its access group). */
   where: string
-  /** Sets that it must be in as well. */
+  /** Sets that the asset must be in too. */
   sets: AssetSet[]
-  /** The parameters of all of them, from `$2`. */
+  /** The parameters of `where` and `sets`, from `$2`. */
   values: unknown[]
-  /** The access groups that may be read; null is all of them. */
+  /** The access groups that the caller can read; null means all groups. */
   groups: Groups
   /**
-   * What it comes to, where that is known without counting (everything in these groups, or what has one of these values)
-   * or need not be counted again (what has relations of these predicates).
+   * Set for selections whose total need not be counted: all assets of the groups, assets with one of these facet values
+   * (both totals are stored), or assets with relations of these predicates (the total is cached).
    */
   known: 'everything' | { facet: FacetColumn; values: string[] } | { predicates: string[] } | undefined
 }
@@ -43,7 +43,7 @@ export async function selectionOf(
 ): Promise<Selection> {
   const { filter, relationsFilter, depth = 1, caseInsensitive = false, q } = query
   if (depth > 1 && relationsFilter === undefined)
-    throw new Problem('invalid_query', 'depth says how far relationsFilter goes: send both, or none of them')
+    throw new Problem('invalid_query', 'depth applies to relationsFilter. Send both parameters or neither')
   const groups = readableGroups(caller)
   const selection: Selection = {
     where: readableWhere(groups),
@@ -61,21 +61,21 @@ export async function selectionOf(
     else narrow(selection, await reachedCondition(handle, relationsFilter, { ...options, depth }))
   }
   if (q !== undefined) {
-    const words = queryTokens(q)
-    const values = words.length === 0 ? [] : [tokenQuery(caller.tenantId, words)]
-    if (words.length === 0) narrow(selection, nothing)
-    else narrowToSet(selection, { ...assetsWithTokens(`$${next()}`, { areRare: words.some(isRare) }), values })
+    const tokens = queryTokens(q)
+    const values = tokens.length === 0 ? [] : [tokenQuery(caller.tenantId, tokens)]
+    if (tokens.length === 0) narrow(selection, nothing)
+    else narrowToSet(selection, { ...assetsWithTokens(`$${next()}`, { areRare: tokens.some(isRare) }), values })
   }
   return selection
 }
 
-/** Without the gateways of other groups it is a plain condition on the group, which an index answers. */
+/** The condition for readable assets. Without `gatewayMark` it is a plain condition on the group, which uses an index. */
 function readableWhere(groups: Groups): string {
   if (groups === null) return 'true'
   return containsGateways(groups) ? isReadableRow('a', '$2') : 'a.access_group_id = any($2::uuid[])'
 }
 
-/** There is no asset with a word that has neither letters nor digits. */
+/** A search text without letters and digits matches no asset. */
 const nothing: Fragment = { sql: 'false', values: [] }
 
 function narrow(selection: Selection, { sql, values }: { sql: string; values: readonly unknown[] }): void {

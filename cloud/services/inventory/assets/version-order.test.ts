@@ -9,7 +9,7 @@ import { versionSortKey } from './version-order.ts'
 const bytes = (text: string) => Buffer.from(text)
 const byKey = (one: string, other: string) => Buffer.compare(bytes(versionSortKey(one)), bytes(versionSortKey(other)))
 
-/** Characters of versions, frequent ones more often, with some that no version has. */
+/** Characters of versions, frequent ones more often, and some that do not occur in versions. */
 const character = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...'0123456789..--') },
   { weight: 2, arbitrary: fc.constantFrom(...'vVabrcRC_+ ~') },
@@ -49,7 +49,7 @@ function compareVersions(one: string, other: string): number {
   return 0
 }
 
-/** Its numbers and words. */
+/** The numbers and words of a version. */
 function partsOf(text: string): string[] {
   const parts: string[] = []
   let before = ''
@@ -76,7 +76,7 @@ function rankOf(part: string | undefined): number {
   return earlier.includes(part) ? 0 : 2
 }
 
-test('orders versions as their readers do', () => {
+test('orders version examples as users expect', () => {
   const ordered = [
     ['0.9'],
     ['1.0-alpha', 'V1.0 Alpha'],
@@ -103,7 +103,7 @@ test('orders versions as their readers do', () => {
     for (const each of equal) assert.equal(versionSortKey(each), versionSortKey(equal[0] ?? ''), each)
 })
 
-test('orders keys as a comparison part by part orders the versions', () => {
+test('orders keys like a comparison of the versions part by part', () => {
   fc.assert(
     fc.property(version, version, (one, other) => {
       assert.equal(Math.sign(byKey(one, other)), compareVersions(one, other), `${one} | ${other}`)
@@ -112,7 +112,7 @@ test('orders keys as a comparison part by part orders the versions', () => {
   )
 })
 
-test('keeps every key short enough for an index', () => {
+test('limits every key to the size of an index entry', () => {
   for (const long of ['9'.repeat(10_000), 'a.'.repeat(10_000), '\u{1f600}'.repeat(10_000), '1.'.repeat(10_000)])
     assert.ok([...versionSortKey(long)].length <= 256 && versionSortKey(long).isWellFormed())
 })
@@ -146,7 +146,7 @@ describe('assets sorted by firmware version', () => {
     )
   })
 
-  test('lists and pages them in the order of versions, in both directions', async () => {
+  test('lists and pages assets in the order of firmware versions, in both directions', async () => {
     const firmware = ['1.10', 'V1.9', '1.10-rc1', '1.9.3', '10.0', '2.0']
     const schema = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1/iah-base.json'
     const created = await Promise.all(

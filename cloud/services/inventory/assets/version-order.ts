@@ -1,6 +1,6 @@
 /**
  * `versionSortKey` turns a version such as `V2.10.1-rc2` into a text whose byte order (`collate "C"`) is the order of
- * versions: 1.9 comes before 1.10, and 1.0-rc1 before 1.0. The key is stored in a column beside the version, so that an
+ * versions: 1.9 comes before 1.10, and 1.0-rc1 before 1.0. The key is stored in a column next to the version, so that an
  * index sorts and pages by it.
  *
  * A version is split into numbers and words; other ASCII characters only separate them. Case does not matter, and neither
@@ -18,7 +18,7 @@ export function versionSortKey(version: string): string {
   return key.length <= maxCharacters ? key : [...key].slice(0, maxCharacters).join('')
 }
 
-/** An index entry holds a third of a page at most; what differs only behind so many characters sorts as equal. */
+/** An index entry can use a third of a page at most. Versions that differ only after so many characters sort as equal. */
 const maxCharacters = 256
 
 /** Digits, or characters that are neither digits nor ASCII separators. */
@@ -29,7 +29,7 @@ const preReleases = new Set(['alpha', 'beta', 'dev', 'nightly', 'pre', 'preview'
 
 const lead = { preRelease: '!', end: '#', word: '$' } as const
 
-/** Numbers of more digits are preceded by their length in decimal digits. */
+/** Longer numbers are preceded by their number of digits in decimal. */
 const shortDigits = 30
 const longLead = String.fromCharCode(48 + shortDigits + 1)
 

@@ -15,7 +15,7 @@ import {
   node,
 } from '../testing.ts'
 
-describe('the difference of the graph between two times', () => {
+describe('GET /assets/{id}/graph/difference', () => {
   let hub: TestHub
   let admin: TestCaller
   let ofLine: TestCaller
@@ -53,7 +53,7 @@ describe('the difference of the graph between two times', () => {
     }
   }
 
-  test('tells what came, what went and what stayed, with the names of the time', async () => {
+  test('returns added and removed nodes and relations with their names at that time', async () => {
     const [controller, old, kept, fresh, behind] = await given('CokfB')
     const place = node()
     await createRelations(hub, [[kept, 'is_module_of', controller]], day(2))
@@ -83,7 +83,7 @@ describe('the difference of the graph between two times', () => {
     assert.deepEqual([other.came, other.went], ['', ''])
   })
 
-  test('tells which assets were changed, field by field, and which relations were ended and stated again', async () => {
+  test('returns the changed fields of assets, and relations that ended and were created again', async () => {
     const [rack, module] = await given('rm')
     const [first] = await createRelations(hub, [[module, 'is_module_of', rack]], day(2))
     assert.ok(first)
@@ -115,7 +115,7 @@ describe('the difference of the graph between two times', () => {
     ])
   })
 
-  test('looks at every hop, at both times, at what the caller may read', async () => {
+  test('follows only readable assets on every hop at both times', async () => {
     const [a, b] = await given('ab')
     const [hidden] = await given('h', office)
     const ended = await createRelations(
@@ -140,7 +140,7 @@ describe('the difference of the graph between two times', () => {
     }
   })
 
-  test('of an asset that is gone by then, everything is gone', async () => {
+  test('returns everything as removed when the asset was deleted in between', async () => {
     const [a, b] = await given('ab')
     await createRelations(hub, [[b, 'x', a]], day(2))
     await deleteAssetsAt(hub, { ids: [a.id], accessGroupId: line, at: day(4) })
@@ -148,7 +148,7 @@ describe('the difference of the graph between two times', () => {
     assert.deepEqual([told.came, told.went, told.edges], ['', 'a b', [0, 1, 0]])
   })
 
-  test('is refused when it would not be whole, or when the times are the wrong way round', async () => {
+  test('refuses a truncated graph and exchanged times', async () => {
     const [a, b, c] = await given('abc')
     await createRelations(
       hub,

@@ -21,8 +21,8 @@ function row(subjectId: string, objectId: string, id = `${subjectId}${objectId}`
 const start = () => startTraversal({ type: 'asset', id: 'a' })
 const nodesOf = ({ nodes }: ReturnType<typeof start>) => [...nodes.values()].map(({ id, depth }) => `${id}${depth}`)
 
-describe('a traversal through the graph', () => {
-  test('reaches each thing once, at its least depth, and ends in a cycle', () => {
+describe('traversal of a graph', () => {
+  test('reaches each node once, at its smallest depth, and ends in a cycle', () => {
     const traversal = start()
     extend(traversal, { rows: [row('a', 'b'), row('c', 'a'), row('a', 'a')], cut: false }, boundsFor(10))
     extend(traversal, { rows: [row('b', 'c'), row('c', 'a'), row('b', 'd')], cut: false }, boundsFor(10))
@@ -32,13 +32,13 @@ describe('a traversal through the graph', () => {
     assert.ok(isDone(traversal, 10) && !traversal.truncated)
   })
 
-  test('a node with the id of an asset is another thing', () => {
+  test('distinguishes a node from an asset with the same id', () => {
     const traversal = start()
     extend(traversal, { rows: [{ ...row('a', 'a'), objectType: 'node' }], cut: false }, boundsFor(10))
     assert.equal(traversal.nodes.size, 2)
   })
 
-  test('stops at its bounds and says so; no relation leads to what is not shown', () => {
+  test('stops at its bounds with truncated set, without relations to nodes that are left out', () => {
     const traversal = start()
     extend(traversal, { rows: [row('a', 'b'), row('a', 'c'), row('b', 'a')], cut: false }, { nodes: 2, edges: 8 })
     assert.deepEqual(nodesOf(traversal), ['a0', 'b1'])
@@ -46,15 +46,15 @@ describe('a traversal through the graph', () => {
     assert.ok(traversal.truncated && isDone(traversal, 10))
   })
 
-  test('what the database cut off is told too', () => {
+  test('sets truncated when the database cut off rows', () => {
     const traversal = start()
     extend(traversal, { rows: [row('a', 'b')], cut: true }, boundsFor(10))
     assert.ok(traversal.truncated)
   })
 })
 
-describe('a way between two things', () => {
-  test('is put together where two walks meet', () => {
+describe('pathBetween', () => {
+  test('joins two traversals where they meet', () => {
     const from = start()
     const to = startTraversal({ type: 'asset', id: 'd' })
     extend(from, { rows: [row('a', 'b'), row('a', 'x')], cut: false }, boundsFor(10))
@@ -72,7 +72,7 @@ describe('a way between two things', () => {
     )
   })
 
-  test('from a thing to itself is the thing', () => {
+  test('returns one node for the path from a node to itself', () => {
     assert.deepEqual(pathBetween(start(), start(), 'both'), { nodes: [{ type: 'asset', id: 'a' }], edges: [] })
   })
 })

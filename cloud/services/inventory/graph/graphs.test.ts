@@ -15,7 +15,7 @@ import {
   node,
 } from '../testing.ts'
 
-describe('the graph around an asset', () => {
+describe('GET /assets/{id}/graph and /path', () => {
   let hub: TestHub
   let viewer: TestCaller
   let lineGroup: string
@@ -55,7 +55,7 @@ describe('the graph around an asset', () => {
     return { ...data, seen: seen.join(' '), links: data.edges.length }
   }
 
-  test('grows with the depth, and each thing is there once, with its name and type', async () => {
+  test('returns more nodes with a greater depth, each once with its name and type', async () => {
     const { a, b, c, d } = await given('abcd')
     await link([
       [a, 'x', b],
@@ -71,7 +71,7 @@ describe('the graph around an asset', () => {
     assert.equal(whole.nodes.find(({ id }) => id === c?.id)?.functional_object_type, 'Device')
   })
 
-  test('goes out, in or both ways, and over the named predicates only', async () => {
+  test('follows outgoing, incoming or both directions, and only the given predicates', async () => {
     const { a, b, c, d } = await given('abcd')
     await link([
       [a, 'x', b],
@@ -86,7 +86,7 @@ describe('the graph around an asset', () => {
     assert.equal((await graph(a, { depth: 3, predicates: 'z' })).seen, 'a0')
   })
 
-  test('shows nodes and what lies behind them', async () => {
+  test('follows relations through nodes', async () => {
     const { a, b } = await given('ab')
     const [place, above] = [node(), node()]
     await link([
@@ -106,7 +106,7 @@ describe('the graph around an asset', () => {
     )
   })
 
-  test('hides an asset that may not be read, and what lies only behind it', async () => {
+  test('hides an unreadable asset and everything that is reached only through it', async () => {
     const { a, b, c } = await given('abc', { group: lineGroup })
     const { h } = await given('h', { group: officeGroup })
     const place = node()
@@ -123,7 +123,7 @@ describe('the graph around an asset', () => {
     assert.equal((await graph(a, { depth: 10 })).nodes.length, 5)
   })
 
-  test('counts reveal nothing: hidden assets use up no limit', async () => {
+  test('does not count hidden assets against the limit', async () => {
     const { a } = await given('a', { group: lineGroup })
     const { b } = await given('b', { group: lineGroup })
     const hidden = await createAssets(
@@ -136,7 +136,7 @@ describe('the graph around an asset', () => {
     assert.ok((await graph(a, { limit: 2 })).truncated)
   })
 
-  test('is bounded by its limit, and says when there is more', async () => {
+  test('stops at the limit and sets truncated', async () => {
     const { a } = await given('a')
     const others = await createAssets(
       hub,
@@ -149,7 +149,7 @@ describe('the graph around an asset', () => {
     assert.deepEqual((await graph(a, { limit: 12 })).truncated, true)
   })
 
-  test('an asset that is missing and one that may not be read answer alike', async () => {
+  test('returns the same 404 for a missing and a hidden asset', async () => {
     const { h } = await given('h', { group: officeGroup })
     for (const query of [{}, { at: day(1) }]) {
       const ask = async (id: string) => {
@@ -161,7 +161,7 @@ describe('the graph around an asset', () => {
     }
   })
 
-  test('depth is 1 to 10, the limit 1 to 2000', async () => {
+  test('accepts a depth of 1 to 10 and a limit of 1 to 2000', async () => {
     const { a } = await given('a')
     for (const query of [
       { depth: 0 },
@@ -176,7 +176,7 @@ describe('the graph around an asset', () => {
     }
   })
 
-  test('is shown as it was: relations that came later or had ended are not there', async () => {
+  test('returns the graph at a time without relations that were created later or had ended', async () => {
     const { a, b, c } = await given('abc', { at: day(1) })
     await endRelationsAt(hub, await link([[a, 'x', b]] as Edge[], day(2)), day(3))
     await link([[a, 'x', c]] as Edge[], day(4))
@@ -190,7 +190,7 @@ describe('the graph around an asset', () => {
     assert.equal((await graph(a)).seen, 'a0 c1')
   })
 
-  test('as it was, assets that are gone are there for who may read their last group', async () => {
+  test('returns deleted assets in the graph at a time to callers who can read their last group', async () => {
     const { a, b } = await given('ab', { group: lineGroup, at: day(1) })
     const { h } = await given('h', { group: officeGroup, at: day(1) })
     await link(
@@ -220,7 +220,7 @@ describe('the graph around an asset', () => {
     }
   })
 
-  test('a path is a shortest one, with the relations in its order', async () => {
+  test('returns a shortest path with its relations in order', async () => {
     const { a, b, c, d, e } = await given('abcde')
     await link([
       [a, 'x', b],
@@ -244,7 +244,7 @@ describe('the graph around an asset', () => {
     assert.deepEqual(await path({ to: a?.id }), [true, 'a', 0])
   })
 
-  test('a path does not lead over what may not be read, and ends only at what may', async () => {
+  test('finds a path only through and to readable assets', async () => {
     const { a, b } = await given('ab', { group: lineGroup })
     const { h } = await given('h', { group: officeGroup })
     await link([
@@ -260,7 +260,7 @@ describe('the graph around an asset', () => {
     }
   })
 
-  test('a path leads over a thing that everything hangs on, without looking at everything', async () => {
+  test('finds a path through a node with very many relations without reading them all', async () => {
     const { a, g, b } = await given('agb')
     const links = Array.from({ length: 9000 }, (): Edge => [node(), 'found_by_gateway', g as Entity])
     await link([...links, [a, 'found_by_gateway', g], [b, 'found_by_gateway', g]] as Edge[])

@@ -40,7 +40,7 @@ describe('relationsFilter with a depth', () => {
     return data.map(({ name }) => name).join('')
   }
 
-  test('finds what is come to by so many relations, one after the other', async () => {
+  test('finds the assets that a chain of at most depth relations reaches', async () => {
     const { a, b, c, d, e } = await given('abcde')
     await relate([
       [b, 'is_module_of', a],
@@ -60,7 +60,7 @@ describe('relationsFilter with a depth', () => {
     assert.equal(await names(below, { depth: 10, filter: "name ne 'c'" }), 'bd')
   })
 
-  test('ends in a cycle, goes over nodes, and shows each asset once and nodes never', async () => {
+  test('follows nodes, ends in a cycle, and returns each asset once and no nodes', async () => {
     const { a, b, c } = await given('abc')
     const place = node()
     await relate([
@@ -75,7 +75,7 @@ describe('relationsFilter with a depth', () => {
     assert.equal(await names(`subject.id eq '${place.id}'`, { depth: 2 }), 'c')
   })
 
-  test('does not lead over what may not be read', async () => {
+  test('does not follow relations through unreadable assets', async () => {
     const { a, b, c } = await given('abc', line)
     const { h } = await given('h')
     await relate([
@@ -88,7 +88,7 @@ describe('relationsFilter with a depth', () => {
     assert.equal(await names(`subject.id eq '${h?.id}'`, { depth: 3 }, ofLine), '')
   })
 
-  test('needs to know where the way begins, and something to follow', async () => {
+  test('returns 400 when an alternative of the filter names no start, or depth has no relationsFilter', async () => {
     const { a, b } = await given('ab')
     const refused = async (query: Record<string, unknown>) => {
       const answer = await viewer.exchange(inventory, 'listAssets', { query })
@@ -109,7 +109,7 @@ describe('relationsFilter with a depth', () => {
       assert.deepEqual(await refused({ relationsFilter, depth: wrong }), [400, 'invalid_query'])
   })
 
-  test('is bounded, says so, and what may not be read does not count', async () => {
+  test('refuses more relations than the limit, without counting hidden ones', async () => {
     const { a, b } = await given('ab', line)
     const count = inventoryLimits.relationsFollowed + 1
     await relate(Array.from({ length: count }, () => [node(), 'x', a]))
@@ -122,7 +122,7 @@ describe('relationsFilter with a depth', () => {
     assert.equal(await names(relationsFilter.replace(`'x', `, ''), { depth: 3 }), 'b')
   })
 
-  test('pages by cursor, which belongs to one depth', async () => {
+  test('returns pages by cursor and refuses a cursor of another depth', async () => {
     const { a, b, c, d } = await given('abcd')
     await relate([
       [b, 'x', a],

@@ -13,7 +13,7 @@ import {
   node,
 } from '../testing.ts'
 
-describe('the topology of a plant', () => {
+describe('GET /topology', () => {
   let hub: TestHub
   let viewer: TestCaller
   let ofLine: TestCaller
@@ -57,7 +57,7 @@ describe('the topology of a plant', () => {
     return { ...data, seen: seen.join(' '), said: data.edges.map(({ predicate }) => predicate).toSorted() }
   }
 
-  test('is every asset with what it is related to, and what one colours it by', async () => {
+  test('returns every asset with its relations and the fields that the console colours by', async () => {
     const { seen, said, truncated, nodes } = await topology()
     assert.equal(seen, 'controller0 drive0 hidden0 loner0 place1')
     assert.deepEqual(said, ['is_assigned_to_node', 'is_controlled_by', 'watches'])
@@ -67,18 +67,18 @@ describe('the topology of a plant', () => {
     assert.deepEqual([functional_object_type, management_state, reachability_state], ['Device', 'unknown', 'unknown'])
   })
 
-  test('is of what the caller may read', async () => {
+  test('returns only readable assets in the topology', async () => {
     const { seen, said } = await topology({}, ofLine)
     assert.equal(seen, 'controller0 drive0 loner0 place1')
     assert.deepEqual(said, ['is_assigned_to_node', 'is_controlled_by'])
   })
 
-  test('is of those that match and what they are related to, over some predicates', async () => {
+  test('returns the assets that match a filter and their relations of the given predicates', async () => {
     assert.equal((await topology({ filter: "name eq 'drive'" })).seen, 'controller1 drive0')
     assert.equal((await topology({ q: 'contr', predicates: 'watches' })).seen, 'controller0 hidden1')
   })
 
-  test('as it was has what is gone by now, and lacks what came later', async () => {
+  test('returns the topology at a time with assets deleted since and without later ones', async () => {
     const then = await topology({ at: day(3) })
     assert.equal(then.seen, 'controller0 drive0 hidden0 loner0 panel0 place1')
     assert.ok(then.said.includes('shows'))
@@ -88,7 +88,7 @@ describe('the topology of a plant', () => {
     assert.equal((await topology({ at: day(3), filter: "name eq 'drive'" })).seen, 'controller1 drive0 panel1')
   })
 
-  test('is bounded, and says when there is more', async () => {
+  test('stops the topology at the limit and sets truncated', async () => {
     const cut = await topology({ limit: 2 })
     assert.deepEqual([cut.nodes.length, cut.truncated], [2, true])
     assert.deepEqual(

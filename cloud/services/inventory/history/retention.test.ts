@@ -16,11 +16,11 @@ import {
 } from '../testing.ts'
 import { deleteExpiredHistory } from './retention.ts'
 
-/** A little ahead of the clock, so that what runs meanwhile by itself changes nothing. */
+/** Ahead of the clock, so that the background task deletes nothing in addition. */
 const now = Date.now() + 60_000
 const ago = (days: number) => new Date(now - days * 24 * 3_600_000).toISOString()
 
-describe('the past', () => {
+describe('retention of history', () => {
   let hub: TestHub
   let admin: TestCaller
   let fallback: string
@@ -54,7 +54,7 @@ describe('the past', () => {
       return found[0]?.count ?? 0
     })
 
-  test('is kept for ever unless the tenant says otherwise', async () => {
+  test('keeps history for ever by default', async () => {
     const [id = ''] = await createAssets(hub, [{ name: 'old', at: day(1) }])
     await forgetAt(day(10_000))
     assert.deepEqual((await admin.inventory.readSettings({})).data, { historyDays: null, historyFrom: null })
@@ -62,7 +62,7 @@ describe('the past', () => {
     assert.equal(await codeOf('readAsset', { params: { id }, query: { at: day(0) } }), 'not_found')
   })
 
-  test('is forgotten when it is older than the tenant wants it kept, and what is younger stays right', async () => {
+  test('deletes history that is older than the retention and keeps later states complete', async () => {
     const [ida = '', idb = '', idc = ''] = await createAssets(
       hub,
       ['a', 'b', 'c'].map((name) => ({ name, at: ago(29) })),
@@ -97,13 +97,13 @@ describe('the past', () => {
     assert.deepEqual(
       history.data.map(({ version }) => version),
       [2, 1],
-      'the last change before the time says what it was then',
+      'the last change before the start of the history stays',
     )
     assert.equal(await codeOf('readHistory', { params: { id: c.id } }), 'not_found')
     assert.equal(await codeOf('readAsset', { params: { id: c.id }, query: { at: kept } }), 'not_found')
   })
 
-  test('goes on being forgotten as time goes on, and does not come back when it is to be kept longer', async () => {
+  test('deletes more history as time passes, and does not restore it when the retention is extended', async () => {
     const [id = ''] = await createAssets(hub, [{ name: 'busy', at: ago(2) }])
     for (const responsible of ['jane', 'joe', 'ann'])
       await applyWrite(admin, 'setResponsible', { params: { id }, body: { data: { responsible } } })
@@ -124,8 +124,8 @@ describe('the past', () => {
   })
 })
 
-describe('how long the past is kept', () => {
-  test('is said by who manages the tenant, audited, told, and counts as soon as the background work has run', async () => {
+describe('retention settings', () => {
+  test('lets administrators set the retention, with audit entry, ETag and effect after the background task', async () => {
     await using hub = await testHub()
     const admin = await hub.as('administrator')
     const [id = ''] = await createAssets(hub, [{ name: 'old', at: day(1) }])
@@ -152,7 +152,7 @@ describe('how long the past is kept', () => {
       assert.equal((await update({ historyDays })).status, 400)
   })
 
-  describe('a merge that is older cannot be undone any more', () => {
+  describe('undoing a merge that is older than the retention', () => {
     const dayMs = 24 * 3_600_000
     let hub: TestHub
     let admin: TestCaller
@@ -171,7 +171,7 @@ describe('how long the past is kept', () => {
       return (await applyWrite(admin, 'createAsset', { body: { data: { asset: device } } })).result.assetId
     }
 
-    /** A merge that took a relation along. */
+    /** Merges an asset that has a relation. */
     async function merged(): Promise<{ id: string; mergeId: string; at: number }> {
       const [id, other] = [await made(), await made()]
       await createRelations(hub, [[asset(other), 'in', node()]])
@@ -189,13 +189,13 @@ describe('how long the past is kept', () => {
     const forgetAt = (time: number, signal = new AbortController().signal) =>
       deleteExpiredHistory(hub.context.database, { tenantId: hub.tenant.tenantId, now: new Date(time), signal })
 
-    test('from the moment on that is not kept', async () => {
+    test('returns 404 from the time on at which the merge expires', async () => {
       const merge = await merged()
       await forgetAt(merge.at + dayMs)
       await assertGone(merge)
     })
 
-    test('nor is it left without its relations when forgetting breaks off', async () => {
+    test('returns 404 also when the deletion is interrupted before the relations of the merge are deleted', async () => {
       const merge = await merged()
       const broken = new AbortController()
       const unobserve = hub.context.database.observe(({ text }) => {

@@ -35,7 +35,7 @@ describe('duplicates', () => {
     return (await applyWrite(caller, 'createAsset', { body: { data } })).result
   }
 
-  /** Two assets whose identifiers then come together in one write. */
+  /** Creates two assets and sends identifiers of both in one write. */
   async function givenTwins(groups: [string, string] = ['default', 'default']): Promise<[string, string]> {
     const [a, b] = [tag(`a${made}`), tag(`b${made}`)]
     const one = await put([a], { more: { access_group: groups[0] } })
@@ -47,7 +47,7 @@ describe('duplicates', () => {
   const pairs = async (asset: string, { caller = operator, dismissed = false } = {}) =>
     caller.inventory.listDuplicates({ query: { asset, dismissed } })
 
-  test('two assets whose identifiers came together are told with the evidence', async () => {
+  test('lists two assets with the evidence after one write had identifiers of both', async () => {
     const [one, other] = await givenTwins()
     for (const asset of [one, other]) {
       const { data, meta } = await pairs(asset)
@@ -61,7 +61,7 @@ describe('duplicates', () => {
     }
   })
 
-  test('seen again it is one pair, seen later', async () => {
+  test('updates the time of an existing pair when it is found again', async () => {
     const [a, b] = [tag('again-a'), tag('again-b')]
     const { assetId } = await put([a])
     await put([b])
@@ -74,13 +74,13 @@ describe('duplicates', () => {
     assert.ok(String(data[0]?.lastSeenTimestamp) > String(first?.lastSeenTimestamp))
   })
 
-  test('identifiers that all belong to one asset raise no suspicion', async () => {
+  test('reports no duplicate when all identifiers belong to one asset', async () => {
     const { assetId } = await put([tag('lonely')])
     await put([tag('lonely'), tag('lonely-too')])
     assert.deepEqual((await pairs(assetId)).data, [])
   })
 
-  test('a pair that was said to be no twins stays away, however often it is seen', async () => {
+  test('keeps a dismissed pair dismissed when it is found again', async () => {
     const [a, b] = [tag('apart-a'), tag('apart-b')]
     const { assetId: one } = await put([a])
     const { assetId: other } = await put([b])
@@ -94,14 +94,14 @@ describe('duplicates', () => {
     assert.equal((await pairs(one)).data.length, 1)
   })
 
-  test('two that nobody took for one cannot be dismissed', async () => {
+  test('returns 404 when two assets without a suspected duplicate are dismissed', async () => {
     const { assetId: asset } = await put([tag('stranger-1')])
     const { assetId: other } = await put([tag('stranger-2')])
     const exchange = await operator.exchange(inventory, 'dismissDuplicate', { body: { data: { asset, other } } })
     assert.equal(exchange.status, 404)
   })
 
-  test('a pair is there only for who may read both', async () => {
+  test('shows a pair only to callers who can read both assets', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'hidden line' } } })
     const insider = await hub.as('operator', { accessGroupId: group.id })
     const [one, other] = await givenTwins(['hidden line', 'default'])
@@ -115,7 +115,7 @@ describe('duplicates', () => {
     assert.deepEqual([exchange.status, problem.errors?.[0]?.pointer], [422, '/data/other'])
   })
 
-  test('who may only read cannot dismiss', async () => {
+  test('returns 403 when a caller without write permission dismisses a pair', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'own line' } } })
     const [one, other] = await givenTwins(['own line', 'default'])
     const viewer = await hub.as('viewer')
@@ -124,7 +124,7 @@ describe('duplicates', () => {
     assert.deepEqual([exchange.status, group.name], [403, 'own line'])
   })
 
-  test('a deleted asset is nobody’s twin', async () => {
+  test('removes the pairs of a deleted asset', async () => {
     const [one, other] = await givenTwins()
     await applyWrite(operator, 'deleteAssets', { body: { data: { ids: [one] } } })
     assert.deepEqual((await pairs(other)).data, [])

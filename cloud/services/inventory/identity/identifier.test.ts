@@ -61,7 +61,7 @@ const identifier: fc.Arbitrary<Identifier> = fc.oneof(
   fc.record({ asset_identifier_type: fc.constantFrom('Other', 'Another'), name: text, value: text }),
 )
 
-/** What makes a normalised identifier what it is: all but its annotations. */
+/** The identifying fields of a normalised identifier: all but its annotations. */
 function essence(given: unknown): unknown {
   if (typeof given !== 'object' || given === null) return given
   const { identifier_type: _, identifier_uncertainty: __, ...rest } = given as Record<string, unknown>
@@ -69,7 +69,7 @@ function essence(given: unknown): unknown {
 }
 
 describe('the key of an identifier', () => {
-  test('is the same for the same identifier, and another for another', () => {
+  test('has equal keys for equal identifiers only', () => {
     fc.assert(
       fc.property(identifier, identifier, (a, b) => {
         const same = isDeepStrictEqual(essence(normalise(a)), essence(normalise(b)))
@@ -79,7 +79,7 @@ describe('the key of an identifier', () => {
     )
   })
 
-  test('does not depend on the order of fields, nor on having been normalised', () => {
+  test('has the same key whatever the order of fields, and before and after normalisation', () => {
     fc.assert(
       fc.property(identifier, (given) => {
         assert.equal(keyOf(normalise(given)), keyOf(given))
@@ -89,7 +89,7 @@ describe('the key of an identifier', () => {
     )
   })
 
-  test('is short, whatever the identifier', () => {
+  test('has short keys for long identifiers too', () => {
     fc.assert(
       fc.property(identifier, (given) => keyOf(given).length <= 200 && Buffer.byteLength(valueTextOf(given)) <= 2000),
     )
@@ -97,7 +97,7 @@ describe('the key of an identifier', () => {
 })
 
 describe('an identifier', () => {
-  test('is written in one way', () => {
+  test('normalises identifiers', () => {
     const upper = { asset_identifier_type: 'MacIdentifier', mac_address: ' 00-1B-1B-AA-FF-01 ', identifier_type: null }
     assert.deepEqual(normalise(upper), { asset_identifier_type: 'MacIdentifier', mac_address: '00:1b:1b:aa:ff:01' })
     const link = { asset_identifier_type: 'IdLinkIdentifier', id_link: 'HTTPS://I.Example.COM:8443/1P+S?Q=A' }
@@ -106,14 +106,14 @@ describe('an identifier', () => {
     assert.deepEqual(normalise(module).parent_identifier, normalise(upper))
   })
 
-  test('is as uncertain as it says, else as its type is', () => {
+  test('uses the uncertainty of the identifier, else that of its type', () => {
     assert.equal(uncertaintyOf({ asset_identifier_type: 'IdLinkIdentifier' }), 1000)
     assert.equal(uncertaintyOf({ asset_identifier_type: 'MacIdentifier', identifier_uncertainty: 1 }), 1)
     assert.equal(uncertaintyOf({ asset_identifier_type: 'MacIdentifier', identifier_uncertainty: null }), 1002)
     assert.equal(uncertaintyOf({ asset_identifier_type: 'Other' }), 2000)
   })
 
-  test('has a name and a value that people look for', () => {
+  test('returns the name and the value of each type of identifier for the search', () => {
     const mac = { asset_identifier_type: 'MacIdentifier', mac_address: 'aa' }
     assert.deepEqual([nameOf(mac), valueTextOf(mac)], [null, 'aa'])
     const custom = { asset_identifier_type: 'CustomIdentifier', name: 'n', value: 'v' }
@@ -138,11 +138,11 @@ describe('the identity of an asset', () => {
     createdAt,
   })
 
-  test('is new when nobody has its identifiers', () => {
+  test('treats an asset as new when no stored asset has its identifiers', () => {
     assert.deepEqual(choose([]), { matchedBy: [], conflicts: [] })
   })
 
-  test('is decided by the least uncertain identifier, however many others disagree', () => {
+  test('decides the identity by the least uncertain identifier, however many others disagree', () => {
     assert.deepEqual(choose([at('m1', 1002, 'b'), at('m2', 1002, 'b'), at('link', 1000, 'a')]), {
       match: 'a',
       matchedBy: ['link'],
@@ -150,7 +150,7 @@ describe('the identity of an asset', () => {
     })
   })
 
-  test('goes to who has most identifiers among equals, then to the oldest', () => {
+  test('chooses among equally uncertain identifiers the asset with the most identifiers, then the oldest', () => {
     assert.equal(choose([at('1', 5, 'a'), at('2', 5, 'b'), at('3', 9, 'b')]).match, 'b')
     assert.equal(choose([at('1', 5, 'a', '2026-01-02T00:00:00.000Z'), at('2', 5, 'b')]).match, 'b')
   })
@@ -165,7 +165,7 @@ describe('the identity of an asset', () => {
   )
   const ages = fc.record({ a: fc.constantFrom('1', '2'), b: fc.constantFrom('1', '2'), c: fc.constantFrom('1', '2') })
 
-  test('is what the rules say, read one after the other', () => {
+  test('chooses the same asset as a naive implementation of the rules', () => {
     fc.assert(
       fc.property(claims, ages, (wanted, created) => {
         const given = wanted.map((claim) => ({ ...claim, createdAt: created[claim.assetId] }))
@@ -186,7 +186,7 @@ describe('the identity of an asset', () => {
     )
   })
 
-  test('does not depend on the order of the identifiers', () => {
+  test('chooses the same asset whatever the order of the identifiers', () => {
     fc.assert(
       fc.property(claims, (wanted) => {
         const given = wanted.map((claim) => ({ ...claim, createdAt: '1' }))

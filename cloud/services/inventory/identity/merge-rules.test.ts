@@ -15,7 +15,7 @@ const [pump, twin, rack] = ['0000-a', '0000-b', '0000-c'] as const
 const base = { functional_object_type: 'Device', created_timestamp: 'then', last_modified_timestamp: 'then' }
 const state = (value: string) => ({ state_value: value, state_timestamp: 'then' })
 
-describe('the document of two assets that are one', () => {
+describe('mergedDocument and revertedDocument', () => {
   const asset = {
     ...base,
     name: 'pump',
@@ -43,7 +43,7 @@ describe('the document of two assets that are one', () => {
     responsible: 'joe',
   }
 
-  test('keeps what the one has and takes what it lacks from the other, also inside', () => {
+  test('keeps the values of the preferred asset and adds those that only the other has, at every level', () => {
     const merged = mergedDocument(asset, other, 'this')
     assert.deepEqual(merged, {
       ...asset,
@@ -61,13 +61,13 @@ describe('the document of two assets that are one', () => {
     })
   })
 
-  test('is the other way round when the other one is preferred, but stays as old as it is', () => {
+  test('prefers the other asset when requested, but keeps the timestamps of this one', () => {
     const merged = mergedDocument(asset, other, 'other')
     assert.deepEqual([merged.name, merged.responsible, merged.created_timestamp], ['twin', 'joe', 'then'])
     assert.deepEqual(merged.custom_properties, other.custom_properties)
   })
 
-  test('taken apart again is what it was, but for what was changed since', () => {
+  test('restores the document before the merge except for later changes', () => {
     const after = mergedDocument(asset, other, 'other')
     const changed = {
       ...after,
@@ -79,7 +79,7 @@ describe('the document of two assets that are one', () => {
     assert.deepEqual(connection_points, [{ id: 'new' }, { id: 'eth0', mac_address: 'a' }])
   })
 
-  test('merged and taken apart, any document is what it was', () => {
+  test('restores any document after a merge without later changes', () => {
     const value = fc.jsonValue({ maxDepth: 2, noUnicodeString: false }).filter((json) => json !== null)
     const document = fc
       .dictionary(fc.constantFrom('name', 'description', 'location', 'x', '__proto__', 'management_state'), value)
@@ -94,7 +94,7 @@ describe('the document of two assets that are one', () => {
   })
 })
 
-describe('the relations of two assets that are one', () => {
+describe('relationsAfterMerge and relationsAfterUndo', () => {
   const row = (subjectId: string, predicate: string, objectId: string): RelationRow => ({
     id: `${subjectId}${predicate}${objectId}`,
     subjectType: 'asset',
@@ -118,7 +118,7 @@ describe('the relations of two assets that are one', () => {
     object: { id: string }
   }) => [subject.id, predicate, object.id].join(' ')
 
-  test('are those of both, each once, and none between them', () => {
+  test('moves the relations of the other asset, once each, and drops those between the two', () => {
     const current = [row(pump, 'in', rack)]
     const relations = [
       row(twin, 'in', rack),
@@ -134,7 +134,7 @@ describe('the relations of two assets that are one', () => {
     assert.deepEqual(possible.map(short), [`${pump} in ${rack}`, `${rack} holds ${pump}`, `${pump} knows ${pump}`])
   })
 
-  test('go back when parted, if they are still there and lead somewhere', () => {
+  test('moves relations back on undo if they and the asset at their other end still exist', () => {
     const ended = [
       row(twin, 'in', rack),
       row(twin, 'gone', rack),

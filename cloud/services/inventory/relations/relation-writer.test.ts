@@ -27,9 +27,9 @@ const putting = /^\s*insert into relations\b/
 let hub: TestHub
 let operator: TestCaller
 
-describe('stating relations', () => {
+describe('RelationWriter', () => {
   before(async () => {
-    // Of its own: one test makes the database refuse a predicate.
+    // Its own hub: one test makes the database refuse a predicate.
     hub = await testHub({ own: true })
     operator = await hub.as('operator')
   })
@@ -39,8 +39,8 @@ describe('stating relations', () => {
     await hub[Symbol.asyncDispose]()
   })
 
-  describe('at the same time as others', () => {
-    test('shares their transactions, and each is told and recorded as its own', async () => {
+  describe('concurrent POST /relations', () => {
+    test('shares transactions between concurrent requests; each has its own response, audit entry and event', async () => {
       const callers = await Promise.all(Array.from({ length: 4 }, () => hub.as('operator')))
       const [hubId = ''] = await createAssets(hub, [{ name: 'switch' }])
       const stated = Array.from({ length: 40 }, () => ({ subject: node(), predicate: 'x', object: asset(hubId) }))
@@ -59,7 +59,7 @@ describe('stating relations', () => {
       }
     })
 
-    test('who states the same with another source is answered and recorded with their own', async () => {
+    test('returns and records the own source value of each of two concurrent requests for the same relation', async () => {
       const same = { subject: node(), predicate: 'x', object: node() }
       const values = Array.from({ length: 12 }, (_, index) => (index % 3 === 0 ? undefined : `survey ${index}`))
       const callers = await Promise.all(values.map(() => hub.as('operator')))
@@ -82,7 +82,7 @@ describe('stating relations', () => {
       assert.equal(creator, callers[answers.findIndex(({ status }) => status === 201)]?.principalId)
     })
 
-    test('one that cannot be stated is told why, and no other notices', async () => {
+    test('refuses an invalid concurrent request without affecting the others', async () => {
       const [there = '', other = ''] = await createAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
       const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
       const good = { subject: asset(there), predicate: 'x', object: asset(other) }
@@ -99,7 +99,7 @@ describe('stating relations', () => {
       )
     })
 
-    test('nobody waits for an asset that somebody else holds, except who relates it', async () => {
+    test('waits for a locked asset only in the request that relates it', async () => {
       const [held = '', free = ''] = await createAssets(hub, [{ name: 'held' }, { name: 'free' }])
       const toHeld = await hub.asOwner(async (owner) => {
         await owner.query('begin')
@@ -115,7 +115,7 @@ describe('stating relations', () => {
       assert.equal(toHeld.status, 201)
     })
 
-    test('what the database refuses fails alone', async () => {
+    test('fails only the request whose relation the database refuses', async () => {
       await hub.asOwner((owner) =>
         owner.query(`alter table relations add constraint no_poison check (predicate <> 'poison') not valid`),
       )
@@ -132,7 +132,7 @@ describe('stating relations', () => {
       await hub.asOwner((owner) => owner.query('alter table relations drop constraint no_poison'))
     })
 
-    test('when the database goes away in the middle, all who share are told so, and the next are stated', async () => {
+    test('returns 503 to all requests of a transaction whose connection ends, and writes later requests', async () => {
       const relate = () => postRelation(operator, { subject: node(), predicate: 'x', object: node() })
       await hub.asOwner(async (owner) => {
         await owner.query('begin')
@@ -150,7 +150,7 @@ describe('stating relations', () => {
       assert.equal((await relate()).status, 201)
     })
 
-    test('when no connection becomes free, all are told so at once, and nobody waits a second time', async () => {
+    test('fails all requests of a transaction at once when no connection becomes free, without a second wait', async () => {
       const { app: address, server } = hub.database
       let asked = 0
       class Watched extends Database {
@@ -176,7 +176,7 @@ describe('stating relations', () => {
       await holding
     })
 
-    test('with an Idempotency-Key it is stated once, whoever else states something', async () => {
+    test('writes a relation with an Idempotency-Key once among concurrent requests', async () => {
       const data = { subject: node(), predicate: 'x', object: node() }
       const headers = { 'idempotency-key': 'a relation' }
       const once = () => operator.exchange(inventory, 'createRelation', { body: { data }, headers })
@@ -189,8 +189,8 @@ describe('stating relations', () => {
     })
   })
 
-  describe('while assets are written', () => {
-    test('holds up nobody who changes an asset', async () => {
+  describe('relations and concurrent writes of assets', () => {
+    test('does not block changes of an asset whose relations are written', async () => {
       const [id = ''] = await createAssets(hub, [{ name: 'related' }])
       await hub.asOwner(async (owner) => {
         await owner.query('begin')
@@ -204,7 +204,7 @@ describe('stating relations', () => {
       })
     })
 
-    test('an asset that is related without a pause is deleted all the same, with all that was stated', async () => {
+    test('deletes an asset and its relations while requests keep relating it', async () => {
       const [id = ''] = await createAssets(hub, [{ name: 'in demand' }])
       let isOver = false
       const statuses: number[] = []
@@ -231,7 +231,7 @@ describe('stating relations', () => {
   })
 
   describe('POST /relations/batch', () => {
-    test('answers one result each, in the order given', async () => {
+    test('returns one result for each relation in the order of the request', async () => {
       const [motor = '', pump = ''] = await createAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
       const drives = { subject: asset(motor), predicate: 'drives', object: asset(pump) }
       await postRelation(operator, drives)
@@ -265,7 +265,7 @@ describe('stating relations', () => {
       )
     })
 
-    test('needs what each of them needs alone, and tells hidden assets from missing ones by nothing', async () => {
+    test('requires the same permissions for each relation as a single write, and reports hidden assets as missing', async () => {
       const admin = await hub.as('administrator')
       const group = await admin.authorization.createAccessGroup({ body: { data: { name: `hidden-${v7()}` } } })
       const [seen = '', hidden = ''] = await createAssets(hub, [
@@ -292,7 +292,7 @@ describe('stating relations', () => {
       assert.equal((await writeMany(viewer, batch)).status, 403)
     })
 
-    test('is one entry on the audit trail, and an event for each that is new', async () => {
+    test('records one audit entry for the batch and one event for each new relation', async () => {
       const first = { subject: node(), predicate: 'x', object: node() }
       const second = { ...first, predicate: 'y' }
       await writeMany(operator, [first])
@@ -309,7 +309,7 @@ describe('stating relations', () => {
       assert.deepEqual(events, [['inventory.relation.created'], ['inventory.relation.created']])
     })
 
-    test('takes 1 to 1,000 relations', async () => {
+    test('accepts 1 to 1,000 relations in a batch', async () => {
       const one = { subject: node(), predicate: 'x', object: node() }
       assert.equal((await writeMany(operator, [])).status, 400)
       assert.equal((await writeMany(operator, Array(1_001).fill(one))).status, 400)
@@ -318,7 +318,7 @@ describe('stating relations', () => {
     })
   })
 
-  test('one by one or in batches, at the same time or not: each is made once, and all there is was stated', async () => {
+  test('creates each relation once for random single and batch requests, sequential and concurrent', async () => {
     const ids = await createAssets(hub, [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
     const entity: fc.Arbitrary<Entity> = fc.constantFrom(...ids.map(asset), ...ids.map(node))
     let run = 0
@@ -350,7 +350,7 @@ describe('stating relations', () => {
         assert.equal(found.length, wanted.size)
         const told = outcomes.flat().flatMap(({ ids: made = [] }) => made)
         assert.deepEqual(new Set(told), new Set(found.map(({ id }) => id)))
-        // Each that is new was made by somebody, and by one only.
+        // Exactly one response reports each new relation as created.
         const makers = outcomes.flat().filter(({ outcome }) => outcome === 'created').length
         assert.ok(makers >= 1 && makers <= wanted.size)
       }),

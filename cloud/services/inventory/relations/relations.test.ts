@@ -49,7 +49,7 @@ describe('relations', () => {
   })
 
   describe('POST /relations', () => {
-    test('needs subject, predicate and object', async () => {
+    test('returns 400 when a relation lacks its subject, predicate or object', async () => {
       const whole = { ...(await two()), predicate: 'is_part_of' }
       for (const field of ['subject', 'predicate', 'object'] as const) {
         const { [field]: _, ...rest } = whole
@@ -60,7 +60,7 @@ describe('relations', () => {
       assert.equal((await postRelation(operator, whole)).status, 201)
     })
 
-    test('checks the syntax of both ids, and takes them in any case', async () => {
+    test('requires UUIDs as ids and accepts them in upper and lower case', async () => {
       const { subject, object } = await two()
       for (const wrong of ['', 'motor', `${subject.id}0`, subject.id.slice(1)]) {
         for (const [side, stated] of [
@@ -77,7 +77,7 @@ describe('relations', () => {
       assert.deepEqual(relation?.subject, subject)
     })
 
-    test('takes assets and nodes, and nothing else', async () => {
+    test('accepts only the entity types asset and node', async () => {
       const { subject } = await two()
       const answer = await postRelation(operator, {
         subject,
@@ -87,7 +87,7 @@ describe('relations', () => {
       assert.equal(answer.status, 400)
     })
 
-    test('resolves only assets: nodes need not exist, on either side or both', async () => {
+    test('does not require nodes to exist, on either side or both', async () => {
       const { subject } = await two()
       for (const [from, to] of [
         [subject, node()],
@@ -101,7 +101,7 @@ describe('relations', () => {
       }
     })
 
-    test('a node with the id of an asset is a node, not the asset', async () => {
+    test('treats a node with the id of an asset as a node', async () => {
       const { subject } = await two({ subject: officeGroup })
       const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
       assert.equal(
@@ -111,7 +111,7 @@ describe('relations', () => {
       assert.equal((await postRelation(outsider, { subject, predicate: 'x', object: node() })).status, 422)
     })
 
-    test('answers 422 with a pointer when a referenced asset does not exist, as subject, as object or both', async () => {
+    test('returns 422 with a pointer when the subject, the object or both are missing assets', async () => {
       const { subject, object } = await two()
       const missing = asset(v7())
       const pointers = async (stated: TestRelation) => {
@@ -128,7 +128,7 @@ describe('relations', () => {
       ])
     })
 
-    test('an asset that the caller may not read is answered as a missing one, by the same statements', async () => {
+    test('answers for a hidden asset as for a missing one, with the same SQL statements', async () => {
       const { object } = await two({ object: officeGroup })
       const here = await two({ subject: lineGroup })
       const caller = await givenCaller(hub, [
@@ -151,18 +151,18 @@ describe('relations', () => {
       const hidden = await ask(object.id)
       assert.deepEqual(hidden, await ask(v7()))
       assert.equal(hidden.status, 422)
-      // Once without waiting for who holds it, once with.
+      // Once while skipping locked assets, once while waiting for them.
       assert.equal(hidden.texts.length, 2)
     })
 
-    test('needs the global permission to write relations', async () => {
+    test('requires the global permission to write relations for POST /relations', async () => {
       const viewer = await hub.as('viewer')
       const answer = await postRelation(viewer, { subject: node(), predicate: 'x', object: node() })
       assert.equal(answer.status, 403)
       assert.match(problemIn(answer).detail, /glb_inventory_write_relation_data/)
     })
 
-    test('needs read and write in the access group of each referenced asset; nodes have none', async () => {
+    test('requires read and write permission in the access group of each referenced asset, but none for nodes', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
       const stated = { subject, predicate: 'x', object }
       const [read, write] = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
@@ -184,7 +184,7 @@ describe('relations', () => {
       assert.deepEqual(await answered([read, write]), [201, undefined])
     })
 
-    test('sets source.type to manual, and keeps source.value', async () => {
+    test('sets source.type to manual and stores source.value', async () => {
       const stated = { ...(await two()), predicate: 'is_part_of' }
       const [bare] = relationsIn(await postRelation(operator, stated))
       assert.deepEqual(bare?.source, { type: 'manual' })
@@ -196,7 +196,7 @@ describe('relations', () => {
       assert.equal((await postRelation(operator, wrong)).status, 400)
     })
 
-    test('repeating an identical creation moves the timestamp, makes no duplicate, and answers 200', async () => {
+    test('returns 200, updates the timestamp and creates no duplicate for a repeated creation', async () => {
       const stated = { ...(await two()), predicate: 'is_part_of', source: { value: 'survey' } }
       const first = await postRelation(operator, stated)
       const second = await statedLater(stated, relationsIn(first)[0])
@@ -211,7 +211,7 @@ describe('relations', () => {
       assert.deepEqual(taken?.source, { type: 'manual', value: 'second survey' })
     })
 
-    test('a refresh is neither history nor event, a creation is an event, and both are in the audit trail', async () => {
+    test('records creation and refresh in the audit trail, but only the creation in history and events', async () => {
       const relation = await related()
       const { subject, predicate, object } = relation
       assert.equal((await postRelation(operator, { subject, predicate, object })).status, 200)
@@ -227,7 +227,7 @@ describe('relations', () => {
       ])
     })
 
-    test('another predicate, the other direction and another source are other relations', async () => {
+    test('treats another predicate, direction or source type as another relation', async () => {
       const { subject, object } = await two()
       const stated = { subject, predicate: 'is_installed_on', object }
       const statuses = [
@@ -243,7 +243,7 @@ describe('relations', () => {
       assert.equal((await relationsOf(subject)).length, 4)
     })
 
-    test('isBidirectional also creates the reverse relation, in the same operation', async () => {
+    test('creates the reverse relation too with isBidirectional', async () => {
       const { subject, object } = await two()
       const stated = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
       const answer = await postRelation(operator, stated)
@@ -259,7 +259,7 @@ describe('relations', () => {
       assert.equal((await relationsOf(subject)).length, 2)
     })
 
-    test('a pair of which only the reverse is missing is 201', async () => {
+    test('returns 201 for a bidirectional relation of which only the reverse is missing', async () => {
       const { subject, object } = await two()
       const stated = { subject, predicate: 'is_connected_to', object }
       await postRelation(operator, stated)
@@ -268,7 +268,7 @@ describe('relations', () => {
       assert.equal(relationsIn(answer).length, 2)
     })
 
-    test('of a pair both are made or neither', async () => {
+    test('creates both relations of a bidirectional pair or neither', async () => {
       const { subject } = await two()
       const answer = await postRelation(operator, {
         subject,
@@ -280,7 +280,7 @@ describe('relations', () => {
       assert.deepEqual(await relationsOf(subject), [])
     })
 
-    test('a relation of a thing to itself is one row, also both ways', async () => {
+    test('stores the relation of an entity to itself once, also with isBidirectional', async () => {
       const { subject } = await two()
       const answer = await postRelation(operator, {
         subject,
@@ -292,7 +292,7 @@ describe('relations', () => {
       assert.equal((await relationsOf(subject)).length, 1)
     })
 
-    test('many who state the same pair at once make it once', async () => {
+    test('creates a bidirectional pair once for many concurrent requests', async () => {
       const { subject, object } = await two()
       const stated = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
       const turned = { ...stated, subject: object, object: subject }
@@ -310,11 +310,11 @@ describe('relations', () => {
       })
     }
 
-    test('is_installed_on may be stated by hand, beside the system', async () => {
+    test('accepts is_installed_on from clients although system events write it too', async () => {
       assert.equal((await postRelation(operator, { ...(await two()), predicate: 'is_installed_on' })).status, 201)
     })
 
-    test('a predicate is any text of 1 to 256 characters without control characters', async () => {
+    test('accepts any predicate of 1 to 256 characters without control characters', async () => {
       const pair = await two()
       for (const predicate of ['', 'a\nb', 'a\u0085b', 'x'.repeat(257)]) {
         assert.equal((await postRelation(operator, { ...pair, predicate })).status, 400, JSON.stringify(predicate))
@@ -329,7 +329,7 @@ describe('relations', () => {
       }
     })
 
-    test('whoever deletes an asset meanwhile leaves no relation dangling', async () => {
+    test('leaves no relation to an asset that is deleted at the same time', async () => {
       for (let round = 0; round < 10; round++) {
         const { subject, object } = await two()
         const stated = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
@@ -338,7 +338,7 @@ describe('relations', () => {
       }
     })
 
-    test('a relation cannot be edited', async () => {
+    test('has no operation to edit a relation', async () => {
       const { id } = await related()
       for (const method of ['PUT', 'PATCH']) {
         const path = `${inventory.prefix}/relations/${id}`
@@ -349,7 +349,7 @@ describe('relations', () => {
   })
 
   describe('GET /relations', () => {
-    test('needs the global permission to read relations, and shows all of the tenant with it alone', async () => {
+    test('lists all relations of the tenant with only the global permission to read relations', async () => {
       const relation = await related()
       const nobody = await givenCaller(hub, [{ permissions: ['inventory_read_asset_data'] }])
       assert.equal((await nobody.exchange(inventory, 'listRelations', {})).status, 403)
@@ -360,7 +360,7 @@ describe('relations', () => {
       assert.deepEqual(data, [relation])
     })
 
-    test('shows nothing of another tenant', async () => {
+    test('does not list relations of another tenant', async () => {
       const relation = await related()
       const stranger = await hub.as('operator', { tenant: await hub.anotherTenant() })
       const { data, meta } = await stranger.inventory.listRelations({})
@@ -369,7 +369,7 @@ describe('relations', () => {
       assert.deepEqual(answer.data.notFound, [relation.id])
     })
 
-    test('finds by every filter that the specification shows', async () => {
+    test('finds relations with each filter example of the specification', async () => {
       const { subject, object } = await two()
       const place = node()
       await postRelation(operator, { subject, predicate: 'is_assigned_to_node', object: place })
@@ -413,14 +413,14 @@ describe('relations', () => {
       assert.deepEqual(await found(`lastModifiedTimestamp lt '2020-01-01T00:00:00.000Z'`), [])
     })
 
-    test('compares without regard to case when asked to', async () => {
+    test('compares case-insensitively with caseInsensitive', async () => {
       const { subject } = await related('Is_Part_Of')
       const filter = `subject.id eq '${subject.id.toUpperCase()}' and predicate eq 'is_part_of'`
       assert.equal((await list(filter)).data.length, 0)
       assert.equal((await list(filter, { caseInsensitive: true })).data.length, 1)
     })
 
-    test('a wrong filter, an unknown property, a wrong sort and an unknown parameter are 400', async () => {
+    test('returns 400 for an invalid filter, an unknown property, an invalid sort and an unknown parameter', async () => {
       const code = async (query: Record<string, unknown>) => {
         const answer = await operator.exchange(inventory, 'listRelations', { query })
         assert.equal(answer.status, 400)
@@ -434,7 +434,7 @@ describe('relations', () => {
       assert.equal(await code({ limit: 101 }), 'invalid_query')
     })
 
-    test('pages with an exact total, and sorts by both timestamps and the predicate', async () => {
+    test('returns pages of relations with an exact total, sorted by either timestamp or the predicate', async () => {
       const { subject } = await two()
       const object = node()
       const names = ['c', 'a', 'e', 'b', 'd']
@@ -475,7 +475,7 @@ describe('relations', () => {
   })
 
   describe('DELETE /relations', () => {
-    test('deletes by id, tells which were not there, and keeps what was as history with an event', async () => {
+    test('deletes relations by id, reports missing ones, and records history and events', async () => {
       const [one, other] = [await related(), await related()]
       const missing = v7()
       const body = { data: { ids: [other.id, missing, one.id.toUpperCase()] } }
@@ -492,14 +492,14 @@ describe('relations', () => {
       assert.deepEqual((await operator.inventory.deleteRelations({ body })).data.deleted, 0)
     })
 
-    test('takes 1 to 50 ids', async () => {
+    test('accepts 1 to 50 ids in DELETE /relations', async () => {
       const ids = Array.from({ length: 51 }, () => v7())
       const status = async (some: string[]) =>
         (await operator.exchange(inventory, 'deleteRelations', { body: { data: { ids: some } } })).status
       assert.deepEqual([await status([]), await status(ids), await status(ids.slice(1))], [400, 400, 200])
     })
 
-    test('needs both global permissions', async () => {
+    test('requires both global permissions to delete relations by id', async () => {
       const relation = await related()
       const body = { data: { ids: [relation.id] } }
       const query = { relationsFilter: `subject.id eq '${relation.subject.id}'` }
@@ -513,7 +513,7 @@ describe('relations', () => {
       assert.deepEqual((await both.inventory.deleteRelationsByFilter({ query })).data, { deletable: 1, deleted: 1 })
     })
 
-    test('a system-managed relation that was deleted by hand comes back when the system sees it again', async () => {
+    test('creates a deleted system-managed relation again with the next system event', async () => {
       const { subject, object } = await two()
       const seen = () =>
         hub.context.database.transaction(hub.tenant, (tx) =>
@@ -539,7 +539,7 @@ describe('relations', () => {
       return problemIn(answer).code
     }
 
-    test('needs a filter that narrows in each of its alternatives', async () => {
+    test('refuses a deletion filter with an alternative that names no subject, object or predicate', async () => {
       const id = v7()
       for (const wide of [
         `source.type eq 'manual'`,
@@ -568,7 +568,7 @@ describe('relations', () => {
       assert.equal(answer.status, 400)
     })
 
-    test('deletes at most 100, the oldest first, and reports how many could be: the caller repeats', async () => {
+    test('deletes at most 100 matching relations, oldest first, and reports how many matched', async () => {
       const { subject } = await two()
       const stated = Array.from({ length: 130 }, () => ({
         subject,
@@ -596,7 +596,7 @@ describe('relations', () => {
       assert.ok((await ended(late[0] ?? '')) !== undefined)
     })
 
-    test('two at once never delete the same, and nothing twice', async () => {
+    test('deletes each relation once when two deletions by filter run concurrently', async () => {
       const { subject } = await two()
       const stated = Array.from({ length: 150 }, () => ({
         subject,
@@ -615,7 +615,7 @@ describe('relations', () => {
   })
 
   describe('relations of an asset', () => {
-    test('all go with it, as subject or object, from assets and nodes; those of a node stay', async () => {
+    test('ends all relations of a deleted asset, as subject and object, and keeps relations between nodes', async () => {
       const { subject, object } = await two()
       const place = node()
       for (const [from, to] of [
@@ -637,7 +637,7 @@ describe('relations', () => {
       assert.equal((await relationsOf(object)).length, 1)
     })
 
-    test('are listed in and out, without those to assets that the caller may not read, in the count too', async () => {
+    test('lists and counts incoming and outgoing relations of an asset, except those to hidden assets', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
       const near = await two({ subject: lineGroup })
       const place = node()
@@ -672,7 +672,7 @@ describe('relations', () => {
   })
 
   describe('GET /assets/{id}/relations/history', () => {
-    test('tells who stated a relation and who ended it, the latest first; stating it again is no entry', async () => {
+    test('returns who created and who ended a relation, latest first, without refreshes', async () => {
       const other = await hub.as('operator')
       const { subject, object } = await two()
       const stated = { subject, predicate: 'is_part_of', object, source: { value: 'by hand' } }
@@ -698,7 +698,7 @@ describe('relations', () => {
       assert.deepEqual(await told(object), await told(subject))
     })
 
-    test('pages with an exact total, in and out, to nodes, and what is related to itself once', async () => {
+    test('returns pages of relation history with an exact total, with a relation to itself once', async () => {
       const { subject, object } = await two()
       for (const [from, to] of [
         [subject, object],
@@ -719,7 +719,7 @@ describe('relations', () => {
       assert.deepEqual((await historyOf(subject.id, { query: { limit: 2 } })).data, whole.data.slice(0, 2))
     })
 
-    test('relations that come with a write, an event of the system or a merge are of who sent it', async () => {
+    test('names the sender as author of relations from a write, a system event or a merge', async () => {
       const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
       const put = async (value: string, more = {}) => {
         const whole = { functional_object_type: 'Device', asset_identifiers: [tag(value)], ...more }
@@ -764,7 +764,7 @@ describe('relations', () => {
       )
     })
 
-    test('an asset that is deleted ends its relations: both ends tell it, to who could read it last', async () => {
+    test('shows the relations that ended with a deleted asset at both ends, to callers who could read its last group', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: lineGroup })
       const place = node()
       await postRelation(operator, { subject, predicate: 'feeds', object })
@@ -790,7 +790,7 @@ describe('relations', () => {
       assert.deepEqual((await historyOf(subject.id, { caller: other })).meta.totalElements, 0)
     })
 
-    test('tells what both ends are called, of one that is gone by the name that it had', async () => {
+    test('returns the names of both ends, of a deleted asset its last name', async () => {
       const { subject, object } = await two()
       const rename = (id: string, name: string) =>
         applyWrite(operator, 'setName', { params: { id }, body: { data: { name } } })
@@ -809,7 +809,7 @@ describe('relations', () => {
       ])
     })
 
-    test('relations to an asset of a hidden group are neither shown nor counted, also not after it moved to a readable group', async () => {
+    test('neither shows nor counts relation changes of the time when the other asset was in a hidden group', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
       const near = await two({ subject: lineGroup })
       await postRelation(operator, { subject, predicate: 'x', object: near.subject })
@@ -834,7 +834,7 @@ describe('relations', () => {
       assert.equal((await historyOf(subject.id, { caller })).meta.totalElements, 2)
     })
 
-    test('an asset that is hidden, missing or of another tenant is not there', async () => {
+    test('returns 404 for the relation history of an asset that is hidden, missing or of another tenant', async () => {
       const { subject, object } = await two({ subject: lineGroup })
       await postRelation(operator, { subject, predicate: 'x', object })
       const outsider = await hub.as('viewer', { accessGroupId: officeGroup })
@@ -849,7 +849,7 @@ describe('relations', () => {
       }
     })
 
-    test('of a relation from before it was kept nobody knows who stated it', async () => {
+    test('returns a null author for relations from before authors were stored', async () => {
       const { subject, object } = await two()
       const [relation] = relationsIn(await postRelation(operator, { subject, predicate: 'x', object }))
       await hub.asOwner((owner) =>
@@ -868,7 +868,7 @@ describe('relations', () => {
     })
   })
 
-  test('GET /relations/predicates tells which are in use, and how often', async () => {
+  test('GET /relations/predicates returns the predicates in use with their counts', async () => {
     const tenant = await hub.anotherTenant()
     const caller = await hub.as('operator', { tenant })
     for (const predicate of ['b', 'a', 'b']) await postRelation(caller, { subject: node(), predicate, object: node() })
@@ -880,7 +880,7 @@ describe('relations', () => {
     })
   })
 
-  test('equal relations in one set are stated once: the first is made, the others refresh it', async () => {
+  test('creates the first of several equal relations in one write and refreshes it with the others', async () => {
     const { subject, object } = await two()
     const stated = { subject, predicate: 'x', object, source: { type: 'discovery' as const } }
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>
@@ -898,7 +898,7 @@ describe('relations', () => {
       put.map(({ outcome }) => outcome),
       ['created', 'refreshed', 'refreshed', 'created'],
     )
-    // Each as it was when it had been stated.
+    // Each result has the state after its own write.
     assert.deepEqual(
       put.map(({ relation }) => relation.sourceValue),
       [null, 'link', 'link', null],
@@ -975,7 +975,7 @@ async function deleted(id: string): Promise<void> {
   })
 }
 
-/** The same again without a source, once the clock has moved on. */
+/** Writes the same relation again without a source, after the clock has advanced. */
 async function statedLater(stated: TestRelation, before: Relation | undefined) {
   for (;;) {
     const answer = await postRelation(operator, { ...stated, source: {} })

@@ -30,7 +30,7 @@ describe('system events', () => {
     )
   }
 
-  /** Through the front, with everything that a write brings about. */
+  /** Creates assets through the API and waits until they are applied. */
   async function written(parts: readonly Record<string, unknown>[]): Promise<string[]> {
     const assets = parts.map((part) => {
       const identifier = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: v7() }
@@ -49,7 +49,7 @@ describe('system events', () => {
     return data
   }
 
-  test('a discovery that finds assets relates them to the gateway and to the asset link', async () => {
+  test('relates discovered assets to the gateway and to the asset link', async () => {
     const [gateway = '', assetLink = '', ...assets] = await given(5)
     const found = await system.recordFound({
       body: { data: { gateway, assetLink, assets, source: 'acme.cdm.dcd.sat' } },
@@ -74,7 +74,7 @@ describe('system events', () => {
     }
   })
 
-  test('what a gateway found is known again by its address; what others found there is not', async () => {
+  test('locates by address only the assets that this gateway found', async () => {
     const at = (point: Record<string, string>) => ({ connection_points: [point] })
     const ipv4 = at({ connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.77.0.5' })
     const ipv6 = at({ connection_point_type: 'Ipv6Connectivity', ipv6_address: '2001:0db8:0:0:0:0:0:7' })
@@ -91,7 +91,7 @@ describe('system events', () => {
     ])
   })
 
-  test('what became of assets is told of those that are gone', async () => {
+  test('returns for deleted assets whether they were merged, and nothing for existing ones', async () => {
     const [there = '', deleted = '', merged = '', back = ''] = await written([{}, {}, {}, {}])
     const merge = (other: string) =>
       admin.inventory.mergeAsset({ params: { id: there }, body: { data: { other, prefer: 'this' } } })
@@ -108,7 +108,7 @@ describe('system events', () => {
     assert.deepEqual(data, [{ assetId: deleted }, { assetId: merged, mergedInto: there }, { assetId: never }])
   })
 
-  test('told again, an event moves the timestamp and nothing else', async () => {
+  test('only updates the timestamp for a repeated event', async () => {
     const [gateway = '', asset = ''] = await given(2)
     const tell = () => system.recordFound({ body: { data: { gateway, assets: [asset, asset], source: 's' } } })
     assert.deepEqual((await tell()).data, { created: 1, refreshed: 0 })
@@ -119,7 +119,7 @@ describe('system events', () => {
     assert.ok(String(second?.lastModifiedTimestamp) > String(first?.lastModifiedTimestamp))
   })
 
-  test('two links of one gateway that find a device give one found_by_gateway and two found_by_asset_link', async () => {
+  test('creates one found_by_gateway and two found_by_asset_link relations for a device that two links of a gateway find', async () => {
     const [gateway = '', one = '', two = '', asset = ''] = await given(4)
     for (const assetLink of [one, two]) {
       await system.recordFound({ body: { data: { gateway, assetLink, assets: [asset], source: assetLink } } })
@@ -130,7 +130,7 @@ describe('system events', () => {
     )
   })
 
-  test('a relation that was deleted by hand is there again when the event comes again', async () => {
+  test('creates a relation that a user deleted again with the next event', async () => {
     const [gateway = '', asset = ''] = await given(2)
     const body = { data: { gateway, assets: [asset], source: 's' } }
     await system.recordFound({ body })
@@ -141,7 +141,7 @@ describe('system events', () => {
     assert.notEqual(second?.id, first?.id)
   })
 
-  test('a link that is installed and runs has both relations, and stopped it stays installed', async () => {
+  test('writes both relations of an installed and running link, and ends only is_running_on when it stops', async () => {
     const [gateway = '', assetLink = ''] = await given(2)
     const body = { data: { assetLink, gateway } }
     assert.deepEqual((await system.recordLinkInstalled({ body })).data, { created: 1, refreshed: 0 })
@@ -163,7 +163,7 @@ describe('system events', () => {
     )
   })
 
-  test('who installed a link may be told, and stands beside what people say', async () => {
+  test('stores the source of a link event next to relations from users', async () => {
     const [gateway = '', assetLink = ''] = await given(2)
     await system.recordLinkInstalled({ body: { data: { assetLink, gateway, source: 'acme.cdm' } } })
     const entity = (id: string) => ({ type: 'asset' as const, id })
@@ -176,7 +176,7 @@ describe('system events', () => {
     )
   })
 
-  test('an event about an asset that does not exist is refused by pointer and leaves nothing', async () => {
+  test('refuses an event about a missing asset with a pointer and writes nothing', async () => {
     const [gateway = '', asset = ''] = await given(2)
     const missing = v7()
     await assert.rejects(
@@ -191,7 +191,7 @@ describe('system events', () => {
     )
   })
 
-  test('a discovery must say by what the assets were found', async () => {
+  test('refuses a discovery event without a gateway and an asset link', async () => {
     const assets = await given(1)
     await assert.rejects(
       system.recordFound({ body: { data: { assets, source: 's' } } }),
@@ -199,7 +199,7 @@ describe('system events', () => {
     )
   })
 
-  test('each event is in the audit log once, as done by the system', async () => {
+  test('records each event once in the audit trail with the system as principal', async () => {
     const [gateway = '', ...assets] = await given(4)
     await system.recordFound({ body: { data: { gateway, assets, source: 's' } } })
     await hub.settle()
@@ -210,7 +210,7 @@ describe('system events', () => {
     )
   })
 
-  test('people cannot tell system events', async () => {
+  test('refuses system events from users', async () => {
     const [gateway = '', assetLink = ''] = await given(2)
     const exchange = await admin.exchange(inventory, 'recordLinkRunning', { body: { data: { assetLink, gateway } } })
     assert.equal(exchange.status, 404)

@@ -116,16 +116,16 @@ const whole = {
 }
 
 describe('the base schema', () => {
-  test('takes an asset that has everything, and one that has next to nothing', async () => {
+  test('accepts an asset with all fields and one with only the required fields', async () => {
     assert.deepEqual(await faults(whole), [])
     for (const type of assetTypes) assert.deepEqual(await faults(device({ functional_object_type: type })), [])
   })
 
-  test('is a schema that a tenant could have sent', async () => {
+  test('is accepted by the checks for uploaded schemas', async () => {
     await checkSchema('ours', assetSchema)
   })
 
-  test('names the field that is wrong, and says what it should be', async () => {
+  test('reports the pointer of an invalid field and the expected value', async () => {
     const wrong = await faults(
       device({
         nmae: 'x',
@@ -147,7 +147,7 @@ describe('the base schema', () => {
     assert.equal(wrong.length, by.size)
   })
 
-  test('wants a type and an identifier', async () => {
+  test('requires a type and an identifier', async () => {
     assert.deepEqual(
       (await faults({})).map(({ pointer }) => pointer),
       ['/functional_object_type'],
@@ -162,7 +162,7 @@ describe('the base schema', () => {
     )
   })
 
-  test('is meant by no URL and by every public one', async () => {
+  test('is used without a URL and for every public URL of the base schema', async () => {
     for (const url of [
       baseSchemaUrl,
       baseSchemaId,
@@ -186,7 +186,7 @@ describe('the base schema', () => {
   })
 })
 
-describe('a schema of the tenant', () => {
+describe('schema of a tenant', () => {
   const drive: JsonSchema = {
     $schema: draft,
     $id: own,
@@ -198,7 +198,7 @@ describe('a schema of the tenant', () => {
   }
   const drives = { [own]: drive }
 
-  test('adds fields to those of the base schema', async () => {
+  test('allows additional fields', async () => {
     await checkSchema('ours', drive)
     const asset = device({ functional_object_schema_url: own, power_kw: 5.5, rating: 'IP67' })
     assert.deepEqual(await faults(asset, drives), [])
@@ -210,7 +210,7 @@ describe('a schema of the tenant', () => {
     )
   })
 
-  test('does not change what the known fields are', async () => {
+  test('does not change the rules of the fields of the base schema', async () => {
     const lax = { [own]: { $schema: draft } }
     const wrong = await faults(device({ functional_object_schema_url: own, name: 5, anything: 1 }), lax)
     assert.deepEqual(
@@ -219,7 +219,7 @@ describe('a schema of the tenant', () => {
     )
   })
 
-  test('may be of the older draft', async () => {
+  test('may use draft 2019-09', async () => {
     const older = {
       [own]: { $schema: olderDraft, definitions: { A: { const: 1 } }, properties: { a: { $ref: '#/definitions/A' } } },
     }
@@ -227,7 +227,7 @@ describe('a schema of the tenant', () => {
     assert.equal((await faults(device({ functional_object_schema_url: own, a: 2 }), older))[0]?.detail, 'must be 1')
   })
 
-  test('is asked for what must be there when the result is known, not when a few fields are sent', async () => {
+  test('requires its fields in the resulting asset, not in a partial update', async () => {
     const { registry } = registryWith(drives)
     const sent = device({ functional_object_schema_url: own })
     assert.deepEqual(await registry.faultsOfWrite({ tenantId: 'ours' }, sent), [])
@@ -237,7 +237,7 @@ describe('a schema of the tenant', () => {
     assert.deepEqual(await registry.faultsOf({ tenantId: 'ours' }, { ...stored, power_kw: 1 }), [])
   })
 
-  test('is not there for another tenant, and is never fetched', async () => {
+  test('is unknown to other tenants and is never fetched', async () => {
     const { registry } = registryWith(drives)
     const asset = device({ functional_object_schema_url: own })
     await registry.faultsOfWrite({ tenantId: 'ours' }, asset)
@@ -245,7 +245,7 @@ describe('a schema of the tenant', () => {
     assert.equal(fault?.code, 'schema_not_found')
   })
 
-  test('is loaded once while it is in use', async () => {
+  test('is loaded once while it is in the cache', async () => {
     const { registry, loaded } = registryWith(drives)
     const asset = device({ functional_object_schema_url: own })
     await registry.faultsOfWrite({ tenantId: 'ours' }, asset)
@@ -253,7 +253,7 @@ describe('a schema of the tenant', () => {
     assert.deepEqual(loaded, [own])
   })
 
-  test('makes room for others after a while', async () => {
+  test('leaves the cache when many other schemas are used', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 70 }, (_, i) => [`https://example.com/${i}`, { $schema: draft }]),
     )
@@ -264,7 +264,7 @@ describe('a schema of the tenant', () => {
     assert.equal(loaded.length, 71)
   })
 
-  test('cannot hold up everybody else', async () => {
+  test('does not block other requests when it is expensive to validate', async () => {
     const levels = Array.from({ length: 30 }, (_, i) => [
       `L${i}`,
       { allOf: [{ $ref: `#/$defs/L${i + 1}` }, { $ref: `#/$defs/L${i + 1}` }] },
@@ -275,7 +275,7 @@ describe('a schema of the tenant', () => {
       $defs: { ...Object.fromEntries(levels), L30: { type: 'string' } },
     }
     await assert.rejects(checkSchema('ours', slow), /expanded size of more than 250000 subschemas/)
-    // Stored by an earlier version: validated in the worker, so the event loop goes on, and not for longer than allowed.
+    // Stored by an earlier version: validated in the worker, which does not block the event loop, and with a time limit.
     let turns = 0
     const timer = setInterval(() => turns++, 1)
     const wrong = await faults(device({ functional_object_schema_url: own, x: 1 }), { [own]: slow })
@@ -285,7 +285,7 @@ describe('a schema of the tenant', () => {
   })
 })
 
-describe('a schema is refused', () => {
+describe('checkSchema', () => {
   const deep = Array.from({ length: 40 }).reduce<JsonSchema>((inner) => ({ not: inner }), {})
   const cases: Record<string, { schema: JsonSchema; why: RegExp }> = {
     'when it is of a draft that we do not know': {
@@ -338,7 +338,7 @@ describe('a schema is refused', () => {
     })
   }
 
-  test('but not for what only looks like a keyword', async () => {
+  test('accepts properties and examples that are named like keywords', async () => {
     await checkSchema('ours', {
       properties: { $ref: { type: 'string' }, pattern: { type: 'string' } },
       examples: [{ $ref: 'x' }],
@@ -352,7 +352,7 @@ describe('a schema is refused', () => {
   })
 })
 
-test('a type is known in any case, with or without its line', () => {
+test('normaliseType accepts any case, with or without underscores', () => {
   assert.equal(normaliseType('device'), 'Device')
   assert.equal(normaliseType('SOFTWARE_ARTIFACT'), 'SoftwareArtifact')
   assert.equal(normaliseType('softwareArtifact'), 'SoftwareArtifact')
@@ -363,7 +363,7 @@ test('a type is known in any case, with or without its line', () => {
   })
 })
 
-test('an asset without the types of its locations fits once it is normalised', async () => {
+test('accepts locations without a type after normalisation', async () => {
   const { document, faults: wrong } = normaliseAsset(device({ location: [{ slot_number: 3, location_type: null }] }))
   assert.deepEqual(wrong, [])
   assert.deepEqual(await faults(document), [])

@@ -8,7 +8,7 @@ import { endRelations, putRelations } from '../relations/relation-store.ts'
 import { asset, createAssets, withTestAuthor } from '../testing.ts'
 import { QueryHints } from './query-hints.ts'
 
-test('a total is counted once, and again whenever relations came or went, whoever asks', async () => {
+test('counts a total once, and again after relations were created or ended', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   const { tenantId } = hub.tenant
@@ -48,7 +48,7 @@ test('a total is counted once, and again whenever relations came or went, whoeve
   assert.equal(counted, 8)
   assert.deepEqual([await totals(['feeds']), await totals(['feeds', 'drives']), counted], [[3, 3], [3, 3], 8])
 
-  // As many as before, and others: one transaction that takes a relation away and adds one.
+  // The same number of relations, but other ones: one transaction ends a relation and creates one.
   await database.transaction(hub.tenant, async (tx) => {
     await endRelations(tx, [first?.relation.id ?? ''], { principalId: null, principalName: 'somebody' })
     await putRelations(tx, withTestAuthor([{ ...feeds, subject: asset(c), object: asset(a) }]))
@@ -58,7 +58,7 @@ test('a total is counted once, and again whenever relations came or went, whoeve
   assert.deepEqual(await totals(['feeds']), [3, 3])
 })
 
-test('what is remembered is about predicates alone, for those who may read everything', async () => {
+test('caches totals of predicates only, and only for callers who can read all groups', async () => {
   await using hub = await testHub()
   const { tenantId } = hub.tenant
   const everything: Rights = { ...noRights, everywhere: new Set(['inventory_read_asset_data'] as const) }

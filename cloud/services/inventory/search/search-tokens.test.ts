@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { queryTokens, searchBytes, searchText, tokensIn } from './search-tokens.ts'
 
-test('all text of an asset is found, in lower case, its name and identifiers first', () => {
+test('collects all text of an asset in lower case, name and identifiers first', () => {
   const text = searchText(
     {
       functional_object_type: 'Device',
@@ -31,7 +31,7 @@ test('all text of an asset is found, in lower case, its name and identifiers fir
   ])
 })
 
-test('there is never more than a column should hold, and never half a character', () => {
+test('limits the search text to its column size without cutting a character', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), (piece) => {
       fc.pre(!piece.includes('\ufffd'))
@@ -44,7 +44,7 @@ test('there is never more than a column should hold, and never half a character'
   )
 })
 
-test('text is found by each word with the two that follow it, up to the next blank', () => {
+test('builds a token from each word and the two words that follow it in the chunk', () => {
   assert.deepEqual(
     [...tokensIn('drive-12.b.c\n(02:1b)  für 泵站')],
     ['drive-12.b', '12.b.c', 'b.c', 'c', '02:1b', '1b', 'für', '泵站', '站'],
@@ -53,7 +53,7 @@ test('text is found by each word with the two that follow it, up to the next bla
   assert.deepEqual(queryTokens('02:1b:00:7f:33'), ['02:1b:00', '1b:00:7f', '00:7f:33'])
 })
 
-test('whatever part of a text begins with a word is found, also where words were kept up to the next blank', () => {
+test('finds every part of a text that begins at a word, also in tokens of earlier versions', () => {
   const letters = fc.constantFrom('a', 'B', '7', 'é', '泵', '-', ':', ' ', '\n', "'", '\\')
   const text = fc.string({ unit: letters, maxLength: 90 })
   fc.assert(

@@ -102,11 +102,11 @@ export async function applyQueued(options: ApplierOptions, tenantId: string, sig
     }
     const result = await applyBatch(options, tenantId, { limits: batchLimits, mode })
     const step =
-      result.type === 'isolate' ? await applyOneByOne(options, tenantId, { mode, error: result.error }) : result
+      result.type === 'isolate' ? await applyIndividually(options, tenantId, { mode, error: result.error }) : result
     if (step.type === 'retry') mode = step.mode
     else if (step.outcomes.length === 0) return applied
     else {
-      options.waiters.tell(step.outcomes.map(({ id }) => id))
+      options.waiters.notify(step.outcomes.map(({ id }) => id))
       applied += step.outcomes.length
       mode = normal
     }
@@ -117,12 +117,12 @@ export async function applyQueued(options: ApplierOptions, tenantId: string, sig
 type StepResult = Exclude<BatchResult, { type: 'isolate' }>
 
 /** Applies the writes of a batch that failed one at a time: only the write that causes the error fails. */
-async function applyOneByOne(
+async function applyIndividually(
   options: ApplierOptions,
   tenantId: string,
   { mode, error }: { mode: BatchMode; error: unknown },
 ): Promise<StepResult> {
-  options.log.warn({ tenantId, error }, 'a batch of writes failed and is applied one by one')
+  options.log.warn({ tenantId, error }, 'a batch of writes failed; its writes are applied one at a time')
   const outcomes: WriteOutcome[] = []
   for (let count = 0; count < batchLimits.writes; count++) {
     const step = await applyFirst(options, tenantId, mode)

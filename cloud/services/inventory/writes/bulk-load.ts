@@ -42,21 +42,21 @@ type BulkLoad = {
   tenantId: string
   /** The name of the custom property that is created. */
   property: string
-  /** What history and relations name as the source. */
+  /** The source of the assets in their history and relations. */
   source: string
   onProgress?: (assets: number) => void
 }
 
 /**
- * Loads many new assets into the tables as the applier would have left them, with counts, search index and history. It
- * passes neither the queue nor the events. It refuses when the first asset exists already.
+ * Copies many new assets into the tables, with counts, search index and history, in the form that the applier writes. It
+ * uses neither the write queue nor events. It throws when the first asset already exists.
  */
 export async function bulkLoad(all: Iterable<BulkAsset>, load: BulkLoad): Promise<void> {
   const { owner, tenantId, onProgress } = load
   let means: Means | undefined
   let assets: BulkAsset[] = []
   let written = Promise.resolve()
-  // The next batch is made while the one before it is written.
+  // The rows of the next batch are built while the previous batch is written.
   const flush = async (through: Means) => {
     const rows = rowsOf(assets, through)
     const done = (assets.at(-1)?.place ?? 0) + 1
@@ -76,7 +76,7 @@ export async function bulkLoad(all: Iterable<BulkAsset>, load: BulkLoad): Promis
 async function requireNew(tx: Transaction, { asset }: BulkAsset): Promise<void> {
   const identifiers = (asset.asset_identifiers ?? []) as Document[]
   if ((await findByKeys(tx, identifiers.map(keyOf))).length === 0) return
-  throw new Problem('already_exists', `The asset ${asset.name} exists already`)
+  throw new Problem('already_exists', `The asset ${asset.name} already exists`)
 }
 
 async function prepare(tx: Transaction, { tenantId, property, source }: BulkLoad, first: BulkAsset): Promise<Means> {
@@ -116,7 +116,7 @@ type NewAsset = {
 
 type Rows = Parameters<typeof copyRows>[2]
 
-/** What a batch writes: the rows of each table, in the order of their foreign keys, search texts and counts. */
+/** The content of a batch: the rows of each table in the order of their foreign keys, search texts and counts. */
 type BatchRows = {
   tables: [name: string, rows: Rows][]
   columns: (AssetColumns & { access_group_id: string })[]
@@ -211,7 +211,7 @@ function assetRows(
   ]
 }
 
-/** What belongs to an asset: identifiers, addresses, property values. */
+/** The rows of identifiers, addresses and property values. */
 function partRows(created: readonly NewAsset[], { tenantId, time }: Omit<Creation, 'source'>): [string, Rows][] {
   const identifiers = {
     columns: ['tenant_id', 'asset_id', 'key', 'uncertainty', 'type', 'name', 'value', 'identifier', 'created_at'],

@@ -16,7 +16,7 @@ export async function reportDeleted(tx: Transaction, tasks: Pick<Tasks, 'enqueue
   }
 }
 
-/** Tells onboarding which assets were deleted: it revokes the gateways among them. Repeated until it succeeds. */
+/** Reports deleted assets to onboarding, which revokes the gateways among them. The task is repeated until it succeeds. */
 export function deletedAssetTasks(context: Context): TaskKinds {
   return {
     [kind]: {

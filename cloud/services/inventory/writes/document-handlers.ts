@@ -4,7 +4,7 @@ import type { Handlers } from '../../../platform/service.ts'
 import { propertyText } from '../assets/property.ts'
 import { findProperties } from '../assets/property-store.ts'
 import type { InventoryContext } from '../context.ts'
-import { eachByItself, matching, putPayload, requireWritable } from './handlers.ts'
+import { connectionPerStatement, matching, putPayload, requireWritable } from './handlers.ts'
 import { acceptedAnswer } from './status.ts'
 import type { DocumentRest } from './write.ts'
 
@@ -17,7 +17,7 @@ export function documentWriteHandlers(own: InventoryContext): Pick<Handlers<type
     async putWholeAsset({ body: { data }, headers }, caller) {
       const { asset, assetId, states = {}, responsible, properties, partOf } = data
       // Validation may wait for the worker, so no connection is held between the statements.
-      const handle = eachByItself(database, caller)
+      const handle = connectionPerStatement(database, caller)
       if (assetId !== undefined) await requireWritable(handle, caller, assetId)
       const values = await propertyValues(handle, properties)
       const put = await putPayload(own, handle, {
@@ -47,13 +47,13 @@ export function documentWriteHandlers(own: InventoryContext): Pick<Handlers<type
   }
 }
 
-type Given = readonly { key: string; value: string | number | boolean }[]
+type PropertyInputs = readonly { key: string; value: string | number | boolean }[]
 
-async function propertyValues(handle: Parameters<typeof findProperties>[0], given: Given | undefined) {
-  if (given === undefined) return undefined
-  const keys = given.map(({ key }) => key)
+async function propertyValues(handle: Parameters<typeof findProperties>[0], inputs: PropertyInputs | undefined) {
+  if (inputs === undefined) return undefined
+  const keys = inputs.map(({ key }) => key)
   const definitions = await findProperties(handle, keys)
-  return given.map(({ key, value }, index) => {
+  return inputs.map(({ key, value }, index) => {
     const definition = definitions.get(key)
     const pointer = `/data/properties/${index}`
     if (definition !== undefined) return { key, value: propertyText(definition, value, `${pointer}/value`) }

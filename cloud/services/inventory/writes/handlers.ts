@@ -52,7 +52,7 @@ type Writes = Pick<
 
 type Headers = Record<string, string | undefined>
 
-/** The version that a write is meant for: compared when it is applied. */
+/** The `If-Match` header of a write, which is compared when the write is applied. */
 export function matching({ 'if-match': ifMatch }: Headers): { ifMatch?: string } {
   return ifMatch === undefined ? {} : { ifMatch }
 }
@@ -75,7 +75,7 @@ export function writeHandlers(own: InventoryContext): Writes {
     },
   ) => {
     const { headers } = wanted
-    const checked = await putPayload(own, eachByItself(context.database, caller), { caller, ...wanted })
+    const checked = await putPayload(own, connectionPerStatement(context.database, caller), { caller, ...wanted })
     const payload = { ...checked, ...matching(headers) }
     const id = await acceptor.accept(caller, {
       ...(wanted.single
@@ -198,7 +198,7 @@ export function writeHandlers(own: InventoryContext): Writes {
     async setAccessGroups({ body: { data }, headers }, caller) {
       const items = await read(caller, async (handle) => {
         const moves: (PatchItem | RefusedItem)[] = []
-        const groups: FoundGroups = new Map()
+        const groups: GroupsByName = new Map()
         for (const [index, { asset_id, access_group }] of data.entries()) {
           const pointer = `/data/${index}/access_group`
           const move = await itemOrRefusal(async (): Promise<PatchItem> => {
@@ -246,7 +246,7 @@ type Putting = {
   assets: AssetDocument[]
   meta: WriteMeta | undefined
   strict: boolean
-  /** The first fault fails the request. In a batch, faults become results of their items. */
+  /** Whether the first fault fails the request. In a batch, faults become results of their items. */
   single: boolean
   itemErrors?: ItemErrors | undefined
 }
@@ -261,7 +261,7 @@ export async function putPayload(
   { caller, assets, meta, strict, single, itemErrors }: Putting,
 ): Promise<PutPayload> {
   const defaultGroupId = await defaultGroupOf(own, handle)
-  const groups: FoundGroups = new Map()
+  const groups: GroupsByName = new Map()
   const source = sourceOf(meta?.source)
   const items: (PutItem | RefusedItem)[] = []
   const yieldTurn = createYield()
@@ -288,8 +288,8 @@ export async function putPayload(
   return { items, source, strict, mayRelate, defaultGroupId, ...run }
 }
 
-/** Runs each statement on a connection of its own, so that none is held between the statements. */
-export function eachByItself(database: Database, caller: Caller): Handle {
+/** A handle that takes a connection for each statement, so that none is held between the statements. */
+export function connectionPerStatement(database: Database, caller: Caller): Handle {
   return {
     tenantId: caller.tenantId,
     rows: (statement, ...values) => database.read(caller, (handle) => handle.rows(statement, ...values)),
@@ -307,7 +307,7 @@ async function defaultGroupOf({ defaultGroups }: InventoryContext, handle: Handl
   return id ?? ''
 }
 
-type FoundGroups = Map<string, AccessGroupRow | undefined>
+type GroupsByName = Map<string, AccessGroupRow | undefined>
 type NormalisedAsset = ReturnType<typeof normalisedAsset>
 type Item = {
   caller: Caller
@@ -315,7 +315,7 @@ type Item = {
   pointer: string
   source: WriteSource
   defaultGroupId: string
-  groups: FoundGroups
+  groups: GroupsByName
 }
 
 function normalisedAsset({ access_group: group, ...rest }: AssetDocument) {
@@ -337,7 +337,7 @@ async function putItem(
     wantedGroup === undefined || wantedGroup === null
       ? undefined
       : await writableGroup(handle, caller, { group: String(wantedGroup), pointer: `${pointer}/access_group`, groups })
-  if (accessGroupId === undefined && !maySomewhereWrite(caller, defaultGroupId))
+  if (accessGroupId === undefined && !mayWriteAnywhere(caller, defaultGroupId))
     throw await permissionDeniedIn(handle, caller, { permission: writeAssets, accessGroupId: defaultGroupId })
   if (accessGroupId === undefined && defaultGroupId === '') throw noDefaultGroup(pointer)
   const { asset_identifiers: identifiers = [], asset_relations: relations = [], ...fields } = document
@@ -377,8 +377,11 @@ function noDefaultGroup(pointer: string): Problem {
   return new Problem('access_group_not_found', detail, { errors })
 }
 
-/** Without a group named, an asset that is there stays where it is: writing anywhere is enough to be accepted. */
-function maySomewhereWrite(caller: Caller, defaultGroupId: string): boolean {
+/**
+ * Whether a write without an access group is accepted. An existing asset stays in its group, so the permission to write in
+ * any group is enough; the applier checks the group of the asset.
+ */
+function mayWriteAnywhere(caller: Caller, defaultGroupId: string): boolean {
   return (
     mayIn(caller, 'inventory_write_asset_data', defaultGroupId) ||
     caller.rights.inGroups.has('inventory_write_asset_data')
@@ -389,7 +392,7 @@ function unique(identifiers: StoredIdentifier[]): StoredIdentifier[] {
   return [...new Map(identifiers.map((identifier) => [identifier.key, identifier])).values()]
 }
 
-/** A bare text is a discovery; an object without a type too; nothing at all is by hand. */
+/** The source of a write. A string, or an object without a type, means discovery; no source means manual. */
 function sourceOf(source: Source | undefined): WriteSource {
   if (source === undefined) return { type: 'manual' }
   if (typeof source === 'string') return { type: 'discovery', value: source }
@@ -399,7 +402,7 @@ function sourceOf(source: Source | undefined): WriteSource {
 async function writableGroup(
   handle: Handle,
   caller: Caller,
-  { group, pointer, groups = new Map() }: { group: string; pointer: string; groups?: FoundGroups },
+  { group, pointer, groups = new Map() }: { group: string; pointer: string; groups?: GroupsByName },
 ): Promise<string> {
   const found = groups.has(group) ? groups.get(group) : await findGroup(handle, group)
   groups.set(group, found)
@@ -407,7 +410,7 @@ async function writableGroup(
     found !== undefined &&
     (mayIn(caller, 'inventory_read_asset_data', found.id) || mayIn(caller, 'inventory_write_asset_data', found.id))
   if (!visible || found === undefined)
-    throw at('access_group_not_found', pointer, 'is not an access group that you can see')
+    throw at('access_group_not_found', pointer, 'is not an access group that the caller can read')
   if (!mayIn(caller, writeAssets, found.id))
     throw permissionDenied({ permission: writeAssets, accessGroup: found.name })
   return found.id

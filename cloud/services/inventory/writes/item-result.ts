@@ -23,8 +23,8 @@ export async function itemOrRefusal<Item>(check: () => Item | Promise<Item>): Pr
 }
 
 /**
- * The reason why a write, or one of its items, is refused. Every other error is thrown on: a transient one says nothing about
- * the write, which stays queued.
+ * The reason why a write, or one of its items, is refused. Other errors are rethrown: a transient error does not concern the
+ * write, which stays queued.
  */
 export function refusalOf(error: unknown): Problem {
   if (!(error instanceof Problem) || isTransient(error)) throw error

@@ -97,7 +97,7 @@ function mayRead(caller: Caller, group: string | undefined): boolean {
   )
 }
 
-/** Missing and hidden alike. */
+/** Missing and hidden assets return the same error. */
 function requireReadable(caller: Caller, group: string | undefined): void {
   if (!mayRead(caller, group)) throw new Problem('not_found', 'There is no such asset')
 }
@@ -110,7 +110,7 @@ async function requireWritable(handle: Handle, caller: Caller, groups: readonly 
 }
 
 function unknownOther(id: string): Problem {
-  const detail = `${id} is not an asset that you can see`
+  const detail = `${id} is not an asset that the caller can read`
   return new Problem('asset_not_found', `/data/other ${detail}`, {
     errors: [{ pointer: '/data/other', code: 'asset_not_found', detail }],
   })

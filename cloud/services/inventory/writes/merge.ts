@@ -98,7 +98,7 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
   const identifiers = own.filter(({ key }) => merged.keys.includes(key))
   if (merged.keys.length > 0 && identifiers.length === 0) throw noIdentifierToRestore()
   if (identifiers.length > 0 && identifiers.length === own.length) throw noIdentifierLeft()
-  // The access group may have been deleted since: the merged asset was not in it any more.
+  // The access group may have been deleted since the merge, because the merged asset was no longer in it.
   const [group = asset.accessGroupId] = await keepAccessGroups(tx, [merged.otherAccessGroupId])
   if (!mayWrite(rights, group)) throw await writeDenied(writing, group)
   const document = revertedDocument(asset.document, { before: merged.documentBefore, after: merged.documentAfter })
@@ -167,7 +167,7 @@ export function noIdentifierLeft(): Problem {
 }
 
 function noIdentifierToRestore(): Problem {
-  return new Problem('conflict', 'This asset has none of the identifiers any more that the merge moved to it')
+  return new Problem('conflict', 'This asset no longer has any of the identifiers that the merge moved to it')
 }
 
 export function nextVersion(asset: WorkingAsset, document: Record<string, unknown>, time: string): WorkingAsset {

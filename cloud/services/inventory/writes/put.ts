@@ -114,7 +114,7 @@ async function putAsset(writing: Writing, { item, payload, precondition }: PutOp
   if (isAnother || (payload.strict && identity.conflicts.length > 0)) {
     throw new Problem(
       'ambiguous_identity',
-      'The identifiers belong to several assets: say which one is meant, or merge them',
+      'The identifiers belong to several assets. Remove the identifiers of the other assets, or merge the assets',
     )
   }
   const known = targetId === undefined ? undefined : batch.asset(targetId)
@@ -191,7 +191,8 @@ function ownersOf({ batch }: Writing, identifiers: readonly { key: string; uncer
 /** A write with `If-Match` never creates an asset. */
 function requireVersion(precondition: Precondition, known: WorkingAsset | undefined): void {
   if (known !== undefined) precondition.require(known)
-  else if (precondition.isGiven) throw new Problem('precondition_failed', 'No asset has these identifiers any more')
+  else if (precondition.isGiven)
+    throw new Problem('precondition_failed', 'No asset has these identifiers, so there is no version to match')
 }
 
 /** The identifiers match an asset that the sender may not change. The problem document does not name the asset. */

@@ -94,7 +94,7 @@ export async function withPayloads(
   return entries.map((entry) => queuedWrite(entry, payloads.get(entry.id)))
 }
 
-/** The kind of a stored write says which type its payload has: both were stored together. */
+/** The kind of a stored write determines the type of its payload: both were stored together. */
 function queuedWrite(entry: QueueEntry, payload: unknown): QueuedWrite {
   return { ...entry, payload: payload as Payloads[typeof entry.kind] } as QueuedWrite
 }

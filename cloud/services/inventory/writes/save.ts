@@ -50,7 +50,7 @@ async function stepsOf(tx: Transaction, { changes, stored, deletedIds }: Batch):
     [() => recountFacets(tx, { stored: [...updatedIds, ...deletedIds], written: rows })],
     portions(assets, (_, from, to) => {
       const some = Object.groupBy(rows.slice(from, to), ({ id }) => (stored.has(id) ? 'updated' : 'created'))
-      return store.putAssets(tx, { fresh: some.created ?? [], changed: some.updated ?? [] })
+      return store.putAssets(tx, { created: some.created ?? [], changed: some.updated ?? [] })
     }),
     portions(assets, (some) =>
       putTokens(

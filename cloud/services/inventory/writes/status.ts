@@ -9,30 +9,30 @@ import { type Answer, answer, type Context, type Handlers } from '../../../platf
 import type { TaskKinds } from '../../../platform/tasks/tasks.ts'
 import { findStatus, pruneWrites, type StatusRow } from './queue-store.ts'
 
-/** Between looks, when the write is applied in another process and nobody here is told. */
+/** How often the status is read while the write may be applied in another process, which cannot notify this one. */
 const poll = { firstMs: 20, longestMs: 250 } as const
 
-/** Those who wait for writes to be applied. What is applied in this process is told at once. */
+/** `StatusWaiters` holds the requests that wait for writes. The applier of this process notifies them at once. */
 export class StatusWaiters {
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #stopping: AbortSignal
 
   constructor(stopping: AbortSignal) {
     this.#stopping = stopping
-    stopping.addEventListener('abort', () => this.tell([...this.#waiting.keys()]), { once: true })
+    stopping.addEventListener('abort', () => this.notify([...this.#waiting.keys()]), { once: true })
   }
 
-  /** Nobody shall wait any longer. */
+  /** Whether the process stops, so that no request may wait any longer. */
   get isStopping(): boolean {
     return this.#stopping.aborted
   }
 
-  /** Tells everybody who waits for one of these. */
-  tell(ids: readonly string[]): void {
+  /** Wakes the requests that wait for one of these writes. */
+  notify(ids: readonly string[]): void {
     for (const id of ids) for (const wake of this.#waiting.get(id) ?? []) wake()
   }
 
-  /** Resolves when told about the id, or when the time is over. */
+  /** Resolves when `notify` is called for the id, or when the time is over. */
   async wait(id: string, ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const waiters = this.#waiting.get(id) ?? new Set()
@@ -50,7 +50,7 @@ export class StatusWaiters {
 
 export type StatusContext = Pick<Context, 'database'> & { waiters: StatusWaiters }
 
-/** The status once it is final, or as it is when the time is over. */
+/** The final status of a write, or its current status when the time is over. */
 export async function awaitStatus(
   own: StatusContext,
   scope: Scope,
@@ -70,7 +70,7 @@ function read(database: Database, { tenantId }: Scope, id: string): Promise<Stat
   return database.read({ tenantId }, (handle) => findStatus(handle, id))
 }
 
-/** `Prefer: wait=n` (RFC 7240), among others and in any case, bounded. */
+/** The milliseconds of `Prefer: wait=n` (RFC 7240), limited. The header may contain other preferences, in any case. */
 export function preferredWaitMs(header = ''): number {
   const [seconds = 0] = header.split(',').flatMap((preference) => {
     const [, wait] = /^\s*wait\s*=\s*"?(\d+)"?\s*(?:;|$)/i.exec(preference) ?? []
@@ -79,7 +79,7 @@ export function preferredWaitMs(header = ''): number {
   return Math.min(seconds, inventoryLimits.statusWaitSeconds) * 1000
 }
 
-/** The 202 of an accepted write, with its final state when the caller asked to wait and it came in time. */
+/** The 202 response of an accepted write. If the caller waits for it, the response contains the final state. */
 export async function acceptedAnswer(
   own: StatusContext,
   caller: Caller,
@@ -111,7 +111,7 @@ export function statusHandlers(own: StatusContext): Pick<Handlers<typeof invento
 
 const pruning = { everyMs: 3_600_000, limit: 1_000 } as const
 
-/** Forgets what became of old writes, batch after batch, so that no transaction is long. */
+/** Deletes the status of old writes in batches, so that transactions stay short. */
 export function statusTasks({ database }: { database: Database }): TaskKinds {
   const { statusDays: days } = inventoryLimits
   const { everyMs, limit } = pruning
@@ -127,10 +127,13 @@ export function statusTasks({ database }: { database: Database }): TaskKinds {
 }
 
 function missing(): Problem {
-  return new Problem('not_found', `There is no such status; one is kept for ${inventoryLimits.statusDays} days`)
+  return new Problem(
+    'not_found',
+    `There is no such status. A status is deleted ${inventoryLimits.statusDays} days after its write`,
+  )
 }
 
-/** Whoever sent the write sees what became of it, and so does who manages the tenant. */
+/** The status is visible to the principal that sent the write and to administrators of the tenant. */
 function isVisible({ principalId }: StatusRow, caller: Caller): boolean {
   return principalId === caller.principal.id || may(caller, 'glb_access_manage')
 }

@@ -26,7 +26,7 @@ export type PutItem = {
   identifiers: StoredIdentifier[]
   relations: AssetRelationInput[]
   accessGroupId?: string
-  /** The asset to write, whatever the identifiers match. */
+  /** The asset to write; without it, the identifiers decide. */
   assetId?: string
   rest?: DocumentRest
 }

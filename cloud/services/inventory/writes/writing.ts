@@ -28,7 +28,7 @@ export type Writing = {
 /** The rules of one kind of write. */
 export type KindRules<Payload> = {
   /**
-   * Whether the write needs a transaction of its own. Writes that move identifiers between assets do, because other writes
+   * Whether the write needs its own transaction. Writes that move identifiers between assets do, because other writes
    * of the batch rely on their owners. Writes that read stored relations do, because those of a batch are saved at its end.
    */
   isAlone: boolean
@@ -54,7 +54,7 @@ export async function applyItem<Result>(
 /** Requires the access group: it may have been deleted since the write was accepted. */
 export function requireGroup({ batch }: Pick<Writing, 'batch'>, accessGroupId: string): void {
   if (batch.accessGroups.has(accessGroupId)) return
-  throw new Problem('access_group_not_found', `There is no access group ${accessGroupId} any more`)
+  throw new Problem('access_group_not_found', `The access group ${accessGroupId} no longer exists`)
 }
 
 /**
