@@ -80,7 +80,7 @@ export async function openCloud(options: CloudOptions): Promise<Cloud> {
     database,
     tenants,
     log,
-    alsoHear: { keys: keys.refresh },
+    otherChannels: { keys: keys.refresh },
     ...(options.listenAt === undefined ? {} : { address: options.listenAt }),
   })
   const tasks = new Tasks({ database, log })

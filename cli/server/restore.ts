@@ -10,7 +10,7 @@ import {
   openBackup,
   type Restored,
   requireEmpty,
-  requireKnown,
+  requireKnownMigrations,
 } from '@millwright/cloud/platform/backup/restore.ts'
 import { openClient } from '@millwright/cloud/platform/database/connection.ts'
 import type { MasterKeys } from '@millwright/cloud/platform/secrets/master-keys.ts'
@@ -43,7 +43,7 @@ Example:
 async function bringBack(terminal: Terminal, file: string): Promise<void> {
   const configuration = readCloudConfiguration({ ...terminal.environment })
   const backup = await openBackup(contentOf(file))
-  const migrations = await requireKnown(backup, migrationSources)
+  const migrations = await requireKnownMigrations(backup, migrationSources)
   const home = await makeHome(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
   requireMasterKey(masterKeys, home)

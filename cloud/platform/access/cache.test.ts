@@ -9,15 +9,15 @@ import { givenUser, revoke, testSite, until } from './testing.ts'
 
 const limits = { timeout: 300_000 }
 
-function countStatements(database: Database): { looks: number } {
-  const counted = { looks: 0 }
+function countStatements(database: Database): { lookups: number } {
+  const counted = { lookups: 0 }
   database.observe(({ text }) => {
-    if (text.includes('from principals p')) counted.looks++
+    if (text.includes('from principals p')) counted.lookups++
   })
   return counted
 }
 
-test('a second look does not ask the database', limits, async () => {
+test('returns a cached entry without a statement', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -27,14 +27,14 @@ test('a second look does not ask the database', limits, async () => {
   const second = await access.of(site.tenant.id, user.id)
 
   assert.equal(first, second)
-  assert.equal(counted.looks, 1)
+  assert.equal(counted.lookups, 1)
   assert.deepEqual(
     first?.held.map(({ role, accessGroupId }) => [role, accessGroupId]),
     [['viewer', null]],
   )
 })
 
-test('many who look for the same at once share one statement', limits, async () => {
+test('runs one statement for concurrent lookups of the same principal', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -43,10 +43,10 @@ test('many who look for the same at once share one statement', limits, async () 
   const found = await Promise.all(Array.from({ length: 50 }, () => access.of(site.tenant.id, user.id)))
 
   assert.equal(new Set(found).size, 1)
-  assert.equal(counted.looks, 1)
+  assert.equal(counted.lookups, 1)
 })
 
-test('who changed access sees the change with the next look', limits, async () => {
+test('shows a change to its own process at the next lookup', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -57,7 +57,7 @@ test('who changed access sees the change with the next look', limits, async () =
   assert.equal((await access.of(site.tenant.id, user.id))?.held.length, 0)
 })
 
-test('another process sees a change after one poll, even when it heard nothing', limits, async () => {
+test('shows a change to another process after one poll, without a notification', limits, async () => {
   await using site = await testSite()
   const [here, there] = [site.process(), site.process()]
   const user = await givenUser(here.database, site.scope, 'viewer')
@@ -70,7 +70,7 @@ test('another process sees a change after one poll, even when it heard nothing',
   assert.equal((await there.access.of(site.tenant.id, user.id))?.held.length, 0)
 })
 
-test('a process polls by itself', limits, async () => {
+test('polls on a timer', limits, async () => {
   await using site = await testSite()
   const [here, there] = [site.process(), site.process({ pollMs: 50 })]
   const user = await givenUser(here.database, site.scope, 'viewer')
@@ -81,16 +81,16 @@ test('a process polls by itself', limits, async () => {
   await until(async () => (await there.access.of(site.tenant.id, user.id))?.held.length === 0)
 })
 
-test('another process hears of a change without polling, also after its connection was cut', limits, async () => {
+test('shows a change to another process by notification, also after its connection was lost', limits, async () => {
   await using site = await testSite()
   const [here, there] = [site.process(), site.process({ listen: true })]
   const counted = countStatements(there.database)
   const isHeard = async () => {
     const user = await givenUser(here.database, site.scope, 'viewer')
     await there.access.of(site.tenant.id, user.id)
-    const before = counted.looks
+    const before = counted.lookups
     await there.access.of(site.tenant.id, user.id)
-    assert.equal(counted.looks, before)
+    assert.equal(counted.lookups, before)
     await revoke(here.database, site.scope, user.grantId)
     await site.owner.query('select')
     return (await there.access.of(site.tenant.id, user.id))?.held.length === 0
@@ -98,13 +98,13 @@ test('another process hears of a change without polling, also after its connecti
   const cut = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
                where query = 'listen access' and datname = current_database() and usename <> current_user`
 
-  // It may take some tries until it listens; being heard without a poll is the proof that it does.
+  // The listener needs some time to connect. A change without a poll shows that it listens.
   await until(isHeard)
   assert.notEqual((await site.owner.query(cut)).rows.length, 0)
   await until(isHeard)
 })
 
-test('a change that is only heard of later does not throw away what was looked at after it', limits, async () => {
+test('keeps entries that were read after a change when its notification arrives late', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process({ listen: true })
   const other = site.process({ listen: true })
@@ -120,7 +120,7 @@ test('a change that is only heard of later does not throw away what was looked a
   assert.equal(await access.of(site.tenant.id, user.id), fresh)
 })
 
-test('what is cached is not believed when polls have failed for five seconds', limits, async (t) => {
+test('does not use cached entries when polls have failed for five seconds', limits, async (t) => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -133,14 +133,14 @@ test('what is cached is not believed when polls have failed for five seconds', l
   laterMs = 5_001
   await access.of(site.tenant.id, user.id)
   await access.of(site.tenant.id, user.id)
-  assert.equal(counted.looks, 2)
+  assert.equal(counted.lookups, 2)
 
   await access.poll()
   await access.of(site.tenant.id, user.id)
-  assert.equal(counted.looks, 2)
+  assert.equal(counted.lookups, 2)
 })
 
-test('while the database is away nobody is let in on what was cached long ago', limits, async (t) => {
+test('refuses access from old cache entries while the database is unreachable', limits, async (t) => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -152,7 +152,7 @@ test('while the database is away nobody is let in on what was cached long ago', 
   await assert.rejects(access.of(site.tenant.id, user.id), { code: 'unavailable' })
 })
 
-test('no more is kept than the limit, and what was used last is kept', limits, async () => {
+test('limits the number of entries and keeps the recently used ones', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process({ entryLimit: 2 })
   const users = [
@@ -169,12 +169,12 @@ test('no more is kept than the limit, and what was used last is kept', limits, a
 
   await access.of(site.tenant.id, a)
   await access.of(site.tenant.id, c)
-  assert.equal(counted.looks, 0)
+  assert.equal(counted.lookups, 0)
   await access.of(site.tenant.id, b)
-  assert.equal(counted.looks, 1)
+  assert.equal(counted.lookups, 1)
 })
 
-test('under changes from all sides everybody agrees in the end', limits, async () => {
+test('shows all processes the same access after concurrent changes', limits, async () => {
   await using site = await testSite()
   const processes = [site.process({ pollMs: 20 }), site.process({ pollMs: 20, listen: true }), site.process()]
   const { database } = processes[0] as (typeof processes)[number]
@@ -203,7 +203,7 @@ test('under changes from all sides everybody agrees in the end', limits, async (
   }
 })
 
-test('a role that was changed changes everybody who holds it', limits, async () => {
+test('shows a changed role to all its holders', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   await database.transaction(site.scope, (tx) =>
@@ -221,7 +221,7 @@ test('a role that was changed changes everybody who holds it', limits, async () 
 })
 
 test(
-  'a token is worth the roles it names, as far as they are still held, and nothing when disabled',
+  'limits a token to the roles it names that are still held, and to nothing when the principal is disabled',
   limits,
   async () => {
     await using site = await testSite()
@@ -250,7 +250,7 @@ test(
   },
 )
 
-test('nobody is found in another tenant, or who does not exist', limits, async () => {
+test('finds no principal of another tenant and none that does not exist', limits, async () => {
   await using site = await testSite()
   const { database, access } = site.process()
   const user = await givenUser(database, site.scope, 'viewer')
@@ -259,7 +259,7 @@ test('nobody is found in another tenant, or who does not exist', limits, async (
   assert.equal(await access.of(site.tenant.id, v7()), undefined)
 })
 
-test('a suspended tenant is seen by every process, by hearing of it or by polling', limits, async () => {
+test('shows a suspended tenant to every process, by notification or by polling', limits, async () => {
   await using site = await testSite()
   const [polling, listening] = [site.process({ pollMs: 20 }), site.process({ listen: true })]
   for (const { access } of [polling, listening]) {

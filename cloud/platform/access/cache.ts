@@ -3,63 +3,63 @@ import type { Address } from '../database/connection.ts'
 import type { Database, Handle, ReferenceHandle, Transaction } from '../database/database.ts'
 import type { Log } from '../log.ts'
 import { TenantDirectory } from '../tenants/directory.ts'
-import { type Announcement, Announcements } from './announcements.ts'
+import { type AccessChange, NotificationListener } from './notification-listener.ts'
 import { type GrantedRole, type HeldRole, noRights, type Rights, rightsOf } from './rights.ts'
 import { type FoundAccess, findAccess, listVersions } from './store.ts'
 
-/** What the cache knows of a principal. */
+/** The cached access of a principal. */
 export type Access = FoundAccess & {
   readonly held: readonly HeldRole[]
-  /** Nothing while the principal is disabled. */
+  /** Empty while the principal is disabled. */
   readonly rights: Rights
 }
 
-/** As a token says: role names, or exactly where each of them counts. */
+/** The roles of a token: their names, or also the scope of each. */
 export type TokenRoles = { roles: readonly string[]; grants?: readonly GrantedRole[] }
 
 type Options = {
   database: Database
   tenants?: TenantDirectory
-  /** Where to listen for what other processes change; without it changes are only polled for. */
+  /** The database to listen to for changes by other processes. Without it, the cache only polls. */
   address?: Address | undefined
-  /** What else is announced on the connection that listens, by channel. */
-  alsoHear?: Readonly<Record<string, () => void>>
+  /** Handlers for other notification channels. */
+  otherChannels?: Readonly<Record<string, () => void>>
   log: Log
   pollMs?: number
   entryLimit?: number
 }
 
-/** What is known of one tenant, all of it of the same version. */
-type Known = {
-  /** Cached entries count while their tenant has the same generation. */
+/** The cached state of one tenant. All its entries have the same version. */
+type TenantState = {
+  /** A cached entry is valid while its tenant has the same generation. */
   generation: symbol
   version: number | undefined
-  /** A version that was heard of while the first look was still under way. */
+  /** A version that a notification reported during the first lookup. */
   atLeast: number
   settled: boolean
   loading: Map<string, Promise<Access | undefined>>
 }
 
-const usualPollMs = 500
-const usualEntryLimit = 10_000
+const defaultPollMs = 500
+const defaultEntryLimit = 10_000
 
-/** Role lists of tokens, per principal: the token endpoint gives the same one again and again. */
+/** The limit for cached role lists per principal. The token endpoint issues the same list repeatedly. */
 const narrowedLimit = 32
 
-/** For how long polls may fail before nothing that is cached is believed. */
+/** If polls fail for this long, cached entries are not used. */
 const trustMs = 5_000
 
 /**
- * Who may do what, in memory. A change made in this process is seen by the next request; one made in another process
- * when it is heard of, or at the next poll: within a second either way.
+ * `AccessCache` holds the rights of principals in memory. A change by this process takes effect at the next request. A
+ * change by another process takes effect with its notification or at the next poll, so within a second.
  */
 export class AccessCache {
   readonly tenants: TenantDirectory
   readonly #database: Database
   readonly #log: Log
   readonly #pollMs: number
-  readonly #announcements: Announcements | undefined
-  readonly #known: LruMap<Known>
+  readonly #listener: NotificationListener | undefined
+  readonly #states: LruMap<TenantState>
   /** By tenant and principal. */
   readonly #entries: LruMap<{ generation: symbol; access: Access }>
   readonly #narrowed = new WeakMap<Access, LruMap<Rights>>()
@@ -67,19 +67,19 @@ export class AccessCache {
   #timer: NodeJS.Timeout | undefined
   #polling: { startedAtMs: number; done: Promise<void> } | undefined
 
-  constructor({ database, tenants, address, alsoHear = {}, log, ...options }: Options) {
+  constructor({ database, tenants, address, otherChannels = {}, log, ...options }: Options) {
     this.tenants = tenants ?? new TenantDirectory({ database })
     this.#database = database
     this.#log = log
-    this.#pollMs = options.pollMs ?? usualPollMs
-    this.#known = new LruMap(options.entryLimit ?? usualEntryLimit)
-    this.#entries = new LruMap(options.entryLimit ?? usualEntryLimit)
+    this.#pollMs = options.pollMs ?? defaultPollMs
+    this.#states = new LruMap(options.entryLimit ?? defaultEntryLimit)
+    this.#entries = new LruMap(options.entryLimit ?? defaultEntryLimit)
     if (address !== undefined && !database.server.pooled) {
-      this.#announcements = new Announcements({
+      this.#listener = new NotificationListener({
         address,
         log,
-        hear: (announcement) => this.#hear(announcement),
-        alsoHear,
+        onAccessChange: (change) => this.#onAccessChange(change),
+        otherChannels,
       })
     }
     database.onCommit(({ tenantId, topics }) => {
@@ -88,7 +88,7 @@ export class AccessCache {
   }
 
   start(): void {
-    this.#announcements?.start()
+    this.#listener?.start()
     this.#timer ??= setInterval(() => this.#tick(), this.#pollMs).unref()
   }
 
@@ -96,28 +96,28 @@ export class AccessCache {
     clearInterval(this.#timer)
     this.#timer = undefined
     await this.#polling?.done
-    await this.#announcements?.stop()
+    await this.#listener?.stop()
   }
 
   async of(tenantId: string, principalId: string): Promise<Access | undefined> {
-    const known = this.#recall(tenantId)
+    const state = this.#stateOf(tenantId)
     return (
-      this.#remembered(known, tenantId, principalId) ??
-      known.loading.get(principalId) ??
-      this.#load(known, tenantId, principalId)
+      this.#cached(state, tenantId, principalId) ??
+      state.loading.get(principalId) ??
+      this.#load(state, tenantId, principalId)
     )
   }
 
   /**
-   * The same for who is in a transaction: what is not remembered is looked up in it. Who holds locks must not wait for
-   * another connection, for those who have one may be waiting for the locks.
+   * The same within a transaction: access that is not cached is read in it. A caller that holds locks must not wait for
+   * another connection, because the holders of connections may wait for the locks.
    */
   async within(tx: Transaction, principalId: string): Promise<Access | undefined> {
-    const known = this.#recall(tx.tenantId)
-    return this.#remembered(known, tx.tenantId, principalId) ?? this.#look(known, tx, principalId)
+    const state = this.#stateOf(tx.tenantId)
+    return this.#cached(state, tx.tenantId, principalId) ?? this.#lookUp(state, tx, principalId)
   }
 
-  /** What a token may do: the roles it was issued with, as far and as wide as they are still held. */
+  /** Returns the rights of a token: the roles that it was issued with, as far as the principal still holds them. */
   effective(access: Access, { roles, grants }: TokenRoles): Rights {
     if (access.principal.disabled) return noRights
     const key = grants === undefined ? roles.join(' ') : JSON.stringify(grants)
@@ -135,10 +135,10 @@ export class AccessCache {
     return rights
   }
 
-  /** Looks at what changed; the timer does it, tests may. */
+  /** Compares the cached versions with the database. The timer calls it; tests can call it too. */
   async poll(): Promise<void> {
     const startedAtMs = performance.now()
-    const handle = this.#announcements?.handle
+    const handle = this.#listener?.handle
     const look = async (through: ReferenceHandle) => {
       await this.#compareVersions(through)
       await this.tenants.refresh(through)
@@ -146,14 +146,14 @@ export class AccessCache {
     try {
       await (handle === undefined ? this.#database.reference(look) : look(handle))
     } catch (error) {
-      if (handle !== undefined) this.#announcements?.drop()
+      if (handle !== undefined) this.#listener?.drop()
       throw error
     }
     this.#confirmedAtMs = Math.max(this.#confirmedAtMs, startedAtMs)
   }
 
   forget(tenantId: string): void {
-    this.#known.delete(tenantId)
+    this.#states.delete(tenantId)
   }
 
   #isTrusted(): boolean {
@@ -162,92 +162,93 @@ export class AccessCache {
 
   #tick(): void {
     const now = performance.now()
-    // One that hangs on a dead connection does not keep the next one from trying another.
+    // A poll that is blocked by a dead connection does not prevent the next one from using another connection.
     if (this.#polling !== undefined && now - this.#polling.startedAtMs < trustMs) return
     const done = this.poll()
-      .catch((error: unknown) => this.#log.warn({ error }, 'Changes of access could not be polled for'))
+      .catch((error: unknown) => this.#log.warn({ error }, 'The poll for changes of access failed'))
       .finally(() => {
         if (this.#polling?.done === done) this.#polling = undefined
       })
     this.#polling = { startedAtMs: now, done }
   }
 
-  #remembered({ generation }: Known, tenantId: string, principalId: string): Access | undefined {
+  #cached({ generation }: TenantState, tenantId: string, principalId: string): Access | undefined {
     const entry = this.#isTrusted() ? this.#entries.get(keyOf(tenantId, principalId)) : undefined
     return entry?.generation === generation ? entry.access : undefined
   }
 
-  #recall(tenantId: string): Known {
-    const known = this.#known.get(tenantId) ?? this.#nothingKnown()
-    this.#known.set(tenantId, known)
-    return known
+  #stateOf(tenantId: string): TenantState {
+    const state = this.#states.get(tenantId) ?? this.#emptyState()
+    this.#states.set(tenantId, state)
+    return state
   }
 
-  #nothingKnown(): Known {
+  #emptyState(): TenantState {
     const settled = !this.#database.server.citus
     return { generation: Symbol(), version: undefined, atLeast: 0, settled, loading: new Map() }
   }
 
-  #load(known: Known, tenantId: string, principalId: string): Promise<Access | undefined> {
-    const looking = this.#database.lookup({ tenantId }, (handle) => this.#look(known, handle, principalId))
-    const loading = looking.finally(() => {
-      if (known.loading.get(principalId) === loading) known.loading.delete(principalId)
-      const isEmpty = known.loading.size === 0 && known.version === undefined
-      if (isEmpty && this.#known.get(tenantId) === known) this.#known.delete(tenantId)
+  #load(state: TenantState, tenantId: string, principalId: string): Promise<Access | undefined> {
+    const lookup = this.#database.lookup({ tenantId }, (handle) => this.#lookUp(state, handle, principalId))
+    const loading = lookup.finally(() => {
+      if (state.loading.get(principalId) === loading) state.loading.delete(principalId)
+      const isEmpty = state.loading.size === 0 && state.version === undefined
+      if (isEmpty && this.#states.get(tenantId) === state) this.#states.delete(tenantId)
     })
-    known.loading.set(principalId, loading)
+    state.loading.set(principalId, loading)
     return loading
   }
 
-  async #look(known: Known, handle: Handle, principalId: string): Promise<Access | undefined> {
+  async #lookUp(state: TenantState, handle: Handle, principalId: string): Promise<Access | undefined> {
     const found = await findAccess(handle, principalId)
     if (found === undefined) return undefined
     const access: Access = { ...found, rights: found.principal.disabled ? noRights : rightsOf(found.held) }
-    this.#keep(known, handle.tenantId, access)
+    this.#store(state, handle.tenantId, access)
     return access
   }
 
-  #keep(known: Known, tenantId: string, access: Access): void {
-    // Access was changed while it was looked at: this answers who asked before, and nobody after.
-    const oldest = Math.max(known.atLeast, known.version ?? 0)
-    if (this.#known.get(tenantId) !== known || access.version < oldest) return
-    if (known.version !== undefined && known.version < access.version) this.forget(tenantId)
-    const current = this.#recall(tenantId)
+  #store(state: TenantState, tenantId: string, access: Access): void {
+    // Access changed during the lookup: its result is for the callers that waited for it, and is not cached.
+    const oldest = Math.max(state.atLeast, state.version ?? 0)
+    if (this.#states.get(tenantId) !== state || access.version < oldest) return
+    if (state.version !== undefined && state.version < access.version) this.forget(tenantId)
+    const current = this.#stateOf(tenantId)
     current.version = access.version
     this.#entries.set(keyOf(tenantId, access.principal.id), { generation: current.generation, access })
   }
 
-  #hear({ tenantId, version }: Announcement): void {
+  #onAccessChange({ tenantId, version }: AccessChange): void {
     if (version === undefined) this.tenants.forget(tenantId)
-    const known = this.#known.get(tenantId)
-    if (known === undefined || (version !== undefined && (known.version ?? -1) >= version)) return
-    const underWay = known.loading.size > 0
+    const state = this.#states.get(tenantId)
+    if (state === undefined || (version !== undefined && (state.version ?? -1) >= version)) return
+    const isLoading = state.loading.size > 0
     this.forget(tenantId)
-    if (version === undefined || !underWay) return
-    // Nobody who comes now joins a look that is under way; what it finds is kept if it is of after the change.
-    const atLeast = Math.max(known.atLeast, version)
-    this.#known.set(tenantId, Object.assign(known, this.#nothingKnown(), { atLeast }))
+    if (version === undefined || !isLoading) return
+    // New callers do not join a lookup that started before the change. Its result is cached only if it includes the
+    // change.
+    const atLeast = Math.max(state.atLeast, version)
+    this.#states.set(tenantId, Object.assign(state, this.#emptyState(), { atLeast }))
   }
 
   async #compareVersions(handle: ReferenceHandle): Promise<void> {
-    const before = new Map([...this.#known.items].map(([tenantId, { value }]) => [tenantId, value]))
+    const before = new Map([...this.#states.items].map(([tenantId, { value }]) => [tenantId, value]))
     if (before.size === 0) return
     const rows = await listVersions(handle, [...before.keys()])
     const versions = new Map(rows.map(({ tenantId, version }) => [tenantId, version]))
-    for (const [tenantId, known] of before) {
-      if (this.#known.get(tenantId) !== known || known.version === undefined) continue
-      if (versions.get(tenantId) !== known.version) this.forget(tenantId)
-      else if (!known.settled) this.#settle(tenantId, known)
+    for (const [tenantId, state] of before) {
+      if (this.#states.get(tenantId) !== state || state.version === undefined) continue
+      if (versions.get(tenantId) !== state.version) this.forget(tenantId)
+      else if (!state.settled) this.#settle(tenantId, state)
     }
   }
 
   /**
-   * On a cluster a commit becomes visible node by node: what was looked at right after a change could be of before it
-   * and still say the new version. So it is looked at once more.
+   * On a cluster, a commit becomes visible node by node. A lookup right after a change could return old data with the
+   * new version, so the entries are read a second time.
    */
-  #settle(tenantId: string, known: Known): void {
+  #settle(tenantId: string, state: TenantState): void {
     this.forget(tenantId)
-    this.#known.set(tenantId, { ...this.#nothingKnown(), version: known.version, settled: true })
+    this.#states.set(tenantId, { ...this.#emptyState(), version: state.version, settled: true })
   }
 }
 

@@ -12,7 +12,7 @@ function holding(role: keyof typeof builtInRoles, accessGroupId: string | null =
   return { rights: rightsOf([{ accessGroupId, permissions: builtInRoles[role].permissions }]) }
 }
 
-test('nobody acts on somebody who holds more, also not while they are disabled', limits, async () => {
+test('refuses to act on a principal with more permissions, also while that principal is disabled', limits, async () => {
   await using site = await testSite()
   const { database } = site.process()
   const { id } = await givenUser(database, site.scope, 'supervisor')
@@ -29,26 +29,30 @@ test('nobody acts on somebody who holds more, also not while they are disabled',
   await assert.rejects(outranks(holding('operator')), { code: 'would_escalate' })
 })
 
-test('what is held in a group is outranked in that group or in the whole tenant', limits, async () => {
-  await using site = await testSite()
-  const { database } = site.process()
-  const { id, grantId } = await givenUser(database, site.scope, 'viewer')
-  await revoke(database, site.scope, grantId)
-  const group = await database.transaction(site.scope, async (tx) => {
-    await changeAccess(tx)
-    const made = await insertAccessGroup(tx, 'line-1')
-    await insertGrant(tx, { principalId: id, role: 'viewer', accessGroupId: made?.id })
-    return made?.id ?? ''
-  })
-  const outranks = (caller: { rights: Rights }) =>
-    database.read(site.scope, (handle) => requireOutranks(handle, caller, id))
+test(
+  'lets a caller act on permissions in a group if it holds them in that group or in the whole tenant',
+  limits,
+  async () => {
+    await using site = await testSite()
+    const { database } = site.process()
+    const { id, grantId } = await givenUser(database, site.scope, 'viewer')
+    await revoke(database, site.scope, grantId)
+    const group = await database.transaction(site.scope, async (tx) => {
+      await changeAccess(tx)
+      const made = await insertAccessGroup(tx, 'line-1')
+      await insertGrant(tx, { principalId: id, role: 'viewer', accessGroupId: made?.id })
+      return made?.id ?? ''
+    })
+    const outranks = (caller: { rights: Rights }) =>
+      database.read(site.scope, (handle) => requireOutranks(handle, caller, id))
 
-  await outranks(holding('viewer', group))
-  await outranks(holding('viewer'))
-  await assert.rejects(outranks(holding('viewer', 'line-2')), { code: 'would_escalate' })
-})
+    await outranks(holding('viewer', group))
+    await outranks(holding('viewer'))
+    await assert.rejects(outranks(holding('viewer', 'line-2')), { code: 'would_escalate' })
+  },
+)
 
-test('of all administrators who are disabled or deleted at once, in any process, one remains', limits, async () => {
+test('keeps one administrator when all are disabled or deleted concurrently', limits, async () => {
   await using site = await testSite()
   const processes = [site.process(), site.process()]
   const [first] = processes

@@ -5,10 +5,10 @@ import type { Caller } from './caller.ts'
 import { type Rights, rightsOf } from './rights.ts'
 import { findAccess, hasAdministrator } from './store.ts'
 
-/** What of the wanted rights the holder does not have, anywhere or wide enough. */
-export function lacking(holder: Rights, wanted: Rights): Permission[] {
-  const everywhere = [...wanted.everywhere].filter((permission) => !holder.everywhere.has(permission))
-  const inGroups = [...wanted.inGroups].filter(([permission, groups]) => {
+/** Returns the requested permissions that the holder lacks, or does not hold in a wide enough scope. */
+export function lacking(holder: Rights, requested: Rights): Permission[] {
+  const everywhere = [...requested.everywhere].filter((permission) => !holder.everywhere.has(permission))
+  const inGroups = [...requested.inGroups].filter(([permission, groups]) => {
     if (holder.everywhere.has(permission)) return false
     const own = holder.inGroups.get(permission)
     return own === undefined || [...groups].some((group) => !own.has(group))
@@ -17,8 +17,8 @@ export function lacking(holder: Rights, wanted: Rights): Permission[] {
 }
 
 /**
- * Nobody gives away what they do not have: what these permissions give, in the whole tenant (null) or in one access
- * group, the caller holds there too. The rights of the token count, not those of the principal behind it.
+ * Prevents privilege escalation: the caller must hold the permissions that it grants, in the whole tenant (null) or in
+ * the access group. The rights of the token count, not those of its principal.
  */
 export function requireCovers(
   caller: Pick<Caller, 'rights'>,
@@ -26,29 +26,29 @@ export function requireCovers(
   accessGroupId: string | null,
 ): void {
   const given = rightsOf([{ accessGroupId, permissions }])
-  refuse(lacking(caller.rights, given), 'give away')
+  refuse(lacking(caller.rights, given), 'grant')
 }
 
 /**
- * Whoever can reset somebody's password can act as them, so that needs all the rights they have; those they would have
- * again once enabled count as well.
+ * A caller that can reset the password of a user can act as that user. So it must hold all permissions of the user,
+ * including those that the user has again once enabled.
  */
 export async function requireOutranks(handle: Handle, caller: Pick<Caller, 'rights'>, principalId: string) {
   const access = await findAccess(handle, principalId)
   if (access === undefined) return
-  refuse(lacking(caller.rights, rightsOf(access.held)), 'act on somebody who has')
+  refuse(lacking(caller.rights, rightsOf(access.held)), 'act on a principal that has')
 }
 
-/** The last thing in every transaction that revokes grants of administrators, or disables or deletes principals. */
+/** The last step of every transaction that revokes grants of administrators, or disables or deletes principals. */
 export async function requireAdministrator(handle: Handle): Promise<void> {
   if (await hasAdministrator(handle)) return
   throw new Problem(
     'last_administrator',
-    'Nobody would be left to manage the tenant: make another user administrator first',
+    'This is the last administrator of the tenant. Make another user an administrator first',
   )
 }
 
 function refuse(missing: Permission[], deed: string): void {
   if (missing.length === 0) return
-  throw new Problem('would_escalate', `You cannot ${deed} what you do not have yourself: ${missing.join(', ')}`)
+  throw new Problem('would_escalate', `You cannot ${deed} permissions that you do not have: ${missing.join(', ')}`)
 }

@@ -10,7 +10,7 @@ export type GrantRow = {
   role: string
   accessGroupId: string | null
   createdAt: string
-  /** A grant never changes; the name of its principal may, so what is shown of it has the principal's version. */
+  /** The version of the principal: a grant never changes, but the name of its principal can. */
   version: number
 }
 
@@ -39,7 +39,7 @@ const enabledAdministrator = statement<{ there: boolean }>(
        and p.kind = 'user' and not p.disabled) as there`,
 )
 
-/** Granting what is granted already changes nothing and answers with what is there. */
+/** Returns the existing grant if it is granted already. */
 export async function insertGrant(
   tx: Transaction,
   wanted: { principalId: string; role: string; accessGroupId?: string | null | undefined },
@@ -81,7 +81,7 @@ const filterNames = Object.keys(filterColumns) as FilterName[]
 
 type Listing = { page: Statement<GrantRow>; count: Statement<Count> }
 
-/** One statement per combination of filters: an optional filter within a statement would keep it from its index. */
+/** One statement per combination of filters. An optional filter inside a statement could not use its index. */
 const listings = new Map<string, Listing>(
   combinations(filterNames).map((names) => {
     const where = names.map((name, i) => ` and ${filterColumns[name]} = $${i + 2}`).join('')
@@ -119,7 +119,7 @@ export type HolderRow = {
   grants: { grant: string; role: string; accessGroup: string | null }[]
 }
 
-/** Where a grant counts: tenant-wide ones always; others in one group, in any, or nowhere. */
+/** Where a grant applies: in one group, in the tenant only, or anywhere. Tenant-wide grants always count. */
 export type Reach = { group: string } | 'tenant' | 'anywhere'
 
 const reaching = `g.tenant_id = $1 and g.role = any($2::text[])
@@ -138,7 +138,7 @@ const countHolders = statement<Count>(
    where ${reaching}`,
 )
 
-/** Who holds one of the roles; somebody disabled holds nothing. */
+/** The principals that hold one of the roles. A disabled principal holds nothing. */
 export async function listHolders(
   handle: Handle,
   query: Paging & { roles: readonly string[]; reach: Reach },

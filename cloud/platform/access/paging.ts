@@ -1,4 +1,4 @@
 export type Paging = { limit: number; offset: number }
 
-/** The rows of a page, and how many there are in all. */
+/** The rows of a page and the total number. */
 export type Listed<Row> = { rows: Row[]; total: number }

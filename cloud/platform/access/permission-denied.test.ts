@@ -7,7 +7,7 @@ import { testSite } from './testing.ts'
 
 const permission = 'inventory_write_asset_data'
 
-test('a missing permission has one form, with the access group where it is needed in one', () => {
+test('names the missing permission and the access group in one form', () => {
   const { message } = permissionDenied({ permission: 'glb_audit_read' })
   assert.equal(message, 'Permission denied: requires `glb_audit_read`')
   const inGroup = permissionDenied({ permission, accessGroup: 'Hall 3', pointer: '/data/ids/0' })
@@ -15,7 +15,7 @@ test('a missing permission has one form, with the access group where it is neede
   assert.deepEqual(inGroup.errors, [{ pointer: '/data/ids/0', code: 'forbidden', detail: inGroup.message }])
 })
 
-test('the name of an access group is left out when the caller cannot see the group', { timeout: 300_000 }, async () => {
+test('omits the name of an access group that the caller cannot see', { timeout: 300_000 }, async () => {
   await using site = await testSite()
   const { database } = site.process()
   const messages = await database.transaction(site.scope, async (tx) => {

@@ -9,11 +9,11 @@ type MissingPermission = {
   permission: Permission
   /** The name of an access group that the caller can see. */
   accessGroup?: string | undefined
-  /** The place in the body that the permission is needed for. */
+  /** The position in the body that needs the permission. */
   pointer?: string | undefined
 }
 
-/** The error of a missing permission, which has one form everywhere. */
+/** Creates the error for a missing permission, in one form for all services. */
 export function permissionDenied({ permission, accessGroup, pointer }: MissingPermission): Problem {
   const place = accessGroup === undefined ? '' : ` in access group \`${accessGroup}\``
   const detail = `Permission denied: requires \`${permission}\`${place}`
@@ -23,7 +23,7 @@ export function permissionDenied({ permission, accessGroup, pointer }: MissingPe
 
 type MissingInGroup = { permission: Permission; accessGroupId: string; pointer?: string | undefined }
 
-/** The same for the id of an access group. The name of a group that the caller cannot see is left out. */
+/** The same for the id of an access group. The name of a group that the caller cannot see is omitted. */
 export async function permissionDeniedIn(
   handle: Handle,
   { rights }: Holder,
@@ -35,7 +35,7 @@ export async function permissionDeniedIn(
 
 type Names = Map<string, Promise<string | undefined>>
 
-/** Thousands of items of one request may lack the same permission: each name is read once per handle. */
+/** Each name is read once per handle, because thousands of items of one request may lack the same permission. */
 const namesByHandle = new WeakMap<Handle, Names>()
 
 function nameOf(handle: Handle, accessGroupId: string): Promise<string | undefined> {
@@ -46,7 +46,7 @@ function nameOf(handle: Handle, accessGroupId: string): Promise<string | undefin
   return name
 }
 
-/** Throws unless the permission is held in the whole tenant. */
+/** Throws unless the caller holds the permission in the whole tenant. */
 export function requirePermission(holder: Holder, permission: Permission): void {
   if (!may(holder, permission)) throw permissionDenied({ permission })
 }

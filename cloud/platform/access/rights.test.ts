@@ -17,7 +17,7 @@ const heldRole: fc.Arbitrary<HeldRole> = fc.record({
 })
 const heldRoles = fc.array(heldRole, { maxLength: 6 })
 
-/** The rule in one line, asked again for each question. */
+/** The rule in one line, evaluated for each question. */
 function holds(held: readonly HeldRole[], permission: Permission, group: string | null): boolean {
   return held.some(
     (role) =>
@@ -27,7 +27,7 @@ function holds(held: readonly HeldRole[], permission: Permission, group: string 
   )
 }
 
-test('what is looked up is what the held roles say, for every permission and access group', () => {
+test('computes the same rights as the held roles define, for every permission and access group', () => {
   fc.assert(
     fc.property(heldRoles, (held) => {
       const holder = { rights: rightsOf(held) }
@@ -44,7 +44,7 @@ test('what is looked up is what the held roles say, for every permission and acc
   )
 })
 
-test('there is a reason for everything that is held, and none for anything else', () => {
+test('returns a reason for every held permission and for no other', () => {
   fc.assert(
     fc.property(heldRoles, fc.constantFrom(...permissionNames), place, (held, permission, group) => {
       const reasons = reasonsFor(held, permission, group)
@@ -54,7 +54,7 @@ test('there is a reason for everything that is held, and none for anything else'
   )
 })
 
-test('nothing is lacking exactly when everything wanted is held, everywhere it is wanted', () => {
+test('reports no lacking permission exactly when all requested ones are held in their scopes', () => {
   fc.assert(
     fc.property(heldRoles, heldRoles, (held, wanted) => {
       const missing = lacking(rightsOf(held), rightsOf(wanted))
@@ -66,7 +66,7 @@ test('nothing is lacking exactly when everything wanted is held, everywhere it i
   )
 })
 
-test('whatever may be granted, nobody ends up with more than they or the granter had', () => {
+test('never grants more than the holder and the granter have', () => {
   fc.assert(
     fc.property(heldRoles, heldRoles, heldRole, (granter, receiver, grant) => {
       try {
@@ -84,7 +84,7 @@ test('whatever may be granted, nobody ends up with more than they or the granter
   )
 })
 
-test('a role may be given in a group by somebody who holds what it gives there in the whole tenant', () => {
+test('allows a grant in a group to a caller that holds its permissions in the whole tenant', () => {
   const reader = rightsOf([{ accessGroupId: null, permissions: ['inventory_read_asset_data'] }])
   const role = ['inventory_read_asset_data', 'glb_audit_read']
   requireCovers({ rights: reader }, role, 'line-1')
@@ -94,7 +94,7 @@ test('a role may be given in a group by somebody who holds what it gives there i
   })
 })
 
-test('administrator of one access group is administrator of nothing else', () => {
+test('limits the administrator of one access group to that group', () => {
   const holder = {
     rights: rightsOf([{ accessGroupId: 'line-1', permissions: permissionNames }]),
   }
@@ -108,15 +108,15 @@ function visibleWith(role: keyof typeof builtInRoles | 'auditor', accessGroupId:
   return visibleGroups(rightsOf([{ accessGroupId, permissions }]))
 }
 
-test('a role in an access group makes that group visible', () => {
+test('shows an access group to a role in that group', () => {
   assert.deepEqual(visibleWith('viewer', 'line-1'), new Set(['line-1']))
 })
 
-test('a role in the whole tenant with an access-group permission makes every group visible', () => {
+test('shows every group to a role in the whole tenant with an access-group permission', () => {
   assert.equal(visibleWith('viewer', null), 'all')
 })
 
-test('a role without access-group permissions makes no group visible', () => {
+test('shows no group to a role without access-group permissions', () => {
   assert.deepEqual(visibleWith('auditor', null), new Set())
   assert.deepEqual(visibleWith('auditor', 'line-1'), new Set())
 })

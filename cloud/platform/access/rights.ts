@@ -9,18 +9,18 @@ import {
 /** A role in the whole tenant or in one access group. */
 export type GrantedRole = { role: string; accessGroupId: string | null }
 
-/** A role held by a principal. */
+/** A role that a principal holds. */
 export type HeldRole = GrantedRole & {
   grantId: string
-  /** What the role contains; for built-in roles it comes from the program. */
+  /** The permissions of the role. Those of built-in roles are defined in the code. */
   permissions: readonly string[]
 }
 
-/** What somebody may do: computed once per principal and change of access, then looked up. */
+/** The permissions of a principal. They are computed once per change of access, then looked up. */
 export type Rights = {
-  /** Held for everything. */
+  /** Held in the whole tenant. */
   readonly everywhere: ReadonlySet<Permission>
-  /** Held in some access groups only. */
+  /** Held in some access groups. */
   readonly inGroups: ReadonlyMap<Permission, ReadonlySet<string>>
 }
 
@@ -31,8 +31,8 @@ export function permissionsOf(role: string, own: readonly string[] | undefined):
 }
 
 /**
- * A role in an access group gives its access-group permissions there. Its global permissions are not given by it:
- * somebody who is administrator of one group does not become administrator of the tenant.
+ * A role in an access group gives its access-group permissions there, not its global permissions. So the administrator
+ * of one group does not become administrator of the tenant.
  */
 export function rightsOf(held: readonly Pick<HeldRole, 'accessGroupId' | 'permissions'>[]): Rights {
   const everywhere = new Set<Permission>()
@@ -50,8 +50,8 @@ export function rightsOf(held: readonly Pick<HeldRole, 'accessGroupId' | 'permis
 }
 
 /**
- * What may be written for a gateway: assets of its own access group, and of the groups where it was granted to write
- * assets. What is writable is readable too, and may be related.
+ * The rights to write for a gateway: assets of its own access group, and of groups where it has the grant to write
+ * assets. Assets that it can write it can also read and relate.
  */
 export function gatewayRights(granted: Rights, ownGroup: string): Rights {
   const [read, write] = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
@@ -68,17 +68,20 @@ export function gatewayRights(granted: Rights, ownGroup: string): Rights {
 
 type Holder = { readonly rights: Rights }
 
-/** In the whole tenant. */
+/** Returns true if the permission is held in the whole tenant. */
 export function may({ rights }: Holder, permission: Permission): boolean {
   return rights.everywhere.has(permission)
 }
 
-/** In one access group. */
+/** Returns true if the permission is held in one access group. */
 export function mayIn({ rights }: Holder, permission: Permission, accessGroupId: string): boolean {
   return rights.everywhere.has(permission) || rights.inGroups.get(permission)?.has(accessGroupId) === true
 }
 
-/** In any access group, or for some assets of every group: enough to pass the front. */
+/**
+ * Returns true if the permission is held in any access group, or for some assets of every group. The front accepts the
+ * request then; the service checks the rest.
+ */
 export function maySomewhere({ rights }: Holder, permission: Permission): boolean {
   const isHeld = rights.everywhere.has(permission) || rights.inGroups.has(permission)
   return isHeld || (partsOf.get(permission) ?? []).some((part) => rights.everywhere.has(part))
@@ -90,13 +93,16 @@ const partsOf: ReadonlyMap<string | undefined, readonly Permission[]> = Map.grou
   (name) => (permissions[name] as { partOf?: string }).partOf,
 )
 
-/** The groups in which the permission is held: what a list may show. */
+/** The groups in which the permission is held, for filtering lists. */
 export function groupsWith({ rights }: Holder, permission: Permission): 'all' | string[] {
   if (rights.everywhere.has(permission)) return 'all'
   return [...(rights.inGroups.get(permission) ?? [])]
 }
 
-/** A caller who manages access, or holds a permission in every group, sees all groups; others those they hold one in. */
+/**
+ * A caller that manages access, or holds a permission in every group, sees all groups. Other callers see the groups in
+ * which they hold a permission.
+ */
 export function visibleGroups({ everywhere, inGroups }: Rights): 'all' | ReadonlySet<string> {
   const inAll = [...everywhere].some((permission) => permissions[permission]?.scope === 'access-group')
   if (inAll || everywhere.has('glb_access_manage')) return 'all'
@@ -108,7 +114,7 @@ export function isVisibleGroup(rights: Rights, accessGroupId: string): boolean {
   return visible === 'all' || visible.has(accessGroupId)
 }
 
-/** The reasons why a permission is held: the roles that contain it, wide enough for the asked group. */
+/** The reasons why a permission is held: the roles that contain it and apply to the group. */
 export function reasonsFor(
   held: readonly HeldRole[],
   permission: Permission,

@@ -6,7 +6,7 @@ import { statement } from '../database/statement.ts'
 import type { Listed, Paging } from './paging.ts'
 import { type HeldRole, permissionsOf } from './rights.ts'
 
-// Grants have a file of their own for its length only.
+// Grants are in a separate file only because of its length.
 export * from './grant-store.ts'
 export type { Listed, Paging } from './paging.ts'
 
@@ -47,13 +47,13 @@ const versions = statement<{ tenantId: string; version: number }>(
 )
 
 /**
- * The first thing in every transaction that changes who may do what: changes of one tenant's access come one after the
- * other, so that rules over all of them (there is always an administrator) hold under any load.
+ * The first step of every transaction that changes access. It serializes the changes of one tenant, so that rules over
+ * all of them hold under any load, such as "there is always an administrator".
  */
 export async function changeAccess(tx: Transaction): Promise<void> {
   tx.signal('access')
   const next = await tx.row(nextVersion)
-  if (next === undefined) throw new Problem('not_found', 'The tenant does not exist any more')
+  if (next === undefined) throw new Problem('not_found', 'The tenant no longer exists')
   await tx.reference.rows(announce, `${tx.tenantId} ${next.version}`)
 }
 
@@ -115,7 +115,7 @@ export async function listPrincipals(
   return { rows, total: totalOf(await handle.row(countByKind, kind)) }
 }
 
-/** Undefined when there is no such principal (any more). */
+/** Returns undefined if the principal does not exist. */
 export async function updatePrincipal(
   tx: Transaction,
   id: string,
@@ -125,11 +125,11 @@ export async function updatePrincipal(
     return await tx.row(changedPrincipal, id, change.name ?? null, change.displayName ?? null, change.disabled ?? null)
   } catch (error) {
     if (violatedConstraint(error) === undefined) throw error
-    throw new Problem('already_exists', `The name ${change.name} is taken`, { cause: error })
+    throw new Problem('already_exists', `The name ${change.name} is already in use`, { cause: error })
   }
 }
 
-/** With its grants. What the directory knows of it is removed by whoever put it there. */
+/** Deletes a principal with its grants. The caller removes its entries from the directory. */
 export async function deletePrincipal(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.run(lessPrincipal, id)) > 0
 }
@@ -152,7 +152,7 @@ type AccessRow = {
   revoked: string[]
 }
 
-/** Of one snapshot: what is held, and the version of the tenant's access it was held at. */
+/** Reads one snapshot: the held roles, and the version of the tenant's access. */
 const accessById = statement<AccessRow>(
   `select (select v.version from access_versions v where v.tenant_id = $1) as version,
           p.id, p.kind, p.name, p.display_name as "displayName", p.disabled,
@@ -169,7 +169,7 @@ export type FoundAccess = {
   version: number
   principal: Pick<PrincipalRow, 'id' | 'kind' | 'name' | 'displayName' | 'disabled'>
   held: HeldRole[]
-  /** Ids of tokens, token families and sessions that were revoked. */
+  /** Ids of revoked tokens, token families and sessions. */
   revoked: ReadonlySet<string>
 }
 
@@ -208,7 +208,7 @@ const changedRole = statement<RoleRow>(
 )
 const lessRole = statement('delete from roles where tenant_id = $1 and name = $2')
 
-/** Undefined when the name is taken. */
+/** Returns undefined if the name is in use. */
 export async function insertRole(
   tx: Transaction,
   role: { name: string; title: string; permissions: readonly string[] },
@@ -216,7 +216,7 @@ export async function insertRole(
   return tx.row(newRole, role.name, role.title, role.permissions)
 }
 
-/** Only roles that the tenant defined itself: the built-in ones are not in the database. */
+/** Finds a role that the tenant defined. Built-in roles are not in the database. */
 export async function findRole(handle: Handle, name: string): Promise<RoleRow | undefined> {
   return handle.row(roleByName, name)
 }
@@ -273,7 +273,7 @@ const renamedGroup = statement<AccessGroupRow>(
 )
 const lessGroup = statement('delete from access_groups where tenant_id = $1 and id = $2')
 
-/** Undefined when the name is taken. */
+/** Returns undefined if the name is in use. */
 export async function insertAccessGroup(tx: Transaction, name: string): Promise<AccessGroupRow | undefined> {
   return tx.row(newGroup, v7(), name)
 }
@@ -286,8 +286,10 @@ export async function lockAccessGroup(tx: Transaction, id: string): Promise<Acce
   return tx.row(lockedGroup, id)
 }
 
-/** Those of the given ones that exist. They stay until the end of the transaction: whoever deletes one waits. */
-export async function keepAccessGroups(tx: Transaction, ids: readonly string[]): Promise<Set<string>> {
+/**
+ * Locks the given groups that exist, so that they are not deleted before the end of the transaction. Returns their ids.
+ */
+export async function lockAccessGroups(tx: Transaction, ids: readonly string[]): Promise<Set<string>> {
   return new Set(ids.length === 0 ? [] : (await tx.rows(keptGroups, ids)).map(({ id }) => id))
 }
 
@@ -300,7 +302,7 @@ export async function listAccessGroups(handle: Handle, { limit, offset }: Paging
   return { rows, total: totalOf(await handle.row(countGroups)) }
 }
 
-/** All of the given ones that exist, by name. */
+/** The given groups that exist, ordered by name. */
 export async function listAccessGroupsAmong(handle: Handle, ids: readonly string[]): Promise<AccessGroupRow[]> {
   return handle.rows(groupsAmong, ids)
 }
@@ -318,7 +320,10 @@ export async function renameAccessGroup(
   }
 }
 
-/** What is in a group refers to it with a foreign key `<what>_access_group`, so nothing needs to be asked before. */
+/**
+ * The contents of a group reference it by a foreign key named `<what>_access_group`, so the delete fails while there
+ * are any.
+ */
 export async function deleteAccessGroup(tx: Transaction, { id, name }: { id: string; name: string }): Promise<boolean> {
   try {
     return (await tx.run(lessGroup, id)) > 0

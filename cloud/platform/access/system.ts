@@ -4,7 +4,9 @@ import type { Caller } from './caller.ts'
 
 const nobody = '00000000-0000-0000-0000-000000000000'
 
-/** The platform itself, at work for a tenant: background jobs, the first start, calls between processes. */
+/**
+ * Creates the caller for work of the platform in a tenant: background tasks, the first start, calls between processes.
+ */
 export function systemCaller(
   tenant: { tenantId: string; tenantName: string } = { tenantId: nobody, tenantName: '' },
 ): Caller {

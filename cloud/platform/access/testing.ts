@@ -14,7 +14,7 @@ type ProcessOptions = { listen?: boolean; pollMs?: number; entryLimit?: number }
 
 const never = 3_600_000
 
-/** One database and the processes that share it: each with a pool and a cache of its own. */
+/** One database and several processes that share it, each with its own pool and cache. */
 export async function testSite() {
   const made = await testDatabase()
   const owner = await openClient(made.owner)
@@ -23,7 +23,7 @@ export async function testSite() {
 
   return {
     owner,
-    /** One more connection of the owner: a second person at the command line. */
+    /** Another connection of the owner. */
     async anotherOwner() {
       const another = await openClient(made.owner)
       closing.push(() => another.end())
@@ -53,7 +53,7 @@ export async function testSite() {
 
 export type Site = Awaited<ReturnType<typeof testSite>>
 
-/** A user who holds a role. */
+/** Creates a user with a role. */
 export async function givenUser(database: Database, scope: Site['scope'], role: string) {
   return database.transaction(scope, async (tx) => {
     await changeAccess(tx)
@@ -70,7 +70,7 @@ export async function revoke(database: Database, scope: Site['scope'], grantId: 
   })
 }
 
-/** Asks until it is so; whoever waits for ever is stopped by the test's own time limit. */
+/** Waits until a condition is true. The time limit of the test ends the wait. */
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await delay(5)
 }

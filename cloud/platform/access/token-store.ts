@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 import { limits } from '../limits.ts'
 
-/** Longer than clocks of processes and verifiers differ. */
+/** More than the clocks of processes and verifiers differ. */
 const clockToleranceMs = 60_000
 
 const newRevocation = statement(
@@ -14,15 +14,15 @@ const newRevocation = statement(
 
 export type Revocation = {
   principalId: string
-  /** Ids of tokens, of token families or of sign-in sessions. */
+  /** Ids of tokens, token families or sign-in sessions. */
   ids: readonly string[]
-  /** When the last of the tokens expires, in milliseconds since 1970; the longest lifetime from now unless given. */
+  /** When the last of the tokens expires, in milliseconds since 1970. The default is the longest lifetime from now. */
   expiresAtMs?: number
 }
 
 /**
- * Ends access tokens before they expire, and returns how many of the ids were not revoked before. The transaction also
- * calls `changeAccess`, so that every process learns of it.
+ * Revokes access tokens before they expire. Returns how many of the ids were not revoked before. The transaction must
+ * also call `changeAccess`, so that every process is notified.
  */
 export async function revokeTokens(tx: Transaction, { principalId, ids, expiresAtMs }: Revocation): Promise<number> {
   if (ids.length === 0) return 0
@@ -41,11 +41,11 @@ export type SingleUseProof = {
   signer: string
   /** Its `jti`. */
   id: string
-  /** Milliseconds since 1970; after that the verifier refuses it by its time. */
+  /** Milliseconds since 1970. After this time the verifier refuses it because of its age. */
   expiresAt: number
 }
 
-/** True for the first use of a signed statement, false for every other one, in whichever process. */
+/** Returns true for the first use of a signed statement, and false for each further use in any process. */
 export async function useOnce(
   database: Database,
   { tenantId, signer, id, expiresAt }: SingleUseProof,

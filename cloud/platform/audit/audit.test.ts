@@ -6,7 +6,7 @@ import { lowestIdAt } from '../database/id.ts'
 import { statement } from '../database/statement.ts'
 import { type TestHub, type TestTenant, testHub } from '../testing/hub.ts'
 import { type Actor, record, recordOutside } from './audit.ts'
-import { beginning, type Content, extend } from './chain.ts'
+import { type Content, emptyHead, extend } from './chain.ts'
 import { verifyChain } from './verification.ts'
 
 const somebody: Actor = {
@@ -35,7 +35,7 @@ function verify(hub: TestHub, tenant = hub.tenant) {
 
 type Owner = Parameters<Parameters<TestHub['asOwner']>[0]>[0]
 
-test('an entry says who, what and from where, and is sealed soon after its commit', async () => {
+test('records principal, action and address, and seals the entry soon after its commit', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 3 })
   const { intact, checked, head, firstFault } = await verify(hub)
@@ -43,7 +43,7 @@ test('an entry says who, what and from where, and is sealed soon after its commi
   assert.equal(head?.sequence, 3)
 })
 
-test('what a rolled back transaction recorded never happened; what was refused is recorded beside it', async () => {
+test('records nothing of a rolled back transaction, and records a refusal outside of it', async () => {
   await using hub = await testHub()
   const { database } = hub.context
   await assert.rejects(
@@ -61,7 +61,7 @@ test('what a rolled back transaction recorded never happened; what was refused i
   assert.deepEqual(rows, [{ outcome: 'denied' }])
 })
 
-test('names and details that no database can keep are kept as well as they can be', async () => {
+test('stores names and details with unstorable characters replaced', async () => {
   await using hub = await testHub()
   const hostile = 'a\0b\ud800c\\u0000'
   const who = { principal: { id: null, kind: 'user', name: hostile.repeat(200) }, request: somebody.request } as const
@@ -82,7 +82,7 @@ test('names and details that no database can keep are kept as well as they can b
   assert.equal((rows[0]?.detail as Record<string, unknown> | undefined)?.[kept], kept)
 })
 
-test('two hundred writers at once and two sealers leave one chain without gaps', async () => {
+test('creates one chain without gaps with two hundred writers and two sealers', async () => {
   await using hub = await testHub()
   await using sibling = await hub.sibling()
   const processes = [hub, sibling]
@@ -98,10 +98,10 @@ test('two hundred writers at once and two sealers leave one chain without gaps',
   assert.deepEqual({ intact, checked, firstFault }, { intact: true, checked: 200, firstFault: null })
 })
 
-test('what a process wrote before it died unsealed is sealed by the next', async () => {
+test('seals the entries of a process that died before it sealed them', async () => {
   await using hub = await testHub()
   await hub.settle()
-  // Nobody listens to this one's commits.
+  // No worker listens to the commits of this database.
   const dying = new Database({ address: hub.database.app, server: hub.database.server, connections: 1 })
   await dying.transaction(hub.tenant, (tx) => write(tx))
   await dying.close()
@@ -110,13 +110,13 @@ test('what a process wrote before it died unsealed is sealed by the next', async
   assert.deepEqual(await verify(hub).then(({ intact, checked }) => ({ intact, checked })), { intact: true, checked: 1 })
 })
 
-test('more entries than fit into one batch are sealed in order', async () => {
+test('seals more entries than one batch in order', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 1_203 })
   assert.equal((await verify(hub)).checked, 1_203)
 })
 
-test('the application can neither change, delete nor seal an entry again', async () => {
+test('does not allow the application to change, delete or reseal an entry', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 2 })
   const { database } = hub.context
@@ -149,7 +149,7 @@ test('the application can neither change, delete nor seal an entry again', async
   assert.equal((await verify(hub)).intact, true)
 })
 
-test('nobody sees or seals the entries of another tenant', async () => {
+test('does not show or seal entries of another tenant', async () => {
   await using hub = await testHub()
   const other = await hub.anotherTenant()
   await writeMany(hub, { tenant: hub.tenant, count: 2 })
@@ -161,13 +161,13 @@ test('nobody sees or seals the entries of another tenant', async () => {
 const content = `tenant_id as tenant, id, time, action, outcome, principal_id as principal,
   principal_name as "principalName", principal_kind as "principalKind", target, request_id as "requestId", address, detail`
 
-/** Rewrites all hashes so that they fit: what somebody with the whole database but without the key can do. */
+/** Rewrites all hashes so that they match, as an attacker with the whole database but without the key could. */
 async function rewriteChain(owner: Owner, tenantId: string): Promise<void> {
   const { rows } = await owner.query<Content>(
     `select ${content} from audit_entries where tenant_id = $1 order by sequence`,
     [tenantId],
   )
-  const links = extend(beginning, rows)
+  const links = extend(emptyHead, rows)
   for (const { id, hash } of links) {
     await owner.query(`update audit_entries set hash = decode($3, 'hex') where tenant_id = $1 and id = $2`, [
       tenantId,
@@ -307,7 +307,7 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
   ],
 ]
 
-test('whatever somebody with the whole database does to the trail is found', async (context) => {
+test('detects every change by an attacker with access to the whole database', async (context) => {
   await using hub = await testHub()
   for (const [what, sequence, detail, tamper] of tamperings) {
     await context.test(what, async () => {
@@ -322,7 +322,7 @@ test('whatever somebody with the whole database does to the trail is found', asy
   }
 })
 
-test('a head that was not written by us is not built upon', async () => {
+test('does not extend a chain whose head is not genuine', async () => {
   await using hub = await testHub()
   await writeMany(hub, { tenant: hub.tenant, count: 2 })
   await hub.asOwner((owner) => rewriteChainOf(owner, hub.tenant.tenantId))

@@ -9,7 +9,7 @@ export { auditTasks } from './sealing.ts'
 
 export const auditMigrations: MigrationSource = { module: 'audit', folder: new URL('./migrations/', import.meta.url) }
 
-/** Who did it: a caller, or a visitor of whom the name that was claimed is known. */
+/** The actor of an entry: a caller, or an anonymous caller with the name that it claimed. */
 export type Actor = {
   readonly principal: { readonly id: string | null; readonly kind: PrincipalKind; readonly name: string }
   readonly request: Caller['request']
@@ -21,23 +21,23 @@ export type AuditRecord = {
   /** `kind/id` */
   target?: string
   outcome?: 'done' | 'denied' | 'failed'
-  /** Never secrets. */
+  /** Must not contain secrets. */
   detail?: Record<string, unknown>
 }
 
-/** The topic that is signalled for every entry. */
+/** The topic that every entry signals. */
 export const auditTopic = 'audit'
 
-/** What somebody without a token calls themselves may be anything. */
+/** The limit for the name that a caller without a token claims. */
 const longestName = 512
 
-/** Says in the transaction of the change who made it. */
+/** Records an entry in the transaction of the change. */
 export async function record(tx: Transaction, who: Actor, entry: AuditRecord): Promise<void> {
   await insert(tx, entryOf(who, entry))
   tx.signal(auditTopic)
 }
 
-/** The same for many changes that share a transaction, in one statement. */
+/** The same for many changes of one transaction, in one statement. */
 export async function recordAll(tx: Transaction, records: readonly (AuditRecord & { who: Actor })[]): Promise<void> {
   await insertAll(
     tx,
@@ -63,7 +63,7 @@ function entryOf({ principal, request }: Actor, entry: AuditRecord) {
   }
 }
 
-/** For what was refused: the transaction of the request is rolled back, the entry about it is not. */
+/** Records a refusal in its own transaction, because the transaction of the request is rolled back. */
 export async function recordOutside(database: Database, scope: Scope, who: Actor, entry: AuditRecord): Promise<void> {
   await database.transaction({ tenantId: scope.tenantId }, (tx) => record(tx, who, entry))
 }

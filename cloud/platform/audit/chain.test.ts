@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { beginning, type Content, canonical, extend, faultAfter, faultOfEnd, type Link, verifyExport } from './chain.ts'
+import { type Content, canonical, emptyHead, extend, faultAfter, faultOfEnd, type Link, verifyExport } from './chain.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 })
 
@@ -20,10 +20,10 @@ const content: fc.Arbitrary<Content> = fc.record({
   detail: fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }),
 })
 
-const chain = fc.array(content, { minLength: 1, maxLength: 12 }).map((contents) => extend(beginning, contents))
+const chain = fc.array(content, { minLength: 1, maxLength: 12 }).map((contents) => extend(emptyHead, contents))
 
 function firstFault(links: readonly Link[], head = links.at(-1)) {
-  let last = beginning
+  let last = emptyHead
   for (const link of links) {
     const fault = faultAfter(last, link)
     if (fault !== undefined) return fault
@@ -34,7 +34,7 @@ function firstFault(links: readonly Link[], head = links.at(-1)) {
 
 const lines = (links: readonly Link[]) => links.map((link) => JSON.stringify(link))
 
-/** The same value with the keys of its objects in another order, as `jsonb` gives it back. */
+/** The same value with the keys of its objects in another order, as `jsonb` returns it. */
 function shuffled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shuffled)
   if (typeof value !== 'object' || value === null) return value
@@ -45,7 +45,7 @@ function shuffled(value: unknown): unknown {
   )
 }
 
-test('equal values have one canonical text, different ones two, and it is JSON', () => {
+test('prints equal values as the same canonical JSON and different values differently', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
       assert.equal(canonical(a), canonical(shuffled(a)))
@@ -60,16 +60,16 @@ function sorted(value: unknown): unknown {
   return JSON.parse(canonical(value))
 }
 
-test('a chain is whole as it was made, also when it was extended in pieces', async () => {
+test('verifies a chain, also when it was extended in several steps', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(content, { minLength: 2, maxLength: 12 }), fc.nat(), async (contents, cut) => {
-      const whole = extend(beginning, contents)
-      const first = extend(beginning, contents.slice(0, cut % contents.length))
-      const second = extend(first.at(-1) ?? beginning, contents.slice(cut % contents.length))
+      const whole = extend(emptyHead, contents)
+      const first = extend(emptyHead, contents.slice(0, cut % contents.length))
+      const second = extend(first.at(-1) ?? emptyHead, contents.slice(cut % contents.length))
       assert.deepEqual([...first, ...second], whole)
       assert.equal(firstFault(whole), undefined)
       const check = await verifyExport(lines(whole))
-      const { sequence, hash } = whole.at(-1) ?? beginning
+      const { sequence, hash } = whole.at(-1) ?? emptyHead
       assert.deepEqual(check, {
         intact: true,
         checked: whole.length,
@@ -82,7 +82,7 @@ test('a chain is whole as it was made, also when it was extended in pieces', asy
   )
 })
 
-test('any change of any field of any entry is found, and at that entry', async () => {
+test('detects any change of any field at the changed entry', async () => {
   const fields = ['tenant', 'id', 'time', 'action', 'outcome', 'principal', 'principalName', 'principalKind'] as const
   const more = ['target', 'requestId', 'address', 'detail', 'hash'] as const
   await fc.assert(
@@ -97,7 +97,7 @@ test('any change of any field of any entry is found, and at that entry', async (
   )
 })
 
-test('entries that were deleted, doubled or swapped are found', async () => {
+test('detects deleted, duplicated and swapped entries', async () => {
   await fc.assert(
     fc.asyncProperty(chain, fc.nat(), async (links, place) => {
       const index = place % links.length
@@ -114,12 +114,12 @@ test('entries that were deleted, doubled or swapped are found', async () => {
   )
 })
 
-test('a chain that was rewritten from some entry on does not end as the head says', () => {
+test('detects a chain that was rewritten from an entry, because its end does not match the head', () => {
   fc.assert(
     fc.property(chain, fc.nat(), (links, place) => {
       const index = place % links.length
       const forged = links.map((link, at) => (at === index ? { ...link, action: `${link.action}!` } : link))
-      const rewritten = extend(beginning, forged)
+      const rewritten = extend(emptyHead, forged)
       assert.equal(firstFault(rewritten), undefined)
       assert.match(firstFault(rewritten, links.at(-1))?.detail ?? '', /head/)
     }),
@@ -127,7 +127,7 @@ test('a chain that was rewritten from some entry on does not end as the head say
   )
 })
 
-test('an export with entries left out is checked entry by entry and known to be incomplete', async () => {
+test('verifies each entry of a filtered export and reports it as incomplete', async () => {
   await fc.assert(
     fc.asyncProperty(chain, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), async (links, kept) => {
       const some = links.filter((_, index) => kept[index])
@@ -139,7 +139,7 @@ test('an export with entries left out is checked entry by entry and known to be 
   )
 })
 
-test('what is not an export is a fault and no crash', async () => {
+test('reports a fault for input that is not an export', async () => {
   for (const line of ['{', '42', 'null', '{}', '{"sequence":1,"hash":"x","previousHash":"y"}']) {
     const check = await verifyExport([line])
     assert.deepEqual([check.intact, check.firstFault?.sequence], [false, 1])

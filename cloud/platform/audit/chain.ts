@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** What an entry says, as it is hashed, exported and checked. */
+/** The content of an entry, as it is hashed, exported and verified. */
 export type Content = {
   tenant: string
   id: string
@@ -16,19 +16,20 @@ export type Content = {
   detail: unknown
 }
 
-/** An entry in its place in the chain; hashes are hexadecimal. */
+/** An entry with its position in the chain. Hashes are hexadecimal. */
 export type Link = Content & { sequence: number; previousHash: string; hash: string }
 
 export type Head = { sequence: number; hash: string }
 
 export type Fault = { sequence: number; detail: string }
 
-/** What the first entry follows. */
-export const beginning: Head = { sequence: 0, hash: '0'.repeat(64) }
+/** The head of an empty chain. */
+export const emptyHead: Head = { sequence: 0, hash: '0'.repeat(64) }
 
 /**
- * JSON in one form only (RFC 8785): keys sorted, no blanks, numbers and strings as JavaScript writes them. It survives
- * a way through `jsonb` (older entries went it), which keeps neither the order of keys nor the notation of numbers.
+ * Prints canonical JSON (RFC 8785): sorted keys, no spaces, numbers and strings as in JavaScript. The result is the
+ * same after storage as `jsonb` (used for older entries), which preserves neither the order of keys nor the notation of
+ * numbers.
  */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
@@ -39,7 +40,7 @@ export function canonical(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
 }
 
-/** Every entry is hashed with the hash before it, so changing one changes all that follow. */
+/** Hashes an entry with the hash of its predecessor, so a change of one entry changes all later hashes. */
 export function hashOf(
   content: Content,
   { sequence, previousHash }: { sequence: number; previousHash: string },
@@ -51,7 +52,7 @@ export function hashOf(
   return createHash('sha256').update(Buffer.from(previousHash, 'hex')).update(text).digest('hex')
 }
 
-/** Puts entries at the end of the chain. */
+/** Appends entries to the chain. */
 export function extend(head: Head, contents: readonly Content[]): Link[] {
   let { sequence, hash: previousHash } = head
   return contents.map((content) => {
@@ -62,22 +63,22 @@ export function extend(head: Head, contents: readonly Content[]): Link[] {
   })
 }
 
-/** What the message authentication code of the head is made of. */
+/** The input of the message authentication code of the head. */
 export function headMessage(tenantId: string, head: Head): string {
   return `${tenantId}\n${head.sequence}\n${head.hash}`
 }
 
-/** What is wrong with an entry that comes after `before` in a chain without gaps, if anything. */
+/** Returns the fault of an entry that follows `before` in a chain without gaps, or undefined. */
 export function faultAfter(before: Head, entry: Omit<Link, 'previousHash'>): Fault | undefined {
   const expected = before.sequence + 1
   if (entry.sequence > expected)
     return { sequence: expected, detail: `${missing(expected, entry.sequence - 1)} deleted` }
-  if (entry.sequence < expected) return { sequence: entry.sequence, detail: `Entry ${entry.sequence} is there twice` }
+  if (entry.sequence < expected) return { sequence: entry.sequence, detail: `Entry ${entry.sequence} exists twice` }
   if (hashOf(entry, { sequence: expected, previousHash: before.hash }) === entry.hash) return undefined
-  return { sequence: expected, detail: `Entry ${expected} was changed, or another was put in its place` }
+  return { sequence: expected, detail: `Entry ${expected} was changed or replaced` }
 }
 
-/** What is wrong with the end of a chain that was walked up to `last`, given the head that was written for it. */
+/** Returns the fault at the end of a chain, given the last entry and the stored head. */
 export function faultOfEnd(last: Head, head: Head): Fault | undefined {
   if (last.sequence < head.sequence) {
     return { sequence: last.sequence + 1, detail: `${missing(last.sequence + 1, head.sequence)} deleted` }
@@ -94,21 +95,21 @@ function missing(first: number, last: number): string {
 export type ExportCheck = {
   intact: boolean
   checked: number
-  /** Starts at the first entry and leaves none out; an export with filters does not. */
+  /** True if the export starts at the first entry and has no gaps. An export with filters is not complete. */
   complete: boolean
-  /** The last entry: compare it with the head that the platform tells. */
+  /** The last entry. Compare it with the head that the platform reports. */
   head: Head | null
   firstFault: Fault | null
 }
 
 /**
- * Checks an export without the platform: every entry against its own hash, and neighbours against each other. That
- * nothing was cut off at the end shows only by comparing the head.
+ * Verifies an export without the platform: each entry against its hash, and consecutive entries against each other.
+ * Entries missing at the end are only detected by a comparison with the head.
  */
 export async function verifyExport(lines: AsyncIterable<string> | Iterable<string>): Promise<ExportCheck> {
   let checked = 0
   let complete = true
-  let last: Head = beginning
+  let last: Head = emptyHead
   for await (const line of lines) {
     if (line.trim() === '') continue
     const link = parseLink(line)
@@ -125,12 +126,13 @@ export async function verifyExport(lines: AsyncIterable<string> | Iterable<strin
 
 function faultOfLink(before: Head, link: Link): Fault | undefined {
   const { sequence } = link
-  if (sequence <= before.sequence) return { sequence, detail: `Entry ${sequence} comes after ${before.sequence}` }
+  if (sequence <= before.sequence)
+    return { sequence, detail: `Entry ${sequence} is listed after entry ${before.sequence}` }
   if (sequence === before.sequence + 1) {
     const changed = faultAfter(before, link)
     if (changed !== undefined) return changed
     if (link.previousHash === before.hash) return undefined
-    return { sequence, detail: `Entry ${sequence} does not follow the one before it` }
+    return { sequence, detail: `Entry ${sequence} does not match the hash of its predecessor` }
   }
   if (hashOf(link, link) === link.hash) return undefined
   return { sequence, detail: `Entry ${sequence} was changed` }

@@ -1,7 +1,7 @@
 import type { Owner } from '../database/owner-transaction.ts'
 import type { Head } from './chain.ts'
 
-/** The end of some tenant's chain, if anything was ever recorded: as the owner of the database. */
+/** Returns the head of any tenant's chain, if one exists. Runs as the owner of the database. */
 export async function findAnyHead(owner: Owner): Promise<(Head & { mac: Buffer; tenantId: string }) | undefined> {
   const { rows } = await owner.query<Head & { mac: Buffer; tenantId: string }>(
     `select tenant_id as "tenantId", sequence, encode(hash, 'hex') as hash, mac from audit_heads limit 1`,

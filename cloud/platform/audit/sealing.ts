@@ -1,19 +1,22 @@
 import type { Database, Transaction } from '../database/database.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import type { TaskKinds } from '../tasks/task.ts'
-import { beginning, extend, type Head, headMessage } from './chain.ts'
+import { emptyHead, extend, type Head, headMessage } from './chain.ts'
 import * as store from './store.ts'
 
 type Parts = { database: Database; secrets: Secrets }
 
 const batch = 500
-/** Then others of the same process have their turn. */
+/** After this many batches the task yields to other tasks of the process. */
 const batchesAtOnce = 20
 const sweepMs = 15_000
-/** Claiming and ending a run cost more than to seal a few entries: those of a moment are sealed together. */
+/**
+ * Claiming and completing a task costs more than sealing a few entries, so the entries of this interval are sealed
+ * together.
+ */
 const minPauseMs = 250
 
-/** The task that gives committed entries their place in the chain, soon after they were written. */
+/** The task that adds committed entries to the hash chain, soon after they are written. */
 export function auditTasks({ database, secrets }: Parts): TaskKinds {
   return {
     'audit.seal': {
@@ -36,16 +39,16 @@ export function auditTasks({ database, secrets }: Parts): TaskKinds {
   }
 }
 
-/** Seals the oldest entries that have been committed without a seal; answers how many. */
+/** Seals the oldest unsealed entries. Returns their number. */
 export async function sealBatch(tx: Transaction, secrets: Secrets): Promise<number> {
   const { tenantId } = tx
-  const head = await store.lockHead(tx, signed(secrets, tenantId, beginning))
-  // Going on from a head that somebody else wrote would vouch for it.
+  const head = await store.lockHead(tx, signed(secrets, tenantId, emptyHead))
+  // Extending a chain with a foreign head would confirm that head as genuine.
   if (!isGenuine(secrets, tenantId, head)) throw new Error('The head of the audit chain has been tampered with')
   const links = extend(head, await store.unsealed(tx, batch))
   const last = links.at(-1)
   if (last === undefined) return 0
-  if ((await store.seal(tx, links)) !== links.length) throw new Error('Audit entries were sealed by somebody else')
+  if ((await store.seal(tx, links)) !== links.length) throw new Error('Audit entries were sealed by another writer')
   await store.moveHead(tx, signed(secrets, tenantId, last))
   return links.length
 }
@@ -58,9 +61,12 @@ export function isGenuine(secrets: Secrets, tenantId: string, head: Head & { mac
   return secrets.isMac('audit', headMessage(tenantId, head), head.mac)
 }
 
-/** Signs the end of the chain with the key of the day, so that the one before can go. What is not genuine stays as it is. */
+/**
+ * Signs the head of the chain with the current key, so that the previous key can be deleted. A head that is not genuine
+ * stays unchanged.
+ */
 export async function signHeadAgain(tx: Transaction, secrets: Secrets): Promise<void> {
   if ((await store.findHead(tx)) === undefined) return
-  const head = await store.lockHead(tx, signed(secrets, tx.tenantId, beginning))
+  const head = await store.lockHead(tx, signed(secrets, tx.tenantId, emptyHead))
   if (isGenuine(secrets, tx.tenantId, head)) await store.moveHead(tx, signed(secrets, tx.tenantId, head))
 }

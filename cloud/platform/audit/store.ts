@@ -43,7 +43,7 @@ export async function insertAll(tx: Transaction, entries: readonly Omit<Content,
   await tx.run(insertAllStatement, ...newEntries.values(rows))
 }
 
-/** The columns of an entry, under the names that it is hashed with. */
+/** The columns of an entry, with the names that are hashed. */
 export const contentColumns = `e.tenant_id as tenant, e.id, e.time, e.action, e.outcome, e.principal_id as principal,
   e.principal_name as "principalName", e.principal_kind as "principalKind", e.target, e.request_id as "requestId",
   e.address, e.detail`
@@ -60,7 +60,7 @@ const lockHeadStatement = statement<StoredHead>(
   `select ${headColumns} from audit_heads where tenant_id = $1 for update`,
 )
 
-/** The head, held until the end of the transaction: two sealers cannot fork the chain. */
+/** Locks the head until the end of the transaction, so that two sealers cannot fork the chain. */
 export async function lockHead(tx: Transaction, first: StoredHead): Promise<StoredHead> {
   const existing = await tx.row(lockHeadStatement)
   if (existing !== undefined) return existing
@@ -104,7 +104,10 @@ const sealStatement = statement(
    where tenant_id = $1 and audit_entries.id = r.id and audit_entries.sequence is null`,
 )
 
-/** How many were sealed: fewer than given when somebody else was faster, which the lock on the head excludes. */
+/**
+ * Returns the number of sealed entries. It is smaller than given only if another sealer was faster, which the lock on
+ * the head prevents.
+ */
 export function seal(tx: Transaction, links: readonly Link[]): Promise<number> {
   const rows = links.map(({ id, sequence, hash }) => ({ id, sequence, hash: Buffer.from(hash, 'hex') }))
   return tx.run(sealStatement, ...seals.values(rows))
@@ -128,7 +131,7 @@ const beyondHeadStatement = statement<{ sequence: number }>(
    order by e.sequence limit 1`,
 )
 
-/** An entry with a place in the chain that the head knows nothing of. */
+/** Finds an entry with a position after the head of the chain. */
 export async function findBeyondHead(handle: Handle): Promise<number | undefined> {
   return (await handle.row(beyondHeadStatement))?.sequence
 }

@@ -1,7 +1,7 @@
 import type { Database, Scope } from '../database/database.ts'
 import { lowestIdAt } from '../database/id.ts'
 import type { Secrets } from '../secrets/secrets.ts'
-import { beginning, type Fault, faultAfter, faultOfEnd, type Head } from './chain.ts'
+import { emptyHead, type Fault, faultAfter, faultOfEnd, type Head } from './chain.ts'
 import { isGenuine } from './sealing.ts'
 import * as store from './store.ts'
 
@@ -12,10 +12,10 @@ const sealedWithinMs = 60_000
 
 type Parts = { database: Database; secrets: Secrets }
 
-/** Walks the whole chain of a tenant, page by page, and says what is wrong first. Entries may be added meanwhile. */
+/** Verifies the whole chain of a tenant, page by page, and returns the first fault. Entries can be added meanwhile. */
 export async function verifyChain({ database, secrets }: Parts, scope: Scope): Promise<Verification> {
   const head = await database.read(scope, store.findHead)
-  let last = beginning
+  let last = emptyHead
   for (;;) {
     const range = { after: last.sequence, upTo: head?.sequence ?? 0, limit: pageSize }
     const page = await database.read(scope, (handle) => store.sealedAfter(handle, range))
@@ -29,12 +29,15 @@ export async function verifyChain({ database, secrets }: Parts, scope: Scope): P
   const fault = head === undefined ? undefined : faultOfEnd(last, head)
   if (fault !== undefined) return result(last, head, fault)
   if (head !== undefined && !isGenuine(secrets, scope.tenantId, head)) {
-    return result(last, head, { sequence: head.sequence, detail: 'The head of the chain was not written by us' })
+    return result(last, head, {
+      sequence: head.sequence,
+      detail: 'The head of the chain is not genuine: its signature does not match',
+    })
   }
   return result(last, head, await faultOutside(database, scope))
 }
 
-/** What is not in the chain although it should be, or the other way round. */
+/** Finds an entry that is in the chain but should not be, or is missing from it. */
 async function faultOutside(database: Database, scope: Scope): Promise<Fault | undefined> {
   return database.read(scope, async (handle) => {
     const inserted = await store.findBeyondHead(handle)

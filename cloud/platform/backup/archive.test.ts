@@ -14,7 +14,7 @@ async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
 
 const written = async (entries: readonly Entry[]) => Buffer.concat(await Array.fromAsync(writeArchive(given(entries))))
 
-test('what was written is read, however it comes in', async () => {
+test('reads entries as they were written, from chunks of any size', async () => {
   const content = fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.from(bytes))
   const entry = fc.record({ name: fc.stringMatching(/^[a-z_]{1,40}\/\d{7}\.copy$/), content })
   await fc.assert(
@@ -29,13 +29,13 @@ test('what was written is read, however it comes in', async () => {
   )
 })
 
-test('anybody can look into it with tar', async () => {
+test('writes an archive that tar can read', async () => {
   const bytes = await written([{ name: 'assets/0000001.copy', content: Buffer.from('a\tb\n') }])
   assert.equal(execFileSync('tar', ['-tf', '-'], { input: bytes, encoding: 'utf8' }), 'assets/0000001.copy\n')
   assert.equal(execFileSync('tar', ['-xOf', '-'], { input: bytes, encoding: 'utf8' }), 'a\tb\n')
 })
 
-test('one that ends too early, or was changed in its headers, is broken', async () => {
+test('reports a truncated archive or a changed header as damaged', async () => {
   const bytes = await written([{ name: 'a/1', content: Buffer.alloc(700, 1) }])
   const read = (some: Buffer) => Array.fromAsync(readArchive(inPieces(some, 100)))
   for (const length of [0, 100, 600, 1_300, bytes.length - 1_024]) {

@@ -1,13 +1,13 @@
 import { StartError } from '../start-error.ts'
 
 /**
- * The file of a backup is a tar, so that anybody can look into it with the tools at hand. Written and read as a stream:
- * the parts are small, and nothing but the one at hand is held.
+ * Writes and reads the file of a backup. It is a tar archive, so that standard tools can read it. It is written and
+ * read as a stream: the parts are small, and only one part is in memory.
  */
 export type Entry = { name: string; content: Buffer }
 
 const block = 512
-/** More than a part of ours ever has; what claims more is not one. */
+/** Larger than any part of a backup. A part above the limit is damaged. */
 export const largestPart = 64 * 1024 * 1024
 
 export async function* writeArchive(entries: AsyncIterable<Entry>): AsyncGenerator<Buffer> {
@@ -63,10 +63,10 @@ function described(head: Buffer): { name: string; size: number } {
 }
 
 export function broken(): StartError {
-  return new StartError('The backup is damaged or incomplete: take another one. Nothing was restored.')
+  return new StartError('The backup is damaged or incomplete: use another one. Nothing was restored.')
 }
 
-/** As many bytes as are wanted, however they come. */
+/** Reads an exact number of bytes from chunks of any size. */
 class Reader {
   readonly #source: AsyncIterator<Buffer>
   #held: Buffer[] = []
@@ -76,17 +76,17 @@ class Reader {
     this.#source = source[Symbol.asyncIterator]()
   }
 
-  async take(wanted: number): Promise<Buffer> {
-    while (this.#bytes < wanted) {
+  async take(length: number): Promise<Buffer> {
+    while (this.#bytes < length) {
       const { done, value } = await this.#source.next()
       if (done) throw broken()
       this.#held.push(value)
       this.#bytes += value.length
     }
     const all = this.#held.length === 1 && this.#held[0] !== undefined ? this.#held[0] : Buffer.concat(this.#held)
-    const rest = all.subarray(wanted)
+    const rest = all.subarray(length)
     this.#held = rest.length === 0 ? [] : [rest]
     this.#bytes = rest.length
-    return all.subarray(0, wanted)
+    return all.subarray(0, length)
   }
 }

@@ -2,15 +2,15 @@ import { copyIn, copyOut } from '../database/copy.ts'
 import { inForeignKeyOrder } from '../database/distribute.ts'
 import type { Owner } from '../tenants/tenants.ts'
 
-/** What a backup knows of a table: what is in it comes from the catalogue, so that none can be forgotten. */
+/** A table of a backup. The list comes from the catalogue of the database, so that no table can be forgotten. */
 export type BackupTable = { name: string; columns: string[] }
 
 export type AppliedMigration = { module: string; name: string; checksum: string }
 
-/** Written anew by whoever restores. */
-const madeByMigrating = 'migrations'
+/** The restore writes this table itself. */
+const migrationsTable = 'migrations'
 
-/** From here on everything is read as it is now, while others go on writing. */
+/** Starts a snapshot: all later reads see this point in time while other processes continue to write. */
 export async function beginSnapshot(owner: Owner): Promise<void> {
   await owner.query('begin transaction isolation level repeatable read, read only')
 }
@@ -19,7 +19,7 @@ export async function endSnapshot(owner: Owner): Promise<void> {
   await owner.query('rollback').catch(() => {})
 }
 
-/** All tables with the columns that are written, in the order in which they can be filled. */
+/** All tables with their stored columns, in the order in which they can be filled. */
 export async function listTables(owner: Owner): Promise<BackupTable[]> {
   const { rows } = await owner.query<BackupTable & { needs: string[] }>(
     `select c.relname as name,
@@ -32,7 +32,7 @@ export async function listTables(owner: Owner): Promise<BackupTable[]> {
      where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = current_schema()::regnamespace
        and c.relname <> $1
      order by c.relname`,
-    [madeByMigrating],
+    [migrationsTable],
   )
   return inForeignKeyOrder(rows).map(({ name, columns }) => ({ name, columns }))
 }
@@ -67,7 +67,7 @@ export function writeRows(owner: Owner, table: BackupTable, rows: AsyncIterable<
   return copyIn(owner, `copy ${quoted(table.name)} (${columnsOf(table)}) from stdin`, rows)
 }
 
-/** The first table that has something in it. */
+/** Returns the first table that has rows. */
 export async function findFilled(owner: Owner): Promise<string | undefined> {
   for (const { name } of await listTables(owner)) {
     const { rows } = await owner.query(`select from ${quoted(name)} limit 1`)
@@ -81,8 +81,8 @@ export async function emptyTables(owner: Owner): Promise<void> {
   if (tables.length > 0) await owner.query(`truncate ${tables.map(({ name }) => quoted(name)).join(', ')}`)
 }
 
-/** All or nothing: a file that turns out to be broken leaves no row behind. */
-export async function allOrNothing(owner: Owner, work: () => Promise<void>): Promise<void> {
+/** Runs work in one transaction, so that a damaged file leaves no rows behind. */
+export async function inOneTransaction(owner: Owner, work: () => Promise<void>): Promise<void> {
   await owner.query('begin')
   try {
     await emptyTables(owner)

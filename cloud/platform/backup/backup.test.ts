@@ -8,7 +8,7 @@ import { keysFor } from '../testing/server.ts'
 import { type Entry, readArchive, writeArchive } from './archive.ts'
 import { type BackupHead, takeBackup } from './backup.ts'
 import { listTables } from './backup-store.ts'
-import { fillFrom, openBackup, requireEmpty, requireKnown } from './restore.ts'
+import { fillFrom, openBackup, requireEmpty, requireKnownMigrations } from './restore.ts'
 
 type Owner = Awaited<ReturnType<typeof openClient>>
 
@@ -41,7 +41,7 @@ async function createAssets(from: number, count: number): Promise<void> {
   await admin.inventory.createAssets({ body: { data: { assets } }, query: {}, headers: { prefer: 'wait=30' } })
 }
 
-/** A database on the same server that nothing is in. */
+/** Creates an empty database on the same server. */
 async function emptyDatabase(): Promise<Address> {
   const name = `restored_${randomBytes(6).toString('hex')}`
   made.push(name)
@@ -69,7 +69,7 @@ async function* source(bytes: Buffer): AsyncGenerator<Buffer> {
 
 async function restore(bytes: Buffer, address: Address): Promise<void> {
   const backup = await openBackup(source(bytes))
-  const migrations = await requireKnown(backup, migrationSources)
+  const migrations = await requireKnownMigrations(backup, migrationSources)
   await asOwnerOf(address, (owner) => requireEmpty(owner, migrations))
   await prepareDatabase({
     owner: address,
@@ -80,12 +80,12 @@ async function restore(bytes: Buffer, address: Address): Promise<void> {
   })
 }
 
-/** What is in each table, as one number. */
+/** A hash of the content of each table. */
 async function contentOf(address: Address): Promise<Record<string, string>> {
   return asOwnerOf(address, async (owner) => {
     const found: Record<string, string> = {}
     for (const { name, columns } of await listTables(owner)) {
-      // The application has a login of its own in every database.
+      // The application has a separate login in every database.
       if (name === 'platform_secrets') continue
       const list = columns.map((column) => `"${column}"`).join(', ')
       const { rows } = await owner.query<{ hash: string }>(
@@ -112,11 +112,11 @@ async function changed(bytes: Buffer, change: (entry: Entry) => Entry | undefine
   )
 }
 
-/** A migration after which every row is as it was before. */
+/** A migration that does not change any row. */
 const dropsNothing = 'events/0002-fast-writes'
 
-describe('a backup', () => {
-  test('brings every row of every table back, policies and rights of the application too', async () => {
+describe('backup and restore', () => {
+  test('restores every row of every table, policies and grants of the application', async () => {
     await hub.settle()
     const bytes = await backedUp()
     const address = await emptyDatabase()
@@ -134,7 +134,7 @@ describe('a backup', () => {
     await assert.rejects(restore(bytes, address), /The database is not empty \(\w+ has rows\)/)
   })
 
-  test('is of one moment, while others go on writing', async () => {
+  test('contains a single point in time while other processes write', async () => {
     let goesOn = true
     const writing = (async () => {
       for (let from = 1_000; goesOn; from += 20) await createAssets(from, 20)
@@ -158,7 +158,7 @@ describe('a backup', () => {
     })
   })
 
-  test('that was changed, cut off or made by a newer version leaves nothing behind', async () => {
+  test('refuses a changed, truncated or newer backup and restores nothing', async () => {
     const bytes = await backedUp()
     const address = await emptyDatabase()
     const tampered = await changed(bytes, (entry) =>
@@ -182,7 +182,7 @@ describe('a backup', () => {
     assert.ok(Number((await contentOf(address)).assets?.split(' ')[0]) >= 300)
   })
 
-  test('of an older version is brought forward', async () => {
+  test('migrates a backup of an older version', async () => {
     const bytes = await backedUp()
     const older = await changed(bytes, (entry) => {
       if (entry.name !== 'head.json') return entry

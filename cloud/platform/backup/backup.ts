@@ -14,7 +14,7 @@ import {
 
 export const backupFormat = 'millwright-backup-1'
 
-/** What stands at the beginning: enough to decide whether it can be restored here. */
+/** The first entry: the data that decides whether the backup can be restored here. */
 export type BackupHead = {
   format: typeof backupFormat
   product: string
@@ -24,18 +24,18 @@ export type BackupHead = {
   tables: BackupTable[]
 }
 
-/** What stands at the end: enough to know that everything came through. */
+/** The last entry: the data that shows whether the backup is complete. */
 export type BackupEnd = { tables: Record<string, { rows: number; bytes: number; sha256: string }> }
 
 export const headName = 'head.json'
 export const endName = 'end.json'
 
-/** Rows are put together to parts of about this size. */
+/** The approximate size of a part. */
 const partBytes = 1024 * 1024
 
 type Options = { product: string; onProgress?: (done: { table: string; rows: number; bytes: number }) => void }
 
-/** Everything in the database as a stream of bytes, of one moment, while others go on writing. */
+/** Streams a consistent backup of the whole database while other processes continue to write. */
 export async function* takeBackup(owner: Owner, options: Options): AsyncGenerator<Buffer> {
   await beginSnapshot(owner)
   try {

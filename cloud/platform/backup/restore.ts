@@ -5,35 +5,38 @@ import { StartError } from '../start-error.ts'
 import type { Owner } from '../tenants/tenants.ts'
 import { broken, type Entry, readArchive } from './archive.ts'
 import { type BackupEnd, type BackupHead, backupFormat, endName, headName } from './backup.ts'
-import { allOrNothing, type BackupTable, findFilled, listApplied, listTables, writeRows } from './backup-store.ts'
+import { type BackupTable, findFilled, inOneTransaction, listApplied, listTables, writeRows } from './backup-store.ts'
 
-/** A backup whose beginning was read. */
+/** A backup whose first entry was read. */
 export type OpenBackup = { head: BackupHead; entries: AsyncIterator<Entry> }
 
 export async function openBackup(source: AsyncIterable<Buffer>): Promise<OpenBackup> {
   const entries = readArchive(source)[Symbol.asyncIterator]()
   const first = await entries.next().catch((error: unknown) => {
-    if (error instanceof StartError) throw notOne()
+    if (error instanceof StartError) throw notABackup()
     throw error
   })
-  if (first.done || first.value.name !== headName) throw notOne()
+  if (first.done || first.value.name !== headName) throw notABackup()
   const head: BackupHead = JSON.parse(first.value.content.toString())
-  if (head.format !== backupFormat) throw notOne()
+  if (head.format !== backupFormat) throw notABackup()
   return { head, entries }
 }
 
-function notOne(): StartError {
+function notABackup(): StartError {
   return new StartError('This is not a backup of Millwright, or it is damaged.')
 }
 
-/** A backup of a newer version has tables that this one does not know. */
-export async function requireKnown({ head }: OpenBackup, sources: readonly MigrationSource[]): Promise<Set<string>> {
+/** A backup of a newer version has tables that this version does not know. */
+export async function requireKnownMigrations(
+  { head }: OpenBackup,
+  sources: readonly MigrationSource[],
+): Promise<Set<string>> {
   const known = new Map((await readMigrations(sources)).map((migration) => [idOf(migration), migration.checksum]))
   for (const applied of head.migrations) {
     const checksum = known.get(idOf(applied))
     if (checksum === applied.checksum) continue
     throw new StartError(
-      `The backup was made by version ${head.product}, which is newer than this one (${idOf(applied)}): restore it with that version.`,
+      `The backup was created by version ${head.product}, which is newer than this one (${idOf(applied)}): restore it with that version.`,
     )
   }
   return new Set(head.migrations.map(idOf))
@@ -43,15 +46,15 @@ function idOf({ module, name }: Pick<Migration, 'module' | 'name'>): string {
   return `${module}/${name}`
 }
 
-/** Nothing is ever overwritten. */
-export async function requireEmpty(owner: Owner, wanted: ReadonlySet<string>): Promise<void> {
+/** A restore never overwrites data. */
+export async function requireEmpty(owner: Owner, known: ReadonlySet<string>): Promise<void> {
   const filled = await findFilled(owner)
   if (filled !== undefined) {
     throw new StartError(
       `The database is not empty (${filled} has rows): restore into a new home or an empty database. Nothing was changed.`,
     )
   }
-  const further = (await listApplied(owner)).find((migration) => !wanted.has(idOf(migration)))
+  const further = (await listApplied(owner)).find((migration) => !known.has(idOf(migration)))
   if (further === undefined) return
   throw new StartError(
     `The database has tables of a later version (${idOf(further)}) than the backup: restore into a new home or an empty database.`,
@@ -60,19 +63,19 @@ export async function requireEmpty(owner: Owner, wanted: ReadonlySet<string>): P
 
 export type Restored = { tables: number; rows: number }
 
-/** Fills empty tables, in one transaction that is kept only when everything was there and unchanged. */
+/** Fills empty tables in one transaction. It is committed only if the backup is complete and unchanged. */
 export async function fillFrom({ head, entries }: OpenBackup, owner: Owner): Promise<Restored> {
   const here = new Map((await listTables(owner)).map((table) => [table.name, table]))
-  const seen = new Map<string, Counted>()
-  const reading = new Reading(entries)
-  await allOrNothing(owner, async () => {
+  const seen = new Map<string, TableChecksum>()
+  const reading = new PartReader(entries)
+  await inOneTransaction(owner, async () => {
     for (const table of head.tables) {
       requireSame(table, here.get(table.name))
-      const counted: Counted = { bytes: 0, hash: createHash('sha256') }
+      const counted: TableChecksum = { bytes: 0, hash: createHash('sha256') }
       seen.set(table.name, counted)
       await writeRows(owner, table, reading.partsOf(table.name, counted))
     }
-    requireWhole(await reading.end(), seen)
+    requireComplete(await reading.end(), seen)
   })
   const end = await reading.end()
   const rows = Object.values(end.tables).reduce((sum, table) => sum + table.rows, 0)
@@ -82,14 +85,16 @@ export async function fillFrom({ head, entries }: OpenBackup, owner: Owner): Pro
 function requireSame(table: BackupTable, here: BackupTable | undefined): void {
   const missing = table.columns.filter((column) => !here?.columns.includes(column))
   if (missing.length > 0) {
-    throw new StartError(`There is no ${table.name}.${missing[0]} here: restore with the version that made the backup.`)
+    throw new StartError(
+      `The column ${table.name}.${missing[0]} does not exist here: restore with the version that created the backup.`,
+    )
   }
 }
 
-type Counted = { bytes: number; hash: Hash }
+type TableChecksum = { bytes: number; hash: Hash }
 
-/** The parts in their order; one that belongs to the next table waits for it. */
-class Reading {
+/** Reads the parts in order. A part of the next table is buffered. */
+class PartReader {
   readonly #entries: AsyncIterator<Entry>
   #next: Entry | undefined
   #end: BackupEnd | undefined
@@ -98,7 +103,7 @@ class Reading {
     this.#entries = entries
   }
 
-  async *partsOf(table: string, counted: Counted): AsyncGenerator<Buffer> {
+  async *partsOf(table: string, counted: TableChecksum): AsyncGenerator<Buffer> {
     for (let part = await this.#peek(); part?.name.startsWith(`${table}/`); part = await this.#peek()) {
       this.#next = undefined
       counted.bytes += part.content.length
@@ -123,9 +128,9 @@ class Reading {
   }
 }
 
-function requireWhole({ tables }: BackupEnd, seen: ReadonlyMap<string, Counted>): void {
+function requireComplete({ tables }: BackupEnd, seen: ReadonlyMap<string, TableChecksum>): void {
   for (const [name, { bytes, hash }] of seen) {
-    const told = tables[name]
-    if (told === undefined || told.bytes !== bytes || told.sha256 !== hash.digest('hex')) throw broken()
+    const expected = tables[name]
+    if (expected === undefined || expected.bytes !== bytes || expected.sha256 !== hash.digest('hex')) throw broken()
   }
 }

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { beginning, headMessage } from '../audit/chain.ts'
+import { emptyHead, headMessage } from '../audit/chain.ts'
 import { type TestHub, testHub } from '../testing/hub.ts'
 import { keyFile, makeNotes, readNote, writeNote } from '../testing/sealed-notes.ts'
 import { keysFor, testMasterKey } from '../testing/server.ts'
@@ -102,13 +102,13 @@ describe('an installation from before there were platform keys', { skip }, () =>
     const cipher = createCipheriv('aes-256-gcm', derive('seal'), nonce).setAAD(Buffer.from('signing-key/a'))
     const sealed = Buffer.concat([Buffer.of(1), nonce, cipher.update('{"d":1}'), cipher.final(), cipher.getAuthTag()])
     const { tenantId } = hub.tenant
-    const mac = createHmac('sha256', derive('audit')).update(headMessage(tenantId, beginning)).digest()
+    const mac = createHmac('sha256', derive('audit')).update(headMessage(tenantId, emptyHead)).digest()
     await hub.asOwner(async (owner) => {
       await owner.query('delete from platform_secrets; delete from platform_keys; delete from master_keys')
       await owner.query(
         `insert into audit_heads (tenant_id, sequence, hash, mac) values ($1, 0, decode($2, 'hex'), $3)
         on conflict (tenant_id) do update set mac = excluded.mac, sequence = 0, hash = excluded.hash`,
-        [tenantId, beginning.hash, mac],
+        [tenantId, emptyHead.hash, mac],
       )
       const other = await MasterKeys.open({
         file: '/nowhere/master.key',
@@ -119,6 +119,6 @@ describe('an installation from before there were platform keys', { skip }, () =>
     })
     const { secrets } = await keysFor(hub.database.owner)
     assert.equal((await secrets.open(sealed, 'signing-key/a')).toString(), '{"d":1}')
-    assert.ok(secrets.isMac('audit', headMessage(tenantId, beginning), mac))
+    assert.ok(secrets.isMac('audit', headMessage(tenantId, emptyHead), mac))
   })
 })

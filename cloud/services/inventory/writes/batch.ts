@@ -1,4 +1,4 @@
-import { keepAccessGroups } from '../../../platform/access/store.ts'
+import { lockAccessGroups } from '../../../platform/access/store.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import * as store from '../assets/asset-store.ts'
 import { addChange, type Change, type ChangeSet, emptyChangeSet, type WorkingAsset } from './change-set.ts'
@@ -90,7 +90,7 @@ export async function loadBatch(
 ): Promise<Batch | undefined> {
   const needs = writes.map((write) => write.needs)
   const [accessGroups, keys] = await Promise.all([
-    keepAccessGroups(tx, [...new Set(needs.flatMap(({ accessGroupIds }) => accessGroupIds))]),
+    lockAccessGroups(tx, [...new Set(needs.flatMap(({ accessGroupIds }) => accessGroupIds))]),
     store.findByKeys(tx, [...new Set(needs.flatMap((need) => need.keys))]),
   ])
   const senders = writes.map(({ sender }) => sender)

@@ -1,5 +1,5 @@
 import { Problem } from '@millwright/api/problem.ts'
-import { keepAccessGroups } from '../../../platform/access/store.ts'
+import { lockAccessGroups } from '../../../platform/access/store.ts'
 import { idsAt } from '../../../platform/database/id.ts'
 import { findGroups } from '../assets/asset-store.ts'
 import { Precondition } from '../assets/asset-tag.ts'
@@ -99,7 +99,7 @@ async function undo(writing: Writing, payload: UndoMergePayload): Promise<Decisi
   if (merged.keys.length > 0 && identifiers.length === 0) throw noIdentifierToRestore()
   if (identifiers.length > 0 && identifiers.length === own.length) throw noIdentifierLeft()
   // The access group may have been deleted since the merge, because the merged asset was no longer in it.
-  const [group = asset.accessGroupId] = await keepAccessGroups(tx, [merged.otherAccessGroupId])
+  const [group = asset.accessGroupId] = await lockAccessGroups(tx, [merged.otherAccessGroupId])
   if (!mayWrite(rights, group)) throw await writeDenied(writing, group)
   const document = revertedDocument(asset.document, { before: merged.documentBefore, after: merged.documentAfter })
   await requireValid(writing, document)

@@ -6,25 +6,25 @@ import type { Log } from '../log.ts'
 
 type Client = Awaited<ReturnType<typeof openClient>>
 
-/** The version is missing when it is the tenant itself that changed. */
-export type Announcement = { tenantId: string; version: number | undefined }
+/** A change of access in a tenant. The version is undefined when the tenant itself changed. */
+export type AccessChange = { tenantId: string; version: number | undefined }
 
 type Options = {
   address: Address
   log: Log
-  hear: (announcement: Announcement) => void
-  /** What else is announced in this database, by channel. */
-  alsoHear?: Readonly<Record<string, () => void>>
+  onAccessChange: (announcement: AccessChange) => void
+  /** Handlers for other notification channels of this database. */
+  otherChannels?: Readonly<Record<string, () => void>>
 }
 
 const reconnect = { firstMs: 250, longestMs: 15_000 } as const
 const queryTimeoutMs = 2_000
 
 /**
- * Hears of changes of access that other processes made, on a connection of its own. Nothing depends on it being heard:
- * it makes a change felt at once instead of at the next poll.
+ * `NotificationListener` receives PostgreSQL notifications about changes of access by other processes, on its own
+ * connection. Nothing depends on them: without a notification, a change takes effect at the next poll.
  */
-export class Announcements {
+export class NotificationListener {
   readonly #options: Options
   readonly #stopping = new AbortController()
   #client: Client | undefined
@@ -35,7 +35,7 @@ export class Announcements {
   }
 
   start(): void {
-    this.#listening ??= this.#listenAgainAndAgain()
+    this.#listening ??= this.#keepListening()
   }
 
   async stop(): Promise<void> {
@@ -44,7 +44,7 @@ export class Announcements {
     await this.#listening
   }
 
-  /** The same connection for the poll, which then never waits behind requests. */
+  /** The same connection for polling, so that polling never waits behind requests. */
   get handle(): ReferenceHandle | undefined {
     const client = this.#client
     if (client === undefined) return undefined
@@ -55,20 +55,23 @@ export class Announcements {
     }
   }
 
-  /** Gives a connection up that does not answer; another one is opened. */
+  /** Closes a connection that does not respond. The listener opens another one. */
   drop(): void {
     this.#client?.end().catch(() => {})
     this.#client = undefined
   }
 
-  async #listenAgainAndAgain(): Promise<void> {
+  async #keepListening(): Promise<void> {
     const { signal } = this.#stopping
     const backOff = new BackOff(reconnect)
     while (!signal.aborted) {
       try {
         await this.#listen(() => backOff.reset())
       } catch (error) {
-        this.#options.log.warn({ error }, 'Changes of access are only polled for until the database can be listened to')
+        this.#options.log.warn(
+          { error },
+          'The listener for changes of access is disconnected; changes take effect at the next poll',
+        )
       }
       await pause(backOff.nextMs(), signal, { ref: false })
     }
@@ -79,16 +82,16 @@ export class Announcements {
       query_timeout: queryTimeoutMs,
       connectionTimeoutMillis: timeouts.connectMs,
     })
-    // Hearing of changes is no reason for a process to stay alive.
+    // Listening does not keep the process alive.
     ;(client as Client & { unref(): void }).unref()
     try {
       const ended = once(client, 'end')
-      const { hear, alsoHear = {} } = this.#options
+      const { onAccessChange, otherChannels = {} } = this.#options
       client.on('notification', ({ channel, payload = '' }) => {
-        if (channel === 'access') hear(announcementOf(payload))
-        else alsoHear[channel]?.()
+        if (channel === 'access') onAccessChange(accessChangeOf(payload))
+        else otherChannels[channel]?.()
       })
-      await client.query(['access', ...Object.keys(alsoHear)].map((channel) => `listen ${channel}`).join('; '))
+      await client.query(['access', ...Object.keys(otherChannels)].map((channel) => `listen ${channel}`).join('; '))
       if (this.#stopping.signal.aborted) return
       this.#client = client
       connected()
@@ -100,7 +103,7 @@ export class Announcements {
   }
 }
 
-function announcementOf(payload: string): Announcement {
+function accessChangeOf(payload: string): AccessChange {
   const [tenantId = '', version] = payload.split(' ')
   return { tenantId, version: version === undefined ? undefined : Number(version) }
 }
