@@ -256,7 +256,7 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
   [
     'a head that was moved back',
     4,
-    /not written by us/,
+    /not genuine/,
     async (owner, id) => {
       await owner.query(
         `update audit_heads set sequence = 4, hash = (select hash from audit_entries where ${entry} 4) where tenant_id = $1`,
@@ -288,7 +288,7 @@ const tamperings: [what: string, sequence: number, detail: RegExp, tamper: (owne
   [
     'a chain rewritten with its head',
     5,
-    /not written by us/,
+    /not genuine/,
     async (owner, id) => {
       await owner.query(`update audit_entries set action = 'other' where ${entry} 2`, [id])
       await rewriteChain(owner, id)
