@@ -412,7 +412,7 @@ async function writableGroup(
   if (!visible || found === undefined)
     throw at('access_group_not_found', pointer, 'is not an access group that the caller can read')
   if (!mayIn(caller, writeAssets, found.id))
-    throw permissionDenied({ permission: writeAssets, accessGroup: found.name })
+    throw permissionDenied({ permission: writeAssets, accessGroup: found.name, pointer })
   return found.id
 }
 

@@ -119,6 +119,10 @@ describe('bulk writes report failures per item', () => {
     ])
     const unknownGroup = 'access_group_not_found'
     assert.deepEqual(summary(moved.results), [unknownGroup, unknownGroup, 'forbidden', 'unchanged'])
+    assert.deepEqual(
+      moved.results.map(({ errors }) => errors?.[0]?.pointer),
+      ['/data/0/access_group', '/data/1/access_group', '/data/2/access_group', undefined],
+    )
     const valued = await send('setPropertyValues', [
       { asset_id: one, key: v7(), value: 'x' },
       { asset_id: one, key: count.key, value: 'many' },

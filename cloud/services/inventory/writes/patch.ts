@@ -45,29 +45,30 @@ export const patch: KindRules<PatchPayload> = {
         results.push(refusedResult(item, writing.id))
         continue
       }
-      const pointer = single ? {} : { pointer: `/data/${index}/asset_id` }
-      results.push(await applyItem(writing, () => patchAsset(writing, { item, precondition, ...pointer })))
+      const pointer = single ? '/data' : `/data/${index}`
+      results.push(await applyItem(writing, () => patchAsset(writing, { item, precondition, pointer, single })))
     }
     return single ? results[0] : results
   },
 }
 
-type PatchOptions = { item: PatchItem; precondition: Precondition; pointer?: string }
+/** `pointer` is the place of the item in the request. */
+type PatchOptions = { item: PatchItem; precondition: Precondition; pointer: string; single: boolean }
 type PatchResult = { assetId: string; outcome: 'updated' | 'unchanged' }
 
 async function patchAsset(
   writing: Writing,
-  { item, precondition, pointer }: PatchOptions,
+  { item, precondition, pointer, single }: PatchOptions,
 ): Promise<Decision<PatchResult>> {
   const { rights, sender, tx, schemas } = writing
-  const asset = await requireAsset(writing, item.assetId, pointer)
+  const asset = await requireAsset(writing, item.assetId, single ? undefined : `${pointer}/asset_id`)
   precondition.require(asset)
   if (item.change === 'gateway_version' && asset.document.functional_object_type !== 'Gateway') {
     throw new Problem('not_found', `There is no gateway ${item.assetId}`)
   }
   if (item.change === 'access_group') requireGroup(writing, item.accessGroupId)
   if (item.change === 'access_group' && !mayWrite(rights, item.accessGroupId)) {
-    throw await writeDenied(writing, item.accessGroupId)
+    throw await writeDenied(writing, item.accessGroupId, `${pointer}/access_group`)
   }
   const now = new Date().toISOString()
   const document = patchedDocument(asset, item, now)
