@@ -44,9 +44,9 @@ async function asSomebody(
 ): Promise<Report> {
   const { browser } = await openBrowser()
   try {
-    const door = consoleOf(platform, browser)
-    const { page } = await door.visit()
-    await door.enter(page)
+    const consoleBrowser = consoleOf(platform, browser)
+    const { page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page)
     return await measure({ browser, page })
   } finally {
     await browser.close()

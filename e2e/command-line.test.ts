@@ -168,7 +168,7 @@ describe('beside a running platform', () => {
     await refuse(/--yes$/, 'tenants', 'delete', 'plant-7')
     await succeed('tenants', 'delete', 'plant-7', '--yes')
     assert.deepEqual(Object.keys(await tenants()), ['default'])
-    assert.match(pageOf(await enter()), /The name or the password is not right/)
+    assert.match(pageOf(await enter()), /Wrong user name or password/)
   })
 
   test('what cannot be done is told in one sentence', async () => {

@@ -16,10 +16,10 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
   const asset = `/assets/${gatewayId}`
   const gateway = `/discovery/gateways/${gatewayId}`
   return [
-    { path: '/account', clicks: [(page) => page.getByTitle('Account and menu')] },
+    { path: '/account', clicks: [(page) => page.getByTitle('Account menu')] },
     { path: '/account', clicks: [button(/^Search/)] },
     { path: '/assets', clicks: [button('Views')] },
-    { path: '/assets', clicks: [button('Views'), entry('Save this view…')] },
+    { path: '/assets', clicks: [button('Views'), entry('Save view…')] },
     { path: '/assets', clicks: [button('Columns')] },
     { path: '/assets', clicks: [checkbox, button('Edit…')] },
     { path: '/assets?sort=name', clicks: [checkbox, button('Delete…')] },
@@ -27,33 +27,33 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
     { path: asset, clicks: [button('More'), entry('Move to another access group…')] },
     { path: asset, clicks: [button('More'), entry('Delete…')] },
     { path: `${asset}?tab=relations`, clicks: [button('Add relation')] },
-    { path: '/discovery', clicks: [button('Add a gateway')] },
+    { path: '/discovery', clicks: [button('Add gateway')] },
     { path: '/discovery?scan=any', clicks: [] },
     { path: gateway, clicks: [button('New file')] },
     { path: gateway, clicks: [button('Revoke')] },
     { path: gateway, clicks: [button('Delete')] },
-    { path: '/credentials', clicks: [button('Add a credential')] },
-    { path: '/credentials?view=schemas', clicks: [button('Take over from a link')] },
-    { path: '/credentials?view=schemas', clicks: [button('Upload a template')] },
-    { path: '/credentials?view=templates', clicks: [button('Add a monitoring template')] },
-    { path: '/jobs', clicks: [button('Start a job')] },
-    { path: '/workflows', clicks: [button('Add a workflow')] },
-    { path: '/model', clicks: [button('Add a property')] },
-    { path: '/model?view=schemas', clicks: [button('Add a schema')] },
+    { path: '/credentials', clicks: [button('Add credentials')] },
+    { path: '/credentials?view=schemas', clicks: [button('Import from connector')] },
+    { path: '/credentials?view=schemas', clicks: [button('Upload credential type')] },
+    { path: '/credentials?view=templates', clicks: [button('Add monitoring set')] },
+    { path: '/jobs', clicks: [button('Start job')] },
+    { path: '/workflows', clicks: [button('Add workflow')] },
+    { path: '/model', clicks: [button('Add property')] },
+    { path: '/model?view=schemas', clicks: [button('Add schema')] },
     { path: '/model?view=schemas', clicks: [cell('Asset')] },
-    { path: '/access', clicks: [button('Add a person')] },
-    { path: '/access?view=programs', clicks: [button('Add a program')] },
-    { path: '/access?view=roles', clicks: [button('Add a role')] },
+    { path: '/access', clicks: [button('Add user')] },
+    { path: '/access?view=programs', clicks: [button('Add service account')] },
+    { path: '/access?view=roles', clicks: [button('Add role')] },
     { path: '/access?view=roles', clicks: [cell('viewer')] },
-    { path: '/access?view=groups', clicks: [button('Add an access group')] },
+    { path: '/access?view=groups', clicks: [button('Add access group')] },
     { path: '/access?view=groups', clicks: [cell('default')] },
-    { path: '/access?view=grants', clicks: [button('Give a role')] },
+    { path: '/access?view=grants', clicks: [button('Assign role')] },
     { path: '/audit', clicks: [firstCell] },
-    { path: '/audit', clicks: [button('Check the chain')] },
+    { path: '/audit', clicks: [button('Verify integrity')] },
   ]
 }
 
-/** Opens a menu or dialog with the mouse and checks that every control in it can be clicked, on a desk and on a phone. */
+/** Opens a menu or dialog with the mouse and checks that every control in it can be clicked, on a desktop and on a phone. */
 export async function assertUsable(page: Page, { path, clicks }: Overlay): Promise<string> {
   if (!page.url().endsWith(`/console${path}`)) await page.goto(`/console${path}`)
   for (const target of clicks) await clickAsPerson(target(page))

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { consoleOf, narrow } from './console.ts'
-import { type Known, type Place, places } from './console-places.ts'
+import { type Place, type PlantIds, places } from './console-places.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { millwright } from './program.ts'
 
@@ -17,7 +17,7 @@ const assets = 5_000
 const desk = { width: 1440, height: 900 }
 const [given = 'pictures', ...parts] = process.argv.slice(2)
 const folder = resolve(given)
-const wanted = places.filter(({ name }) => parts.length === 0 || parts.some((part) => name.includes(part)))
+const selectedPlaces = places.filter(({ name }) => parts.length === 0 || parts.some((part) => name.includes(part)))
 
 const kept = process.env.MILLWRIGHT_PICTURES_HOME
 using temporary = kept === undefined ? temporaryFolder() : undefined
@@ -31,22 +31,22 @@ const environment = {
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }
 await using platform = await startPlatform({ home, environment })
-const known = await furnish(platform)
+const plantIds = await preparePlant(platform)
 const { browser } = await openBrowser()
 try {
-  await takeAll(browser, known)
+  await takeAll(browser, plantIds)
 } finally {
   await browser.close()
 }
 
-/** A plant, if there is none yet, and something found by the gateway. */
-async function furnish(running: Platform): Promise<Known> {
+/** Generates a plant if there is none yet, and runs a scan. */
+async function preparePlant(running: Platform): Promise<PlantIds> {
   const caller = await callerOf(running)
   const { meta } = await caller.inventory.listAssets({ query: { limit: 1 } })
   if ((meta.totalElements ?? 0) < assets) {
     const program = millwright(['plant', 'generate', '--assets', String(assets)], { home })
     const { code, stderr } = await program.ended
-    if (code !== 0) throw new Error(`The plant was not made: ${stderr}`)
+    if (code !== 0) throw new Error(`The plant was not generated: ${stderr}`)
   }
   const [asset] = (await caller.inventory.listAssets({ query: { q: 'PLC01', limit: 1, sort: 'name' } })).data
   const { gatewayId, jobId } = await discover(caller)
@@ -76,20 +76,20 @@ async function discover(caller: Caller): Promise<{ gatewayId: string; jobId: str
   return { gatewayId, jobId }
 }
 
-async function takeAll(opened: Browser, about: Known): Promise<void> {
-  const door = consoleOf(platform, opened)
+async function takeAll(opened: Browser, ids: PlantIds): Promise<void> {
+  const consoleBrowser = consoleOf(platform, opened)
   for (const [kind, options] of [
     ['light', { colorScheme: 'light', viewport: desk }],
     ['dark', { colorScheme: 'dark', viewport: desk }],
     ['phone', { colorScheme: 'light', viewport: narrow }],
   ] as const) {
-    const { context, page } = await door.visit(options)
-    await door.enter(page)
-    for (const place of wanted) await take(place, kind)
+    const { context, page } = await consoleBrowser.open(options)
+    await consoleBrowser.signIn(page)
+    for (const place of selectedPlaces) await take(place, kind)
     await context.close()
 
     async function take({ name, path, prepare }: Place, suffix: string): Promise<void> {
-      await page.goto(`/console${path(about)}`)
+      await page.goto(`/console${path(ids)}`)
       await page.locator('ix-application h1').waitFor()
       await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {})
       await prepare?.(page)
@@ -98,5 +98,5 @@ async function takeAll(opened: Browser, about: Known): Promise<void> {
       process.stdout.write(`${name}-${suffix}.png\n`)
     }
   }
-  for (const offence of door.offences) process.stdout.write(`! ${offence}\n`)
+  for (const violation of consoleBrowser.violations) process.stdout.write(`! ${violation}\n`)
 }

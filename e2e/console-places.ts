@@ -1,26 +1,26 @@
 import type { Page } from 'playwright-core'
 
-/** What the plant of the pictures has: ids for pages about one thing. */
-export type Known = { assetId: string; gatewayId: string; jobId: string }
+/** Ids in the plant of the pictures, for pages about one item. */
+export type PlantIds = { assetId: string; gatewayId: string; jobId: string }
 
 export type Place = {
   name: string
-  path: (known: Known) => string
-  /** What to do before the picture is taken: open a dialog, wait for something. */
+  path: (ids: PlantIds) => string
+  /** Runs before the picture is taken: opens a dialog or waits. */
   prepare?: (page: Page) => Promise<unknown>
 }
 
-/** The picture of a graph is there, and its things have found their places. */
+/** Waits until the layout of the graph is finished. */
 function settled(page: Page): Promise<unknown> {
   return page.locator('.graph-canvas[data-settled="true"]').waitFor({ timeout: 120_000 })
 }
 
-/** Every page of the console: pictures are taken of them, and each is looked at before it is called done. */
+/** Every page of the console that a picture is taken of. */
 export const places: readonly Place[] = [
   { name: 'start', path: () => '/' },
   { name: 'inbox', path: () => '/inbox' },
   { name: 'inbox-ignored', path: () => '/inbox?list=ignored' },
-  { name: 'inbox-twins', path: () => '/inbox?list=twins' },
+  { name: 'inbox-duplicates', path: () => '/inbox?list=twins' },
   { name: 'assets', path: () => '/assets' },
   {
     name: 'assets-filtered',

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, consoleOf, type Door, narrow, navigationTo, wide } from './console.ts'
+import { assertAxeClean, type ConsoleBrowser, consoleOf, narrow, navigationTo, wide } from './console.ts'
 import { assertUsable, overlaysOf } from './console-overlays.ts'
 import { type Caller, callerOf, type Platform, startPlatform, temporaryFolder, until } from './platform.ts'
 import { assertOverlayReachable, clickAsPerson, isReachable } from './reachability.ts'
 
-/** What somebody could write into a field to take over the console of whoever looks at it. */
+/** A cross-site scripting attack for a text field. */
 const attack = (field: string) => `<img src=x onerror="globalThis.planted='${field}'"><script>planted</script>${field}`
 
 const environment = {
@@ -15,19 +15,19 @@ const environment = {
   MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0',
   MILLWRIGHT_GATEWAY_PROXY_PORT: '0',
 }
-/** A scan of the simulated plant, on a busy machine. */
+/** Limit for a scan of the simulated plant on a busy machine. */
 const scanMs = 90_000
 
-describe('a plant on the screen', () => {
+describe('start page, inbox and assets in the console', () => {
   const folder = temporaryFolder()
   let platform: Platform
   let browser: Browser
-  let door: Door
+  let consoleBrowser: ConsoleBrowser
   let caller: Caller
 
   before(async () => {
     ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path, environment }), openBrowser()])
-    door = consoleOf(platform, browser)
+    consoleBrowser = consoleOf(platform, browser)
     caller = await callerOf(platform)
   })
 
@@ -37,7 +37,7 @@ describe('a plant on the screen', () => {
     folder[Symbol.dispose]()
   })
 
-  /** A device with these identifiers. */
+  /** Creates a device with these identifiers. */
   async function plant(identifiers: readonly string[], fields: Record<string, unknown>): Promise<void> {
     const asset = {
       functional_object_type: 'device',
@@ -53,16 +53,16 @@ describe('a plant on the screen', () => {
   }
 
   const rows = (page: Page) => page.locator('.grid-body [role=row]')
-  const countTold = (page: Page, text: RegExp) => page.locator('.assets-count').filter({ hasText: text }).waitFor()
+  const waitForCount = (page: Page, text: RegExp) => page.locator('.assets-count').filter({ hasText: text }).waitFor()
 
-  test('from zero to decided assets: scan, open the inbox, onboard', async () => {
-    const { context, page } = await door.visit()
-    await door.enter(page)
-    await page.getByRole('heading', { name: 'From zero to the first assets' }).waitFor()
+  test('guides from an empty plant to onboarded assets: scan, open the inbox, onboard', async () => {
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page)
+    await page.getByRole('heading', { name: 'Get started' }).waitFor()
     await assertAxeClean(page, 'first steps')
     await page.getByRole('button', { name: /Scan with/ }).click({ timeout: scanMs })
-    await page.getByRole('link', { name: 'Open the inbox' }).click({ timeout: scanMs })
-    // Rows that are still on their way cannot be chosen yet.
+    await page.getByRole('link', { name: 'Open inbox' }).click({ timeout: scanMs })
+    // Rows that are still loading cannot be selected.
     await rows(page).first().getByRole('checkbox', { disabled: false }).waitFor()
     await page.getByRole('checkbox', { name: 'Select all' }).click()
     const isAll = page.getByRole('checkbox', { name: 'Select all', checked: true })
@@ -71,7 +71,7 @@ describe('a plant on the screen', () => {
     if (await others.isVisible()) await others.click()
     await isAll.waitFor()
     await page.getByRole('button', { name: 'Onboard' }).click()
-    await page.getByText('Everything is decided').waitFor({ timeout: scanMs })
+    await page.getByText('Inbox zero').waitFor({ timeout: scanMs })
     const { meta } = await caller.inventory.listAssets({
       query: { filter: "management_state/state_value eq 'regarded'", limit: 1 },
     })
@@ -79,10 +79,10 @@ describe('a plant on the screen', () => {
     await context.close()
   })
 
-  test('what comes in shows by itself, and what it says is text, whatever it looks like', async () => {
-    const { context, page } = await door.visit()
-    await door.enter(page, { path: '/inbox' })
-    await page.getByText('Everything is decided').waitFor()
+  test('shows new assets without a reload, and renders markup in their fields as text', async () => {
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { path: '/inbox' })
+    await page.getByText('Inbox zero').waitFor()
     const fields = ['name', 'description', 'serial', 'product', 'vendor']
     const [name, description, serial, product, vendor] = fields.map(attack)
     await plant(['planted'], {
@@ -105,46 +105,48 @@ describe('a plant on the screen', () => {
     await context.close()
   })
 
-  test('two assets that may be one are shown with the evidence, and kept apart or made one', async () => {
-    await plant(['left'], { name: 'Left twin' })
-    await plant(['right'], { name: 'Right twin' })
+  test('shows possible duplicates with their shared identifiers, and merges them', async () => {
+    await plant(['left'], { name: 'Left double' })
+    await plant(['right'], { name: 'Right double' })
     await plant(['left', 'right'], {})
-    const { context, page } = await door.visit()
-    await door.enter(page)
-    await page.getByRole('link', { name: /Look at 1 pair/ }).click()
-    await page.getByText('Came together in one finding: Own identifier tag left, Own identifier tag right').waitFor()
-    await assertAxeClean(page, 'twins')
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page)
+    await page.getByRole('link', { name: /Review 1 possible duplicate/ }).click()
+    await page
+      .getByText('Reported together in one scan: Custom identifier tag left, Custom identifier tag right')
+      .waitFor()
+    await assertAxeClean(page, 'duplicates')
     await page.getByRole('button', { name: 'Merge' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click()
-    await page.getByText('No asset looks like another').waitFor()
-    const found = await caller.inventory.listAssets({ query: { filter: "endswith(name, ' twin')" } })
+    await page.getByText('No duplicates').waitFor()
+    const found = await caller.inventory.listAssets({ query: { filter: "endswith(name, ' double')" } })
     assert.equal(found.meta.totalElements, 1)
     await context.close()
   })
 
-  test('assets are filtered by conditions and by text, grouped, sorted, and the address says so', async () => {
-    const { context, page } = await door.visit()
-    await door.enter(page, { path: '/assets' })
+  test('filters by conditions and by expression, groups and sorts assets, and keeps the view in the URL', async () => {
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { path: '/assets' })
     await rows(page).first().waitFor()
     await page.getByRole('button', { name: 'Filter' }).click()
     await page.getByRole('button', { name: 'Add condition' }).click()
     await page.getByLabel('Property').selectOption({ label: 'Type' })
     await page.getByLabel('Comparison').selectOption({ label: 'is' })
     await page.getByLabel('Value').fill('Gateway')
-    const text = page.getByLabel('As text, in the filter language')
+    const text = page.getByLabel('Filter expression')
     assert.equal(await text.inputValue(), "functional_object_type eq 'Gateway'")
     await page.getByRole('button', { name: 'Apply' }).click()
-    await countTold(page, /^1 asset$/)
+    await waitForCount(page, /^1 asset$/)
     await text.fill("functional_object_type eq 'Gateway' or (name ne null and not (name eq 'x'))")
-    await page.getByText('more than a list of conditions').waitFor()
+    await page.getByText('Too complex for the builder').waitFor()
     await text.fill("nmae eq 'x'")
     await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByRole('alert').getByText('unknown_property').waitFor()
     await page.getByRole('button', { name: 'Clear' }).click()
-    await countTold(page, /\d\d+ assets/)
+    await waitForCount(page, /\d\d+ assets/)
     await page.getByLabel('Group by').selectOption({ label: 'Type' })
     await page.getByRole('navigation', { name: 'Groups by Type' }).getByText('Gateway').click()
-    await countTold(page, /^1 asset$/)
+    await waitForCount(page, /^1 asset$/)
     await page.getByRole('columnheader', { name: 'Name' }).getByRole('button').click()
     await page.waitForURL(/by=functional_object_type.*|sort=name/)
     const address = new URL(page.url())
@@ -154,11 +156,11 @@ describe('a plant on the screen', () => {
       sort: 'name',
     })
     await page.goto(address.href)
-    await countTold(page, /^1 asset$/)
+    await waitForCount(page, /^1 asset$/)
     await context.close()
   })
 
-  /** By dragging, by keyboard, and to the left for good. */
+  /** Moves columns by dragging and with the keyboard, and pins one. */
   async function moveColumns(page: Page): Promise<void> {
     const head = (name: string) => page.getByRole('columnheader', { name, exact: true })
     const order = async () => (await page.getByRole('columnheader').allInnerTexts()).slice(1, 5)
@@ -174,7 +176,7 @@ describe('a plant on the screen', () => {
     assert.deepEqual(await order(), ['Name', 'Serial number', 'Type', 'Firmware'])
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
     await head('Serial number').getByRole('button').press('p')
-    await page.getByText('Serial number stays at the left.').waitFor({ state: 'attached' })
+    await page.getByText('Serial number pinned').waitFor({ state: 'attached' })
     const left = () => head('Serial number').evaluate((cell) => cell.getBoundingClientRect().left)
     const cells = () =>
       rows(page)
@@ -190,9 +192,9 @@ describe('a plant on the screen', () => {
     await kept
   }
 
-  test('columns and views are kept for the person, in every browser', async () => {
-    const { context, page } = await door.visit()
-    await door.enter(page, { path: '/assets?q=plc' })
+  test('stores columns and views of a user for every browser', async () => {
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { path: '/assets?q=plc' })
     await page.getByRole('button', { name: 'Columns' }).click()
     await page.getByRole('button', { name: 'Hide Manufacturer' }).click()
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
@@ -200,26 +202,26 @@ describe('a plant on the screen', () => {
     assert.equal((await kept).status(), 204)
     await assertAxeClean(page, 'columns')
     await page.getByRole('button', { name: 'Done' }).click()
-    await page.getByRole('separator', { name: 'Width of Name' }).focus()
+    await page.getByRole('separator', { name: 'Resize Name' }).focus()
     const widened = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.columns'))
     for (let step = 0; step < 3; step++) await page.keyboard.press('ArrowRight')
     await widened
     await moveColumns(page)
     await page.getByRole('button', { name: 'Views' }).click()
-    await page.getByRole('menuitem', { name: 'Save this view…' }).click()
-    await page.getByLabel('Name of the view').fill('Controllers')
+    await page.getByRole('menuitem', { name: 'Save view…' }).click()
+    await page.getByLabel('View name').fill('Controllers')
     const saved = page.waitForResponse((response) => response.url().endsWith('/preferences/assets.views'))
     await page.getByRole('button', { name: 'Save' }).click()
     await saved
     await context.close()
 
-    const elsewhere = await door.visit()
-    await door.enter(elsewhere.page, { path: '/assets' })
+    const elsewhere = await consoleBrowser.open()
+    await consoleBrowser.signIn(elsewhere.page, { path: '/assets' })
     const headers = elsewhere.page.getByRole('columnheader')
     await headers.filter({ hasText: 'Description' }).waitFor()
     assert.equal(await headers.filter({ hasText: 'Manufacturer' }).count(), 0)
     assert.deepEqual((await headers.allInnerTexts()).slice(1, 5), ['Name', 'Serial number', 'Type', 'Firmware'])
-    const width = await elsewhere.page.getByRole('separator', { name: 'Width of Name' }).getAttribute('aria-valuenow')
+    const width = await elsewhere.page.getByRole('separator', { name: 'Resize Name' }).getAttribute('aria-valuenow')
     assert.equal(width, '328')
     await elsewhere.page.getByRole('button', { name: 'Views' }).click()
     await elsewhere.page.getByRole('menuitem', { name: 'Controllers', exact: true }).click()
@@ -232,9 +234,9 @@ describe('a plant on the screen', () => {
     await elsewhere.context.close()
   })
 
-  test('many assets are changed at once, and the table is used by keyboard', async () => {
-    const { context, page } = await door.visit()
-    await door.enter(page, { path: '/assets?sort=name' })
+  test('selects rows with the keyboard and edits them in bulk', async () => {
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { path: '/assets?sort=name' })
     const first = rows(page).first()
     await first.waitFor()
     await first.focus()
@@ -243,12 +245,12 @@ describe('a plant on the screen', () => {
     await page.keyboard.press('Shift+Space')
     await page.getByText('4 selected').waitFor()
     await page.getByRole('button', { name: 'Edit…' }).click()
-    await page.getByLabel('What to change').selectOption({ label: 'Responsible' })
-    await page.getByRole('button', { name: 'Change', exact: true }).click()
-    await page.getByText('Enter a value.').waitFor()
+    await page.getByLabel('Field').selectOption({ label: 'Responsible' })
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Required', { exact: true }).waitFor()
     await page.getByLabel('Value').fill('jane')
-    await page.getByRole('button', { name: 'Change', exact: true }).click()
-    await page.getByText('4 assets changed.').first().waitFor()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('4 assets changed').first().waitFor()
     const { meta } = await caller.inventory.listAssets({ query: { filter: "responsible eq 'jane'" } })
     assert.equal(meta.totalElements, 4)
     await page.keyboard.press('Escape')
@@ -262,14 +264,14 @@ describe('a plant on the screen', () => {
     await context.close()
   })
 
-  test('everybody can read it, in light and dark, on a desk and on a phone', async () => {
+  test('is accessible in light and dark, on a desktop and on a phone', async () => {
     for (const [colorScheme, viewport] of [
       ['light', wide],
       ['dark', wide],
       ['light', narrow],
     ] as const) {
-      const { context, page } = await door.visit({ colorScheme, viewport })
-      await door.enter(page)
+      const { context, page } = await consoleBrowser.open({ colorScheme, viewport })
+      await consoleBrowser.signIn(page)
       for (const path of ['/', '/inbox', "/assets?by=access_group&filter=name%20ne%20'x'"]) {
         await page.goto(`/console${path}`)
         await page.locator('.start-figures, .grid-body [role=row], .empty-state').first().waitFor()
@@ -279,21 +281,21 @@ describe('a plant on the screen', () => {
     }
   })
 
-  test('every menu and dialog can be used with the mouse, on a desk and on a phone', async () => {
+  test('reaches every control in every menu and dialog with the mouse, on a desktop and on a phone', async () => {
     const [gateway] = (await caller.onboarding.listGateways({})).data
-    const { context, page } = await door.visit()
-    await door.enter(page, { path: '/account' })
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { path: '/account' })
     const overlays = overlaysOf({ gatewayId: gateway?.id ?? '' })
     const names = new Set<string>()
     for (const overlay of overlays) names.add(await assertUsable(page, overlay))
     assert.equal(names.size, overlays.length, 'each opened another menu or dialog')
-    // A menu follows its button when the page is scrolled.
+    // A menu follows its button when the page scrolls.
     await page.setViewportSize({ width: wide.width, height: 300 })
     await page.goto(`/console/assets/${gateway?.id}`)
     await clickAsPerson(page.getByRole('button', { name: 'More', exact: true }))
     await page.mouse.move(wide.width / 2, 250)
     await page.mouse.wheel(0, 40)
-    await assertOverlayReachable(page, 'a menu of a page that is scrolled')
+    await assertOverlayReachable(page, 'the menu on a scrolled page')
     await page.setViewportSize(narrow)
     await page.goto('/console/account')
     await clickAsPerson(page.locator('ix-menu-expand-icon'))
@@ -303,12 +305,12 @@ describe('a plant on the screen', () => {
     await context.close()
   })
 
-  test('what is not open is not offered: a viewer reads and decides nothing', async () => {
+  test('does not offer write actions to a viewer', async () => {
     const viewer = { name: 'vera', password: 'a long enough word for reading' }
     const { data } = await caller.identity.createUser({ body: { data: viewer } })
     await caller.authorization.createGrant({ body: { data: { principal: data.id, role: 'viewer' } } })
-    const { context, page } = await door.visit()
-    await door.enter(page, { person: viewer, path: '/assets' })
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { user: viewer, path: '/assets' })
     await rows(page).first().waitFor()
     await page.getByRole('checkbox', { name: 'Select row 1', exact: true }).check()
     await page.getByText('1 selected').waitFor()
@@ -317,7 +319,7 @@ describe('a plant on the screen', () => {
     await context.close()
   })
 
-  test('no page broke its own policy, threw, or asked anybody else for anything', () => {
-    assert.deepEqual(door.offences, [])
+  test('no page violates its security policy, throws an error or calls another host', () => {
+    assert.deepEqual(consoleBrowser.violations, [])
   })
 })

@@ -3,30 +3,30 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
-import { assertAxeClean, consoleOf, type Door } from './console.ts'
+import { assertAxeClean, type ConsoleBrowser, consoleOf } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
 import { millwright, type Program } from './program.ts'
 import { type Gateway, startGateway, startPlant } from './shop-floor.ts'
 
-/** A scan of a busy machine takes its time. */
-const patience = { timeout: 60_000 }
-/** Nowhere but in the form that it was typed into. */
+/** A scan takes longer on a busy machine. */
+const scanTimeout = { timeout: 60_000 }
+/** A secret that no page may display. */
 const password = 'user_password'
 
-describe('a shop floor from the console', () => {
+describe('gateways, scans and credentials in the console', () => {
   const folder = temporaryFolder()
   let platform: Platform
   let browser: Browser
-  let door: Door
+  let consoleBrowser: ConsoleBrowser
   let page: Page
   let gateway: Gateway | undefined
   let plant: Program | undefined
 
   before(async () => {
     ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path }), openBrowser()])
-    door = consoleOf(platform, browser)
-    ;({ page } = await door.visit({ acceptDownloads: true }))
-    await door.enter(page, { path: '/discovery' })
+    consoleBrowser = consoleOf(platform, browser)
+    ;({ page } = await consoleBrowser.open({ acceptDownloads: true }))
+    await consoleBrowser.signIn(page, { path: '/discovery' })
   })
 
   after(async () => {
@@ -44,60 +44,60 @@ describe('a shop floor from the console', () => {
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
   }
 
-  test('an empty shop floor says what to do, and a gateway comes in with the file that is downloaded', async () => {
+  test('explains the first step without gateways, and connects a gateway with the downloaded file', async () => {
     await page.getByText('No gateway yet').waitFor()
     await assertAxeClean(page, 'discovery without gateways')
     const caller = await callerOf(platform)
     await caller.authorization.createAccessGroup({ body: { data: { name: 'annex' } } })
-    await button('Add a gateway').first().click()
+    await button('Add gateway').first().click()
     await page.getByLabel('Name').fill('Hall 3')
     const group = await page.getByLabel('Access group').locator('option:checked').textContent()
     assert.equal(group, 'default', 'the group that the gateway gets without a choice')
-    await button('Create it').click()
+    await button('Create').click()
     const [file] = await Promise.all([page.waitForEvent('download'), button('Download gateway-config.json').click()])
     await file.saveAs(join(folder.path, 'hall.json'))
-    await page.getByText(/valid for 29 min/).waitFor()
+    await page.getByText(/Valid for 29 min/).waitFor()
     await assertAxeClean(page, 'onboarding')
     gateway = await startGateway('hall', { home: folder.path, id: '' })
-    await page.getByText('The gateway is here').waitFor(patience)
-    await button('Open the gateway').click()
+    await page.getByText('Gateway connected').waitFor(scanTimeout)
+    await button('Open gateway').click()
     await page.getByRole('heading', { level: 1, name: 'Hall 3' }).waitFor()
-    await button('Give a role').click()
+    await button('Assign role').click()
     await page
       .getByLabel('Role', { exact: true })
       .locator('option:checked[value=operator]')
       .waitFor({ state: 'attached' })
     await page.keyboard.press('Escape')
     const gatewayPage = page.url()
-    await page.getByRole('link', { name: 'Show it in the inventory' }).click()
+    await page.getByRole('link', { name: 'Show asset' }).click()
     await button('More').click()
     await page.getByRole('menuitem', { name: 'Delete…' }).click()
-    await page.getByText('also revokes the gateway').waitFor()
+    await page.getByText('Also revokes the gateway').waitFor()
     await page.goto(gatewayPage)
     await page.getByRole('heading', { level: 1, name: 'Hall 3' }).waitFor()
   })
 
-  test('a link appears by itself, is asked for what it understands, and what it finds is shown while it comes', async () => {
+  test('shows a new connector automatically, offers its scan options, and shows the result of a scan', async () => {
     plant = startPlant(gateway ?? assert.fail(), { home: folder.path })
-    await button('Scan').click(patience)
+    await button('Scan').click(scanTimeout)
     await page.getByLabel('ip_range').waitFor()
-    await page.getByText('How to look').click()
+    await page.getByText('Options', { exact: true }).click()
     await page.getByLabel('size').fill('40')
     await page.getByLabel('protected_percent').fill('20')
     await assertAxeClean(page, 'the scan dialog')
     await button('Start').click()
-    await page.getByText('finished').first().waitFor(patience)
+    await page.getByText('Finished').first().waitFor(scanTimeout)
     await page.getByRole('tab', { name: /^New [1-9]/ }).waitFor()
     await page.getByRole('tab', { name: /^Errors [1-9]/ }).click()
     await assertAxeClean(page, 'a scan')
   })
 
-  test('its errors are walked by keys; a dialog tells one in full, and Escape gives the row back', async () => {
+  test('opens an error with the keyboard, and returns the focus to its row after Escape', async () => {
     await page.getByRole('heading', { level: 1, name: 'Scan: Plant' }).waitFor()
     const rows = page.getByRole('grid', { name: 'Errors' }).getByRole('row')
     await rows.nth(1).focus()
     await page.keyboard.press('ArrowDown')
-    // The focus follows with the next frame.
+    // The focus moves in the next frame.
     await page.locator('[aria-rowindex="3"]:focus').waitFor()
     await page.keyboard.press('Enter')
     await page
@@ -109,103 +109,103 @@ describe('a shop floor from the console', () => {
     assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-rowindex')), '3')
   })
 
-  test('what a scan was asked for is changed for its next runs', async () => {
-    await button('Change').last().click()
+  test('changes the settings of a scan for future runs', async () => {
+    await button('Edit').last().click()
     await page.getByLabel('protected_percent').fill('25')
     await button('Save').click()
     await page.getByText('protected_percent').locator('..').getByText('25').waitFor()
   })
 
-  test('with credentials for their addresses, protected devices are found; their secret is shown nowhere', async () => {
+  test('finds protected devices with stored credentials, and never displays their secret', async () => {
     await go('/credentials?view=schemas', 'Credentials')
-    await button('Take over from a link').click()
-    await button('Take it over').click()
+    await button('Import from connector').click()
+    await button('Import').click()
     await page.getByRole('gridcell', { name: 'millwright.links.plant' }).waitFor()
     await page.getByRole('tab', { name: 'Credentials' }).click()
-    await button('Add a credential').click()
+    await button('Add credentials').click()
     await page.getByLabel('Name').fill('Reading')
     await page.getByLabel('User').fill('user')
     await page.getByLabel('Password').fill(password)
-    await page.getByLabel('Addresses').fill('0.0.0.0/0')
-    await assertAxeClean(page, 'a new credential')
+    await page.getByLabel('IP addresses').fill('0.0.0.0/0')
+    await assertAxeClean(page, 'new credentials')
     await button('Save').click()
     await page.getByRole('heading', { level: 1, name: 'Reading' }).waitFor()
     const credential = new URL(page.url()).pathname.replace('/console', '')
     const { data: scans } = await (await callerOf(platform)).discovery.listDiscoveries({ query: {} })
     await go(`/discovery/scans/${scans[0]?.jobId}`, 'Scan: Plant')
     await button('Run again').click()
-    await page.getByRole('tab', { name: 'Errors 0' }).waitFor(patience)
-    await page.getByText('finished').first().waitFor(patience)
+    await page.getByRole('tab', { name: 'Errors 0' }).waitFor(scanTimeout)
+    await page.getByText('Finished').first().waitFor(scanTimeout)
     await go(credential, 'Reading')
-    await page.getByText('worked').first().waitFor()
-    await assertAxeClean(page, 'a credential')
+    await page.getByText('Successful', { exact: true }).first().waitFor()
+    await assertAxeClean(page, 'credentials page')
     assert.ok(!(await page.content()).includes(password), 'the secret is on the page')
   })
 
-  test('a scan that is planned says when it runs next, and can be paused', async () => {
+  test('schedules a scan, shows its next run, pauses and resumes it', async () => {
     await go('/discovery?scan=any', 'Discovery')
-    await page.getByLabel('When').selectOption('daily')
-    await page.getByLabel('At', { exact: true }).fill('04:30')
-    await button('Plan it').click()
+    await page.getByLabel('Schedule').selectOption('daily')
+    await page.getByLabel('Time', { exact: true }).fill('04:30')
+    await button('Schedule').click()
     await page.getByText(/^30 4 \* \* \* /).waitFor()
     await button('Pause').click()
-    await page.getByText('paused').waitFor()
-    await button('Go on').click()
-    await page.getByText('paused').waitFor({ state: 'detached' })
+    await page.getByText('Paused').waitFor()
+    await button('Resume').click()
+    await page.getByText('Paused').waitFor({ state: 'detached' })
   })
 
-  test('jobs, their workflows, events and the audit trail tell what happened', async () => {
+  test('shows the job with its workflow, the events and the audit entries of a scan', async () => {
     await go('/jobs', 'Jobs')
     await page.getByRole('row').nth(1).click()
-    await page.getByRole('img', { name: /The workflow discovery/ }).waitFor()
+    await page.getByRole('img', { name: /Diagram of the workflow discovery/ }).waitFor()
     await assertAxeClean(page, 'a job')
     await go('/events?type=credentials', 'Events')
-    await button('Show what happened before').click()
+    await button('Load earlier').click()
     await page
       .getByText(/^credentials\./)
       .first()
       .click()
-    await page.getByRole('dialog').getByText('Position').waitFor()
+    await page.getByRole('dialog').getByText('Seq.').waitFor()
     assert.ok(!(await page.content()).includes(password), 'the secret is in an event')
     await go('/audit?action=credentials.deliver', 'Audit')
     await page.getByRole('gridcell', { name: 'credentials.deliver' }).first().waitFor()
-    await button('Check the chain').click()
-    await page.getByText('The chain is whole').waitFor(patience)
+    await button('Verify integrity').click()
+    await page.getByText(/^Verified: \d/).waitFor(scanTimeout)
   })
 
-  test('a workflow that comes with the product stays; one of one’s own has jobs that are started by hand', async () => {
+  test('protects built-in workflows, adds a custom workflow and starts a job of it', async () => {
     await go('/workflows', 'Workflows')
-    await page.getByText('built in: it stays').waitFor()
+    await page.getByText('Built-in').waitFor()
     assert.equal(await button('Delete').count(), 0)
-    await button('Add a workflow').click()
-    await button('Store it').click()
+    await button('Add workflow').click()
+    await button('Save').click()
     await page.getByRole('heading', { level: 2, name: 'my.workflow' }).waitFor()
     await go('/jobs?type=my.workflow', 'Jobs')
-    await page.getByText('No job fits').waitFor()
-    await button('Start a job').click()
+    await page.getByText('No matching jobs').waitFor()
+    await button('Start job').click()
     await assertAxeClean(page, 'a new job')
-    await page.getByRole('dialog').getByRole('button', { name: 'Start a job' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Start job' }).click()
     await page.getByRole('heading', { level: 1, name: 'Job: my.workflow' }).waitFor()
     await page.getByRole('link', { name: 'Hall 3' }).waitFor()
   })
 
-  test('another tenant, side by side, sees none of it', async () => {
+  test('shows no data of this tenant to a user of another tenant', async () => {
     const made = millwright(['tenants', 'create', 'other'], { home: folder.path })
     const { stdout } = await made.ended
     const [, name = '', secret = ''] = /as (\S+) with the password (\S+)/.exec(stdout) ?? assert.fail(stdout)
-    const { context, page: theirs } = await door.visit()
-    await door.enter(theirs, { person: { name, password: secret }, path: '/discovery' })
-    await theirs.getByText('No gateway yet').waitFor()
-    await theirs.goto('/console/jobs')
-    await theirs.getByText('No jobs yet').waitFor()
-    await theirs.goto('/console/credentials')
-    await theirs.getByText('No credentials yet').waitFor()
+    const { context, page: otherPage } = await consoleBrowser.open()
+    await consoleBrowser.signIn(otherPage, { user: { name, password: secret }, path: '/discovery' })
+    await otherPage.getByText('No gateway yet').waitFor()
+    await otherPage.goto('/console/jobs')
+    await otherPage.getByText('No jobs yet').waitFor()
+    await otherPage.goto('/console/credentials')
+    await otherPage.getByText('No credentials yet').waitFor()
     await go('/discovery', 'Discovery')
     await page.getByText('Hall 3').first().waitFor()
     await context.close()
   })
 
-  test('no page broke its own policy, threw, or asked anybody else for anything', () => {
-    assert.deepEqual(door.offences, [])
+  test('no page violates its security policy, throws an error or calls another host', () => {
+    assert.deepEqual(consoleBrowser.violations, [])
   })
 })

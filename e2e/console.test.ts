@@ -6,31 +6,31 @@ import { assertAccessible } from './accessibility.ts'
 import { openBrowser } from './browser.ts'
 import {
   assertAxeClean,
+  type ConsoleBrowser,
   consoleOf,
-  type Door,
-  insideOf,
+  mainHeading,
   narrow,
   navigationTo,
   signOut,
-  typeAt,
+  submitSignIn,
   wide,
 } from './console.ts'
 import { callerOf, type Platform, startPlatform, temporaryFolder } from './platform.ts'
 import { clickAsPerson } from './reachability.ts'
 
-/** Somebody without any right. */
-const jane = { name: 'jane', password: `the ${plantedWord} of somebody` }
+/** A user without any role. */
+const jane = { name: 'jane', password: `the ${plantedWord} of a user` }
 
 describe('the console in a browser', () => {
   const folder = temporaryFolder()
   let platform: Platform
   let browser: Browser
-  let door: Door
+  let consoleBrowser: ConsoleBrowser
   let janeId: string
 
   before(async () => {
     ;[platform, { browser }] = await Promise.all([startPlatform({ home: folder.path }), announced()])
-    door = consoleOf(platform, browser)
+    consoleBrowser = consoleOf(platform, browser)
     const admin = await callerOf(platform)
     const made = await admin.identity.createUser({ body: { data: { ...jane, displayName: 'Jane Doe' } } })
     janeId = made.data.id
@@ -50,8 +50,8 @@ describe('the console in a browser', () => {
 
   const adminPassword = () => ({ name: platform.access.adminUser, password: platform.access.adminPassword })
 
-  test('says what this is and where the first password is', async () => {
-    const { context, page } = await door.visit()
+  test('introduces the product and names the file with the first password', async () => {
+    const { context, page } = await consoleBrowser.open()
     await page.goto('/')
     await page.getByRole('heading', { level: 1 }).waitFor()
     assert.match((await page.locator('main').textContent()) ?? '', /industrial asset management.*first-run\.json/s)
@@ -60,24 +60,24 @@ describe('the console in a browser', () => {
     await context.close()
   })
 
-  test('a wrong password is told, the right one shows who one is and what one may do', async () => {
-    const { context, page } = await door.visit()
+  test('rejects a wrong password, and shows user and permissions after sign-in', async () => {
+    const { context, page } = await consoleBrowser.open()
     await page.goto('/console/account')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await typeAt(page, { name: 'admin', password: 'not the one' })
-    assert.equal(await page.getByRole('alert').textContent(), 'The name or the password is not right.')
-    await typeAt(page, adminPassword())
+    await submitSignIn(page, { name: 'admin', password: 'not the one' })
+    assert.equal(await page.getByRole('alert').textContent(), 'Wrong user name or password.')
+    await submitSignIn(page, adminPassword())
     await page.getByRole('heading', { name: 'Administrator', level: 1 }).waitFor()
     await page.getByText('Manage users, service accounts, roles, access groups and grants').waitFor()
-    const facts = await page.locator('.facts .fact').allTextContents()
-    assert.deepEqual(facts, ['Nameadmin@default', 'Tenantdefault', 'Rolesadministrator'])
-    assert.equal(page.url(), `${platform.baseUrl}/console/account`, 'the code is not left in the address')
+    const profile = await page.locator('.key-values .key-value').allTextContents()
+    assert.deepEqual(profile, ['User nameadmin@default', 'Tenantdefault', 'Rolesadministrator'])
+    assert.equal(page.url(), `${platform.baseUrl}/console/account`, 'the authorization code is still in the URL')
     await context.close()
   })
 
-  test('keeps tokens where no reload, script or thief of storage finds them, and survives a reload', async () => {
-    const { context, page } = await door.visit()
-    await door.enter(page, { path: '/account?from=a-link#here' })
+  test('stores no token in the browser, and stays signed in after a reload', async () => {
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { path: '/account?from=a-link#here' })
     const kept = await page.evaluate(() =>
       JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
     )
@@ -86,30 +86,34 @@ describe('the console in a browser', () => {
     assert.doesNotMatch(JSON.stringify(session), /token|eyJ/i)
     await page.reload()
     await page.getByRole('heading', { name: 'Change your password' }).waitFor()
-    assert.equal(page.url(), `${platform.baseUrl}/console/account?from=a-link#here`, 'a deep link survives signing in')
+    assert.equal(
+      page.url(),
+      `${platform.baseUrl}/console/account?from=a-link#here`,
+      'the deep link is lost during sign-in',
+    )
     await context.close()
   })
 
-  test('an answer to a sign-in that was not begun here is refused', async () => {
-    const { context, page } = await door.visit()
+  test('rejects a sign-in response that this browser did not request', async () => {
+    const { context, page } = await consoleBrowser.open()
     await page.goto('/auth/callback?code=stolen&state=guessed')
-    assert.match((await page.getByRole('alert').textContent()) ?? '', /This sign-in was not started here/)
+    assert.match((await page.getByRole('alert').textContent()) ?? '', /This sign-in was not started in this browser/)
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     await context.close()
   })
 
-  test('who may not read assets is not offered them, and a direct link says why', async () => {
+  test('hides assets from a user without permission, and explains a direct link', async () => {
     const admin = await callerOf(platform)
-    const { context, page } = await door.visit()
-    await door.enter(page, { person: jane, path: '/account' })
-    await page.getByText('you hold no role').waitFor()
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { user: jane, path: '/account' })
+    await page.getByText('No roles assigned.').waitFor()
     await page.goto('/console/assets')
     await page.getByText('inventory_read_asset_data').waitFor()
-    await page.getByText('An administrator of the tenant default can give it to you.').waitFor()
+    await page.getByText('Ask an administrator of the tenant default to grant it.').waitFor()
     assert.equal(await navigationTo(page, 'Assets').count(), 0)
     await page.goto('/console/nowhere')
-    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     await admin.authorization.createGrant({ body: { data: { principal: janeId, role: 'viewer' } } })
     await page.goto('/console/account')
     await page.getByText('Read assets').waitFor()
@@ -117,23 +121,23 @@ describe('the console in a browser', () => {
     await context.close()
   })
 
-  test('what does not work is told with its code, and can be tried again', async () => {
-    const { context, page } = await door.visit()
+  test('shows a failed request with its code, and retries it', async () => {
+    const { context, page } = await consoleBrowser.open()
     await page.route('**/authorization/v1/permissions', (route) => route.abort())
-    await door.enter(page, { path: '/account' })
+    await consoleBrowser.signIn(page, { path: '/account' })
     const notice = page.getByRole('alert')
     await notice.waitFor()
-    assert.match((await notice.textContent()) ?? '', /The platform does not answer.*Code no_answer/s)
+    assert.match((await notice.textContent()) ?? '', /Can’t reach the server.*Code no_answer/s)
     await page.unroute('**/authorization/v1/permissions')
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('Read the audit trail').waitFor()
     await context.close()
   })
 
-  test('a token that runs out is renewed without anybody noticing', async () => {
-    const { context, page } = await door.visit()
+  test('renews an expired token in the background', async () => {
+    const { context, page } = await consoleBrowser.open()
     await page.clock.install()
-    await door.enter(page)
+    await consoleBrowser.signIn(page)
     const renewal = page.waitForRequest((request) => request.postData()?.includes('grant_type=refresh_token') ?? false)
     await page.clock.fastForward('01:00:00')
     await openAccount(page)
@@ -143,13 +147,13 @@ describe('the console in a browser', () => {
   })
 
   async function openAccount(page: Page): Promise<void> {
-    await clickAsPerson(page.getByTitle('Account and menu'))
+    await clickAsPerson(page.getByTitle('Account menu'))
     await clickAsPerson(page.getByRole('menuitem', { name: 'Your account' }))
   }
 
-  test('pages are reached by keyboard alone: navigation, menu and command palette', async () => {
-    const { context, page } = await door.visit()
-    await door.enter(page)
+  test('reaches navigation, account menu and command palette with the keyboard alone', async () => {
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page)
     const reached: string[] = []
     await page.evaluate(() => (document.activeElement as HTMLElement).blur())
     for (let presses = 0; presses < 8; presses++) {
@@ -166,60 +170,60 @@ describe('the console in a browser', () => {
     await page.keyboard.type('passw')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Change your password' }).waitFor()
-    await page.getByTitle('Account and menu').press('Enter')
+    await page.getByTitle('Account menu').press('Enter')
     await page.keyboard.press('d')
     await page.keyboard.press('Enter')
     await page.locator('html[data-ix-color-schema=dark]').waitFor()
     await context.close()
   })
 
-  test('colours and language are somebody’s own, in every browser', async () => {
-    const { context, page } = await door.visit()
-    await door.enter(page, { path: '/account' })
+  test('stores theme and language of a user for every browser', async () => {
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { path: '/account' })
     const kept = page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
-    await clickAsPerson(page.getByTitle('Account and menu'))
+    await clickAsPerson(page.getByTitle('Account menu'))
     await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
     await page.getByRole('heading', { name: 'Passwort ändern' }).waitFor()
     assert.equal((await kept).status(), 204)
     await context.close()
-    const elsewhere = await door.visit()
-    await door.enter(elsewhere.page, { path: '/account' })
+    const elsewhere = await consoleBrowser.open()
+    await consoleBrowser.signIn(elsewhere.page, { path: '/account' })
     await elsewhere.page.getByRole('heading', { name: 'Passwort ändern' }).waitFor()
     assert.equal(await elsewhere.page.locator('html').getAttribute('lang'), 'de')
     const back = elsewhere.page.waitForResponse((response) => response.url().endsWith('/preferences/language'))
-    await elsewhere.page.getByTitle('Konto und Menü').click()
+    await elsewhere.page.getByTitle('Kontomenü').click()
     await elsewhere.page.getByRole('menuitemradio', { name: 'English' }).click()
     await back
     await elsewhere.context.close()
   })
 
-  test('who likes German better signs in in German, and is told in German what is wrong', async () => {
-    const { context, page } = await door.visit({ locale: 'de-DE' })
+  test('shows sign-in page and errors in German for a German browser', async () => {
+    const { context, page } = await consoleBrowser.open({ locale: 'de-DE' })
     await page.goto('/console/assets')
     await page.getByRole('button', { name: 'Anmelden' }).click()
-    await page.getByLabel('Name').fill(jane.name)
+    await page.getByLabel('Benutzername').fill(jane.name)
     await page.getByLabel('Passwort').fill('not the one')
     await page.getByRole('button', { name: 'Anmelden' }).click()
-    assert.equal(await page.getByRole('alert').textContent(), 'Der Name oder das Passwort stimmt nicht.')
+    assert.equal(await page.getByRole('alert').textContent(), 'Benutzername oder Passwort falsch.')
     await assertAccessible(page, 'sign in, German')
     await page.getByLabel('Passwort').fill(jane.password)
     await page.getByRole('button', { name: 'Anmelden' }).click()
-    await insideOf(page).waitFor()
+    await mainHeading(page).waitFor()
     await page.goto('/console/assets?filter=nmae%20eq%201')
     const notice = page.getByRole('alert')
-    await notice.getByText('Diese Eigenschaft gibt es nicht').waitFor()
+    await notice.getByText('Unbekannte Eigenschaft').waitFor()
     assert.match((await notice.locator('[lang=en]').textContent()) ?? '', /There is no property "nmae"/)
     await context.close()
   })
 
-  test('everybody can read it, in light and dark, on a desk and on a phone', async () => {
+  test('is accessible in light and dark, on a desktop and on a phone', async () => {
     for (const [colorScheme, viewport] of [
       ['light', wide],
       ['dark', wide],
       ['light', narrow],
       ['dark', narrow],
     ] as const) {
-      const { context, page } = await door.visit({ colorScheme, viewport })
+      const { context, page } = await consoleBrowser.open({ colorScheme, viewport })
       const where = (view: string) => `${view}, ${colorScheme}, ${viewport.width} pixels`
       await page.goto('/')
       await page.getByRole('button', { name: 'Sign in' }).waitFor()
@@ -227,13 +231,13 @@ describe('the console in a browser', () => {
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByLabel('Password').waitFor()
       await assertAccessible(page, where('sign in'))
-      await door.enter(page, { path: '/account' })
+      await consoleBrowser.signIn(page, { path: '/account' })
       await page.getByText('Read the audit trail').waitFor()
       await page.getByLabel('Current password').fill('wrong')
       await page.getByRole('button', { name: 'Change password' }).click()
       await page.locator('.field-error').waitFor()
       await assertAxeClean(page, where('account'))
-      await clickAsPerson(page.getByTitle('Account and menu'))
+      await clickAsPerson(page.getByTitle('Account menu'))
       await assertAxeClean(page, where('menu'))
       await page.keyboard.press('Escape')
       await page.keyboard.press('Control+k')
@@ -244,36 +248,36 @@ describe('the console in a browser', () => {
     }
   })
 
-  test('localhost is put right, because signing in works at one address only', async () => {
-    const { context, page } = await door.visit()
+  test('redirects localhost to the configured address', async () => {
+    const { context, page } = await consoleBrowser.open()
     await page.goto(`http://localhost:${new URL(platform.baseUrl).port}/console/account`)
     await page.getByText('Sign in to open').waitFor()
     assert.equal(page.url(), `${platform.baseUrl}/console/account`)
     await context.close()
   })
 
-  test('the password is changed, which ends the sessions elsewhere', async () => {
-    const elsewhere = await door.visit()
+  test('changes the password and ends all other sessions', async () => {
+    const elsewhere = await consoleBrowser.open()
     await elsewhere.page.clock.install()
-    await door.enter(elsewhere.page)
-    const { context, page } = await door.visit()
-    await door.enter(page, { path: '/account' })
-    const next = `a new ${plantedWord} for the door`
+    await consoleBrowser.signIn(elsewhere.page)
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { path: '/account' })
+    const next = `a new ${plantedWord} for the console`
     await change(page, { current: adminPassword().password, next: 'short' })
     await page.getByText('Use at least 12 characters.').waitFor()
     await change(page, { current: 'something else', next })
     await page.getByText('The current password is wrong.').waitFor()
     await change(page, { current: adminPassword().password, next })
-    await page.getByText('Your password is changed.').first().waitFor()
+    await page.getByText('Password changed.').first().waitFor()
 
-    // The start page asks for news by itself, and hears that its session is over.
+    // The start page polls, so it notices that its session has ended.
     await elsewhere.page.clock.fastForward('01:00:00')
     await elsewhere.page.locator('main').getByText('Your session has ended.').waitFor()
     await elsewhere.page.getByRole('button', { name: 'Sign in' }).click()
-    await typeAt(elsewhere.page, adminPassword())
-    await elsewhere.page.getByText('The name or the password is not right.').waitFor()
-    await typeAt(elsewhere.page, { name: 'admin', password: next })
-    await insideOf(elsewhere.page).waitFor()
+    await submitSignIn(elsewhere.page, adminPassword())
+    await elsewhere.page.getByText('Wrong user name or password.').waitFor()
+    await submitSignIn(elsewhere.page, { name: 'admin', password: next })
+    await mainHeading(elsewhere.page).waitFor()
     await elsewhere.context.close()
     await context.close()
   })
@@ -284,26 +288,26 @@ describe('the console in a browser', () => {
     await page.getByRole('button', { name: 'Change password' }).click()
   }
 
-  test('after signing out nothing opens without signing in, in no window', async () => {
-    const { context, page } = await door.visit()
-    await door.enter(page, { person: jane })
+  test('requires a new sign-in in every window after signing out', async () => {
+    const { context, page } = await consoleBrowser.open()
+    await consoleBrowser.signIn(page, { user: jane })
     const second = await context.newPage()
     await second.goto('/console/account')
     await second.getByRole('heading', { name: 'Change your password' }).waitFor()
 
     await signOut(page)
     await page.locator('main').getByText('You are signed out.').waitFor()
-    await second.locator('main').getByText('You have signed out in another window.').waitFor()
+    await second.locator('main').getByText('You signed out in another window.').waitFor()
     await page.goto('/console/account')
     await page.getByText('Sign in to open').waitFor()
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await typeAt(page, jane)
+    await submitSignIn(page, jane)
     await page.getByRole('heading', { name: 'Change your password' }).waitFor()
     await context.close()
   })
 
-  test('the API reference shows every operation and tries them out', async () => {
-    const { context, page } = await door.visit()
+  test('shows the API reference and executes an operation in it', async () => {
+    const { context, page } = await consoleBrowser.open()
     await page.goto('/docs')
     await page.getByText('Who the token belongs to').first().click()
     await page.getByRole('button', { name: 'Execute' }).click()
@@ -311,7 +315,7 @@ describe('the console in a browser', () => {
     await context.close()
   })
 
-  test('no page broke its own policy, threw, or asked anybody else for anything', () => {
-    assert.deepEqual(door.offences, [])
+  test('no page violates its security policy, throws an error or calls another host', () => {
+    assert.deepEqual(consoleBrowser.violations, [])
   })
 })

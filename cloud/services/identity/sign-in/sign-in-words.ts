@@ -1,7 +1,7 @@
 import type { Tenant } from '../../../platform/tenants/store.ts'
 import { whyClosed } from '../accounts/application.ts'
 
-/** What the sign-in page says, in every language it speaks. */
+/** Texts of the sign-in page in every supported language. */
 
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
@@ -12,18 +12,18 @@ const english = {
   signIn: 'Sign in',
   to: (program: string) => `to continue to ${program}`,
   programs: {} as Readonly<Record<string, string>>,
-  name: 'Name',
-  nameHint: 'name, or name@tenant',
+  name: 'User name',
+  nameHint: 'For example jane or jane@tenant',
   password: 'Password',
   error: 'Error: sign in',
   cannotGoOn: 'This sign-in cannot continue',
-  startAgain: 'Return to the program that sent you here, and start the sign-in again.',
+  startAgain: 'Return to the application and start the sign-in again.',
   cannotGoOnTitle: 'Sign-in error',
   staleForm: 'The sign-in form has expired or was not sent by this page. Sign in again.',
-  incomplete: 'Enter your name and your password.',
-  wrong: 'The name or the password is not right.',
+  incomplete: 'Enter your user name and password.',
+  wrong: 'Wrong user name or password.',
   slowed: (seconds: number) =>
-    `There were too many wrong passwords. Try again in ${seconds < 120 ? counted(seconds, 'second', 'seconds') : counted(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
+    `Too many failed attempts. Try again in ${seconds < 120 ? counted(seconds, 'second', 'seconds') : counted(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
   busy: 'The server is overloaded. Try again.',
   disabled: 'This user is disabled. Ask an administrator of your tenant.',
   closed: (tenant: Tenant) => `${whyClosed(tenant, 'ui')}.`,
@@ -35,22 +35,21 @@ const german: Words = {
   signIn: 'Anmelden',
   to: (program) => `und weiter zu: ${program}`,
   programs: { console: 'Konsole', cli: 'Befehlszeile' },
-  name: 'Name',
-  nameHint: 'Name oder Name@Mandant',
+  name: 'Benutzername',
+  nameHint: 'Zum Beispiel jane oder jane@mandant',
   password: 'Passwort',
   error: 'Fehler: Anmelden',
   cannotGoOn: 'Diese Anmeldung kann nicht fortgesetzt werden',
-  startAgain:
-    'Kehren Sie zu dem Programm zurück, das Sie hierher geleitet hat, und starten Sie die Anmeldung dort erneut.',
+  startAgain: 'Kehren Sie zur Anwendung zurück und starten Sie die Anmeldung erneut.',
   cannotGoOnTitle: 'Fehler bei der Anmeldung',
   staleForm:
     'Das Anmeldeformular ist abgelaufen oder wurde nicht von dieser Seite gesendet. Melden Sie sich erneut an.',
-  incomplete: 'Geben Sie Ihren Namen und Ihr Passwort ein.',
-  wrong: 'Der Name oder das Passwort stimmt nicht.',
+  incomplete: 'Geben Sie Benutzername und Passwort ein.',
+  wrong: 'Benutzername oder Passwort falsch.',
   slowed: (seconds) =>
-    `Es gab zu viele falsche Passwörter. Versuchen Sie es in ${seconds < 120 ? counted(seconds, 'Sekunde', 'Sekunden') : counted(Math.ceil(seconds / 60), 'Minute', 'Minuten')} erneut.`,
+    `Zu viele Fehlversuche. Versuchen Sie es in ${seconds < 120 ? counted(seconds, 'Sekunde', 'Sekunden') : counted(Math.ceil(seconds / 60), 'Minute', 'Minuten')} erneut.`,
   busy: 'Der Server ist überlastet. Versuchen Sie es erneut.',
-  disabled: 'Dieser Benutzer ist gesperrt. Fragen Sie einen Administrator Ihres Mandanten.',
+  disabled: 'Dieser Benutzer ist gesperrt. Wenden Sie sich an einen Administrator Ihres Mandanten.',
   closed: ({ name, state }) =>
     state === 'suspended'
       ? `Der Mandant ${name} ist gesperrt.`

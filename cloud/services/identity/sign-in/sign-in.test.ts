@@ -109,7 +109,7 @@ test('a wrong password, an unknown name and an unknown tenant are told apart by 
     assert.equal(page.status, 401)
     alerts.push(/role="alert">([^<]+)</.exec(page.text)?.[1])
   }
-  assert.deepEqual(new Set(alerts), new Set(['The name or the password is not right.']))
+  assert.deepEqual(new Set(alerts), new Set(['Wrong user name or password.']))
 })
 
 test('the page speaks the language that the browser likes best among those it knows', async () => {
@@ -126,7 +126,7 @@ test('the page speaks the language that the browser likes best among those it kn
   const browser = new Browser(hub)
   const page = await browser.open(authorizePath(hub), headers)
   const refused = await browser.submit(page, { name: 'jane.doe', password: wrongPassword, headers })
-  assert.match(refused.text, /role="alert">Der Name oder das Passwort stimmt nicht\./)
+  assert.match(refused.text, /role="alert">Benutzername oder Passwort falsch\./)
   const lost = await browser.open(authorizePath(hub, { redirect_uri: 'https://elsewhere.example/' }), headers)
   assert.match(lost.text, /<h1>Diese Anmeldung kann nicht fortgesetzt werden</)
 })
@@ -255,7 +255,7 @@ test('guessing passwords is slowed down, also for the right one, and only from w
   const slowed = await guess(rightPassword, '10.9.0.1')
   assert.equal(slowed.status, 429)
   assert.ok(Number(slowed.headers.get('retry-after')) >= 1)
-  assert.match(slowed.text, /role="alert">There were too many wrong passwords\. Try again in 1 second\./)
+  assert.match(slowed.text, /role="alert">Too many failed attempts\. Try again in 1 second\./)
   assert.equal((await guess(rightPassword, '10.9.0.2')).status, 303)
 })
 

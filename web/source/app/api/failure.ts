@@ -30,7 +30,7 @@ export const consoleCodes = { noAnswer: 'no_answer', fault: 'console_fault' } as
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
   const detail = error instanceof Error ? error.message : String(error)
-  return new Failure({ title: 'The console has a fault', detail, code: consoleCodes.fault })
+  return new Failure({ title: 'Something went wrong', detail, code: consoleCodes.fault })
 }
 
 export function isFailure(error: unknown, code: string): error is Failure {

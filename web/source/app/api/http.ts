@@ -6,8 +6,8 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   const response = await fetch(path, { ...init, credentials: 'same-origin', cache: 'no-store' }).catch((error) => {
     if (init.signal?.aborted) throw error
     throw new Failure({
-      title: 'The platform does not answer',
-      detail: 'Check that it runs and that this machine reaches it',
+      title: 'Can’t reach the server',
+      detail: 'Check that the server is running and your network connection',
       code: consoleCodes.noAnswer,
     })
   })
@@ -34,13 +34,13 @@ type OAuthError = { error: string; error_description?: string }
 /** Problem documents (RFC 9457), and the errors of the token endpoint (RFC 6749 §5.2). */
 function problemOf(body: unknown, { status }: Response) {
   if (isProblem(body)) return body
-  const title = 'The platform could not do this'
+  const title = 'Request failed'
   if (isOAuthError(body)) {
     return { title, code: body.error, status, ...(body.error_description && { detail: body.error_description }) }
   }
   return {
     title,
-    detail: `It answered with status ${status}`,
+    detail: `The server responded with status ${status}`,
     code: proxyOutages.has(status) ? 'unavailable' : 'internal',
     status,
   }

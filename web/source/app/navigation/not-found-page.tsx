@@ -8,11 +8,11 @@ import { appMessages } from '../shell/messages.ts'
 
 export function NotFoundPage() {
   const text = useText(appMessages)
-  usePageTitle(text.nothingHere)
+  usePageTitle(text.notFound)
   return (
     <>
-      <PageHeader title={text.nothingHere} />
-      <EmptyState icon={iconQuestion} title={text.mistyped}>
+      <PageHeader title={text.notFound} />
+      <EmptyState icon={iconQuestion} title={text.notFoundHint}>
         <Link to="/">{text.goToStart}</Link>
       </EmptyState>
     </>

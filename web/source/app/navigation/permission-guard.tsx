@@ -24,7 +24,7 @@ function AccessDenied({ area }: { area: Area }) {
   return (
     <>
       <PageHeader title={title} />
-      <EmptyState icon={iconLock} title={text.notOpen}>
+      <EmptyState icon={iconLock} title={text.accessDenied}>
         <p>{text.needsPermission(title)}</p>
         <ul className="plain-list">
           {area.permissions.map((permission) => (
@@ -33,7 +33,7 @@ function AccessDenied({ area }: { area: Area }) {
             </li>
           ))}
         </ul>
-        <p>{text.whoCanGive(user.tenant_name)}</p>
+        <p>{text.askAdministrator(user.tenant_name)}</p>
       </EmptyState>
     </>
   )

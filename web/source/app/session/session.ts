@@ -66,14 +66,17 @@ export async function finishSignIn(metadata: Metadata): Promise<Session | undefi
   const attempt = takeAttempt()
   history.replaceState(null, '', consoleAddress(attempt?.address))
   if (attempt === undefined || answer.get('state') !== attempt.state) {
-    throw signInFailure('This sign-in was not started here, or is over already')
+    throw signInFailure('This sign-in was not started in this browser, or has already finished')
   }
-  if (answer.get('iss') !== metadata.issuer) throw signInFailure('The answer came from somebody else')
+  if (answer.get('iss') !== metadata.issuer) throw signInFailure('The response was issued by another server')
   const code = answer.get('code')
   if (code === null) {
     localStorage.removeItem(signedInKey)
     if (answer.get('error') === 'login_required') return undefined
-    throw signInFailure(answer.get('error_description') ?? 'The sign-in was refused', answer.get('error') ?? undefined)
+    throw signInFailure(
+      answer.get('error_description') ?? 'The server rejected the sign-in',
+      answer.get('error') ?? undefined,
+    )
   }
   const tokens = await requestTokens(metadata, {
     grant_type: 'authorization_code',
@@ -98,7 +101,7 @@ function consoleAddress(address: string | undefined): string {
 }
 
 function signInFailure(detail: string, code = 'unauthenticated'): Failure {
-  return new Failure({ title: 'You are not signed in', detail, code })
+  return new Failure({ title: 'Not signed in', detail, code })
 }
 
 function redirectUri(): string {
@@ -174,7 +177,7 @@ export class Session {
         if (!(error instanceof Failure && error.status === 400)) throw error
         localStorage.removeItem(signedInKey)
         this.onEnded()
-        throw new Failure({ title: 'Your session has ended', detail: 'Sign in again', code: 'unauthenticated' })
+        throw new Failure({ title: 'Session ended', detail: 'Sign in again', code: 'unauthenticated' })
       })
       .finally(() => {
         this.#renewing = undefined

@@ -91,7 +91,7 @@ export function StartupErrorPage({ failure, onRetry }: { failure: unknown; onRet
   const text = useText(signedOutMessages)
   return (
     <SignedOutLayout>
-      <h1>{text.notOpened}</h1>
+      <h1>{text.startupFailed}</h1>
       <ProblemMessage failure={failure} onRetry={onRetry} />
     </SignedOutLayout>
   )
@@ -107,7 +107,7 @@ export function WrongAddressPage({ home }: { home: string | undefined }) {
         <p>{text.needsHttps}</p>
       ) : (
         <p>
-          {text.callsItself} <a href={`${home}/`}>{home}</a>. {text.setBaseUrl}
+          {text.configuredAddress} <a href={`${home}/`}>{home}</a>. {text.setBaseUrl}
         </p>
       )}
     </SignedOutLayout>

@@ -109,7 +109,7 @@ function GraphNodeList({ data, onlyValue, onSelect }: GraphNodeListProps) {
     <>
       <TextField label={text.find} type="search" value={typed} onChange={setTyped} />
       <DataTable
-        label={text.things}
+        label={text.nodes}
         rows={nodes}
         idOf={keyOf}
         onOpen={(node) => onSelect(keyOf(node))}

@@ -6,9 +6,9 @@ export type KeyValueItem = { name: string; value: ReactNode }
 export function KeyValueList({ items }: { items: readonly (KeyValueItem | undefined | false)[] }) {
   const shown = items.filter((fact): fact is KeyValueItem => !!fact && fact.value !== undefined && fact.value !== '')
   return (
-    <dl className="facts">
+    <dl className="key-values">
       {shown.map(({ name, value }) => (
-        <div key={name} className="fact">
+        <div key={name} className="key-value">
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>

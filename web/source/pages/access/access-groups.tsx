@@ -102,7 +102,7 @@ function GroupDialog({ group, onClose }: { group?: AccessGroup; onClose: () => v
       >
         <TextField
           label={text.name}
-          error={isSubmitted && name.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && name.trim() === '' ? text.required : undefined}
           isRequired
           value={name}
           onChange={setName}

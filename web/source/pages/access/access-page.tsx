@@ -17,12 +17,12 @@ export function AccessPage() {
       subtitle={text.subtitle}
       label={text.views}
       views={{
-        people: { title: text.people, View: Users },
-        programs: { title: text.programs, View: ServiceAccounts },
+        people: { title: text.users, View: Users },
+        programs: { title: text.serviceAccounts, View: ServiceAccounts },
         roles: { title: text.roles, View: Roles },
         groups: { title: text.groups, View: AccessGroups },
         grants: { title: text.grants, View: Grants },
-        why: { title: text.why, View: AccessCheck },
+        why: { title: text.check, View: AccessCheck },
       }}
     />
   )

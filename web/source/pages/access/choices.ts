@@ -26,7 +26,7 @@ export function useRoleChoices(): Choice[] {
 }
 
 /** A principal that can receive a role. */
-export type Principal = { id: string; name: string; kind: 'person' | 'program' | 'gateway'; disabled: boolean }
+export type Principal = { id: string; name: string; kind: 'user' | 'serviceAccount' | 'gateway'; disabled: boolean }
 
 /** People, programs, then the enrolled gateways. */
 export function usePrincipals(): readonly Principal[] {
@@ -37,12 +37,12 @@ export function usePrincipals(): readonly Principal[] {
   const gatewayQuery = query(['onboarding', 'listGateways'], input, { live: ['onboarding.gateway'] })
   const gateways = useQuery({ ...gatewayQuery, enabled: canListGateways })
   return [
-    ...(users.data?.data.map(({ id, name, disabled }) => ({ id, name, disabled, kind: 'person' as const })) ?? []),
+    ...(users.data?.data.map(({ id, name, disabled }) => ({ id, name, disabled, kind: 'user' as const })) ?? []),
     ...(serviceAccounts.data?.data.map(({ id, name, disabled }) => ({
       id,
       name,
       disabled,
-      kind: 'program' as const,
+      kind: 'serviceAccount' as const,
     })) ?? []),
     ...(gateways.data?.data.flatMap(({ id, name, state }) =>
       state === 'online' || state === 'offline' ? [{ id, name, disabled: false, kind: 'gateway' as const }] : [],

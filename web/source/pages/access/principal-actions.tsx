@@ -78,7 +78,7 @@ function RenameDialog({ label, value, onRename, onClose }: RenameDialogProps) {
       <Form action={text.save} onSubmit={submit}>
         <TextField
           label={label}
-          error={isSubmitted && typed.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && typed.trim() === '' ? text.required : undefined}
           isRequired
           value={typed}
           onChange={setTyped}

@@ -4,7 +4,7 @@ import type { Area } from '../../app/navigation/area.ts'
 export const area: Area = {
   id: 'account',
   title: { en: 'Your account', de: 'Ihr Konto' },
-  description: { en: 'Who you are, what you may do, your password', de: 'Wer Sie sind, was Sie dürfen, Ihr Passwort' },
+  description: { en: 'Profile, permissions and password', de: 'Profil, Berechtigungen und Passwort' },
   icon: iconUser,
   path: '/account',
   group: 'own',

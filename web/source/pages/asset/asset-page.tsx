@@ -53,19 +53,19 @@ function DeletedAsset({ id, asset }: { id: string; asset: ReturnType<typeof useA
   const [, change] = useSearchState<'at'>()
   const history = useLatestHistory(id)
   const last = history.data?.data[0]
-  usePageTitle(text.gone)
+  usePageTitle(text.deletedTitle)
   if (history.isPending) return <Loading />
   if (last?.change !== 'deleted') return <QueryState query={asset}>{() => null}</QueryState>
   const before = new Date(Date.parse(last.time) - 1).toISOString()
   return (
     <>
       <PageHeader title={textAt(last.before, 'name') || id} above={<Link to="/assets">{text.assets}</Link>} />
-      <EmptyState icon={iconProductManagement} title={text.gone}>
+      <EmptyState icon={iconProductManagement} title={text.deletedTitle}>
         <p>
-          {text.goneBy(last.principalName)}, <Time at={last.time} />
+          {text.deletedBy(last.principalName)}, <Time at={last.time} />
         </p>
         <IxButton variant="secondary" onClick={() => change({ at: before })}>
-          {text.lookBack}
+          {text.viewLastVersion}
         </IxButton>
       </EmptyState>
     </>

@@ -40,12 +40,14 @@ export function Credentials({ id }: { id: string }) {
         idOf={(instance) => instance.id}
         columns={[
           { id: 'name', header: text.credential, width: 220, cell: (each) => <InstanceLink instance={each} /> },
-          { id: 'for', header: text.forLink, width: 200, cell: (each) => each.resourceIdentifier },
+          { id: 'for', header: text.connector, width: 200, cell: (each) => each.resourceIdentifier },
           {
             id: 'how',
-            header: text.how,
+            header: text.origin,
             width: 140,
-            cell: (each) => <StatusChip tone="info">{each.assigned ? text.isAssigned : text.opened}</StatusChip>,
+            cell: (each) => (
+              <StatusChip tone="info">{each.assigned ? text.isAssigned : text.successfulLogin}</StatusChip>
+            ),
           },
           {
             id: 'worked',

@@ -42,22 +42,22 @@ export function Device({ id }: { id: string }) {
   const again = () => (supported.data === undefined ? supported.refetch() : values.refetch())
   if (isFailure(failure, 'no_device_link')) {
     return (
-      <EmptyState title={text.noLink}>
-        <p>{text.noLinkHint}</p>
+      <EmptyState title={text.noConnector}>
+        <p>{text.noConnectorHint}</p>
         {canDiscover && <Link to="/discovery">{text.toDiscovery}</Link>}
       </EmptyState>
     )
   }
   if (failure !== null) return <ProblemMessage failure={failure} onRetry={again} />
   if (supported.data?.data.length === 0) return <EmptyState title={text.noProperties} />
-  if (values.data === undefined) return <Loading label={text.asking} />
+  if (values.data === undefined) return <Loading label={text.reading} />
   return (
     <div className="live">
       <Card
         title={text.readAt(formats.dateTime(new Date(values.dataUpdatedAt).toISOString()))}
         actions={
           <IxButton variant="secondary" icon={iconRefresh} loading={values.isFetching} onClick={again}>
-            {text.askDevice}
+            {text.readAgain}
           </IxButton>
         }
       >

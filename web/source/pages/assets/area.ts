@@ -4,7 +4,7 @@ import type { Area } from '../../app/navigation/area.ts'
 export const area: Area = {
   id: 'assets',
   title: { en: 'Assets', de: 'Assets' },
-  description: { en: 'Every asset of the plant', de: 'Alle Assets der Anlage' },
+  description: { en: 'All assets of the plant', de: 'Alle Assets der Anlage' },
   icon: iconProductManagement,
   path: '/assets',
   group: 'plant',

@@ -10,6 +10,7 @@ import { PageHeader } from '../../components/page/page-header.tsx'
 import { usePageTitle } from '../../components/page/page-title.ts'
 import { Grid } from '../../components/tables/grid.tsx'
 import { BulkBar } from './bulk/bulk-bar.tsx'
+import { conditionsOf } from './filter/filter-conditions.ts'
 import { FilterPanel } from './filter/filter-panel.tsx'
 import { GroupPanel } from './filter/group-panel.tsx'
 import { SearchField } from './filter/search-field.tsx'
@@ -50,7 +51,7 @@ export function AssetsPage() {
           aria-expanded={isFilterOpen}
           onClick={() => setFilterOpen(!isFilterOpen)}
         >
-          {view.filter === '' ? text.filter : text.filterOn}
+          {view.filter === '' ? text.filter : text.activeFilter(conditionCount(view.filter))}
         </IxButton>
         <GroupSelect properties={properties} view={view} onChange={(by) => show({ by, in: undefined })} />
         <IxButton variant="secondary" icon={iconTableColumns} onClick={() => setChoosing(true)}>
@@ -195,8 +196,8 @@ function NoAssets({ view, onShow }: { view: View; onShow: (change: Partial<View>
   const text = useText(assetsMessages)
   const isNarrowed = view.q !== '' || effectiveFilter(view) !== ''
   return (
-    <EmptyState icon={iconProductManagement} title={isNarrowed ? text.nothing : text.nothingYet}>
-      <p>{isNarrowed ? text.nothingText : text.nothingYetText}</p>
+    <EmptyState icon={iconProductManagement} title={isNarrowed ? text.noMatches : text.noAssets}>
+      <p>{isNarrowed ? text.noMatchesHint : text.noAssetsHint}</p>
       {isNarrowed && (
         <IxButton variant="secondary" onClick={() => onShow({ q: '', filter: '', by: '', in: undefined })}>
           {text.clearAll}
@@ -204,6 +205,11 @@ function NoAssets({ view, onShow }: { view: View; onShow: (change: Partial<View>
       )}
     </EmptyState>
   )
+}
+
+/** The number of conditions in a filter; 1 for an expression that is too complex for the builder. */
+function conditionCount(filter: string): number {
+  return conditionsOf(filter)?.conditions.length ?? 1
 }
 
 function sortingOf(sort: string) {

@@ -3,8 +3,11 @@ import type { Area } from '../../app/navigation/area.ts'
 
 export const area: Area = {
   id: 'audit',
-  title: { en: 'Audit', de: 'Protokoll' },
-  description: { en: 'Who did what, when and from where', de: 'Wer was wann von wo getan hat' },
+  title: { en: 'Audit', de: 'Audit-Protokoll' },
+  description: {
+    en: 'All actions with author, time and source',
+    de: 'Alle Aktionen mit Urheber, Zeitpunkt und Quelle',
+  },
   icon: iconAuditReport,
   path: '/audit',
   group: 'administration',

@@ -38,10 +38,10 @@ export function AuditFilters({ search, onChange, rows }: AuditFiltersProps) {
       />
       {principals.length > 0 && (
         <SelectField
-          label={text.who}
+          label={text.account}
           value={search.principal ?? ''}
           onChange={(principal) => onChange({ principal })}
-          choices={[{ value: '', label: text.anybody }, ...principals]}
+          choices={[{ value: '', label: text.anyAccount }, ...principals]}
         />
       )}
       <TextField

@@ -121,17 +121,17 @@ function EntryDialog({ entry, onOnly, onClose }: EntryDialogProps) {
         <>
           {principal !== null && (
             <IxButton variant="secondary" onClick={() => onOnly({ principal })}>
-              {text.onlyWho}
+              {text.moreByAccount}
             </IxButton>
           )}
           {target !== null && (
             <IxButton variant="secondary" onClick={() => onOnly({ target })}>
-              {text.onlyTarget}
+              {text.moreOnTarget}
             </IxButton>
           )}
           {requestId !== null && (
             <IxButton variant="secondary" onClick={() => onOnly({ requestId })}>
-              {text.onlyRequest}
+              {text.moreOfRequest}
             </IxButton>
           )}
         </>
@@ -142,11 +142,11 @@ function EntryDialog({ entry, onOnly, onClose }: EntryDialogProps) {
           { name: text.action, value: entry.action },
           { name: text.outcome, value: <StatusChip tone={tones[entry.outcome]}>{text[entry.outcome]}</StatusChip> },
           { name: text.time, value: <Time at={entry.time} isExact /> },
-          { name: text.who, value: `${entry.principalName} (${kind})` },
+          { name: text.account, value: `${entry.principalName} (${kind})` },
           { name: text.target, value: target !== null && <SubjectLink subject={target} /> },
           { name: text.address, value: entry.address ?? text.system },
           { name: text.request, value: requestId !== null && <code>{requestId}</code> },
-          { name: text.place, value: entry.sequence ?? text.notSealed },
+          { name: text.sequence, value: entry.sequence ?? text.pending },
           { name: text.detail, value: <JsonView value={entry.detail} /> },
         ]}
       />
@@ -159,7 +159,7 @@ type Text = (typeof auditMessages)['en']
 function columnsOf(text: Text): Column<AuditEntry>[] {
   return [
     { id: 'time', header: text.time, width: 200, cell: ({ time }) => <Time at={time} isExact /> },
-    { id: 'who', header: text.who, width: 190, cell: ({ principalName }) => principalName },
+    { id: 'who', header: text.account, width: 190, cell: ({ principalName }) => principalName },
     { id: 'action', header: text.action, width: 260, cell: ({ action }) => action },
     {
       id: 'outcome',

@@ -53,7 +53,7 @@ function VerificationResult({ result: { intact, checked, head, firstFault } }: {
         </StatusChip>
       </p>
       {firstFault !== null && <p>{firstFault.detail}</p>}
-      <KeyValueList items={[head !== null && { name: text.place, value: `${head.sequence}: ${head.hash}` }]} />
+      <KeyValueList items={[head !== null && { name: text.sequence, value: `${head.sequence}: ${head.hash}` }]} />
     </>
   )
 }

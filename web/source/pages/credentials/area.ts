@@ -5,8 +5,8 @@ export const area: Area = {
   id: 'credentials',
   title: { en: 'Credentials', de: 'Zugangsdaten' },
   description: {
-    en: 'What gateways need to get into devices; secrets go in and never come out',
-    de: 'Was Gateways brauchen, um in Geräte zu kommen; Geheimnisse gehen hinein und kommen nie heraus',
+    en: 'Device credentials for scans and monitoring (write-only)',
+    de: 'Zugangsdaten von Geräten für Suchläufe und Überwachung',
   },
   icon: iconKey,
   path: '/credentials',
@@ -17,15 +17,15 @@ export const area: Area = {
     { path: '$id', load: async () => (await import('./instances/credential-page.tsx')).CredentialPage },
   ],
   commands: [
-    { title: { en: 'Templates of links', de: 'Vorlagen der Links' }, search: { view: 'schemas' } },
-    { title: { en: 'Monitoring templates', de: 'Überwachungsvorlagen' }, search: { view: 'templates' } },
+    { title: { en: 'Credential types', de: 'Zugangsdaten-Typen' }, search: { view: 'schemas' } },
+    { title: { en: 'Monitoring sets', de: 'Monitoring-Sets' }, search: { view: 'templates' } },
     {
-      title: { en: 'Add a credential', de: 'Zugang hinzufügen' },
+      title: { en: 'Add credentials', de: 'Zugangsdaten hinzufügen' },
       search: { add: 'yes' },
       permission: 'glb_credential_write',
     },
     {
-      title: { en: 'Add a monitoring template', de: 'Überwachungsvorlage hinzufügen' },
+      title: { en: 'Add monitoring set', de: 'Monitoring-Set hinzufügen' },
       search: { view: 'templates', add: 'yes' },
       permission: 'glb_credential_write',
     },

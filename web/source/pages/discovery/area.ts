@@ -5,8 +5,8 @@ export const area: Area = {
   id: 'discovery',
   title: { en: 'Discovery', de: 'Gerätesuche' },
   description: {
-    en: 'Find devices: gateways, links, scans, schedules',
-    de: 'Geräte finden: Gateways, Links, Suchläufe',
+    en: 'Gateways, connectors, scans and schedules',
+    de: 'Gateways, Konnektoren, Suchläufe und Zeitpläne',
   },
   icon: iconNetworkDevicePlay,
   path: '/discovery',
@@ -19,12 +19,12 @@ export const area: Area = {
   ],
   commands: [
     {
-      title: { en: 'Start a scan', de: 'Gerätesuche starten' },
+      title: { en: 'Start scan', de: 'Suchlauf starten' },
       search: { scan: 'any' },
       permission: 'glb_discovery_run',
     },
     {
-      title: { en: 'Add a gateway', de: 'Gateway hinzufügen' },
+      title: { en: 'Add gateway', de: 'Gateway hinzufügen' },
       search: { onboard: 'yes' },
       permission: 'glb_gateway_manage',
     },

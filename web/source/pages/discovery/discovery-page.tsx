@@ -38,10 +38,10 @@ export function DiscoveryPage() {
           <>
             {canManage && (
               <IxButton variant="secondary" onClick={() => setSearch({ onboard: 'yes' })}>
-                {text.onboard}
+                {text.addGateway}
               </IxButton>
             )}
-            {canRun && <IxButton onClick={() => setSearch({ scan: 'any' })}>{text.discover}</IxButton>}
+            {canRun && <IxButton onClick={() => setSearch({ scan: 'any' })}>{text.startScan}</IxButton>}
           </>
         }
       />
@@ -51,7 +51,7 @@ export function DiscoveryPage() {
           data.length === 0 ? (
             <EmptyState icon={iconNetworkDevice} title={text.noGateway}>
               <p>{text.noGatewayHint}</p>
-              {canManage && <IxButton onClick={() => setSearch({ onboard: 'yes' })}>{text.onboard}</IxButton>}
+              {canManage && <IxButton onClick={() => setSearch({ onboard: 'yes' })}>{text.addGateway}</IxButton>}
             </EmptyState>
           ) : (
             <div className="cards">
@@ -103,7 +103,7 @@ function GatewayLinks({ gatewayId }: { gatewayId: string }) {
     <QueryState query={links}>
       {({ data }) =>
         data.length === 0 ? (
-          <p className="quiet">{text.noLinks}</p>
+          <p className="quiet">{text.noConnectors}</p>
         ) : (
           <ul className="link-lines">
             {data.slice(0, isOpen ? undefined : maxShown).map((link) => (
@@ -117,7 +117,7 @@ function GatewayLinks({ gatewayId }: { gatewayId: string }) {
             {data.length > maxShown && !isOpen && (
               <li>
                 <button type="button" className="link-button" onClick={() => setOpen(true)}>
-                  {text.moreLinks(data.length - maxShown)}
+                  {text.moreConnectors(data.length - maxShown)}
                 </button>
               </li>
             )}

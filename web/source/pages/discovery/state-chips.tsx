@@ -19,7 +19,7 @@ export function GatewayState({ state }: { state: OnboardedGateway['state'] }) {
 
 export function LinkState({ link }: { link: AssetLink }) {
   const text = useText(discoveryMessages)
-  if (link.state === 'gone') return <StatusChip>{text.gone}</StatusChip>
+  if (link.state === 'gone') return <StatusChip>{text.unregistered}</StatusChip>
   if (!link.reachable) return <StatusChip tone="bad">{text.unreachable}</StatusChip>
   if (!link.compatible) return <StatusChip tone="warning">{text.incompatible}</StatusChip>
   return <StatusChip tone="good">{text.reachable}</StatusChip>
@@ -35,5 +35,5 @@ const scanTones: Record<Discovery['state'], Tone> = {
 
 export function ScanState({ state }: { state: Discovery['state'] }) {
   const text = useText(discoveryMessages)
-  return <StatusChip tone={scanTones[state]}>{state === 'created' ? text.waits : text[state]}</StatusChip>
+  return <StatusChip tone={scanTones[state]}>{state === 'created' ? text.waiting : text[state]}</StatusChip>
 }

@@ -4,7 +4,7 @@ import type { Area } from '../../app/navigation/area.ts'
 export const area: Area = {
   id: 'events',
   title: { en: 'Events', de: 'Ereignisse' },
-  description: { en: 'Every change as it happens', de: 'Jede Änderung, sobald sie geschieht' },
+  description: { en: 'All changes in real time', de: 'Alle Änderungen in Echtzeit' },
   icon: iconNotifications,
   path: '/events',
   group: 'administration',

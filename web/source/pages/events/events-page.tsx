@@ -84,8 +84,8 @@ export function EventsPage() {
         onOpen={setOpen}
         isTall
         empty={
-          <EmptyState icon={iconNotifications} title={search.type === undefined ? text.none : text.noneFit}>
-            <p>{search.type === undefined ? text.noneHint : text.noneFitHint}</p>
+          <EmptyState icon={iconNotifications} title={search.type === undefined ? text.none : text.noMatches}>
+            <p>{search.type === undefined ? text.noneHint : text.noMatchesHint}</p>
           </EmptyState>
         }
       />
@@ -125,7 +125,7 @@ function EarlierEvents({ oldest, onFound }: EarlierEventsProps) {
   return (
     <>
       <IxButton variant="tertiary" onClick={loadMore}>
-        {text.before}
+        {text.loadEarlier}
       </IxButton>
       {failure !== undefined && <ProblemMessage failure={failure} onRetry={loadMore} />}
     </>
@@ -140,7 +140,7 @@ function EventDialog({ event, onClose }: { event: CloudEvent; onClose: () => voi
         items={[
           { name: text.subject, value: <SubjectLink subject={event.subject} /> },
           { name: text.time, value: <Time at={event.time} isExact /> },
-          { name: text.who, value: event.source },
+          { name: text.source, value: event.source },
           { name: text.position, value: Number(event.sequence) },
           { name: 'ID', value: <code>{event.id}</code> },
           { name: text.data, value: <JsonView value={event.data} /> },

@@ -24,8 +24,8 @@ export function Duplicates() {
     <QueryState query={pairs}>
       {({ data }) =>
         data.length === 0 ? (
-          <EmptyState icon={iconSuccess} title={text.noTwins}>
-            <p>{text.noTwinsText}</p>
+          <EmptyState icon={iconSuccess} title={text.noDuplicates}>
+            <p>{text.noDuplicatesHint}</p>
           </EmptyState>
         ) : (
           <ul className="duplicates">
@@ -56,7 +56,7 @@ function Pair({ pair }: { pair: Duplicate }) {
         </span>
       </div>
       <p className="quiet">
-        {text.cameTogether}{' '}
+        {text.reportedTogether}{' '}
         {pair.evidence.identifiers.map(({ identifier }) => identifierLine(identifier, language)).join(', ')}
       </p>
       {canWrite && (

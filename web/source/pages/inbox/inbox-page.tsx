@@ -60,9 +60,9 @@ export function InboxPage() {
         label={text.lists}
         chosen={list}
         tabs={[
-          { id: 'unknown', label: text.undecided },
+          { id: 'unknown', label: text.isNew },
           { id: 'ignored', label: text.ignored },
-          { id: 'twins', label: text.twins },
+          { id: 'twins', label: text.duplicates },
         ]}
         onChoose={(id) => navigate({ to: '/inbox', search: (id === 'unknown' ? {} : { list: id }) as never })}
       >
@@ -117,7 +117,7 @@ function Count({ list, pages: { total } }: { list: InboxList; pages: AssetPages 
   const counted = list === 'ignored' ? text.countIgnored : text.count
   return (
     <p className="assets-count" role="status">
-      {total === undefined ? text.counting : `${counted(total, formats.number(total))}. ${total > 0 ? text.hint : ''}`}
+      {total === undefined ? text.counting : counted(total, formats.number(total))}
     </p>
   )
 }

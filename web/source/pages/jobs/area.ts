@@ -4,7 +4,7 @@ import type { Area } from '../../app/navigation/area.ts'
 export const area: Area = {
   id: 'jobs',
   title: { en: 'Jobs', de: 'Aufträge' },
-  description: { en: 'What gateways do and did', de: 'Was Gateways tun und getan haben' },
+  description: { en: 'Running and finished jobs of gateways', de: 'Laufende und abgeschlossene Aufträge der Gateways' },
   icon: iconTasksAll,
   path: '/jobs',
   group: 'work',
@@ -15,7 +15,7 @@ export const area: Area = {
   ],
   commands: [
     { title: { en: 'Running jobs', de: 'Laufende Aufträge' }, search: { phase: 'running' } },
-    { title: { en: 'Failed jobs', de: 'Gescheiterte Aufträge' }, search: { phase: 'failed' } },
-    { title: { en: 'Start a job', de: 'Auftrag starten' }, search: { add: 'yes' }, permission: 'glb_workflow_manage' },
+    { title: { en: 'Failed jobs', de: 'Fehlgeschlagene Aufträge' }, search: { phase: 'failed' } },
+    { title: { en: 'Start job', de: 'Auftrag starten' }, search: { add: 'yes' }, permission: 'glb_workflow_manage' },
   ],
 }

@@ -91,11 +91,11 @@ function JobCards({ job }: { job: AnyJobInFull }) {
           </Link>
         </p>
       </Card>
-      <Card title={text.definition}>
+      <Card title={text.input}>
         <JsonView value={job.definition} />
       </Card>
       {job.context !== undefined && (
-        <Card title={text.context}>
+        <Card title={text.result}>
           <JsonView value={job.context} />
         </Card>
       )}

@@ -94,8 +94,8 @@ export function JobsPage() {
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/jobs/${id}` })}
         empty={
-          <EmptyState icon={iconTasksAll} title={isFiltered ? text.noneFit : text.none}>
-            <p>{isFiltered ? text.noneFitHint : text.noneHint}</p>
+          <EmptyState icon={iconTasksAll} title={isFiltered ? text.noMatches : text.none}>
+            <p>{isFiltered ? text.noMatchesHint : text.noneHint}</p>
             {!isFiltered && <Link to="/discovery">{text.toDiscovery}</Link>}
           </EmptyState>
         }

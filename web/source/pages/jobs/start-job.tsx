@@ -63,8 +63,8 @@ export function StartJob({ workflows, onClose }: StartJobProps) {
           choices={gateways}
         />
         <TextAreaField
-          label={text.definition}
-          hint={text.definitionHint}
+          label={text.input}
+          hint={text.inputHint}
           error={isSubmitted && content === undefined ? text.notJson : undefined}
           isCode
           rows={5}

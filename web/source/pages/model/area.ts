@@ -3,10 +3,10 @@ import type { Area } from '../../app/navigation/area.ts'
 
 export const area: Area = {
   id: 'model',
-  title: { en: 'Properties and schemas', de: 'Eigenschaften und Schemata' },
+  title: { en: 'Data model', de: 'Datenmodell' },
   description: {
-    en: 'What can be said about assets: custom properties and asset schemas',
-    de: 'Was über Assets gesagt werden kann: eigene Eigenschaften und Schemata',
+    en: 'Custom properties and asset schemas',
+    de: 'Benutzerdefinierte Eigenschaften und Asset-Schemas',
   },
   icon: iconDocumentSettings,
   path: '/model',
@@ -14,15 +14,15 @@ export const area: Area = {
   permissions: ['inventory_read_asset_data'],
   routes: [{ path: '', load: async () => (await import('./model-page.tsx')).ModelPage }],
   commands: [
-    { title: { en: 'Custom properties', de: 'Eigene Eigenschaften' }, search: { view: 'properties' } },
-    { title: { en: 'Asset schemas', de: 'Asset-Schemata' }, search: { view: 'schemas' } },
+    { title: { en: 'Custom properties', de: 'Benutzerdefinierte Eigenschaften' }, search: { view: 'properties' } },
+    { title: { en: 'Asset schemas', de: 'Asset-Schemas' }, search: { view: 'schemas' } },
     {
-      title: { en: 'Add a property', de: 'Eigenschaft hinzufügen' },
+      title: { en: 'Add property', de: 'Eigenschaft hinzufügen' },
       search: { view: 'properties', add: 'yes' },
       permission: 'glb_schema_write',
     },
     {
-      title: { en: 'Add a schema', de: 'Schema hinzufügen' },
+      title: { en: 'Add schema', de: 'Schema hinzufügen' },
       search: { view: 'schemas', add: 'yes' },
       permission: 'glb_schema_write',
     },

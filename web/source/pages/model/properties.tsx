@@ -86,11 +86,11 @@ function PropertyDialog({ property, onClose }: { property?: CustomProperty; onCl
     return name.trim() === '' ? false : save()
   }
   return (
-    <Dialog title={property === undefined ? text.addProperty : text.rename} onClose={onClose}>
+    <Dialog title={property === undefined ? text.addProperty : text.editProperty} onClose={onClose}>
       <Form action={text.save} onSubmit={submit}>
         <TextField
           label={text.name}
-          error={isSubmitted && name.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && name.trim() === '' ? text.required : undefined}
           isRequired
           value={name}
           onChange={setName}

@@ -62,7 +62,7 @@ function columnsOf(text: Text): Column<Schema>[] {
       id: 'kind',
       header: text.kind,
       width: 140,
-      cell: ({ builtIn }) => <StatusChip>{builtIn ? text.builtIn : text.own}</StatusChip>,
+      cell: ({ builtIn }) => <StatusChip>{builtIn ? text.builtIn : text.custom}</StatusChip>,
     },
     { id: 'url', header: text.url, width: 560, cell: ({ url }) => <code>{url}</code> },
   ]
@@ -86,7 +86,7 @@ function SchemaDialog({ schema: { url, title, builtIn }, onClose }: { schema: Sc
               </span>
             ),
           },
-          { name: text.kind, value: <StatusChip>{builtIn ? text.builtIn : text.own}</StatusChip> },
+          { name: text.kind, value: <StatusChip>{builtIn ? text.builtIn : text.custom}</StatusChip> },
         ]}
       />
       <h3 className="part-title">{text.document}</h3>
@@ -119,7 +119,7 @@ function NewSchemaDialog({ onClose }: { onClose: () => void }) {
         <TextField
           label={text.url}
           hint={text.urlHint}
-          error={isSubmitted && url.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && url.trim() === '' ? text.required : undefined}
           type="url"
           isRequired
           value={url}

@@ -5,8 +5,8 @@ export const area: Area = {
   id: 'start',
   title: { en: 'Start', de: 'Start' },
   description: {
-    en: 'What is there, what changed, what to do next',
-    de: 'Was da ist, was sich geändert hat, was als Nächstes zu tun ist',
+    en: 'Overview, recent changes and next steps',
+    de: 'Übersicht, letzte Änderungen und nächste Schritte',
   },
   icon: iconHome,
   path: '/',

@@ -38,8 +38,8 @@ export function FirstSteps() {
           {online !== undefined && jobId === undefined && <FirstScan gatewayId={online.id} onStarted={setJobId} />}
           {scan !== undefined && <ScanProgress state={scan.state} progress={scan.progress} found={found} />}
         </Step>
-        <Step number={3} title={text.stepDecide} isDone={false}>
-          <p className="quiet">{text.stepDecideText}</p>
+        <Step number={3} title={text.stepReview} isDone={false}>
+          <p className="quiet">{text.stepReviewText}</p>
           {found > 0 && (
             <Link to="/inbox" className="button-link">
               {text.openInbox}
@@ -80,7 +80,7 @@ function NoGateway({ isWaiting }: { isWaiting: boolean }) {
       {isWaiting && <p role="status">{text.stepGatewayWait}</p>}
       {canManage && (
         <Link to="/discovery" search={{ onboard: 'yes' } as never} className="button-link">
-          {text.onboardGateway}
+          {text.addGateway}
         </Link>
       )}
     </>
@@ -108,7 +108,7 @@ function FirstScan({ gatewayId, onStarted }: { gatewayId: string; onStarted: (jo
       .then(({ jobId }) => onStarted(jobId))
       .catch(setFailure)
   }
-  if (links.data !== undefined && usable.length === 0) return <p role="status">{text.noLink}</p>
+  if (links.data !== undefined && usable.length === 0) return <p role="status">{text.noConnector}</p>
   return (
     <div className="form-actions">
       {usable.slice(0, 3).map((link) => (

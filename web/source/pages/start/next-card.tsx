@@ -51,8 +51,8 @@ function useNextSteps(): Step[] {
       undecided > 0 && {
         id: 'decide',
         icon: iconDataIngress,
-        title: text.decide(undecided, shown(undecided)),
-        detail: text.decideText,
+        title: text.review(undecided, shown(undecided)),
+        detail: text.reviewText,
         to: '/inbox',
       },
     offline > 0 && {
@@ -74,8 +74,8 @@ function useNextSteps(): Step[] {
       duplicates > 0 && {
         id: 'twins',
         icon: iconDuplicate,
-        title: text.twins(duplicates, shown(duplicates)),
-        detail: text.twinsText,
+        title: text.duplicates(duplicates, shown(duplicates)),
+        detail: text.duplicatesText,
         to: '/inbox',
         search: { list: 'twins' },
       },

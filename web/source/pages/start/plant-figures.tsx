@@ -24,7 +24,7 @@ export function PlantFigures() {
         {total(all)}
       </Tile>
       {canOpenInbox && (
-        <Tile to="/inbox" name={text.undecided}>
+        <Tile to="/inbox" name={text.toReview}>
           {total(undecided)}
         </Tile>
       )}

@@ -36,8 +36,8 @@ export function StartPage() {
           <GatewaysCard />
         </div>
       ) : (
-        <EmptyState icon={iconLock} title={text.nothingForYou}>
-          <p>{text.nothingForYouText}</p>
+        <EmptyState icon={iconLock} title={text.noAccess}>
+          <p>{text.noAccessHint}</p>
         </EmptyState>
       )}
     </>

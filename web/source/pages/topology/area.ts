@@ -5,8 +5,8 @@ export const area: Area = {
   id: 'topology',
   title: { en: 'Topology', de: 'Topologie' },
   description: {
-    en: 'The plant as a graph: what hangs on what, now and before',
-    de: 'Die Anlage als Graph: was woran hängt, jetzt und früher',
+    en: 'Assets and their relations as a graph, now and in the past',
+    de: 'Assets und ihre Beziehungen als Graph, jetzt und früher',
   },
   icon: iconGraph,
   path: '/topology',

@@ -15,7 +15,7 @@ export function PathNotice({ path, onDone }: { path: Path; onDone: () => void })
       {error !== null && <ProblemMessage failure={error} />}
       {isLoading && error === null && <Loading />}
       {graph !== undefined && <Steps graph={graph} />}
-      {!isLoading && error === null && graph === undefined && <p>{isTruncated ? text.pathGivenUp : text.noPath}</p>}
+      {!isLoading && error === null && graph === undefined && <p>{isTruncated ? text.pathTooLarge : text.noPath}</p>}
       <Done onDone={onDone} />
     </div>
   )
@@ -72,7 +72,7 @@ export function ImpactNotice({ impact, data, onSelect, onDone }: ImpactNoticePro
           <p>
             <strong>{text.impactOf(labelOf(data.nodes.get(of)), dependents.length)}</strong>
           </p>
-          {isTruncated && <p>{text.atLeast}</p>}
+          {isTruncated && <p>{text.listTruncated}</p>}
           <ul className="plain-list impact-list">
             {dependents.slice(0, maxListed).map((node) => (
               <li key={keyOf(node)}>

@@ -21,9 +21,9 @@ export function TimeNotice({ query: { at, with: other }, changes, change }: Time
   return (
     <p className="page-note page-past" role="status">
       {other === undefined ? text.past(timeText(at)) : text.differences(timeText(earlier), timeText(later))}
-      {changes !== undefined && <strong>{summary.length === 0 ? text.nothingChanged : summary.join(', ')}</strong>}
+      {changes !== undefined && <strong>{summary.length === 0 ? text.noChanges : summary.join(', ')}</strong>}
       <IxButton variant="tertiary" onClick={() => change({ at: undefined, with: undefined })}>
-        {text.now}
+        {text.backToNow}
       </IxButton>
     </p>
   )
@@ -33,12 +33,12 @@ type Text = (typeof topologyMessages)['en']
 
 /** How many things and relations came, went and changed. */
 function summaryOf(changes: ReadonlyMap<string, ChangeKind>, text: Text): string[] {
-  const words = { added: text.came, removed: text.went, changed: text.changed }
+  const words = { added: text.added, removed: text.removed, changed: text.changed }
   return (['added', 'removed', 'changed'] as const).flatMap((fate) => {
     const keys = [...changes].filter(([, each]) => each === fate).map(([key]) => key)
     const nodes = keys.filter((key) => key.includes('/')).length
     const relations = keys.length - nodes
-    const what = [nodes > 0 && text.things(nodes), relations > 0 && text.countRelations(relations)].filter(Boolean)
+    const what = [nodes > 0 && text.nodes(nodes), relations > 0 && text.countRelations(relations)].filter(Boolean)
     return what.length === 0 ? [] : [words[fate](what.join(` ${text.and} `))]
   })
 }

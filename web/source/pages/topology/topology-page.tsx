@@ -82,8 +82,8 @@ const everything = { q: undefined, predicate: undefined, at: undefined, with: un
 function NoTopology({ isNarrowed, onClear }: { isNarrowed: boolean; onClear: () => void }) {
   const text = useText(topologyMessages)
   return (
-    <EmptyState icon={iconGraph} title={isNarrowed ? text.nothingMatches : text.emptyTitle}>
-      <p>{isNarrowed ? text.nothingMatchesHint : text.emptyHint}</p>
+    <EmptyState icon={iconGraph} title={isNarrowed ? text.noMatches : text.emptyTitle}>
+      <p>{isNarrowed ? text.noMatchesHint : text.emptyHint}</p>
       {isNarrowed && (
         <IxButton variant="secondary" onClick={onClear}>
           {text.clear}

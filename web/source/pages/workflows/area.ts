@@ -4,7 +4,7 @@ import type { Area } from '../../app/navigation/area.ts'
 export const area: Area = {
   id: 'workflows',
   title: { en: 'Workflows', de: 'Abläufe' },
-  description: { en: 'The state machines that jobs go through', de: 'Die Zustandsautomaten, die Aufträge durchlaufen' },
+  description: { en: 'States and transitions of jobs', de: 'Zustände und Übergänge von Aufträgen' },
   icon: iconLogicDiagram,
   path: '/workflows',
   group: 'administration',
@@ -12,7 +12,7 @@ export const area: Area = {
   routes: [{ path: '', load: async () => (await import('./workflows-page.tsx')).WorkflowsPage }],
   commands: [
     {
-      title: { en: 'Add a workflow', de: 'Ablauf hinzufügen' },
+      title: { en: 'Add workflow', de: 'Ablauf hinzufügen' },
       search: { add: 'yes' },
       permission: 'glb_workflow_manage',
     },

@@ -37,12 +37,12 @@ export function NewWorkflowDialog({ onClose, onStored }: NewWorkflowDialogProps)
   const store = async (workflow: Workflow) => {
     const { name } = await api.workflows.createWorkflow({ body: workflow })
     await queryClient.invalidateQueries({ queryKey: keyOf('workflows') })
-    showSuccess(text.stored)
+    showSuccess(text.saved)
     onStored(name)
   }
   return (
     <Dialog title={text.add} onClose={onClose} isWide>
-      <Form action={text.store} onSubmit={submit}>
+      <Form action={text.save} onSubmit={submit}>
         <TextAreaField
           label={text.definition}
           hint={text.addHint}

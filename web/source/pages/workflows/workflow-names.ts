@@ -1,20 +1,20 @@
 import { type BuiltInWorkflowName, isBuiltInWorkflow } from '@millwright/api/built-in-workflows.ts'
 import { type Messages, messages } from '../../app/language/language.ts'
 
-/** What the workflows that come with the product are called; those of a tenant have the name it gave them. */
+/** Display names of the built-in workflows. Custom workflows keep their name. */
 export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = messages({
   en: {
     'artefact-update': 'Firmware update',
-    'device-info': 'Questions to a device',
-    discovery: 'Discovery',
-    'link-inventory': 'Links of a gateway',
+    'device-info': 'Device read',
+    discovery: 'Scan',
+    'link-inventory': 'Connector inventory',
     'remote-access': 'Remote access',
   },
   de: {
-    'artefact-update': 'Firmware-Aktualisierung',
-    'device-info': 'Fragen an ein Gerät',
-    discovery: 'Gerätesuche',
-    'link-inventory': 'Links eines Gateways',
+    'artefact-update': 'Firmware-Update',
+    'device-info': 'Gerät auslesen',
+    discovery: 'Suchlauf',
+    'link-inventory': 'Konnektor-Inventar',
     'remote-access': 'Fernzugriff',
   },
 })

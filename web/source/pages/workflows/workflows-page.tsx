@@ -120,17 +120,17 @@ function Transitions({ workflow: { transitions } }: { workflow: Workflow }) {
         <tr>
           <th scope="col">{text.from}</th>
           <th scope="col">{text.to}</th>
-          <th scope="col">{text.mover}</th>
+          <th scope="col">{text.triggeredBy}</th>
         </tr>
       </thead>
       <tbody>
         {transitions.map(({ from, to, eligible, action }) => {
-          const mover = eligible === 'CLIENT' ? text.byClient : text.byPlatform
+          const trigger = eligible === 'CLIENT' ? text.byClient : text.byPlatform
           return (
             <tr key={`${from} ${to} ${eligible}`}>
               <td>{from}</td>
               <td>{to}</td>
-              <td>{action === 'IMMEDIATE' ? text.atOnce(mover) : mover}</td>
+              <td>{action === 'IMMEDIATE' ? text.immediately(trigger) : trigger}</td>
             </tr>
           )
         })}

@@ -32,10 +32,10 @@ export function AccessCheck() {
   })
   return (
     <>
-      <p className="card-lead quiet">{text.whyIntro}</p>
+      <p className="card-lead quiet">{text.checkIntro}</p>
       <div className="question">
         <SelectField
-          label={text.who}
+          label={text.account}
           value={principal ?? ''}
           onChange={(who) => setSearch({ who })}
           choices={principals}
@@ -80,7 +80,7 @@ function CheckResult({ result, title, groups }: CheckResultProps) {
   return (
     <div className="card" role="status">
       <p className="card-lead">
-        <StatusChip tone={allowed ? 'good' : 'warning'}>{allowed ? text.mayYes : text.mayNo}</StatusChip>{' '}
+        <StatusChip tone={allowed ? 'good' : 'warning'}>{allowed ? text.allowed : text.denied}</StatusChip>{' '}
         <strong>{title}</strong> {where(accessGroup)}
       </p>
       {allowed ? (

@@ -43,11 +43,11 @@ export function GrantDialog({ principal, suggestedRole = 'viewer', onClose }: Gr
   }
   return (
     <Dialog title={text.addGrant} onClose={onClose}>
-      <Form action={text.give} onSubmit={submit}>
+      <Form action={text.assign} onSubmit={submit}>
         {principal === undefined && (
           <SelectField
-            label={text.who}
-            error={isSubmitted && principalId === '' ? text.chooseWho : undefined}
+            label={text.principal}
+            error={isSubmitted && principalId === '' ? text.choosePrincipal : undefined}
             isRequired
             value={principalId}
             onChange={setWho}

@@ -57,7 +57,7 @@ export function Grants() {
         pagedList={pagedList}
         columns={columnsOf(text, groups)}
         idOf={({ id }) => id}
-        empty={<EmptyState icon={iconUserManagement} title={text.noGrantFits} />}
+        empty={<EmptyState icon={iconUserManagement} title={text.noMatchingGrants} />}
       />
       {isAssigning && <GrantDialog onClose={() => setGiving(false)} />}
     </>
@@ -68,7 +68,7 @@ type Text = (typeof accessMessages)['en']
 
 function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Grant>[] {
   return [
-    { id: 'who', header: text.who, width: 260, cell: ({ principalName }) => withoutId(principalName) },
+    { id: 'who', header: text.principal, width: 260, cell: ({ principalName }) => withoutId(principalName) },
     { id: 'role', header: text.role, width: 200, cell: ({ role }) => role },
     {
       id: 'where',

@@ -58,7 +58,7 @@ function columnsOf(text: Text, language: Language): Column<Role>[] {
       id: 'kind',
       header: text.kind,
       width: 130,
-      cell: ({ builtIn }) => <StatusChip>{builtIn ? text.builtIn : text.own}</StatusChip>,
+      cell: ({ builtIn }) => <StatusChip>{builtIn ? text.builtIn : text.custom}</StatusChip>,
     },
     { id: 'title', header: text.roleTitle, width: 360, cell: (role) => roleTitle(role, language) },
     {
@@ -128,7 +128,7 @@ function RoleDialog({ role, onClose }: { role?: Role; onClose: () => void }) {
             <TextField
               label={text.roleName}
               hint={text.roleNameHint}
-              error={isSubmitted && name.trim() === '' ? text.needed : undefined}
+              error={isSubmitted && name.trim() === '' ? text.required : undefined}
               isRequired
               value={name}
               onChange={setName}

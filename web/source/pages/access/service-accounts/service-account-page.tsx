@@ -25,7 +25,7 @@ export function ServiceAccountPage() {
   const { id = '' } = useParams({ strict: false })
   const query = useOperationQuery()
   const serviceAccount = useQuery(query(['identity', 'readServerUser'], { params: { id } }, { live: ['identity'] }))
-  const name = serviceAccount.data?.data.name ?? text.program
+  const name = serviceAccount.data?.data.name ?? text.serviceAccount
   usePageTitle(name)
   return (
     <>
@@ -41,13 +41,13 @@ export function ServiceAccountPage() {
       <QueryState query={serviceAccount}>
         {({ data }) => (
           <div className="cards cards-two">
-            <Card title={text.program}>
+            <Card title={text.serviceAccount}>
               <KeyValueList
                 items={[
                   { name: text.name, value: data.name },
                   { name: text.clientId, value: <code>{data.clientId}</code> },
                   { name: text.state, value: <ActiveState isDisabled={data.disabled} /> },
-                  { name: text.secretMade, value: <Time at={data.secretCreatedTimestamp} /> },
+                  { name: text.secretCreated, value: <Time at={data.secretCreatedTimestamp} /> },
                   { name: text.created, value: <Time at={data.createdTimestamp} /> },
                 ]}
               />

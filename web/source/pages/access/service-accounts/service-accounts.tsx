@@ -36,17 +36,17 @@ export function ServiceAccounts() {
   return (
     <>
       <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
-        <IxButton onClick={() => setAdding(true)}>{text.addProgram}</IxButton>
+        <IxButton onClick={() => setAdding(true)}>{text.addServiceAccount}</IxButton>
       </Toolbar>
       <PagedTable
-        label={text.programs}
+        label={text.serviceAccounts}
         pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/access/programs/${id}` })}
         empty={
-          <EmptyState icon={iconUserManagement} title={text.noPrograms}>
-            <p>{text.noProgramsHint}</p>
+          <EmptyState icon={iconUserManagement} title={text.noServiceAccounts}>
+            <p>{text.noServiceAccountsHint}</p>
           </EmptyState>
         }
       />
@@ -73,7 +73,7 @@ function columnsOf(text: Text): Column<ServerUser>[] {
     { id: 'state', header: text.state, width: 140, cell: ({ disabled }) => <ActiveState isDisabled={disabled} /> },
     {
       id: 'secret',
-      header: text.secretMade,
+      header: text.secretCreated,
       width: 180,
       cell: ({ secretCreatedTimestamp }) => <Time at={secretCreatedTimestamp} isRelative />,
     },
@@ -102,12 +102,12 @@ function NewServiceAccountDialog({
     return name.trim() === '' ? false : add()
   }
   return (
-    <Dialog title={text.addProgram} onClose={onClose}>
+    <Dialog title={text.addServiceAccount} onClose={onClose}>
       <Form action={text.add} onSubmit={submit}>
         <TextField
           label={text.name}
-          hint={text.programHint}
-          error={isSubmitted && name.trim() === '' ? text.needed : undefined}
+          hint={text.serviceAccountHint}
+          error={isSubmitted && name.trim() === '' ? text.required : undefined}
           isRequired
           value={name}
           onChange={setName}

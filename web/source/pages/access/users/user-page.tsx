@@ -26,7 +26,7 @@ export function UserPage() {
   const { id = '' } = useParams({ strict: false })
   const query = useOperationQuery()
   const user = useQuery(query(['identity', 'readUser'], { params: { id } }, { live: ['identity.user'] }))
-  const name = user.data?.data.displayName || user.data?.data.name || text.person
+  const name = user.data?.data.displayName || user.data?.data.name || text.user
   usePageTitle(name)
   return (
     <>
@@ -38,7 +38,7 @@ export function UserPage() {
       <QueryState query={user}>
         {({ data }) => (
           <div className="cards cards-two">
-            <Card title={text.person}>
+            <Card title={text.user}>
               <KeyValueList
                 items={[
                   { name: text.signInName, value: data.name },
@@ -112,7 +112,7 @@ function PasswordDialog({ onSet, onClose }: PasswordDialogProps) {
         <TextField
           label={text.newPassword}
           hint={text.passwordHint}
-          error={isSubmitted && password === '' ? text.needed : undefined}
+          error={isSubmitted && password === '' ? text.required : undefined}
           type="password"
           autoComplete="new-password"
           maxLength={256}

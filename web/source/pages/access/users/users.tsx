@@ -28,10 +28,10 @@ export function Users() {
   return (
     <>
       <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
-        <IxButton onClick={() => setAdding(true)}>{text.addPerson}</IxButton>
+        <IxButton onClick={() => setAdding(true)}>{text.addUser}</IxButton>
       </Toolbar>
       <PagedTable
-        label={text.people}
+        label={text.users}
         pagedList={pagedList}
         columns={columnsOf(text)}
         idOf={({ id }) => id}
@@ -82,9 +82,9 @@ function NewUserDialog({ onClose }: { onClose: () => Promise<void> }) {
     setSubmitted(true)
     return name.trim() === '' || password === '' ? false : add()
   }
-  const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.needed : undefined)
+  const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.required : undefined)
   return (
-    <Dialog title={text.addPerson} onClose={onClose}>
+    <Dialog title={text.addUser} onClose={onClose}>
       <Form action={text.add} onSubmit={submit}>
         <TextField
           label={text.signInName}

@@ -68,7 +68,7 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
   const text = useText(assetMessages)
   const [, change] = useSearchState<'at'>()
   const differences = useMemo(() => differencesOf(entry.before, entry.after), [entry])
-  const word = { created: text.createdWord, updated: text.updated, deleted: text.deletedWord }[entry.change]
+  const word = { created: text.createdChange, updated: text.updated, deleted: text.deletedChange }[entry.change]
   const { fieldName, fieldValueText } = useFieldTexts()
   return (
     <li>
@@ -105,7 +105,7 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
           )}
           {entry.change !== 'deleted' && (
             <IxButton variant="secondary" onClick={() => change({ at: entry.time })}>
-              {text.showThen}
+              {text.viewVersion}
             </IxButton>
           )}
         </div>

@@ -24,8 +24,8 @@ export function RelationHistory({ id }: { id: string }) {
       idOf={({ relation, change }) => `${relation.id}/${change}`}
       columns={columns}
       empty={
-        <EmptyState icon={iconHistory} title={text.neverRelated}>
-          <p>{text.neverRelatedHint}</p>
+        <EmptyState icon={iconHistory} title={text.noRelationHistory}>
+          <p>{text.noRelationHistoryHint}</p>
         </EmptyState>
       }
     />
@@ -42,9 +42,9 @@ function useColumns(): Column<RelationChangeRow>[] {
       width: 128,
       cell: ({ change }) =>
         change === 'created' ? (
-          <StatusChip tone="good">{text.began}</StatusChip>
+          <StatusChip tone="good">{text.added}</StatusChip>
         ) : (
-          <StatusChip tone="warning">{text.ended}</StatusChip>
+          <StatusChip tone="warning">{text.removed}</StatusChip>
         ),
     },
     {
@@ -62,11 +62,11 @@ function useColumns(): Column<RelationChangeRow>[] {
     { id: 'other', header: text.other, width: 202, cell: (row) => <Other row={row} /> },
     {
       id: 'by',
-      header: text.who,
+      header: text.changedBy,
       width: 130,
-      cell: ({ principalName }) => principalName ?? <span className="quiet">{text.notKept}</span>,
+      cell: ({ principalName }) => principalName ?? <span className="quiet">{text.notRecorded}</span>,
     },
-    { id: 'then', header: text.picture, width: 208, cell: (row) => <ShowVersion row={row} /> },
+    { id: 'then', header: text.showInGraph, width: 208, cell: (row) => <ShowVersion row={row} /> },
     { id: 'source', header: text.source, width: 240, cell: ({ source }) => <Source source={source} /> },
   ]
 }
@@ -87,7 +87,7 @@ function ShowVersion({ row: { time, change, label } }: { row: RelationChangeRow 
   const text = useText(assetMessages)
   const [, show] = useSearchState<'at' | 'tab' | 'view'>()
   const historyStart = useHistoryStart()
-  const word = change === 'created' ? text.showThen : text.showBefore
+  const word = change === 'created' ? text.viewVersion : text.viewPrevious
   const at = Date.parse(time) - (change === 'created' ? 0 : 1)
   if (at < historyStart) return null
   return (

@@ -19,14 +19,14 @@ export function Matches({ asset, at }: AssetTabProps) {
   const text = useText(identityMessages)
   const history = useLatestHistory(asset.id)
   return (
-    <Card title={text.recognised}>
+    <Card title={text.matches}>
       <QueryState query={history}>
         {({ data }) => {
           const shown = data.filter((entry) => isMatch(entry) && (at === undefined || entry.time <= at))
-          if (shown.length === 0) return <p className="quiet">{text.nothingRecognised}</p>
+          if (shown.length === 0) return <p className="quiet">{text.noMatches}</p>
           return (
             <>
-              <p className="quiet card-hint">{text.recognisedHint}</p>
+              <p className="quiet card-hint">{text.matchesHint}</p>
               <ol className="plain-list parts">
                 {shown.slice(0, maxShown).map((entry) => (
                   <Match key={entry.version} entry={entry} />
@@ -48,7 +48,7 @@ function isMatch({ change, matchedBy }: Entry): boolean {
 function Match({ entry: { time, source, matchedBy, principalName } }: { entry: Entry }) {
   const text = useText(identityMessages)
   const about = useText(assetMessages)
-  const origin = { split: text.isSplit, merge_undone: text.isBack }[source.type] ?? text.isNew
+  const origin = { split: text.isSplit, merge_undone: text.isRestored }[source.type] ?? text.isNew
   return (
     <li>
       <span>
@@ -61,7 +61,7 @@ function Match({ entry: { time, source, matchedBy, principalName } }: { entry: E
         <span>{origin}</span>
       ) : (
         <>
-          <span>{text.by}</span>
+          <span>{text.matchedBy}</span>
           <ul className="evidence">
             {matchedBy.map((identifier) => (
               <li key={JSON.stringify(identifier)}>

@@ -46,7 +46,7 @@ export function SplitDialog({ id, identifiers, onClose }: SplitDialogProps) {
       <Form action={text.splitVerb} onSubmit={submit}>
         <p>{text.splitText}</p>
         <fieldset className="group">
-          <legend>{text.leaving}</legend>
+          <legend>{text.moving}</legend>
           {identifiers.map((identifier) => (
             <CheckField
               key={JSON.stringify(identifier)}

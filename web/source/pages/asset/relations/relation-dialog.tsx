@@ -46,11 +46,11 @@ export function RelationDialog({ id, name, onClose }: RelationDialogProps) {
       object: { type: 'asset' as const, id: to },
       ...(isBoth && { isBidirectional: true }),
     }
-    return write(api.inventory.createRelation({ body: { data } }), text.related).then(onClose)
+    return write(api.inventory.createRelation({ body: { data } }), text.relationAdded).then(onClose)
   }
   return (
     <Dialog title={text.addRelationTitle} onClose={onClose}>
-      <Form action={text.relate} onSubmit={submit}>
+      <Form action={text.addVerb} onSubmit={submit}>
         <SelectField
           label={text.direction}
           value={direction}
@@ -62,7 +62,7 @@ export function RelationDialog({ id, name, onClose }: RelationDialogProps) {
         />
         <PredicateField value={predicate} onChange={setPredicate} error={fieldErrors.predicate} />
         <AssetPicker label={text.other} picked={other} onPick={setOther} except={id} error={fieldErrors.other} />
-        <CheckField label={text.bothWays} isChecked={isBoth} onChange={setBoth} />
+        <CheckField label={text.bothDirections} isChecked={isBoth} onChange={setBoth} />
       </Form>
     </Dialog>
   )

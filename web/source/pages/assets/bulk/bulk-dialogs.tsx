@@ -74,7 +74,7 @@ export function BulkEditDialog({ ids, onClose, onDone }: BulkDialogProps) {
   return (
     <ConfirmDialog
       title={text.editTitle(ids.length, formats.number(ids.length))}
-      action={text.change}
+      action={text.save}
       isDone={progress?.outcome !== undefined}
       onConfirm={confirm}
       onClose={onClose}
@@ -141,7 +141,7 @@ function ChangeFields({ field, value, isMissing, onField, onValue }: ChangeField
           value={value}
           onChange={onValue}
           maxLength={256}
-          error={isMissing && value.trim() === '' ? text.needValue : undefined}
+          error={isMissing && value.trim() === '' ? text.required : undefined}
           isRequired
         />
       ) : (

@@ -17,7 +17,7 @@ export function BulkProgress({ progress, all }: { progress: BulkProgressState; a
   const failures = progress.outcome?.failures ?? []
   return (
     <div className="bulk-progress" role="status">
-      <Progress value={(100 * progress.done) / Math.max(1, all)} label={text.change} />
+      <Progress value={(100 * progress.done) / Math.max(1, all)} label={text.save} />
       <p>{text.progress(formats.number(progress.done), formats.number(all))}</p>
       {failures.length > 0 && (
         <>

@@ -25,7 +25,7 @@ export function FilterPanel({ filter, properties, onApply }: FilterPanelProps) {
       }}
     >
       {list === undefined ? (
-        <p className="quiet">{text.tooRich}</p>
+        <p className="quiet">{text.tooComplex}</p>
       ) : (
         <Conditions list={list} properties={properties} onChange={(next) => setDraft(filterOf(next))} />
       )}

@@ -44,7 +44,7 @@ export const assetProperties: readonly AssetProperty[] = [
   }),
   property('connection_points/any/ipv4_address', ['IP address', 'IP-Adresse'], { width: 140 }),
   property('connection_points/any/mac_address', ['MAC address', 'MAC-Adresse'], { width: 160 }),
-  property('management_state/state_value', ['Management', 'Verwaltung'], {
+  property('management_state/state_value', ['Management state', 'Verwaltungszustand'], {
     kind: 'state',
     values: ['regarded', 'unknown', 'ignored'],
     width: 140,
@@ -56,7 +56,7 @@ export const assetProperties: readonly AssetProperty[] = [
     width: 140,
     isFacet: true,
   }),
-  property('trust_state/state_value', ['Trust', 'Vertrauen'], {
+  property('trust_state/state_value', ['Trust', 'Vertrauensstatus'], {
     kind: 'state',
     values: ['trusted', 'pending', 'failed'],
     width: 120,
@@ -64,7 +64,7 @@ export const assetProperties: readonly AssetProperty[] = [
   }),
   property('access_group', ['Access group', 'Zugriffsgruppe'], { width: 170, isFacet: true }),
   property('responsible', ['Responsible', 'Verantwortlich'], { width: 150, isFacet: true }),
-  property('location/any/location_identifier', ['Location', 'Ort'], { width: 180 }),
+  property('location/any/location_identifier', ['Location', 'Standort'], { width: 180 }),
   property('description', ['Description', 'Beschreibung'], { width: 260 }),
   property('created_timestamp', ['Created', 'Angelegt'], { kind: 'time', width: 170 }),
   property('last_modified_timestamp', ['Changed', 'Geändert'], { kind: 'time', width: 170 }),

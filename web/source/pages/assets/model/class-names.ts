@@ -1,14 +1,14 @@
 import type { Language } from '../../../app/language/language.ts'
 
-/** What the parts of an asset are called by the schema, and what people call them. */
-const words: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
+/** Display names of schema classes. */
+const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
     EthernetPort: 'Ethernet port',
     Ipv4Connectivity: 'IPv4',
     Ipv6Connectivity: 'IPv6',
-    AssetLocation: 'Place',
+    AssetLocation: 'Location',
     GeoLocation: 'Coordinates',
-    MountingLocation: 'Mounting place',
+    MountingLocation: 'Mounting location',
     Okz: 'Location code (OKZ)',
     Akz: 'Plant designation (AKZ)',
     PostalAddress: 'Address',
@@ -17,7 +17,7 @@ const words: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     EthernetPort: 'Ethernet-Anschluss',
     Ipv4Connectivity: 'IPv4',
     Ipv6Connectivity: 'IPv6',
-    AssetLocation: 'Ort',
+    AssetLocation: 'Standort',
     GeoLocation: 'Koordinaten',
     MountingLocation: 'Einbauort',
     Okz: 'Ortskennzeichen (OKZ)',
@@ -26,7 +26,7 @@ const words: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** Classes of their own as they are. */
+/** The display name of a schema class. Custom classes keep their name. */
 export function className(name: string, language: Language): string {
-  return words[language][name] ?? name
+  return names[language][name] ?? name
 }

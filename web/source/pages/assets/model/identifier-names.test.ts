@@ -4,17 +4,17 @@ import { identifierFields, identifierLine } from './identifier-names.ts'
 
 const mac = { asset_identifier_type: 'MacIdentifier', mac_address: '02:00:00:00:00:01', identifier_uncertainty: 7 }
 
-test('an identifier is told by what it is and what it says, also one within another', () => {
+test('writes an identifier and a nested identifier on one line', () => {
   assert.equal(identifierLine(mac, 'en'), 'MAC address 02:00:00:00:00:01')
   const module = { asset_identifier_type: 'ParentRelativeIdentifier', parent_identifier: mac, slot: 4, subslot: null }
-  assert.equal(identifierLine(module, 'de'), 'Platz in einem anderen Asset MAC-Adresse 02:00:00:00:00:01 4')
+  assert.equal(identifierLine(module, 'de'), 'Position in einem anderen Asset MAC-Adresse 02:00:00:00:00:01 4')
   assert.deepEqual(identifierFields(module, 'en'), [
-    { name: 'in', value: 'MAC address 02:00:00:00:00:01' },
+    { name: 'parent', value: 'MAC address 02:00:00:00:00:01' },
     { name: 'slot', value: '4' },
   ])
 })
 
-test('what an identifier consists of comes in the order that people write it down', () => {
+test('orders the fields of a product identifier: vendor, article number, serial number', () => {
   const product = {
     serial_number: '1',
     asset_identifier_type: 'ProductInstanceIdentifier',
@@ -24,7 +24,7 @@ test('what an identifier consists of comes in the order that people write it dow
   assert.equal(identifierLine(product, 'en'), 'Product and serial number V A 1')
 })
 
-test('one of a kind that nobody here knows is told as it is', () => {
+test('keeps the class name of an unknown identifier', () => {
   assert.equal(identifierLine({ asset_identifier_type: 'Barcode', some_code: 'x' }, 'en'), 'Barcode x')
   assert.equal(identifierLine(null, 'en'), '')
 })

@@ -1,7 +1,7 @@
 import type { Language } from '../../../app/language/language.ts'
 import { textAt, valueAt } from './asset.ts'
 
-/** What an asset is recognised by, as people call it. */
+/** Display names of identifiers and their fields. */
 
 const kind = 'asset_identifier_type'
 
@@ -12,9 +12,9 @@ const kinds: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     MacIdentifier: 'MAC address',
     SoftwareIdentifier: 'Software and version',
     CertificateIdentifier: 'Certificate',
-    CustomIdentifier: 'Own identifier',
+    CustomIdentifier: 'Custom identifier',
     HostBasedSoftwareIdentifier: 'Software on a host',
-    ParentRelativeIdentifier: 'Place in another asset',
+    ParentRelativeIdentifier: 'Position in another asset',
   },
   de: {
     IdLinkIdentifier: 'Identifikationslink',
@@ -22,14 +22,14 @@ const kinds: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     MacIdentifier: 'MAC-Adresse',
     SoftwareIdentifier: 'Software und Version',
     CertificateIdentifier: 'Zertifikat',
-    CustomIdentifier: 'Eigene Kennung',
+    CustomIdentifier: 'Benutzerdefinierte Kennung',
     HostBasedSoftwareIdentifier: 'Software auf einem Rechner',
-    ParentRelativeIdentifier: 'Platz in einem anderen Asset',
+    ParentRelativeIdentifier: 'Position in einem anderen Asset',
   },
 }
 
 const fields: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
-  en: { vendor: 'manufacturer', host_identifier: 'host', instance_identifier: 'instance', parent_identifier: 'in' },
+  en: { vendor: 'manufacturer', host_identifier: 'host', instance_identifier: 'instance', parent_identifier: 'parent' },
   de: {
     vendor: 'Hersteller',
     article_number: 'Artikelnummer',
@@ -42,13 +42,13 @@ const fields: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     id_link: 'Link',
     host_identifier: 'Rechner',
     instance_identifier: 'Instanz',
-    parent_identifier: 'in',
+    parent_identifier: 'Übergeordnet',
     slot: 'Steckplatz',
     subslot: 'Untersteckplatz',
   },
 }
 
-/** Of a kind that nobody here knows, its name as it is. */
+/** The display name of an identifier class. Unknown classes keep their name. */
 export function identifierKind(identifier: unknown, language: Language): string {
   const own = textAt(identifier, kind)
   return kinds[language][own] ?? own
@@ -56,7 +56,7 @@ export function identifierKind(identifier: unknown, language: Language): string 
 
 export type IdentifierField = { name: string; value: string }
 
-/** As people write them down; whatever else there is comes after. */
+/** The display order of fields; other fields follow. */
 const order = [
   'vendor',
   'article_number',
@@ -72,7 +72,7 @@ function placeOf(field: string): number {
   return place === -1 ? order.length : place
 }
 
-/** What it consists of, without what is said about it. */
+/** The fields that make up an identifier, without its metadata. */
 export function identifierFields(identifier: unknown, language: Language): IdentifierField[] {
   if (typeof identifier !== 'object' || identifier === null) return []
   return Object.keys(identifier)
@@ -83,13 +83,13 @@ export function identifierFields(identifier: unknown, language: Language): Ident
     .map(({ field, value }) => ({ name: fields[language][field] ?? field.replaceAll('_', ' '), value }))
 }
 
-/** On one line: `MAC address 02:00:00:00:00:01`. */
+/** An identifier on one line: `MAC address 02:00:00:00:00:01`. */
 export function identifierLine(identifier: unknown, language: Language): string {
   const values = identifierFields(identifier, language).map(({ value }) => value)
   return [identifierKind(identifier, language), ...values].join(' ')
 }
 
-/** The identifier of what it is part of lies within it. */
+/** A nested identifier, for example that of the parent, is written on one line. */
 function textOf(value: unknown, language: Language): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'object' ? identifierLine(value, language) : String(value)

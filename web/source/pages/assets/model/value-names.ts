@@ -3,34 +3,41 @@ import { assetTypeName } from '../../../components/values/asset-type-names.ts'
 
 const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
-    regarded: 'onboarded',
-    ignored: 'ignored',
-    undecided: 'undecided',
-    unknown: 'unknown',
-    reached: 'reached',
-    failed: 'failed',
-    trusted: 'trusted',
-    pending: 'pending',
+    regarded: 'Onboarded',
+    ignored: 'Ignored',
+    new: 'New',
+    unknown: 'Unknown',
+    reached: 'Reachable',
+    failed: 'Failed',
+    unreachable: 'Unreachable',
+    trusted: 'Trusted',
+    pending: 'Pending',
   },
   de: {
-    regarded: 'aufgenommen',
-    ignored: 'ignoriert',
-    undecided: 'offen',
-    unknown: 'unbekannt',
-    reached: 'erreicht',
-    failed: 'fehlgeschlagen',
-    trusted: 'vertraut',
-    pending: 'wartet',
+    regarded: 'Aufgenommen',
+    ignored: 'Ignoriert',
+    new: 'Neu',
+    unknown: 'Unbekannt',
+    reached: 'Erreichbar',
+    failed: 'Fehlgeschlagen',
+    unreachable: 'Nicht erreichbar',
+    trusted: 'Vertrauenswürdig',
+    pending: 'Ausstehend',
   },
 }
 
-/** The value of a state as people say it. Nobody has decided on what is `unknown` to the management of the plant. */
-export function stateName(path: string, value: string, language: Language): string {
-  const isUndecided = value === 'unknown' && path.startsWith('management_state')
-  return names[language][isUndecided ? 'undecided' : value] ?? value
+/** States whose value has another name in one property: an asset with the management state `unknown` is new. */
+const special: Readonly<Record<string, string>> = {
+  'management_state unknown': 'new',
+  'reachability_state failed': 'unreachable',
 }
 
-/** The value of a property as people say it. */
+/** The name of a state value in the language of the user. */
+export function stateName(path: string, value: string, language: Language): string {
+  return names[language][special[`${path.split('/')[0]} ${value}`] ?? value] ?? value
+}
+
+/** The display name of a property value. */
 export function valueName(path: string, value: string, language: Language): string {
   if (path === 'functional_object_type') return assetTypeName(value, language)
   return path.endsWith('state_value') ? stateName(path, value, language) : value

@@ -30,7 +30,7 @@ export function ViewsMenu({ view, columns }: ViewsMenuProps) {
     showSuccess(text.shared)
   }
   const entries: MenuEntry[] = [
-    { kind: 'item', label: text.usualView, onSelect: () => go({}) },
+    { kind: 'item', label: text.defaultView, onSelect: () => go({}) },
     ...views.map((saved): MenuEntry => ({ kind: 'item', label: saved.name, onSelect: () => go(saved.search) })),
     { kind: 'line' },
     { kind: 'item', label: text.saveView, isDisabled: views.length >= maxViews, onSelect: () => setSaving(true) },
@@ -85,7 +85,7 @@ function SaveDialog({ onSave, onClose }: { onSave: (name: string) => void; onClo
         value={name}
         onChange={setName}
         maxLength={64}
-        error={isMissing && name.trim() === '' ? text.needName : undefined}
+        error={isMissing && name.trim() === '' ? text.required : undefined}
         isRequired
       />
     </ConfirmDialog>

@@ -29,7 +29,7 @@ export function CredentialTypes() {
   const [open, setOpen] = useState<ListedCredentialSchema | 'link' | 'upload'>()
   const pagedList = usePagedList(['credentials', 'listSchemas'], {}, { live: ['credentials'] })
   const close = () => setOpen(undefined)
-  const add = canWrite && <IxButton onClick={() => setOpen('link')}>{text.fromLink}</IxButton>
+  const add = canWrite && <IxButton onClick={() => setOpen('link')}>{text.fromConnector}</IxButton>
   return (
     <>
       <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>

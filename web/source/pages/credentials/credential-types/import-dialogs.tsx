@@ -16,7 +16,7 @@ function useImported(onClose: () => void) {
   const queryClient = useQueryClient()
   return async () => {
     await queryClient.invalidateQueries({ queryKey: keyOf('credentials') })
-    showSuccess(text.taken)
+    showSuccess(text.imported)
     onClose()
   }
 }
@@ -34,14 +34,14 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     await finish()
   }
   return (
-    <Dialog title={text.fromLink} onClose={onClose}>
+    <Dialog title={text.fromConnector} onClose={onClose}>
       {assetId === undefined ? (
-        <p>{text.noLinks}</p>
+        <p>{text.noConnectors}</p>
       ) : (
-        <Form action={text.takeOver} onSubmit={() => importType(assetId)}>
+        <Form action={text.import} onSubmit={() => importType(assetId)}>
           <SelectField
             label={text.product}
-            hint={text.fromLinkHint}
+            hint={text.fromConnectorHint}
             value={assetId}
             onChange={setChosen}
             choices={links.map(({ link, gatewayName }) => ({
@@ -77,7 +77,7 @@ export function UploadDialog({ onClose }: { onClose: () => void }) {
     const isMissing = [identifier, version, uri].some((value) => value.trim() === '')
     return isMissing || document === undefined ? false : upload(document)
   }
-  const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.needed : undefined)
+  const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.required : undefined)
   return (
     <Dialog title={text.upload} onClose={onClose}>
       <Form action={text.upload} onSubmit={submit}>

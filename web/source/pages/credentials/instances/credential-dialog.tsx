@@ -32,7 +32,7 @@ export function CredentialDialog({ instance, onClose, onSaved }: CredentialDialo
               <>
                 <p className="card-lead">{text.newHint}</p>
                 <Link to="/credentials" search={{ view: 'schemas' }}>
-                  {text.fromLink}
+                  {text.fromConnector}
                 </Link>
               </>
             )
@@ -96,7 +96,7 @@ function CredentialForm({
   const [typed, setTyped] = useState(() => formValuesOf(instance?.values ?? {}))
   const [isSubmitted, setSubmitted] = useState(false)
   const errors = errorsIn(fields, typed)
-  const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.needed : undefined)
+  const missing = (value: string) => (isSubmitted && value.trim() === '' ? text.required : undefined)
   const save = async () => {
     const ipRanges = rangesIn(ranges)
     const saved =

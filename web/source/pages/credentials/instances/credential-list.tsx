@@ -53,7 +53,7 @@ export function CredentialList() {
         idOf={({ id }) => id}
         onOpen={({ id }) => navigate({ to: `/credentials/${id}` })}
         empty={
-          <EmptyState icon={iconKey} title={address === undefined ? text.none : text.noneFit}>
+          <EmptyState icon={iconKey} title={address === undefined ? text.none : text.noMatches}>
             {address === undefined && <p>{text.noneHint}</p>}
           </EmptyState>
         }

@@ -33,14 +33,14 @@ function UsageLists({ usage: { associations, deliveries, copies, templates } }: 
   }
   return (
     <>
-      <UsageList title={text.opened}>
+      <UsageList title={text.logins}>
         {associations.map(({ gatewayId, address, assetId, lastWorkedTimestamp, lastFailedTimestamp }) => (
           <li key={`${gatewayId} ${address}`}>
             <span className="link-name">
               {assetId === undefined ? <code>{address}</code> : <Link to={`/assets/${assetId}`}>{address}</Link>}
             </span>
             <StatusChip tone={lastWorkedTimestamp === undefined ? 'bad' : 'good'}>
-              {lastWorkedTimestamp === undefined ? text.failed : text.worked}
+              {lastWorkedTimestamp === undefined ? text.rejected : text.successful}
             </StatusChip>
             <Time at={lastWorkedTimestamp ?? lastFailedTimestamp} isRelative />
           </li>

@@ -38,7 +38,7 @@ function ValueInput({
 }: ValueInputProps) {
   const text = useText(credentialMessages)
   const words = useText(componentMessages)
-  const hint = [description, value === secretPlaceholder && text.stays].filter(Boolean).join(' ')
+  const hint = [description, value === secretPlaceholder && text.keepSecret].filter(Boolean).join(' ')
   const common = { label, isRequired, value, onChange, error: error && text[error], ...(hint !== '' && { hint }) }
   if (isSecret) return <TextField {...common} type="password" autoComplete="new-password" />
   if (kind === 'json') return <TextAreaField {...common} isCode />

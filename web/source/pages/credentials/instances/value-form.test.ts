@@ -33,7 +33,7 @@ test('a schema becomes fields in its order, and says which are secret', () => {
 
 test('what is needed, what is no number and what is no JSON is told before anything is sent', () => {
   assert.deepEqual(errorsIn(fields, { username: 'a', port: 'b', options: '{' }), {
-    password: 'needed',
+    password: 'required',
     port: 'notNumber',
     options: 'notJson',
   })

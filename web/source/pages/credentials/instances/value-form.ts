@@ -13,7 +13,7 @@ export type ValueField = {
 }
 
 export type FormValues = Readonly<Record<string, string>>
-export type ValueError = 'needed' | 'notNumber' | 'notJson'
+export type ValueError = 'required' | 'notNumber' | 'notJson'
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** What stands for a secret that is there already. Said again here: the API's shapes would weigh on the page. */
@@ -47,7 +47,7 @@ function kindOf({ type, enum: choices }: JsonObject): ValueKind {
 export function errorsIn(fields: readonly ValueField[], typed: FormValues): Readonly<Record<string, ValueError>> {
   const wrong = fields.flatMap(({ name, kind, isRequired }): [string, ValueError][] => {
     const text = typed[name] ?? ''
-    if (text === '') return isRequired ? [[name, 'needed']] : []
+    if (text === '') return isRequired ? [[name, 'required']] : []
     if (kind === 'number' && !Number.isFinite(Number(text))) return [[name, 'notNumber']]
     return kind === 'json' && text !== secretPlaceholder && parsed(text) === undefined ? [[name, 'notJson']] : []
   })

@@ -106,7 +106,7 @@ function NewMonitoringSetDialog({
       <Form action={text.save} onSubmit={submit}>
         <TextField
           label={text.name}
-          error={isSubmitted && name.trim() === '' ? text.needed : undefined}
+          error={isSubmitted && name.trim() === '' ? text.required : undefined}
           isRequired
           value={name}
           onChange={setName}

@@ -144,8 +144,8 @@ function Links({ gatewayId }: { gatewayId: string }) {
       {({ data }) => (
         <>
           {data.length === 0 && (
-            <Card title={scans.links}>
-              <p className="quiet">{scans.noLinks}</p>
+            <Card title={scans.connectors}>
+              <p className="quiet">{scans.noConnectors}</p>
             </Card>
           )}
           {data.map((link) => (

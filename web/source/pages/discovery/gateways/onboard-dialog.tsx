@@ -53,7 +53,7 @@ function NameForm({ onCreated }: { onCreated: (gateway: OnboardedGateway) => voi
       <TextField
         label={text.name}
         hint={text.nameHint}
-        error={isSubmitted && name.trim() === '' ? text.needsName : undefined}
+        error={isSubmitted && name.trim() === '' ? text.required : undefined}
         isRequired
         value={name}
         onChange={setName}
@@ -97,7 +97,7 @@ function Steps({ gateway: { id } }: { gateway: OnboardedGateway }) {
         {isOnline ? (
           <>
             <p>
-              <StatusChip tone="good">{text.here}</StatusChip>
+              <StatusChip tone="good">{text.connected}</StatusChip>
             </p>
             <IxButton onClick={() => navigate({ to: `/discovery/gateways/${id}` })}>{text.open}</IxButton>
           </>

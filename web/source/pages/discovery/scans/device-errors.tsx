@@ -25,7 +25,7 @@ export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
         idOf={({ place }) => String(place)}
         onOpen={setOpen}
         onEnd={onEnd}
-        empty={<p className="quiet">{text.nothingOf}</p>}
+        empty={<p className="quiet">{text.none}</p>}
       />
       {open !== undefined && (
         <Dialog title={deviceName(open.device) || text.problem} onClose={() => setOpen(undefined)} isWide>

@@ -13,7 +13,7 @@ const parameter = (values: Partial<LinkParameter>): LinkParameter => ({
 
 test('what is left empty is left to the link, unless the link needs it and has no value of its own', () => {
   assert.deepEqual(errorsOf([parameter({})], {}), {})
-  assert.deepEqual(errorsOf([parameter({ mandatory: true })], { ip_range: ' ' }), { ip_range: 'needed' })
+  assert.deepEqual(errorsOf([parameter({ mandatory: true })], { ip_range: ' ' }), { ip_range: 'required' })
   assert.deepEqual(errorsOf([parameter({ mandatory: true, defaultValue: '10.0.0.0/8' })], {}), {})
   assert.deepEqual(parametersOf([parameter({})], { ip_range: '' }), [])
 })

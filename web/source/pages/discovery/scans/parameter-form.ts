@@ -3,7 +3,7 @@ import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 
 /** What somebody typed for the filters or options of a link, by key; empty means: as the link does it. */
 export type FormValues = Readonly<Record<string, string>>
-export type ParameterError = 'needed' | 'notNumber' | 'notBase64'
+export type ParameterError = 'required' | 'notNumber' | 'notBase64'
 export type Parameter = { key: string; value: string | number | boolean }
 
 const numeric: readonly LinkParameter['dataType'][] = ['integer', 'unsigned', 'number']
@@ -19,7 +19,7 @@ export function errorsOf(
 ): Readonly<Record<string, ParameterError>> {
   const wrong = parameters.flatMap((parameter): [string, ParameterError][] => {
     const text = (typed[parameter.key] ?? '').trim()
-    if (text === '') return isRequired(parameter) ? [[parameter.key, 'needed']] : []
+    if (text === '') return isRequired(parameter) ? [[parameter.key, 'required']] : []
     if (parameter.dataType === 'bytes' && !isBase64(text)) return [[parameter.key, 'notBase64']]
     return isNumeric(parameter) && !Number.isFinite(Number(text)) ? [[parameter.key, 'notNumber']] : []
   })

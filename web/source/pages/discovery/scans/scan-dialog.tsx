@@ -34,7 +34,7 @@ export function ScanDialog({ onClose, chosen }: ScanDialogProps) {
           <EmptyState title={text.noneReady}>
             {canManage && (
               <Link to="/discovery" search={{ onboard: 'yes' }}>
-                {text.onboard}
+                {text.addGateway}
               </Link>
             )}
           </EmptyState>
@@ -42,8 +42,8 @@ export function ScanDialog({ onClose, chosen }: ScanDialogProps) {
       ) : (
         <>
           <SelectField
-            label={text.where}
-            hint={text.whereHint}
+            label={text.connector}
+            hint={text.connectorHint}
             value={keyFor(link)}
             onChange={setKey}
             choices={links.map((each) => ({
@@ -83,12 +83,12 @@ function ScanForm({ chosen: { gatewayId, link }, onClose }: { chosen: GatewayLin
       body: { data: { assetLinkId: link.assetLinkId, ...settings, ...schedule } },
     })
     await queryClient.invalidateQueries({ queryKey: keyOf('discovery') })
-    showSuccess(cron === undefined ? text.started : text.planned)
+    showSuccess(cron === undefined ? text.started : text.scheduled)
     await onClose()
     navigate({ to: `/discovery/scans/${created.data.jobId}` })
   }
   return (
-    <Form action={schedule.kind === 'now' ? text.start : text.plan} onSubmit={submit}>
+    <Form action={schedule.kind === 'now' ? text.start : text.schedule} onSubmit={submit}>
       {fields(isSubmitted)}
       <ScheduleFields schedule={schedule} onChange={setSchedule} zone={browserTimeZone()} isSubmitted={isSubmitted} />
     </Form>

@@ -79,7 +79,7 @@ function RunDetails({ scan }: { scan: Discovery }) {
         items={[
           { name: text.state, value: <ScanState state={scan.state} /> },
           // Of a run that went well it says the figures below once more.
-          scan.state !== 'finished' && { name: text.says, value: scan.message },
+          scan.state !== 'finished' && { name: text.message, value: scan.message },
           {
             name: text.gateway,
             value: (
@@ -89,7 +89,7 @@ function RunDetails({ scan }: { scan: Discovery }) {
           { name: text.started, value: <Time at={started} /> },
           started !== undefined &&
             ended !== undefined && {
-              name: text.took,
+              name: text.duration,
               value: formats.duration(Date.parse(ended) - Date.parse(started)),
             },
         ]}
@@ -100,7 +100,7 @@ function RunDetails({ scan }: { scan: Discovery }) {
           { name: text.isNew, value: formats.number(scan.created) },
           { name: text.changed, value: formats.number(scan.updated) },
           { name: text.unchanged, value: formats.number(scan.unchanged) },
-          { name: text.isGone, value: formats.number(scan.gone) },
+          { name: text.missing, value: formats.number(scan.gone) },
           { name: text.errors, value: formats.number(scan.errors) },
         ]}
       />
@@ -152,7 +152,7 @@ function Actions({ scan }: { scan: Discovery }) {
         </IxButton>
       ) : (
         <IxButton variant="primary" onClick={withFailure(() => api.discovery.runDiscovery({ params }))}>
-          {text.again}
+          {text.runAgain}
         </IxButton>
       )}
       {failure !== undefined && <ProblemMessage failure={failure} />}

@@ -41,7 +41,7 @@ export function ScanReport({ scan }: { scan: Discovery }) {
         const tabs: Tab<View>[] = [
           { id: 'new', label: count(text.isNew, shown.created) },
           { id: 'changed', label: count(text.changed, shown.updated) },
-          { id: 'gone', label: count(text.isGone, shown.gone) },
+          { id: 'gone', label: count(text.missing, shown.gone) },
           { id: 'unchanged', label: count(text.unchanged, shown.unchanged) },
           { id: 'errors', label: count(text.errors, shown.errors) },
         ]
@@ -58,7 +58,7 @@ export function ScanReport({ scan }: { scan: Discovery }) {
                   onChange={setRun}
                   choices={(runs.data?.data ?? []).map(({ id, number, createdTimestamp, trigger }) => ({
                     value: id,
-                    label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.byPerson : text.bySchedule}`,
+                    label: `${number}: ${formats.dateTime(createdTimestamp)}, ${trigger === 'person' ? text.manual : text.scheduled}`,
                   }))}
                 />
               </div>
@@ -135,7 +135,7 @@ function Findings({ findings, onEnd }: { findings: readonly Finding[]; onEnd: ()
       idOf={({ assetId }) => assetId}
       onOpen={({ assetId }) => navigate({ to: `/assets/${assetId}` })}
       onEnd={onEnd}
-      empty={<p className="quiet">{text.nothingOf}</p>}
+      empty={<p className="quiet">{text.none}</p>}
     />
   )
 }

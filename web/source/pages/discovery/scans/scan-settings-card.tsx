@@ -25,22 +25,22 @@ export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
   const isEditable = link !== undefined && link.filters.length + link.options.length > 0
   return (
     <Card
-      title={text.asked}
+      title={text.settings}
       actions={
         canRun &&
         isEditable && (
           <IxButton variant="secondary" onClick={() => setChanging(true)}>
-            {text.change}
+            {text.edit}
           </IxButton>
         )
       }
     >
       <KeyValueList
         items={[
-          { name: text.link, value: <code>{scan.assetLinkId}</code> },
+          { name: text.connector, value: <code>{scan.assetLinkId}</code> },
           ...shown.map(({ key, value }) => ({ name: key, value: String(value) })),
-          { name: text.by, value: scan.createdBy },
-          { name: text.askedAt, value: <Time at={scan.createdTimestamp} /> },
+          { name: text.startedBy, value: scan.createdBy },
+          { name: text.createdAt, value: <Time at={scan.createdTimestamp} /> },
         ]}
       />
       {isChanging && link !== undefined && (
@@ -67,7 +67,7 @@ function ScanSettingsDialog({ scan, link, onClose }: { scan: Discovery; link: As
     return isWrong ? false : save()
   }
   return (
-    <Dialog title={text.asked} onClose={onClose}>
+    <Dialog title={text.settings} onClose={onClose}>
       <Form action={text.save} onSubmit={submit}>
         <p className="quiet">{text.nextRuns}</p>
         {fields(isSubmitted)}

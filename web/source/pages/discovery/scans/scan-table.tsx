@@ -64,13 +64,13 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     cell: (row) => number(row[name]),
   })
   return [
-    { id: 'link', header: text.link, width: 130, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
+    { id: 'link', header: text.connector, width: 130, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
     { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
     { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
     count('found', text.found, 102),
     count('created', text.isNew, 76),
     count('updated', text.changed, 102),
-    count('gone', text.isGone, 80),
+    count('gone', text.missing, 80),
     count('errors', text.errors, 86),
     { id: 'started', header: text.started, width: 150, cell: (row) => <Time at={row.startedTimestamp} isRelative /> },
     {

@@ -49,7 +49,7 @@ export function ScheduleCard({ scan }: { scan: Discovery }) {
               </IxButton>
             )}
             <IxButton variant="secondary" onClick={() => setChanging(true)}>
-              {text.change}
+              {text.edit}
             </IxButton>
           </>
         )

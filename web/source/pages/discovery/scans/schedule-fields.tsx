@@ -34,7 +34,7 @@ export function ScheduleFields({ schedule, onChange, zone, isSubmitted, isRecurr
       )}
       {kind === 'cron' && (
         <TextField
-          label={text.cronLine}
+          label={text.cronExpression}
           hint={text.cronHint}
           error={isSubmitted && !isCronLine(cron) ? text.cronWrong : undefined}
           isCode
