@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 
-/** What WCAG 2.2 AA asks and a program can see; the page as it stands, in its current colours. */
+/** Checks the current page, in its current theme, against the rules of WCAG 2.2 AA that a program can check. */
 export async function assertAccessible(page: Page, where: string): Promise<void> {
   assert.deepEqual(await page.evaluate(findFaults), [], where)
 }
 
-/** Runs in the page, so it may use nothing from outside of itself. */
+/** Runs in the page, so it cannot use anything outside of this function. */
 function findFaults(): string[] {
   type Colour = { r: number; g: number; b: number; a: number }
 

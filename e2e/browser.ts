@@ -6,7 +6,7 @@ import { root } from './program.ts'
 
 const installed = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** Nothing that talks to anybody but the page under test; root may not have the sandbox. */
+/** Disables background requests of the browser. The sandbox is not available for root. */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -17,14 +17,14 @@ const flags = [
   '--disable-sync',
 ]
 
-/** The browser of the machine where there is one, else the one of the packages. */
+/** Opens the installed browser, or the packaged one. */
 export async function openBrowser(): Promise<{ browser: Browser; which: string }> {
   const executablePath = installed.find((file) => existsSync(file)) ?? (await unpacked())
   const browser = await chromium.launch({ executablePath, args: flags })
   return { browser, which: `Chromium ${browser.version()}, ${executablePath}` }
 }
 
-/** Unpacked once per version, beside its place first: another test run may be unpacking it too. */
+/** Unpacks the packaged browser once per version. Unpacks into a temporary folder first, because test runs may be concurrent. */
 async function unpacked(): Promise<string> {
   const manifest = new URL('../package.json', import.meta.resolve('@sparticuz/chromium'))
   const { version } = JSON.parse(readFileSync(manifest, 'utf8'))

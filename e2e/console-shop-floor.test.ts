@@ -81,7 +81,7 @@ describe('gateways, scans and credentials in the console', () => {
     plant = startPlant(gateway ?? assert.fail(), { home: folder.path })
     await button('Scan').click(scanTimeout)
     await page.getByLabel('ip_range').waitFor()
-    await page.getByText('Options', { exact: true }).click()
+    await page.getByRole('dialog').getByText('Options', { exact: true }).click()
     await page.getByLabel('size').fill('40')
     await page.getByLabel('protected_percent').fill('20')
     await assertAxeClean(page, 'the scan dialog')

@@ -1,6 +1,6 @@
 import { buildConsole } from './console-build.ts'
 
-/** `node web/build.ts` builds what changed since the last time; `--watch` goes on with every change. */
+/** `node web/build.ts` builds the console if its sources changed; `--watch` rebuilds on every change. */
 if (process.argv.includes('--watch')) {
   const { watchConsole } = await import('./console-watch.ts')
   await watchConsole()

@@ -7,7 +7,9 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 
-/** Writes a `.br` and a `.gz` beside every text that gains by it, so that the platform only has to send them. */
+/**
+ * Writes a `.br` and a `.gz` version of every text file that gets smaller, so that the server only has to send them.
+ */
 export async function compress(folder: string): Promise<void> {
   const files = globSync('**/*.{js,css,html,svg}', { cwd: folder }).map((name) => join(folder, name))
   await Promise.all(

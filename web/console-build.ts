@@ -2,18 +2,18 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, write
 import { join } from 'node:path'
 import { compress } from './compression.ts'
 import { buildOptions } from './console-options.ts'
-import { currentFile, currentStamp, distFolder, wantedStamp } from './console-stamp.ts'
+import { currentFile, currentStamp, distFolder, sourceStamp } from './console-stamp.ts'
 
-/** Builds of before are kept for pages that are open while a new one comes. */
+/** Number of stored builds. Pages that are open during an update still load files of the previous build. */
 const keptBuilds = 2
 
 /**
- * Builds the console unless its sources are those of the last build. Each build has a folder of its own, named by what
- * it was made from and moved there when it is whole: builds at the same time do not hurt each other, and nobody is
- * served half of one.
+ * Builds the console unless its sources are unchanged. Each build has its own folder, named after the hash of its
+ * sources. The folder is moved into place when it is complete, so that concurrent builds do not conflict and an
+ * incomplete build is never served.
  */
 export async function buildConsole(): Promise<string> {
-  const stamp = wantedStamp()
+  const stamp = sourceStamp()
   const folder = join(distFolder, stamp)
   if (currentStamp() === stamp && existsSync(folder)) return folder
   mkdirSync(distFolder, { recursive: true })
@@ -41,7 +41,7 @@ function moveInto(draft: string, folder: string): void {
   try {
     renameSync(draft, folder)
   } catch (error) {
-    // Somebody else built the same meanwhile.
+    // Another process has finished the same build.
     if (!existsSync(folder)) throw error
   }
 }

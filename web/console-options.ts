@@ -7,7 +7,7 @@ import type { InlineConfig, Plugin } from 'vite'
 
 const web = dirname(fileURLToPath(import.meta.url))
 
-/** How the console is built. */
+/** The Vite configuration of the console. */
 export function buildOptions({ into }: { into: string }): InlineConfig {
   return {
     root: web,
@@ -20,7 +20,7 @@ export function buildOptions({ into }: { into: string }): InlineConfig {
       outDir: into,
       emptyOutDir: true,
       assetsDir: 'files',
-      // A data: address would need an exception in the content security policy.
+      // The content security policy does not allow data: URLs.
       assetsInlineLimit: 0,
       manifest: 'manifest.json',
       target: 'es2023',

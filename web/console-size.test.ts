@@ -6,10 +6,10 @@ import { buildConsole } from './console-build.ts'
 
 type Chunk = { file: string; imports?: string[]; dynamicImports?: string[]; css?: string[]; isEntry?: boolean }
 
-/** What somebody loads until the start page is there. */
+/** Limit of the compressed JavaScript that is loaded for the start page. */
 const firstLoadLimit = 500 * 1000
 
-test('the first load stays below 500 kB of compressed JavaScript', async () => {
+test('keeps the first load below 500 kB of compressed JavaScript', async () => {
   const folder = await buildConsole()
   const manifest: Record<string, Chunk> = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
   const entries = ['index.html', 'source/app/navigation/router.tsx', 'source/pages/start/start-page.tsx']
@@ -21,7 +21,7 @@ test('the first load stays below 500 kB of compressed JavaScript', async () => {
   assert.ok(total > 50_000 && total < firstLoadLimit, `it is ${total} bytes`)
 })
 
-/** A file that compression makes no smaller is sent as it is. */
+/** Files that compression does not make smaller are sent uncompressed. */
 function sizeOf(file: string): number {
   return statSync(`${file}.gz`, { throwIfNoEntry: false })?.size ?? statSync(file).size
 }

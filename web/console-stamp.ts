@@ -7,14 +7,14 @@ const web = dirname(fileURLToPath(import.meta.url))
 const root = dirname(web)
 
 export const distFolder = join(web, 'dist')
-/** Names the build that is served. */
+/** Contains the name of the current build. */
 export const currentFile = join(distFolder, 'current')
 
-/** Everything that a build is made from. */
-const sources = ['web/*.{ts,html,json}', 'web/{source,public}/**/*.*', 'api/*.ts', 'package-lock.json']
+/** The source files of a build. */
+const sources = ['web/*.{ts,html,json}', 'web/{source,public}/**/*.*', 'api/**/*.ts', 'package-lock.json']
 
-/** Changes whenever a build would come out differently. */
-export function wantedStamp(): string {
+/** The hash of all source files. It names the build. */
+export function sourceStamp(): string {
   const hash = createHash('sha256')
   const files = sources.flatMap((pattern) => globSync(pattern, { cwd: root })).filter((file) => !isTest(file))
   for (const file of files.toSorted())

@@ -5,10 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { buildConsole } from './console-build.ts'
 
 const web = dirname(fileURLToPath(import.meta.url))
-/** Editors write a file in several steps. */
-const settleMs = 150
+/** Delay after a change: editors write a file in several steps. */
+const debounceMs = 150
 
-/** Builds after every change until the process ends; what does not build is told, and the build before stays. */
+/**
+ * Rebuilds after every change until the process ends. A failed build is reported, and the previous one stays in use.
+ */
 export async function watchConsole(): Promise<never> {
   let change = Promise.withResolvers<void>()
   for (const folder of ['source', 'public', '../api']) {
@@ -18,6 +20,6 @@ export async function watchConsole(): Promise<never> {
     change = Promise.withResolvers<void>()
     await buildConsole().catch((error: Error) => process.stderr.write(`${error.message}\n`))
     await change.promise
-    await delay(settleMs)
+    await delay(debounceMs)
   }
 }

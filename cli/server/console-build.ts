@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { currentStamp, wantedStamp } from '@millwright/web/console-stamp.ts'
+import { currentStamp, sourceStamp } from '@millwright/web/console-stamp.ts'
 
 const program = fileURLToPath(new URL('../../web/build.ts', import.meta.url))
 
@@ -9,7 +9,7 @@ const program = fileURLToPath(new URL('../../web/build.ts', import.meta.url))
  * much, and the platform does not keep it.
  */
 export async function ensureConsole(): Promise<void> {
-  if (currentStamp() === wantedStamp()) return
+  if (currentStamp() === sourceStamp()) return
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const child = spawn(process.execPath, [program], { stdio: ['ignore', 'ignore', 'pipe'] })
   let told = ''

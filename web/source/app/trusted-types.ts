@@ -1,6 +1,6 @@
 /**
- * The content security policy lets no text become markup or code but through this policy. It passes only what the
- * design system does with icons of its own, and scripts of the console for workers; everything else throws.
+ * Trusted Types policy of the console. It allows static SVG icons of the design system and worker scripts of the
+ * console. All other markup and script URLs throw.
  */
 
 type Policy = {

@@ -2,14 +2,14 @@ import type { FieldError, ProblemDocument } from '@millwright/api/problem.ts'
 
 type ProblemFields = Partial<Omit<ProblemDocument, 'code' | 'title'>> & { title: string; code: string }
 
-/** Something was refused or did not work: what the platform answered, or that it did not. */
+/** `Failure` is a rejected or failed request: the problem of the API, or that the server did not respond. */
 export class Failure extends Error {
   readonly title: string
   readonly code: string
-  /** 0 when there was no answer. */
+  /** 0 without a response. */
   readonly status: number
   readonly errors: readonly FieldError[]
-  /** For whoever looks into the log: faults of the platform only. */
+  /** Finds the request in the server log. Only set for server errors. */
   readonly traceId: string | undefined
   readonly retryAfterSeconds: number | undefined
 
@@ -24,7 +24,7 @@ export class Failure extends Error {
   }
 }
 
-/** Codes of the console itself: the platform was not reached, or the console has a fault. */
+/** Codes that the console adds to those of the API: the server was not reached, or the console failed. */
 export const consoleCodes = { noAnswer: 'no_answer', fault: 'console_fault' } as const
 
 export function failureOf(error: unknown): Failure {

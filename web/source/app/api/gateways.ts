@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { useOperationQuery } from './queries.ts'
 
 type GatewaysOptions = {
-  /** Not asked for whom the platform would refuse. */
+  /** False for users without permission: the request would be rejected. */
   isEnabled?: boolean
-  /** A gateway that falls silent makes no event: who shows how they are looks again. */
+  /** Polling interval. A gateway that goes offline causes no event. */
   refetchIntervalMs?: number
 }
 
-/** How often a page that shows how gateways are looks again. */
+/** Polling interval of pages that show the states of gateways. */
 export const gatewayStateIntervalMs = 30_000
 
-/** The gateways of the tenant, and how they are. */
+/** The gateways of the tenant with their states. */
 export function useGateways({ isEnabled = true, refetchIntervalMs }: GatewaysOptions = {}) {
   const query = useOperationQuery()
   return useQuery({
@@ -21,7 +21,7 @@ export function useGateways({ isEnabled = true, refetchIntervalMs }: GatewaysOpt
   })
 }
 
-/** Gateways by id, for pages that show ids of them. */
+/** Names of gateways by id. */
 export function useGatewayNames(): ReadonlyMap<string, string> {
   const { data } = useGateways()
   return new Map(data?.data.map(({ id, name }) => [id, name]))

@@ -1,7 +1,7 @@
 import type { ProblemDocument } from '@millwright/api/problem.ts'
 import { consoleCodes, Failure } from './failure.ts'
 
-/** An answer that is no refusal; throws a `Failure` for everything else. */
+/** Sends a request and returns a successful response. Throws a `Failure` otherwise. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(path, { ...init, credentials: 'same-origin', cache: 'no-store' }).catch((error) => {
     if (init.signal?.aborted) throw error
@@ -16,7 +16,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   throw new Failure(problemOf(await jsonOf(response), response), Number.isInteger(retryAfter) ? retryAfter : undefined)
 }
 
-/** The body of an answer, as the contract of the path says. */
+/** Sends a request and returns the parsed JSON body. */
 export async function send<Body>(path: string, init: RequestInit = {}): Promise<Body> {
   return (await jsonOf(await request(path, init))) as Body
 }
@@ -31,7 +31,7 @@ const proxyOutages = new Set([502, 503, 504])
 
 type OAuthError = { error: string; error_description?: string }
 
-/** Problem documents (RFC 9457), and the errors of the token endpoint (RFC 6749 §5.2). */
+/** Reads problem documents (RFC 9457) and errors of the token endpoint (RFC 6749 §5.2). */
 function problemOf(body: unknown, { status }: Response) {
   if (isProblem(body)) return body
   const title = 'Request failed'

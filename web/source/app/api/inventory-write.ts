@@ -5,15 +5,15 @@ import { appMessages } from '../shell/messages.ts'
 import { Failure } from './failure.ts'
 import { keyOf } from './queries.ts'
 
-/** Most writes are applied within a moment; a longer queue goes on by itself. */
+/** Waits up to 20 s until the write is applied. A write that takes longer stays in the queue. */
 export const waitHeaders = { prefer: 'wait=20' }
 
-/** An accepted write that was waited for. */
+/** The response to an accepted write. */
 type AcceptedWrite = { data: { state?: string; detail?: Record<string, unknown> } }
 
 type ProblemResult = { title: string; code: string; detail?: string; status?: number }
 
-/** Whether it is applied by now; throws what the platform refused while it applied it. */
+/** Returns true if the write is applied, false if it is still queued. Throws the problem if it was rejected. */
 export function isApplied({ data: { state, detail } }: AcceptedWrite): boolean {
   const result = detail?.result
   const problem = (Array.isArray(result) ? result : [result]).find(isProblemResult)
@@ -25,7 +25,7 @@ function isProblemResult(result: unknown): result is ProblemResult {
   return typeof result === 'object' && result !== null && 'code' in result && 'title' in result
 }
 
-/** Waits for a write of the inventory, tells what came of it, and lets everything about the inventory be read again. */
+/** Waits for an inventory write, shows the outcome as a toast and invalidates all inventory queries. */
 export function useInventoryWrite() {
   const text = useText(appMessages)
   const queryClient = useQueryClient()

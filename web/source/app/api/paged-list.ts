@@ -15,12 +15,12 @@ export type PagedList<Row> = {
   total: number
   error: Failure | null
   isLoading: boolean
-  /** For the end of a table. */
+  /** Loads the next page. Tables call it near their end. */
   next: () => void
   retry: () => void
 }
 
-/** A list of the API that grows as one scrolls; `live` names beginnings of event types that make it old. */
+/** Loads a list of the API page by page while the user scrolls. Events with a type prefix in `live` refresh it. */
 export function usePagedList<Name extends ContractName, Operation extends OperationName<Name>>(
   [contract, operation]: readonly [Name, Operation],
   input: Omit<Input<Name, Operation>, 'query'> & { query?: Omit<QueryOf<Input<Name, Operation>>, 'limit' | 'offset'> },

@@ -11,7 +11,7 @@ declare module '@tanstack/react-query' {
   }
 }
 
-/** Refusals stay refusals; what may be different the next time is tried again. */
+/** Only transient failures are retried, this many times. */
 const maxRetries = 2
 
 export function newQueryClient(): QueryClient {
@@ -31,10 +31,7 @@ function isTransient(error: unknown): boolean {
 }
 
 type OperationQueryOptions = {
-  /**
-   * Beginnings of event types (without `io.millwright.`) that make the answer old: `inventory.asset`. The query is
-   * asked again when one of them happens.
-   */
+  /** Event type prefixes (without `io.millwright.`) that invalidate the query, for example `inventory.asset`. */
   live?: readonly string[]
 }
 
@@ -42,7 +39,7 @@ export function keyOf(contract: ContractName, operation?: string, input?: unknow
   return [contract, operation, input].filter((part) => part !== undefined)
 }
 
-/** The query that calls an operation; for `useQuery`, `useSuspenseQuery`, `queryClient.fetchQuery`. */
+/** Query options that call an operation, for `useQuery`, `useSuspenseQuery` and `queryClient.fetchQuery`. */
 export function operationQuery<Name extends ContractName, Operation extends OperationName<Name>>(
   api: Api,
   [contract, operation]: readonly [Name, Operation],
@@ -55,7 +52,7 @@ export function operationQuery<Name extends ContractName, Operation extends Oper
   })
 }
 
-/** A maker of queries for the signed-in person: `useQuery(query(['jobs', 'listJobs'], { query: { limit: 5 } }))`. */
+/** Creates query options for the signed-in user: `useQuery(query(['jobs', 'listJobs'], { query: { limit: 5 } }))`. */
 export function useOperationQuery() {
   const api = useApi()
   return <Name extends ContractName, Operation extends OperationName<Name>>(

@@ -1,12 +1,12 @@
 import { type Language, localeOf } from './language.ts'
 
-/** Numbers and times as people of a language write them. */
+/** Formats numbers and times for a language. */
 export type Formats = {
   number(value: number): string
   percent(share: number): string
   date(timestamp: string): string
   dateTime(timestamp: string): string
-  /** To the second. */
+  /** With seconds. */
   exact(timestamp: string): string
   /** `3 minutes ago`, `in 2 hours`. */
   relative(timestamp: string, now?: number): string

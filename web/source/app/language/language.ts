@@ -1,31 +1,31 @@
-/** Texts of the console in every language it speaks. */
+/** Catalogues of texts in all languages of the console. */
 
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
 
-/** Each in its own words: who looks for theirs may not read another. */
+/** Names of the languages, each in its own language. */
 export const languageNames: Readonly<Record<Language, string>> = { en: 'English', de: 'Deutsch' }
 
-/** A text, or how one is made from what is told. */
+/** A text, or a function that creates one from values. */
 export type Message = string | ((...values: never[]) => string)
 export type Catalogue = Readonly<Record<string, Message>>
 
-/** Every text of a catalogue is there in every language, and is made from the same. */
+/** Every language has the same keys, and functions with the same parameters. */
 type SameAs<C extends Catalogue> = {
   readonly [Key in keyof C]: C[Key] extends string ? string : C[Key]
 }
 
 export type Messages<C extends Catalogue = Catalogue> = Readonly<Record<Language, SameAs<C>>>
 
-/** The texts of an area or component; German has the same keys as English, held by the compiler. */
+/** Defines a catalogue. The compiler requires the same keys in English and German. */
 export function messages<const C extends Catalogue>(texts: { en: C; de: SameAs<C> }): Messages<C> {
   return texts as Messages<C>
 }
 
-/** One text that is known before its area is loaded. */
+/** A text in every language, for titles that are needed before their catalogue is loaded. */
 export type Title = Readonly<Record<Language, string>>
 
-/** The first language of the browser that the console speaks. */
+/** The first language of the browser that the console supports. */
 export function languageOfBrowser(): Language {
   const preferred = navigator.languages.map((tag) => tag.slice(0, 2))
   return (
@@ -33,5 +33,5 @@ export function languageOfBrowser(): Language {
   )
 }
 
-/** As people of a language write dates and numbers; English with the day before the month. */
+/** Locales for dates and numbers. English uses day before month. */
 export const localeOf: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de-DE' }

@@ -13,8 +13,8 @@ type Subscription = { types: readonly string[]; handler: EventHandler }
 const reconnect = { firstMs: 500, longestMs: 30_000 }
 
 /**
- * Everything that happens, as it happens: one stream for the whole console, however many listen. After an interruption
- * it goes on where it was; where that is not possible any more, `onGap` tells that everything may have changed.
+ * `LiveEvents` receives all events over one stream and distributes them to subscriptions. After an interruption it
+ * resumes at the last position. If the server no longer has that position, it calls `onGap`.
  */
 export class LiveEvents {
   readonly #raw: FetchOperation
@@ -33,7 +33,7 @@ export class LiveEvents {
     return this.#state
   }
 
-  /** Begins to listen; ends with `stop`. */
+  /** Connects and reconnects until `stop` is called. */
   async start(): Promise<void> {
     const backOff = new BackOff(reconnect)
     while (!this.#ended.signal.aborted) {
@@ -50,14 +50,14 @@ export class LiveEvents {
     this.#ended.abort()
   }
 
-  /** Hears events whose type begins with one of the types in whole words, without `io.millwright.`. */
+  /** Calls the handler for events with one of the type prefixes (without `io.millwright.`, compared by segment). */
   subscribe(types: readonly string[], handler: EventHandler): () => void {
     const subscription = { types, handler }
     this.#subscriptions.add(subscription)
     return () => this.#subscriptions.delete(subscription)
   }
 
-  /** Told when the state changes. */
+  /** Calls the watcher on every change of the connection state. */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher)
     return () => this.#watchers.delete(watcher)
@@ -74,7 +74,7 @@ export class LiveEvents {
     }
   }
 
-  /** The text is read once, and only when somebody listens. */
+  /** Parses the event once, and only if a subscription matches. */
   #dispatch(type: string, data: string): void {
     const short = type.slice(eventTypePrefix.length)
     const listening = [...this.#subscriptions].filter(({ types }) => types.some((each) => hasTypePrefix(short, each)))
@@ -96,7 +96,7 @@ export class LiveEvents {
   }
 }
 
-/** `inventory.asset.created` is within `inventory.asset` and within `*`, not within `inventory.ass`. */
+/** `inventory.asset.created` has the prefixes `inventory.asset` and `*`, but not `inventory.ass`. */
 export function hasTypePrefix(type: string, prefix: string): boolean {
   return prefix === '*' || type === prefix || type.startsWith(`${prefix}.`)
 }

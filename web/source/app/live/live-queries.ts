@@ -4,12 +4,12 @@ import { useEffect, useEffectEvent, useSyncExternalStore } from 'react'
 import { useAppContext } from '../session/app-context.tsx'
 import { hasTypePrefix, type LiveEvents, type LiveState } from './live-events.ts'
 
-/** A scan tells thousands of changes in a row: queries are asked again at most this often. */
+/** Shortest time between two refreshes. A scan causes thousands of events in a row. */
 const invalidateIntervalMs = 1_000
 
 /**
- * Calls the handler for every event whose type begins with one of these (in whole words, without `io.millwright.`;
- * `*` is every one). The types are compared by value; the handler may be a new function in each render.
+ * Calls the handler for every event with one of these type prefixes (without `io.millwright.`, compared by segment; `*`
+ * matches all). Types are compared by value; the handler may change on every render.
  */
 export function useLiveEvents(types: readonly string[], handler: (event: CloudEvent) => void): void {
   const { live } = useAppContext()
@@ -26,7 +26,7 @@ export function useLiveState(): LiveState {
   )
 }
 
-/** Lets events renew the queries that name them in `live`. */
+/** Invalidates queries when an event with one of their `live` prefixes arrives. */
 export function invalidateQueriesOnEvents(live: LiveEvents, queryClient: QueryClient): () => void {
   const pending = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined

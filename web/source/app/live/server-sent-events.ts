@@ -1,7 +1,7 @@
-/** One message of a stream of server-sent events. */
+/** One message of a server-sent event stream. */
 export type ServerSentEvent = { id?: string; event?: string; data?: string }
 
-/** Reads the messages of a stream as it comes; a message ends with an empty line. */
+/** Reads a server-sent event stream. An empty line ends a message. */
 export async function* readServerSentEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let rest = ''
   const decoder = new TextDecoder()
@@ -22,7 +22,7 @@ export async function* readServerSentEvents(stream: ReadableStream<Uint8Array>):
   }
 }
 
-/** Undefined for a comment. */
+/** Returns undefined for a comment. */
 export function parseBlock(block: string): ServerSentEvent | undefined {
   const message: ServerSentEvent = {}
   for (const line of block.split('\n')) {

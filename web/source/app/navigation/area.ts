@@ -2,44 +2,44 @@ import type { Permission } from '@millwright/api/permission.ts'
 import type { ComponentType } from 'react'
 import type { Title } from '../language/language.ts'
 
-/** Where an area stands in the navigation. */
+/** The groups of the navigation, in display order. */
 export const navigationGroups = ['plant', 'work', 'administration', 'own'] as const
 export type NavigationGroup = (typeof navigationGroups)[number]
 
-/** One page of an area, loaded when it is opened first. */
+/** One page of an area. Its code is loaded when the page opens for the first time. */
 export type AreaRoute = {
-  /** Below the path of the area; parameters as `$id`. Empty: the area's own page. */
+  /** Path relative to the area, with parameters as `$id`. The main page of the area has an empty path. */
   path: string
-  /** The module's export that is the page. */
+  /** Loads the module and returns its page component. */
   load: () => Promise<ComponentType>
 }
 
-/** A view or an action of an area, to be found by its name. */
+/** A view or an action of an area that the command palette offers. */
 export type AreaCommand = {
   title: Title
-  /** What the area's own page shows or opens with this in its address. */
+  /** Search parameters of the main page that open the view or dialog. */
   search: Readonly<Record<string, string>>
-  /** Offered to who holds it; to everybody in the area unless given. */
+  /** Only users with this permission see the command. Default: all users of the area. */
   permission?: Permission
 }
 
 /**
- * A part of the console: pages about one thing. To add one, write `pages/<id>/area.ts` with an `area` and list it in
- * `app/navigation/areas.ts`; navigation, routes, command palette and the explanation of a missing permission derive from it.
+ * `Area` is a part of the console with its own pages. To add one, write `pages/<id>/area.ts` with an `area` and list it
+ * in `app/navigation/areas.ts`. Navigation, routes, command palette and permission checks derive from it.
  */
 export type Area = {
   id: string
   title: Title
-  /** What one does there, for the command palette and who may not open it. */
+  /** Shown in the command palette. */
   description: Title
-  /** An icon of `@siemens/ix-icons/icons`. */
+  /** An icon from `@siemens/ix-icons/icons`. */
   icon: string
-  /** Below `/console`, with a leading slash; no trailing one. */
+  /** Path relative to `/console`, with a leading slash and without a trailing one. */
   path: string
   group: NavigationGroup
-  /** One of these is enough to be offered the area; empty for everybody. */
+  /** A user needs one of these permissions to open the area. An empty list allows all users. */
   permissions: readonly Permission[]
   routes: readonly AreaRoute[]
-  /** What the command palette finds besides the area itself. */
+  /** Additional commands of the area. */
   commands?: readonly AreaCommand[]
 }

@@ -13,7 +13,7 @@ import { area as topology } from '../../pages/topology/area.ts'
 import { area as workflows } from '../../pages/workflows/area.ts'
 import type { Area } from './area.ts'
 
-/** Every area of the console, in the order of the navigation. */
+/** All areas of the console, in navigation order. */
 export const areas: readonly Area[] = [
   start,
   inbox,

@@ -1,2 +1,2 @@
-/** Where the pages of the console live; the same in `cloud/console.ts`, which serves them. */
+/** The path prefix of the console. `cloud/console.ts` serves the pages at the same path. */
 export const basePath = '/console'

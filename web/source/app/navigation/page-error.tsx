@@ -2,7 +2,7 @@ import { useRouter } from '@tanstack/react-router'
 import { ProblemMessage } from '../../components/feedback/problem-message.tsx'
 import { failureOf } from '../api/failure.ts'
 
-/** A page that could not be loaded or threw: the rest of the console stays. */
+/** `PageError` replaces a page that failed to load or threw; the frame around it stays usable. */
 export function PageError({ error, reset }: { error: unknown; reset: () => void }) {
   const router = useRouter()
   return (

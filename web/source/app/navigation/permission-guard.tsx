@@ -8,7 +8,10 @@ import { useAppContext, useRights } from '../session/app-context.tsx'
 import { appMessages } from '../shell/messages.ts'
 import type { Area } from './area.ts'
 
-/** Lets who may open an area in, and tells everybody else what they lack and who can give it. */
+/**
+ * `PermissionGuard` renders an area only for users with one of its permissions. Other users see which permission is
+ * missing.
+ */
 export function PermissionGuard({ area, children }: { area: Area; children: ReactNode }) {
   const rights = useRights()
   if (area.permissions.length === 0 || rights.hasAny(area.permissions)) return children

@@ -33,7 +33,7 @@ export const router = createRouter({
   basepath: basePath,
   defaultPendingComponent: Loading,
   defaultErrorComponent: PageError,
-  // The page is on its way after a glance at a link; data is asked for when it is there.
+  // Hovering a link preloads the code of its page. The page loads its data when it opens.
   defaultPreload: 'intent',
   scrollRestoration: true,
 })

@@ -1,11 +1,11 @@
 import type { Api } from '../api/client.ts'
 
-/** Somebody dragging a column makes one write of it, not hundreds. */
+/** Changes within this time are sent in one request, for example while the user drags a column. */
 const writeDelayMs = 600
 
 /**
- * What somebody set up for themselves, kept by the platform: the same in every browser. Read once at the start; a
- * change shows at once and is written a little later.
+ * `PreferenceStore` holds the preferences of the user. It loads them once at the start. A change takes effect at once
+ * and is sent to the server after a short delay.
  */
 export class PreferenceStore {
   readonly #api: Api
@@ -18,7 +18,7 @@ export class PreferenceStore {
     this.#values = new Map(Object.entries(values))
   }
 
-  /** Without an answer everybody gets the defaults: a preference is no reason not to work. */
+  /** Uses the defaults if preferences cannot be loaded. */
   static async open(api: Api): Promise<PreferenceStore> {
     const answer = await api.identity.readPreferences({}).catch(() => ({ data: {} }))
     return new PreferenceStore(api, answer.data)
@@ -44,7 +44,7 @@ export class PreferenceStore {
     return () => listeners.delete(listener)
   }
 
-  /** Writes what is still waiting: before signing out. */
+  /** Sends all pending changes. Called before sign-out. */
   async flush(): Promise<void> {
     await Promise.all([...this.#pending.keys()].map((name) => this.#write(name)))
   }

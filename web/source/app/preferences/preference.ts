@@ -2,8 +2,8 @@ import { useCallback, useSyncExternalStore } from 'react'
 import { useAppContext } from '../session/app-context.tsx'
 
 /**
- * Something that somebody set up for themselves: `const [columns, setColumns] = usePreference('assets.columns', […])`.
- * What is kept may be of an older version of the console: check it where its shape matters.
+ * Reads and writes a preference: `const [columns, setColumns] = usePreference('assets.columns', […])`. A stored value
+ * may come from an older version of the console, so validate its format.
  */
 export function usePreference<Value>(name: string, fallback: Value): [Value, (value: Value) => void] {
   const { preferences } = useAppContext()

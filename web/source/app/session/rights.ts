@@ -1,12 +1,12 @@
 import type { Permission } from '@millwright/api/permission.ts'
 
-/** What somebody holds: a permission, everywhere or in some access groups. */
+/** A permission of the user, for the whole tenant or for some access groups. */
 export type Right = { permission: Permission; accessGroups: 'all' | string[] }
 
-/** Answers what the console offers; the platform decides again on every request. */
+/** `Rights` decides what the console offers. The server checks every request again. */
 export type Rights = {
   readonly held: readonly Right[]
-  /** Whether a permission is held: anywhere, or in the given access group. */
+  /** Whether the user has a permission: in the given access group, or in any. */
   has(permission: Permission, accessGroup?: string): boolean
   hasAny(permissions: readonly Permission[]): boolean
 }

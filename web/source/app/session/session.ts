@@ -2,15 +2,15 @@ import { Failure } from '../api/failure.ts'
 import { request, send } from '../api/http.ts'
 
 /**
- * Signing in by authorization code with PKCE. Tokens live in the memory of this page and nowhere else: after a reload
- * the browser asks again with the cookie of its session, which no script can read. What is kept in the browser's storage
- * is worth nothing to a thief: that somebody is signed in, and for one sign-in what its answer is checked with.
+ * Sign-in with authorization code and PKCE. Tokens are kept only in the memory of this page. After a reload the browser
+ * requests new ones with its session cookie, which scripts cannot read. The browser storage holds only a signed-in flag
+ * and the state of one sign-in attempt.
  */
 
 const clientId = 'console'
 const attemptKey = 'millwright.sign-in'
 const signedInKey = 'millwright.signed-in'
-/** A token is renewed when it has less than this to live: a request on its way must still arrive with it. */
+/** Tokens are renewed this long before they expire, so that no request arrives with an expired one. */
 const renewBeforeMs = 30_000
 
 export type Metadata = {
@@ -20,7 +20,7 @@ export type Metadata = {
   end_session_endpoint: string
 }
 
-/** What the answer to one sign-in is checked with, and where it then goes on. */
+/** State of one sign-in: the values that its response is checked against, and the page to return to. */
 type SignInAttempt = { state: string; verifier: string; address: string }
 
 type Tokens = { access_token: string; expires_in: number; refresh_token: string }
@@ -29,12 +29,12 @@ export function readMetadata(): Promise<Metadata> {
   return send('/.well-known/oauth-authorization-server')
 }
 
-/** Whether this browser was signed in when it was here last. */
+/** Whether this browser was signed in before. */
 export function wasSignedIn(): boolean {
   return localStorage.getItem(signedInKey) !== null
 }
 
-/** Told when the person signs out in another window. */
+/** Calls the listener when the user signs out in another window. */
 export function onSignedOutElsewhere(listener: () => void): () => void {
   const onStorage = ({ key, newValue }: StorageEvent) => {
     if (key === signedInKey && newValue === null) listener()
@@ -43,7 +43,7 @@ export function onSignedOutElsewhere(listener: () => void): () => void {
   return () => removeEventListener('storage', onStorage)
 }
 
-/** Leaves this page for the sign-in page. `silent` comes straight back when somebody would have to type something. */
+/** Redirects to the sign-in page. With `silent`, the server redirects back at once if user input would be needed. */
 export async function beginSignIn(metadata: Metadata, { silent = false } = {}): Promise<void> {
   const address = `${location.pathname}${location.search}${location.hash}`
   const attempt: SignInAttempt = { state: randomText(), verifier: randomText(), address }
@@ -60,7 +60,7 @@ export async function beginSignIn(metadata: Metadata, { silent = false } = {}): 
   location.assign(`${metadata.authorization_endpoint}?${query}`)
 }
 
-/** Back from the sign-in page: a session, or undefined when somebody has to sign in first. */
+/** Handles the redirect from the sign-in page. Returns undefined if the user has to sign in. */
 export async function finishSignIn(metadata: Metadata): Promise<Session | undefined> {
   const answer = new URLSearchParams(location.search)
   const attempt = takeAttempt()
@@ -88,14 +88,14 @@ export async function finishSignIn(metadata: Metadata): Promise<Session | undefi
   return new Session(metadata, tokens)
 }
 
-/** One answer ends it, whatever it is: it cannot be used a second time. */
+/** Returns and deletes the stored attempt, so that it can be used only once. */
 function takeAttempt(): SignInAttempt | undefined {
   const text = sessionStorage.getItem(attemptKey)
   sessionStorage.removeItem(attemptKey)
   return text === null ? undefined : JSON.parse(text)
 }
 
-/** Only a place of the console, whatever was kept. */
+/** Limits the return address to pages of the console. */
 function consoleAddress(address: string | undefined): string {
   return address?.startsWith('/console/') ? address : '/console/'
 }
@@ -128,13 +128,13 @@ function requestTokens(metadata: Metadata, grant: Record<string, string>): Promi
   return send(new URL(metadata.token_endpoint).pathname, { method: 'POST', body })
 }
 
-/** Somebody signed in, until they sign out or their session ends. */
+/** `Session` holds the tokens of a signed-in user and sends requests with them. */
 export class Session {
   readonly #metadata: Metadata
   #tokens: Tokens
   #renewAt = 0
   #renewing: Promise<void> | undefined
-  /** Told when nothing can be done any more without signing in again. */
+  /** Called when the session has ended and the user has to sign in again. */
   onEnded: () => void = () => {}
 
   constructor(metadata: Metadata, tokens: Tokens) {
@@ -143,7 +143,7 @@ export class Session {
     this.#setTokens(tokens)
   }
 
-  /** Sends a request with the token; one that has expired meanwhile is renewed first. */
+  /** Sends a request with the access token. Renews an expired token and repeats the request. */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     if (performance.now() > this.#renewAt) await this.#renew()
     try {
@@ -155,7 +155,7 @@ export class Session {
     }
   }
 
-  /** Ends the session here and on the platform. */
+  /** Ends the session in this browser and on the server. */
   async signOut(): Promise<void> {
     const body = new URLSearchParams({ refresh_token: this.#tokens.refresh_token })
     await send(new URL(this.#metadata.end_session_endpoint).pathname, { method: 'POST', body })
@@ -168,7 +168,7 @@ export class Session {
     return { ...init, headers }
   }
 
-  /** A refresh token is good once, so requests that need it at the same time share one renewal. */
+  /** A refresh token can be used only once, so concurrent requests share one renewal. */
   #renew(): Promise<void> {
     const grant = { grant_type: 'refresh_token', refresh_token: this.#tokens.refresh_token }
     this.#renewing ??= requestTokens(this.#metadata, grant)

@@ -13,7 +13,7 @@ import { appMessages } from './messages.ts'
 const assetLimit = 6
 const minimumLength = 2
 
-/** Jump anywhere by typing: pages, their views and actions, and assets by name. */
+/** `CommandPalette` searches pages, actions and assets, and opens the selected one. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const text = useText(appMessages)
   const listId = useId()
@@ -57,7 +57,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
       />
       <div className="palette-list" id={listId} role="listbox" aria-label={text.commands}>
         {commands.map((command) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field that controls the list
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input that controls the list handles keys
           <div
             key={command.id}
             id={`${listId}-${command.id}`}
@@ -77,7 +77,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** Assets that have the words, for who may read some. */
+/** Commands that open the assets matching the search text. Empty without read permission. */
 function useAssetCommands(typed: string): Command[] {
   const text = useText(appMessages)
   const query = useOperationQuery()

@@ -11,12 +11,12 @@ const commands = [
 
 const found = (typed: string) => matchingCommands(commands, typed).map(({ label }) => label)
 
-test('a command whose name begins with what is typed comes before one that only speaks of it', () => {
+test('sorts commands whose label starts with the search text first', () => {
   assert.deepEqual(found('ro'), ['Roles', 'Access'])
   assert.deepEqual(found('gateway'), ['Add a gateway', 'Discovery'])
 })
 
-test('every word has to fit, wherever it stands; nothing typed fits everything', () => {
+test('requires every word to match, and returns all commands for an empty search', () => {
   assert.deepEqual(found('access ROLES'), ['Access', 'Roles'])
   assert.deepEqual(found('roles gateway'), [])
   assert.equal(found(' ').length, commands.length)

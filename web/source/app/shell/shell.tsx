@@ -17,7 +17,7 @@ import { CommandPalette } from './command-palette.tsx'
 import { appMessages } from './messages.ts'
 import { type Theme, themes } from './theme.ts'
 
-/** The frame around every page: header, navigation, command palette. */
+/** `Shell` is the frame around every page: header, navigation and command palette. */
 export function Shell() {
   const text = useText(appMessages)
   const [isPaletteOpen, setPaletteOpen] = useState(false)

@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, unless somebody chose. */
+/** Light or dark theme: the setting of the user, or that of the system. */
 
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]

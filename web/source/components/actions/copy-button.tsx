@@ -7,7 +7,7 @@ import { componentMessages } from '../messages.ts'
 
 const confirmationMs = 2_000
 
-/** Copies a text; says that it did. */
+/** `CopyButton` copies a text and announces it. */
 export function CopyButton({ value, label }: { value: string; label: string }) {
   const text = useText(componentMessages)
   const [isDone, setDone] = useState(false)

@@ -1,10 +1,10 @@
-/** Hands a file to the browser to keep. */
+/** Downloads content as a file. */
 export function download(content: Blob, name: string): void {
   const address = URL.createObjectURL(content)
   const link = document.createElement('a')
   link.href = address
   link.download = name
   link.click()
-  // The browser has taken hold of the content when the click is over; a moment more hurts nobody.
+  // The download may start after the click, so the URL is revoked later.
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }

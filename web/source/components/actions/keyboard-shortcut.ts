@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from 'react'
 
-/** A key with its modifiers: `Mod+k` is Ctrl or Command. */
+/** Runs an action on a key combination. `Mod+k` is Ctrl+K or Command+K. */
 export function useKeyboardShortcut(keys: string, act: () => void): void {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (!isPressed(event, keys)) return

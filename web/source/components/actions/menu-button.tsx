@@ -62,7 +62,7 @@ export function MenuButton({ label, children, entries, head, isAtEnd, className 
     event.stopPropagation()
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: keys of the menu that it holds
+    // biome-ignore lint/a11y/noStaticElementInteractions: handles the keys of the menu inside
     <div className="menu-place" ref={place} onKeyDown={onKey}>
       <button
         type="button"

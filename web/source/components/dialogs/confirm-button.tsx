@@ -3,18 +3,18 @@ import { type ReactNode, useState } from 'react'
 import { ConfirmDialog } from './confirm-dialog.tsx'
 
 type ConfirmButtonProps = {
-  /** The verb, on the button and in the dialog. */
+  /** The verb on the button and in the dialog. */
   action: string
-  /** What is asked. */
+  /** The question in the dialog. */
   title: string
-  /** What will happen. */
+  /** The consequences of the action. */
   children: ReactNode
   onConfirm: () => Promise<unknown>
-  /** As a word in a line instead of a button. */
+  /** Renders a text link instead of a button. */
   isLink?: boolean
 }
 
-/** Does something that is not easily undone, after asking. */
+/** `ConfirmButton` runs an action after a confirmation. */
 export function ConfirmButton({ action, title, children, onConfirm, isLink }: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false)
   const ask = () => setOpen(true)

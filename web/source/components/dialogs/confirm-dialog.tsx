@@ -7,19 +7,19 @@ import { Dialog } from './dialog.tsx'
 
 type ConfirmDialogProps = {
   title: string
-  /** What will happen. */
+  /** The consequences of the action. */
   children?: ReactNode
-  /** The verb on the button: never just "OK". */
+  /** The verb on the button, never "OK". */
   action: string
   isDangerous?: boolean
-  /** Closes the dialog when it succeeds; what goes wrong is told in it. Resolves to `false` when something is missing. */
+  /** The dialog closes on success and shows an error. Resolves to `false` if input is missing. */
   onConfirm: () => Promise<unknown>
-  /** It is done, and what came of it is told: the only way is out. */
+  /** The action has finished; only the close button is left. */
   isDone?: boolean
   onClose: () => void
 }
 
-/** Asks before something that is not easily undone. */
+/** `ConfirmDialog` asks before an action that is hard to undo. */
 export function ConfirmDialog({
   title,
   children,

@@ -11,16 +11,19 @@ type DialogProps = {
   /** Buttons at the bottom. */
   actions?: ReactNode
   isWide?: boolean
-  /** Without a visible title, near the top: for the command palette. */
+  /** Layout of the command palette: near the top, with a hidden title. */
   isPalette?: boolean
 }
 
-/** Something that wants an answer before one goes on. Escape and a click beside it close it, and what opened it has the focus again. */
+/**
+ * `Dialog` is a modal dialog. Escape and a click on the backdrop close it, and the focus returns to the opening
+ * element.
+ */
 export function Dialog({ title, onClose, children, actions, isWide, isPalette }: DialogProps) {
   const text = useText(componentMessages)
   const dialog = useRef<HTMLDialogElement>(null)
   const titleId = useId()
-  // Closed while it is still in the page: only then the browser gives the focus back to what opened it.
+  // Closes before unmounting: only then the browser restores the focus.
   useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
@@ -31,7 +34,7 @@ export function Dialog({ title, onClose, children, actions, isWide, isPalette }:
   }
   const kind = isPalette ? ' dialog-palette' : isWide ? ' dialog-wide' : ''
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, by the browser
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the browser closes it on Escape
     <dialog
       ref={dialog}
       className={`dialog${kind}`}

@@ -1,7 +1,7 @@
 import { useText } from '../../app/language/language-context.tsx'
 import { componentMessages } from '../messages.ts'
 
-/** Something is on its way. It shows after a moment: what comes at once needs no announcement. */
+/** `Loading` appears after a short delay, so that fast responses do not flicker. */
 export function Loading({ label }: { label?: string }) {
   const text = useText(componentMessages)
   return (

@@ -9,7 +9,7 @@ import { problemTitle } from './problem-titles.ts'
 
 type ProblemMessageProps = { failure: unknown; onRetry?: (() => void) | undefined }
 
-/** What went wrong in plain words, its code, and a way on. */
+/** `ProblemMessage` shows title, detail and code of a failure, and a retry button. */
 export function ProblemMessage({ failure, onRetry }: ProblemMessageProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
@@ -64,7 +64,7 @@ function ProblemCode({ code }: { code: string }) {
 
 type Text = (typeof componentMessages)['en']
 
-/** Faults of the console have words in every language; what the platform says beyond a problem's name is English. */
+/** Translates the title. The detail of an API problem is always English. */
 function translate({ title, message, code }: Failure, text: Text, language: Language) {
   if (code === consoleCodes.noAnswer)
     return { title: text.noAnswerTitle, detail: text.noAnswerDetail, detailLanguage: language }

@@ -1,6 +1,6 @@
 import { useFormats } from '../../app/language/language-context.tsx'
 
-/** How far something is; without a value that it goes on. */
+/** A progress bar; indeterminate without a value. */
 export function Progress({ value, label }: { value: number | undefined; label: string }) {
   const formats = useFormats()
   return (

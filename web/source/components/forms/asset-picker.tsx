@@ -11,7 +11,7 @@ type AssetPickerProps = {
   label: string
   picked: PickedAsset | undefined
   onPick: (asset: PickedAsset | undefined) => void
-  /** An asset that is not offered: an asset is not related to itself. */
+  /** Id of an asset that is not offered. */
   except?: string
   error?: string | undefined
 }
@@ -21,7 +21,7 @@ const minimumLength = 2
 
 type ListedAsset = { id: string; name?: string | null; description?: string | null }
 
-/** Finds one asset by words of its text: name, serial number, address. */
+/** `AssetPicker` searches an asset by name, serial number or address. */
 export function AssetPicker({ label, picked, onPick, except, error }: AssetPickerProps) {
   const text = useText(componentMessages)
   const listId = useId()
@@ -73,7 +73,7 @@ export function AssetPicker({ label, picked, onPick, except, error }: AssetPicke
           />
           <div id={listId} role="listbox" aria-label={label} className="picker-list" hidden={!isOpen}>
             {matches.map((asset, index) => (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field that controls the list
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the input that controls the list handles keys
               <div
                 key={asset.id}
                 id={`${listId}-${index}`}

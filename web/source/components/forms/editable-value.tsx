@@ -8,25 +8,25 @@ import { componentMessages } from '../messages.ts'
 import { SelectField, TextAreaField, TextField } from './fields.tsx'
 
 type EditableValueProps = {
-  /** What it is the value of. */
+  /** Name of the value. */
   name: string
   value: string
-  /** Throws what goes wrong; it is told below. */
+  /** A thrown error is shown below the field. */
   onSave: (value: string) => Promise<unknown>
-  /** Offered when there is a value that need not be there. */
+  /** Clears an optional value. */
   onClear?: () => Promise<unknown>
   type?: 'text' | 'number' | 'date' | 'url'
-  /** A choice instead of a text. */
+  /** Renders a select field instead of a text field. */
   choices?: readonly { value: string; label: string }[]
-  /** How the value is shown; as text unless props. */
+  /** The displayed value; default: the text. */
   shown?: ReactNode
   isRequired?: boolean
   maxLength?: number
-  /** Several lines: Enter begins a new one, Ctrl+Enter saves. */
+  /** Multi-line: Enter adds a line, Ctrl+Enter saves. */
   isLong?: boolean
 }
 
-/** A value that is changed where it stands: Enter saves, Escape leaves it as it was. */
+/** `EditableValue` edits a value in place. Enter saves, Escape cancels. */
 export function EditableValue({
   name,
   value,

@@ -3,11 +3,11 @@ import { type HTMLInputAutoCompleteAttribute, type ReactNode, type Ref, useId } 
 type FieldProps = {
   label: string
   hint?: ReactNode
-  /** What is wrong with the value, as a sentence. */
+  /** Error message below the field. */
   error?: string | undefined
   isRequired?: boolean
   isDisabled?: boolean
-  /** The label is there for who does not see the field, because its place says enough. */
+  /** Hides the label visually; screen readers still read it. */
   isLabelUnseen?: boolean
 }
 
@@ -15,7 +15,7 @@ type FieldFrameProps = FieldProps & {
   children: (control: { id: string; describedBy: string | undefined; isInvalid: boolean }) => ReactNode
 }
 
-/** Label, hint and error around any control, tied together for who does not see them. */
+/** `Field` adds label, hint and error to a control, with ARIA references. */
 export function Field({ label, hint, error, isRequired, isLabelUnseen, children }: FieldFrameProps) {
   const id = useId()
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean)
@@ -48,7 +48,7 @@ type TextFieldProps = FieldProps & {
   placeholder?: string
   maxLength?: number
   isCode?: boolean
-  /** Offered while one types; any other value is as good. */
+  /** Suggestions while typing; other values are allowed. */
   suggestions?: readonly Choice[]
   ref?: Ref<HTMLInputElement>
 }

@@ -4,15 +4,15 @@ import { ProblemMessage } from '../feedback/problem-message.tsx'
 
 type FormProps = {
   children: ReactNode
-  /** The verb on the button. */
+  /** The verb on the submit button. */
   action: string
-  /** Beside the button. */
+  /** Additional buttons next to the submit button. */
   extraActions?: ReactNode
-  /** Throws what goes wrong; the form tells it. Return `false` to say that something is still missing. */
+  /** The form shows a thrown error. Return `false` if input is missing. */
   onSubmit: () => Promise<unknown> | false
 }
 
-/** A form that is sent once at a time and tells what went wrong below its fields. */
+/** `Form` prevents concurrent submits and shows errors below its fields. */
 export function Form({ children, action, extraActions, onSubmit }: FormProps) {
   const [failure, setFailure] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
@@ -36,7 +36,7 @@ export function Form({ children, action, extraActions, onSubmit }: FormProps) {
       {children}
       {failure !== undefined && <ProblemMessage failure={failure} />}
       <div className="form-actions">
-        {/* The button keeps what submits beside its text: another text in its place would throw that away. */}
+        {/* IxButton loses its submit behaviour when its text changes, so a new text needs a new button. */}
         <IxButton key={action} type="submit" loading={isBusy}>
           {action}
         </IxButton>

@@ -1,4 +1,4 @@
-/** The object in a JSON text; undefined when it is no JSON, or something else. */
+/** Parses a JSON object; undefined for invalid JSON and for other values. */
 export function parseJsonObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)

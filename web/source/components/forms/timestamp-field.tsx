@@ -2,13 +2,13 @@ import { TextField } from './fields.tsx'
 
 type TimestampFieldProps = {
   label: string
-  /** A timestamp; nothing is not chosen. */
+  /** A timestamp, or undefined. */
   value: string | undefined
   onChange: (timestamp: string | undefined) => void
   isLabelUnseen?: boolean
 }
 
-/** A point in time, in the zone of whoever looks; told as a timestamp. */
+/** `TimestampField` edits a point in time in the local time zone. The value is a UTC timestamp. */
 export function TimestampField({ label, value, onChange, isLabelUnseen }: TimestampFieldProps) {
   return (
     <TextField
@@ -24,7 +24,7 @@ export function TimestampField({ label, value, onChange, isLabelUnseen }: Timest
   )
 }
 
-/** As the field has it: no zone, down to the second. */
+/** Local time with seconds and without a zone, as the input expects it. */
 function localOf(timestamp: string): string {
   const at = new Date(timestamp)
   if (Number.isNaN(at.getTime())) return ''

@@ -8,7 +8,7 @@ type ViewSwitchProps<Value extends string> = {
   onChoose: (value: Value) => void
 }
 
-/** One of a few ways to look at the same place, within a tab: arrow keys move between them. */
+/** `ViewSwitch` selects one of a few views within a tab. Arrow keys move between them. */
 export function ViewSwitch<Value extends string>({ label, choices, chosen, onChoose }: ViewSwitchProps<Value>) {
   const name = useId()
   return (

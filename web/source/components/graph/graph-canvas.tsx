@@ -8,7 +8,7 @@ import { graphMessages } from './messages.ts'
 
 type GraphCanvasProps = { data: GraphData; appearance: GraphAppearance; onSelect: (key: string | undefined) => void }
 
-/** The picture of a graph. It says nothing that the list beside it does not say. */
+/** `GraphCanvas` draws the graph. Everything in it is also in the list next to it. */
 export function GraphCanvas({ data, appearance, onSelect }: GraphCanvasProps) {
   const text = useText(graphMessages)
   const formats = useFormats()

@@ -1,25 +1,25 @@
 import type { GraphNode } from '@millwright/api/inventory.ts'
 import { type ChangeKind, type GraphData, keyOf } from './graph-data.ts'
 
-/** By what things are told apart in the picture. */
+/** Properties that nodes can be coloured by. */
 export const colourings = ['type', 'management', 'reachability', 'manufacturer', 'change'] as const
 export type Colouring = (typeof colourings)[number]
 
 export type LegendEntry = {
   value: string
   count: number
-  /** The name of the colour in the design system. */
+  /** The colour token of the design system. */
   colour: string
 }
 
 export const otherValue = 'other'
 export const unsetValue = 'unset'
 
-/** Of more values nobody remembers the colour. Far from each other, in light and dark: neighbours of the design system's chart colours are much alike. */
+/** Colours for the most frequent values, chosen to be distinct in the light and the dark theme. */
 const categoryColours = [1, 15, 8, 12, 17, 6, 14, 4].map((number) => `--theme-chart-${number}`)
 const quietColour = '--theme-color-neutral'
 
-/** Where a value has a meaning its colour has it too. */
+/** Fixed colours of values with a meaning, for example green for reachable. */
 const semanticColours: Readonly<Record<string, string>> = {
   regarded: '--theme-color-success',
   reached: '--theme-color-success',
@@ -49,7 +49,7 @@ export function legendValueOf(node: GraphNode, { by, changes }: ColourScheme): s
   return field ?? unsetValue
 }
 
-/** Which value has which colour: the most frequent first, and what is rare together. */
+/** The legend: the most frequent values first, rare values grouped as other. */
 export function legendOf(data: GraphData, scheme: ColourScheme): LegendEntry[] {
   const counts = new Map<string, number>()
   for (const node of data.nodes.values()) {
@@ -73,7 +73,7 @@ export function legendOf(data: GraphData, scheme: ColourScheme): LegendEntry[] {
   ]
 }
 
-/** The entry of the legend that a thing belongs to. */
+/** The legend entry of a node. */
 export function entryOf(node: GraphNode, scheme: ColourScheme, legend: readonly LegendEntry[]): string {
   const value = legendValueOf(node, scheme)
   return legend.some((entry) => entry.value === value) ? value : otherValue

@@ -13,16 +13,16 @@ const edge = (id: string, from: string, to: string) => ({
   object: { type: 'asset' as const, id: to },
 })
 
-describe('a graph as it is drawn', () => {
+describe('graph data', () => {
   const small = graphOf({ nodes: [node('a', { name: 'Rack' }), node('b')], edges: [edge('1', 'b', 'a')] })
 
-  test('tells what a thing is related to, from both ends', () => {
+  test('returns the neighbours of a node in both directions', () => {
     const comparedFields = (key: string) =>
       neighboursOf(small, key).map(({ direction, key: other }) => `${direction} ${other}`)
     assert.deepEqual([comparedFields(assetKey('a')), comparedFields(assetKey('b'))], [['in asset/b'], ['out asset/a']])
   })
 
-  test('names what has no name by its kind and the beginning of its id', () => {
+  test('labels a node without a name with its kind and the start of its id', () => {
     assert.equal(labelOf(node('0123456789', { name: '' })), 'asset 01234567')
     assert.deepEqual(
       nodesNamed(small, 'RA').map(({ id }) => id),
@@ -30,12 +30,12 @@ describe('a graph as it is drawn', () => {
     )
   })
 
-  test('grows without losing what was there', () => {
+  test('merges graphs and keeps the nodes of the first one', () => {
     const more = mergeGraphs(small, graphOf({ nodes: [node('a', { name: 'Old' }), node('c')], edges: [] }))
     assert.deepEqual([more.nodes.size, more.edges.size, labelOf(more.nodes.get('asset/a'))], [3, 1, 'Rack'])
   })
 
-  test('of two times, tells what came, went and changed, and shows all of it', () => {
+  test('compares two points in time, and returns added, removed and changed entries', () => {
     const later = graphOf({ nodes: [node('a', { name: 'Rack 2' }), node('c')], edges: [edge('2', 'c', 'a')] })
     const { data, changes } = compareGraphs(small, later)
     assert.deepEqual([...changes].toSorted(), [
@@ -49,8 +49,8 @@ describe('a graph as it is drawn', () => {
   })
 })
 
-describe('its legend', () => {
-  test('counts values, the most frequent first, and puts the rare ones together', () => {
+describe('graph legend', () => {
+  test('counts values, sorts them by frequency, and groups rare ones as other', () => {
     const makers = Array.from({ length: 12 }, (_, at) => node(`m${at}`, { manufacturer: `maker ${at}` }))
     const data = graphOf({ nodes: [...makers, node('x', { manufacturer: 'maker 3' }), node('y')], edges: [] })
     const legend = legendOf(data, { by: 'manufacturer' })
@@ -68,18 +68,18 @@ describe('its legend', () => {
   })
 })
 
-describe('the first places of things', () => {
+describe('initial layout', () => {
   const keys = Array.from({ length: 300 }, (_, at) => `${at}`)
   const links = keys.slice(1).map((target) => ({ source: `${Math.floor(Number(target) / 3)}`, target }))
 
-  test('are all different, and those that were known stay', () => {
+  test('gives every node a different position, and keeps known positions', () => {
     const places = initialPositions(keys, links, new Map([['7', { x: 5, y: -5 }]]))
     assert.equal(places.size, keys.length)
     assert.equal(new Set([...places.values()].map(({ x, y }) => `${x}/${y}`)).size, keys.length)
     assert.deepEqual(places.get('7'), { x: 5, y: -5 })
   })
 
-  test('go to the worker as numbers, with what hangs on a thing as its weight', () => {
+  test('encodes nodes and relations as numbers, with the number of relations as mass', () => {
     const order = layoutRequestOf(
       [
         { key: 'a', x: 1, y: 2, size: 3 },

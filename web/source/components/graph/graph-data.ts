@@ -1,12 +1,12 @@
 import type { Entity, GraphEdge, GraphNode } from '@millwright/api/inventory.ts'
 
-/** A part of the plant as it is drawn and listed: things by key, relations by id. */
+/** A graph: nodes by key, relations by id. */
 export type GraphData = {
   readonly nodes: ReadonlyMap<string, GraphNode>
   readonly edges: ReadonlyMap<string, GraphEdge>
 }
 
-/** What became of a thing or a relation between two times. */
+/** The change of a node or relation between two points in time. */
 export type ChangeKind = 'added' | 'removed' | 'changed'
 
 export const emptyGraph: GraphData = { nodes: new Map(), edges: new Map() }
@@ -28,7 +28,10 @@ export function graphOf({ nodes, edges }: GraphPart): GraphData {
   }
 }
 
-/** Both together. What both have is as the first has it; when that is all, it is the first: nothing is drawn anew. */
+/**
+ * Merges two graphs. The first one wins for common nodes. Returns the first one if the second adds nothing, so that it
+ * is not drawn again.
+ */
 export function mergeGraphs(one: GraphData, other: GraphData): GraphData {
   const hasAll = (all: ReadonlyMap<string, unknown>, some: ReadonlyMap<string, unknown>) =>
     [...some.keys()].every((key) => all.has(key))
@@ -38,7 +41,7 @@ export function mergeGraphs(one: GraphData, other: GraphData): GraphData {
 
 export type Neighbour = { edge: GraphEdge; direction: 'out' | 'in'; key: string }
 
-/** What a thing is related to, as it is told: by predicate, then by name. */
+/** The neighbours of a node, ordered by predicate and name. */
 export function neighboursOf(data: GraphData, key: string): Neighbour[] {
   const found: Neighbour[] = []
   for (const edge of data.edges.values()) {
@@ -51,7 +54,7 @@ export function neighboursOf(data: GraphData, key: string): Neighbour[] {
   return found.toSorted((a, b) => order(a).localeCompare(order(b)))
 }
 
-/** Beginnings of ids are enough to tell nodes apart: they are pointers to things of others, without names. */
+/** Hierarchy nodes have no name; the first characters of the id identify them. */
 const idCharacters = 8
 
 export function labelOf(node: Pick<GraphNode, 'type' | 'id' | 'name'> | undefined): string {
@@ -70,7 +73,7 @@ export function nodesNamed(data: GraphData, words: string): GraphNode[] {
     .map(({ node }) => node)
 }
 
-/** Both times in one picture, and what became of what differs. */
+/** Merges the graphs of two points in time and returns the changes between them. */
 export function compareGraphs(
   before: GraphData,
   after: GraphData,

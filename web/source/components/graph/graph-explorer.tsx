@@ -18,21 +18,21 @@ type GraphExplorerProps = {
   data: GraphData
   selected: string | undefined
   onSelect: (key: string | undefined) => void
-  /** What stands out: keys of things and ids of relations. */
+  /** Keys of nodes and ids of relations to emphasize. */
   emphasis?: ReadonlySet<string> | undefined
-  /** What became of things between two times; the picture is then coloured by it. */
+  /** Changes between two points in time. If set, the graph is coloured by them. */
   changes?: ReadonlyMap<string, ChangeKind> | undefined
-  /** What can be done with the selected thing. */
+  /** Buttons for the selected node. */
   actions?: (node: GraphNode) => ReactNode
-  /** The thing that the picture is about, which always has its name. */
+  /** The main node of the graph; its label is always shown. */
   root?: string
-  /** Above the list: what is shown just now, and a way back. */
+  /** Shown above the list, for example the result of a path query. */
   notice?: ReactNode
 }
 
 /**
- * A part of the plant as a picture, with a list beside it that has the same: who cannot see or point finds every thing
- * there, and goes from one to the next along their relations.
+ * `GraphExplorer` shows a graph and, next to it, a list with the same nodes. The list makes the graph usable with
+ * keyboard and screen reader.
  */
 export function GraphExplorer({
   data,

@@ -10,7 +10,7 @@ type GraphLegendProps = {
   onOnly: (value: string | undefined) => void
 }
 
-/** Which colour is what, and how many there are of each. */
+/** `GraphLegend` lists the colours with their number of nodes. Selecting an entry filters the graph. */
 export function GraphLegend({ entries, by, only, onOnly }: GraphLegendProps) {
   const text = useText(graphMessages)
   const formats = useFormats()
@@ -37,7 +37,7 @@ export function GraphLegend({ entries, by, only, onOnly }: GraphLegendProps) {
   )
 }
 
-/** Names of makers are names, whatever words they are. */
+/** Names of manufacturers are not translated. */
 function wordsOf(by: Colouring, text: (typeof graphMessages)['en']): Readonly<Record<string, string>> {
   const { other, unset, same, added, removed, changed, node } = text
   const { regarded, ignored, unknown, reached, failed, reachUnknown } = text

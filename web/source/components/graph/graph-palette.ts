@@ -2,7 +2,7 @@ import type { Attributes } from 'graphology-types'
 import type { Settings } from 'sigma/settings'
 import type { NodeDisplayData, PartialButFor } from 'sigma/types'
 
-/** Colours of the design system as a canvas needs them: light and dark have others. */
+/** Resolved colours of the design system for a canvas, for the current theme. */
 export type Palette = {
   colour: (token: string | undefined) => string
   text: string
@@ -35,7 +35,7 @@ export function paletteOf(element: HTMLElement): Palette {
   }
 }
 
-/** As six digits or rgba(), whatever the design system writes. */
+/** Converts a CSS colour to six hex digits or rgba(). */
 function plainColour(context: CanvasRenderingContext2D | null, value: string): string {
   if (context === null) return '#888888'
   context.fillStyle = '#888888'
@@ -49,7 +49,7 @@ const padding = 4
 
 type DrawOptions<N extends Attributes, E extends Attributes> = { settings: Settings<N, E>; palette: Palette }
 
-/** The name of a thing, with a margin that keeps it apart from what lies behind it. */
+/** Draws the label of a node with an outline in the background colour. */
 export function drawLabel<N extends Attributes, E extends Attributes>(
   context: CanvasRenderingContext2D,
   { x, y, size, label }: DisplayedNode,
@@ -66,7 +66,7 @@ export function drawLabel<N extends Attributes, E extends Attributes>(
   context.fillText(label, ...place)
 }
 
-/** The name of what is pointed at, on a ground of its own. */
+/** Draws the label of the hovered node on a filled background. */
 export function drawHover<N extends Attributes, E extends Attributes>(
   context: CanvasRenderingContext2D,
   { x, y, size, label, color }: DisplayedNode,

@@ -8,14 +8,14 @@ import { type ChangeKind, emptyGraph, type GraphData, keyOf, labelOf } from './g
 import { drawHover, drawLabel, type Palette, paletteOf } from './graph-palette.ts'
 import { initialPositions, iterationsFor, type LayoutUpdate, layoutRequestOf } from './layout.ts'
 
-/** How the picture looks, apart from what is in it. */
+/** Display options of the graph, apart from its data. */
 export type GraphAppearance = {
   scheme: ColourScheme
   legend: readonly LegendEntry[]
   selected: string | undefined
-  /** What the picture is about. */
+  /** The main node of the graph. */
   root: string | undefined
-  /** What stands out: keys of nodeCount and ids of relations; everything does without it. */
+  /** Keys of nodes and ids of relations to emphasize; undefined emphasizes all. */
   emphasis: ReadonlySet<string> | undefined
 }
 
@@ -28,14 +28,14 @@ type NodeAttributes = { x: number; y: number; size: number; label: string; entry
 type EdgeAttributes = { label: string; change: ChangeKind | undefined }
 type DisplayedGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
 
-/** Beyond so many relations nobody reads what each of them says. */
+/** Relation labels are hidden above this number of relations. */
 const maxEdgeLabels = 80
-/** Arrows of many relations are specks. */
+/** Arrows are drawn as lines above this number of relations. */
 const maxArrows = 1_500
-/** So many are seen at once: nobody has to be led to one of them. */
+/** Up to this number of nodes, the whole graph is visible and the camera does not move to a node. */
 const maxVisibleNodes = 150
 
-/** Draws a graph into an element, and keeps it while nodeCount come and go. */
+/** `GraphRenderer` draws a graph into an element and updates it when the data changes. */
 export class GraphRenderer {
   readonly #sigma: Sigma<NodeAttributes, EdgeAttributes>
   readonly #container: HTMLElement
@@ -69,13 +69,13 @@ export class GraphRenderer {
     this.#sigma.kill()
   }
 
-  /** Shows other nodeCount; those that were there keep their places. */
+  /** Shows new data. Nodes that were already shown keep their positions. */
   show(data: GraphData, appearance: GraphAppearance): void {
     this.#appearance = appearance
     this.#data = data
     const positions = this.#positionsFor(data)
     this.#graph = displayedGraphOf(data, positions, appearance)
-    // Drawing is another task than building: together they could hold up the page.
+    // Draws in a separate frame, so that building and drawing do not block the page together.
     cancelAnimationFrame(this.#frame)
     this.#frame = requestAnimationFrame(() => this.#draw())
   }
@@ -101,10 +101,10 @@ export class GraphRenderer {
     this.#sigma.refresh({ schedule: true })
   }
 
-  /** Moves the view to a thing. */
+  /** Moves the camera to a node. */
   focusOn(key: string): void {
     if (this.#graph.order <= maxVisibleNodes) return
-    // Places are those of the view only once it is drawn.
+    // Display positions are known only after rendering.
     this.#sigma.once('afterRender', () => {
       const place = this.#sigma.getNodeDisplayData(key)
       if (place === undefined) return
@@ -123,7 +123,7 @@ export class GraphRenderer {
     else camera.animatedReset(options)
   }
 
-  /** Says anew which entry of the legend each thing belongs to. */
+  /** Assigns the legend entry of each node again. */
   #assignEntries(): void {
     const { scheme, legend } = this.#appearance
     this.#graph.forEachNode((key, attributes) => {
@@ -138,7 +138,7 @@ export class GraphRenderer {
     return initialPositions([...data.nodes.keys()], linksOf(data), known)
   }
 
-  /** Lets the worker find better places, and moves nodeCount there as it goes on. */
+  /** Starts the layout worker and applies its intermediate results. */
   #runLayout(): void {
     this.#worker?.terminate()
     const { order, size } = this.#graph
@@ -156,7 +156,7 @@ export class GraphRenderer {
 
   #applyLayout({ positions, isDone }: LayoutUpdate): void {
     let at = 0
-    // Set without telling each, which would draw as often.
+    // Sets attributes directly: an event per node would redraw as often.
     this.#graph.forEachNode((_key, attributes) => {
       attributes.x = positions[at++] ?? 0
       attributes.y = positions[at++] ?? 0
@@ -256,7 +256,7 @@ function sizesFor(nodeCount: number): { smallest: number; growth: number } {
   return nodeCount > 200 ? { smallest: 3, growth: 0.8 } : { smallest: 6, growth: 1 }
 }
 
-/** The more nodeCount there are, the fewer have their name beside them. */
+/** Larger graphs show fewer labels. */
 function labelsFor(nodeCount: number): { labelDensity: number; labelGridCellSize: number } {
   if (nodeCount > 500) return { labelDensity: 0.1, labelGridCellSize: 180 }
   return nodeCount > 60 ? { labelDensity: 0.4, labelGridCellSize: 150 } : { labelDensity: 1, labelGridCellSize: 100 }

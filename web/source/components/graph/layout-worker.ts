@@ -1,7 +1,7 @@
 import iterate from 'graphology-layout-forceatlas2/iterate.js'
 import { type LayoutRequest, type LayoutUpdate, numbersPerNode } from './layout.ts'
 
-/** How long it works before it shows where things are by now; many are not drawn as quickly. */
+/** Time between intermediate results. Large graphs take longer to draw. */
 const updateIntervalMs = { few: 300, many: 1_500 }
 const many = 1_000
 
@@ -9,7 +9,7 @@ addEventListener('message', async ({ data }: MessageEvent<LayoutRequest>) => {
   const { nodes, edges, iterations } = data
   const nodeCount = nodes.length / numbersPerNode
   const settings = {
-    // Keeps what belongs together together, and its members apart.
+    // Keeps clusters together and their members apart.
     linLogMode: true,
     outboundAttractionDistribution: false,
     adjustSizes: false,

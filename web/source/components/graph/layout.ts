@@ -1,15 +1,15 @@
-/** Where things are drawn: found by forces, in a worker, so that the page stays quick. */
+/** Force-directed layout of a graph. It runs in a worker and does not block the page. */
 
 export type PlacedNode = { key: string; x: number; y: number; size: number }
 
 export type LayoutRequest = {
-  /** As ForceAtlas2 has them: ten numbers for each thing, three for each relation. */
+  /** Matrices of ForceAtlas2: ten numbers per node, three per relation. */
   nodes: Float32Array
   edges: Float32Array
   iterations: number
 }
 
-/** x and y of each thing in turn. */
+/** x and y of every node, in order. */
 export type LayoutUpdate = { positions: Float32Array; isDone: boolean }
 
 export const numbersPerNode = 10
@@ -28,7 +28,7 @@ export function layoutRequestOf(
   placed.forEach(({ key, x, y, size }, index) => {
     const at = index * numbersPerNode
     start.set(key, at)
-    // Place, two forces, mass, convergence, size, whether it is held.
+    // x, y, forces, mass, convergence, size, fixed.
     nodes.set([x, y, 0, 0, 0, 0, 1, 1, size, 0], at)
   })
   links.forEach(({ source, target }, index) => {
@@ -39,14 +39,14 @@ export function layoutRequestOf(
   return { nodes, edges, iterations }
 }
 
-/** Few things settle in many cheap rounds; of many, fewer are affordable. */
+/** Large graphs get fewer iterations, because each one takes longer. */
 export function iterationsFor(nodeCount: number): number {
   return nodeCount > 2_000 ? 150 : 500
 }
 
 /**
- * Where to begin: what is placed already stays, everything else comes beside what it is related to, in rings around the
- * thing with the most relations. From there the forces find a good picture much sooner than from anywhere.
+ * Initial positions for the layout. Known nodes keep their positions. Other nodes start near a neighbour, in rings
+ * around the node with the most relations, which shortens the layout.
  */
 export function initialPositions(
   keys: readonly string[],
@@ -67,7 +67,7 @@ export function initialPositions(
     if (!positions.has(start))
       positions.set(start, turn === 0 ? origin : pointAround(origin, turn, reach * Math.sqrt(turn / keys.length)))
     turn++
-    // Grows while it is gone through: level by level.
+    // The set grows during the iteration: a breadth-first traversal.
     const reached = new Set([start])
     for (const key of reached) {
       const here = positions.get(key) ?? origin
@@ -85,7 +85,7 @@ const origin = { x: 0, y: 0 }
 const spacing = 10
 const goldenAngle = 2.399963229728653
 
-/** Turning by the golden angle never puts two at the same place. */
+/** The golden angle gives every node a different direction. */
 function pointAround({ x, y }: { x: number; y: number }, turn: number, distance: number): { x: number; y: number } {
   return { x: x + Math.cos(turn * goldenAngle) * distance, y: y + Math.sin(turn * goldenAngle) * distance }
 }

@@ -16,13 +16,13 @@ type NodePanelProps = {
   actions: ReactNode
 }
 
-/** One thing of the graph, and from it along its relations to the next. */
+/** `NodePanel` shows one node and its relations. Each relation leads to the next node. */
 export function NodePanel({ data, node, onSelect, actions }: NodePanelProps) {
   const text = useText(graphMessages)
   const typeName = useNodeTypeName()
   const heading = useRef<HTMLHeadingElement>(null)
   const key = keyOf(node)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another thing is another panel
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the heading takes the focus for every new node
   useEffect(() => heading.current?.focus({ preventScroll: true }), [key])
   return (
     <div className="graph-node">
@@ -59,7 +59,7 @@ export function NodePanel({ data, node, onSelect, actions }: NodePanelProps) {
 
 type RelationsProps = Pick<NodePanelProps, 'data' | 'node' | 'onSelect'> & { neighbours: readonly Neighbour[] }
 
-/** A thing that everything hangs on has more than anybody reads. */
+/** Limit of listed relations. */
 const maxListed = 200
 
 function Relations({ data, node, neighbours, onSelect }: RelationsProps) {

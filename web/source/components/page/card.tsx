@@ -3,15 +3,15 @@ import { type ReactNode, useId } from 'react'
 type CardProps = {
   title: string
   children: ReactNode
-  /** At the right of the title. */
+  /** Buttons to the right of the title. */
   actions?: ReactNode
-  /** `tall` lets a card take two rows of its grid; `wide` all columns. */
+  /** `tall` spans two rows of the card grid, `wide` all columns. */
   size?: 'wide' | 'tall'
-  /** Of its heading; 3 for a card below a heading of the page. */
+  /** Heading level; 3 for a card below a section heading. */
   level?: 2 | 3
 }
 
-/** A part of a page with a heading of its own. */
+/** `Card` is a section of a page with a heading. */
 export function Card({ title, children, actions, size, level = 2 }: CardProps) {
   const id = useId()
   const Heading = `h${level}` as const

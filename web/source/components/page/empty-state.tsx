@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Icon } from '../values/icon.tsx'
 
-/** Why there is nothing to see, and what to do about it. */
+/** `EmptyState` explains why a list is empty and what to do next. */
 export function EmptyState({ icon, title, children }: { icon?: string; title: string; children?: ReactNode }) {
   return (
     <div className="empty-state">

@@ -2,15 +2,15 @@ import { type ReactNode, useEffect, useRef } from 'react'
 
 type PageHeaderProps = {
   title: string
-  /** One sentence about what the page is for or shows. */
+  /** One sentence that describes the page. */
   subtitle?: ReactNode
-  /** Above the title: where one is. */
+  /** Breadcrumb above the title. */
   above?: ReactNode
-  /** What one can do here, at the right. */
+  /** Buttons on the right. */
   actions?: ReactNode
 }
 
-/** The first heading of a page. Who cannot see that the page changed hears it: the heading takes the focus. */
+/** `PageHeader` is the main heading of a page. It takes the focus, so that screen readers announce the new page. */
 export function PageHeader({ title, subtitle, above, actions }: PageHeaderProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 
-/** The title of the window while a page is shown. */
+/** Sets the window title while a page is shown. */
 export function usePageTitle(title: string): void {
   useEffect(() => {
     document.title = title === '' ? 'Millwright' : `${title} · Millwright`

@@ -7,12 +7,12 @@ import { Tabs } from './tabs.tsx'
 type TabbedPageProps<View extends string> = {
   title: string
   subtitle: string
-  /** What the views are views of. */
+  /** Accessible name of the tab list. */
   label: string
   views: Readonly<Record<View, { title: string; View: ComponentType }>>
 }
 
-/** A page of several views; which one is in its address. The first one unless said otherwise. */
+/** `TabbedPage` is a page with several views. The URL names the selected one; the first one is the default. */
 export function TabbedPage<View extends string>({ title, subtitle, label, views }: TabbedPageProps<View>) {
   const [search, setSearch] = useSearchState<'view'>()
   usePageTitle(title)

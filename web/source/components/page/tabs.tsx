@@ -10,7 +10,7 @@ type TabsProps<Id extends string> = {
   children: ReactNode
 }
 
-/** Views of the same thing, one at a time. Arrow keys move between them. */
+/** `Tabs` shows one of several views. Arrow keys move between the tabs. */
 export function Tabs<Id extends string>({ label, tabs, chosen, onChoose, children }: TabsProps<Id>) {
   const base = useId()
   const list = useRef<HTMLDivElement>(null)

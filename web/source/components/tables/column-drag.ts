@@ -1,20 +1,20 @@
 import { type KeyboardEvent, type MouseEvent, type PointerEvent, useRef, useState } from 'react'
 
-/** Smaller movements are a click. */
+/** Smaller movements count as a click. */
 const minimumDragPixels = 6
 
 type ColumnDragOptions = {
-  /** The columns in their order. */
+  /** Column ids in display order. */
   ids: readonly string[]
-  /** Puts a column to another place among them. */
+  /** Moves a column to another position. */
   onMove: ((id: string, to: number) => void) | undefined
-  /** Keeps a column at the left, or lets it go again. */
+  /** Pins or unpins a column. */
   onPin: ((id: string) => void) | undefined
 }
 
 export type DropTarget = { id: string; side: 'before' | 'after' }
 
-/** Columns are put in another order by dragging their names, or with Shift and an arrow key; P keeps one at the left. */
+/** Reorders columns by dragging their headers or with Shift and an arrow key. The key P pins a column. */
 export function useColumnDrag({ ids, onMove, onPin }: ColumnDragOptions) {
   const [drop, setDrop] = useState<DropTarget>()
   const wasDragged = useRef(false)
@@ -42,7 +42,7 @@ export function useColumnDrag({ ids, onMove, onPin }: ColumnDragOptions) {
     addEventListener('pointerup', () => finish(true), { signal: ended.signal })
     addEventListener('pointercancel', () => finish(false), { signal: ended.signal })
   }
-  /** A drag ends with a click, which is not meant. */
+  /** Suppresses the click that ends a drag. */
   const onClickCapture = (event: MouseEvent) => {
     if (!wasDragged.current) return
     wasDragged.current = false
@@ -58,19 +58,19 @@ export function useColumnDrag({ ids, onMove, onPin }: ColumnDragOptions) {
     else if (isPin && onPin !== undefined) onPin(id)
     else return
     event.preventDefault()
-    // The browser loses the focus of what is put elsewhere.
+    // The browser drops the focus when the header moves in the document.
     const row = event.currentTarget.parentElement
     requestAnimationFrame(() => focusable(row?.querySelector(`[data-column="${CSS.escape(id)}"]`))?.focus())
   }
   return { drop, onPointerDown, onClickCapture, onKeyDown }
 }
 
-/** Its width is changed there, which is something else. */
+/** The resize handle has its own pointer and key handling. */
 function isResizeHandle({ target }: { target: EventTarget }): boolean {
   return (target as HTMLElement).closest('.grid-edge') !== null
 }
 
-/** What is kept at the left lies above the others: what is seen there counts. */
+/** Pinned columns cover the others, so the visible element counts. */
 function dropAt(ids: readonly string[], moved: string, { x, y }: { x: number; y: number }): DropTarget | undefined {
   const found = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-column]')?.dataset.column
   if (found === undefined || found === moved || !ids.includes(found)) return undefined

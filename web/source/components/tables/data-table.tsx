@@ -11,20 +11,20 @@ type DataTableProps<Row> = {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   idOf: (row: Row) => string
-  /** Enter and a click on the row. */
+  /** Called on Enter and on a click on the row. */
   onOpen?: (row: Row) => void
   selection?: Selection
   /** Shown instead of rows. */
   empty?: ReactNode
-  /** Called when the end comes into sight: the place to ask for the next page. */
+  /** Called when the user scrolls near the end, to load the next page. */
   onEnd?: () => void
-  /** Fills the height that the page leaves; otherwise as high as its rows, up to a limit. */
+  /** Fills the remaining height of the page. Otherwise the height follows the rows, up to a limit. */
   isTall?: boolean
 }
 
 const closeToEnd = 10
 
-/** A table of rows that are all here, or come page by page as one scrolls. */
+/** `DataTable` shows rows that are all loaded, or loaded page by page while scrolling. */
 export function DataTable<Row>({ rows, selection, empty, onEnd, idOf, ...props }: DataTableProps<Row>) {
   const onRange = useCallback(
     (_first: number, last: number) => {

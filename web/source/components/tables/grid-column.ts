@@ -6,9 +6,9 @@ export type GridColumn<Row> = {
   /** In pixels. */
   width: number
   cell: (row: Row) => ReactNode
-  /** Numbers stand at the right. */
+  /** Aligns numbers to the right. */
   isNumber?: boolean
-  /** Stays at the left while the rest scrolls. Pinned columns come first. */
+  /** Stays on the left while other columns scroll. Pinned columns come first. */
   isPinned?: boolean
   isSortable?: boolean
 }
@@ -17,7 +17,7 @@ export type Sorting = { id: string; isDescending: boolean }
 
 export type GridSelection = {
   isSelected: (id: string) => boolean
-  /** With `isRange`, everything from the last one on. */
+  /** With `isRange`, toggles all rows from the last toggled one. */
   onToggle: (index: number, isRange: boolean) => void
   isAll: boolean
   onAll: () => void
@@ -27,40 +27,42 @@ export type GridProps<Row> = {
   label: string
   columns: readonly GridColumn<Row>[]
   count: number
-  /** Undefined while it is on its way. */
+  /** Undefined while the row is loading. */
   rowAt: (index: number) => Row | undefined
   idOf: (row: Row) => string
-  /** Told which rows are looked at, so that they can be asked for. */
+  /** Called with the visible range, so that its rows can be loaded. */
   onRange?: (first: number, last: number) => void
-  /** Enter, and a click beside links and controls. */
+  /** Called on Enter and on a click outside of links and controls. */
   onOpen?: (row: Row) => void
   selection?: GridSelection | undefined
   sorting?: Sorting | undefined
   onSort?: (id: string) => void
   onResize?: (id: string, width: number) => void
-  /** Puts a column to another place among them. */
+  /** Moves a column to another position. */
   onMove?: (id: string, to: number) => void
-  /** Keeps a column at the left, or lets it go again. */
+  /** Pins or unpins a column. */
   onPin?: (id: string) => void
-  /** Fills the height that the page leaves; otherwise as high as its rows, up to a limit. */
+  /** Fills the remaining height of the page. Otherwise the height follows the rows, up to a limit. */
   isTall?: boolean
 }
 
-/** The column with the boxes. */
+/** Width of the column with the checkboxes. */
 export const checkWidth = 44
 
-/** Where a pinned column stays. */
+/** The left offset of a pinned column. */
 export function pinnedLeft(columns: readonly { width: number }[], place: number, isSelectable: boolean): number {
   return columns.slice(0, place).reduce((sum, { width }) => sum + width, isSelectable ? checkWidth : 0)
 }
 
-/** What a column looks like; the last pinned one has an edge. A style sheet could find it, but for every cell of every row. */
+/**
+ * The CSS classes of a cell. The last pinned column has an edge; a CSS selector for it would be slow in large tables.
+ */
 export function cellClass(columns: readonly { isPinned?: boolean }[], place: number): string {
   if (!columns[place]?.isPinned) return 'grid-cell'
   return columns[place + 1]?.isPinned ? 'grid-cell grid-pinned' : 'grid-cell grid-pinned grid-pinned-last'
 }
 
-/** Where a pinned cell stays while the rest is scrolled aside; until then it stands where it stands. */
+/** The offset at which a pinned cell sticks while the table scrolls horizontally. */
 export function pinnedStyle(left: number): CSSProperties {
   return { '--grid-left': `${left}px` } as CSSProperties
 }

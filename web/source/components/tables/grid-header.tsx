@@ -10,7 +10,7 @@ const minimumWidth = 60
 const maximumWidth = 900
 const keyStep = 16
 
-/** The names of the columns: click to sort, drag to put one elsewhere, drag the edge to make one wider. */
+/** Column headers: click to sort, drag to reorder, drag the handle to resize. */
 function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, onPin }: GridProps<Row>) {
   const text = useText(componentMessages)
   const moves = useColumnDrag({ ids: columns.map(({ id }) => id), onMove, onPin })
@@ -33,7 +33,7 @@ function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, on
             role="columnheader"
             className={cellClass(columns, place)}
             data-number={column.isNumber}
-            // The edge has a name too, which is not part of the column's.
+            // Excludes the name of the resize handle from the name of the column.
             aria-label={onResize === undefined ? undefined : column.header}
             data-column={column.id}
             data-drop={moves.drop?.id === column.id ? moves.drop.side : undefined}
@@ -58,7 +58,7 @@ function Header<Row>({ columns, selection, sorting, onSort, onResize, onMove, on
   )
 }
 
-/** Scrolling leaves it as it is. */
+/** Memoized: scrolling does not change it. */
 export const GridHeader = memo(Header) as typeof Header
 
 function sortState({ id, isSortable }: { id: string; isSortable?: boolean }, sorting: Sorting | undefined) {

@@ -15,12 +15,12 @@ import { contentHeight, positionAfterScroll, positionFor, rowsAt, startPosition,
 
 const rowHeight = 36
 const headHeight = 37
-/** Rows beyond the edges, so that a quick scroll finds something. */
+/** Rows rendered beyond the visible ones, for fast scrolling. */
 const overscanRows = 4
 
 /**
- * A table for lists of any length: only the rows in sight are there. Arrow keys move between rows, Enter opens, the
- * space bar selects. What is wider than the page scrolls within the table.
+ * `Grid` is a table for lists of any length that renders only the visible rows. Arrow keys move between rows, Enter
+ * opens, Space selects. Wide tables scroll horizontally.
  */
 export function Grid<Row>(props: GridProps<Row>) {
   const { label, columns, count, rowAt, idOf, onRange, onOpen, selection, isTall } = props
@@ -42,7 +42,7 @@ export function Grid<Row>(props: GridProps<Row>) {
     observer.observe(watched)
     return () => observer.disconnect()
   }, [])
-  // Where the bar is, without asking: a question would make the browser lay everything out at once.
+  // The last known position. Reading `scrollTop` from the element would force a layout.
   const lastScrollTop = useRef(0)
   useLayoutEffect(() => {
     if (scroller.current === null || lastScrollTop.current === position.scrollTop) return
@@ -55,7 +55,7 @@ export function Grid<Row>(props: GridProps<Row>) {
 
   const latest = useRef(props)
   latest.current = props
-  // The same functions as long as the table is there: rows that did not change are not drawn again.
+  // Stable callbacks, so that unchanged rows are not rendered again.
   const [{ toggleRow, openRow }] = useState(() => ({
     toggleRow: (index: number, isRange: boolean) => latest.current.selection?.onToggle(index, isRange),
     openRow: (row: unknown) => latest.current.onOpen?.(row as Row),
@@ -142,12 +142,12 @@ type GridRowProps = {
   onFocus: (index: number) => void
 }
 
-/** Drawn again only when something about it changed: while scrolling, most rows stay as they are. */
+/** Memoized: while scrolling, most rows do not change. */
 const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }: GridRowProps) {
   const { isCurrent, isSelected, onToggle, onOpen, onFocus } = props
   const text = useText(componentMessages)
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the group of rows
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the row group handles keys
     <div
       role="row"
       className="grid-row"
@@ -195,7 +195,7 @@ const GridRow = memo(function GridRow({ index, top: y, row, columns, ...props }:
   )
 })
 
-/** A click on the row itself or on its link; not one that wants a window of its own, or is for a control. */
+/** True for a click on the row or its link; false for a click on a control or one that opens a new window. */
 function isRowClick({ target, ctrlKey, metaKey, shiftKey, button }: React.MouseEvent): boolean {
   const control = (target as HTMLElement).closest<HTMLElement>('a, button, input, select, label')
   if (control === null) return true

@@ -13,7 +13,7 @@ type PagedTableProps<Row> = {
   empty: React.ReactNode
 }
 
-/** A list of the API as a table: waiting, empty, wrong, and as long as one scrolls. */
+/** `PagedTable` shows a paged list of the API with its loading, empty and error states. */
 export function PagedTable<Row>({ pagedList, ...table }: PagedTableProps<Row>) {
   if (pagedList.error !== null) return <ProblemMessage failure={pagedList.error} onRetry={pagedList.retry} />
   if (pagedList.isLoading) return <Loading />

@@ -1,27 +1,32 @@
 /**
- * Which rows of a very long list are in sight. Browsers cannot make an element as high as a million rows: the scrolled
- * height is bounded, and what is shown moves against it. Small steps of the wheel move by exactly as many pixels, a jump
- * with the scroll bar goes to the same share of the list.
+ * Calculates the visible rows of a very long list. Browsers limit the height of an element, so the scrolled height is
+ * limited too, and an offset moves the rows against it. The mouse wheel moves by exact pixels; a jump with the scroll
+ * bar goes to the same fraction of the list.
  */
 
 export type Extent = { count: number; rowHeight: number; viewportHeight: number }
 
-/** Where somebody is: the position of the scroll bar, and how far the rows are moved up against it. */
+/** The scroll position: that of the scroll bar, and the offset by which rows are moved against it. */
 export type Position = { scrollTop: number; offset: number }
 
 export const startPosition: Position = { scrollTop: 0, offset: 0 }
 
-/** The highest that every browser can make, with room to spare. */
+/** Element height that every browser supports, with some margin. */
 const maximumPixels = 8_000_000
 const pages = 100
-/** So many heights of the window are close to an end, and so many the bar may be off further away: moving it redraws every row. */
+/**
+ * Tolerances in viewport heights: `close` counts as near an end, `off` is the allowed error of the scroll bar
+ * elsewhere. Correcting it redraws all rows.
+ */
 const heights = { close: 2, off: 8 } as const
 
 export function contentHeight({ count, rowHeight }: Extent): number {
   return Math.min(count * rowHeight, maximumPixels)
 }
 
-/** After the scroll bar moved; `scrollTop` of the answer differs when the bar has to be moved back. */
+/**
+ * The position after the scroll bar moved. Its `scrollTop` differs from the given one if the bar has to be corrected.
+ */
 export function positionAfterScroll(extent: Extent, before: Position, scrollTop: number): Position {
   const fullHeight = extent.count * extent.rowHeight
   const height = contentHeight(extent)
@@ -37,7 +42,7 @@ export function positionAfterScroll(extent: Extent, before: Position, scrollTop:
 
 type Sizes = { height: number; surplus: number }
 
-/** Far from where the share of the list says, the bar is moved a page towards it and the rows with it. */
+/** Moves the scroll bar towards its proportional position if it is too far off. The visible rows stay the same. */
 function adjustedPosition({ height, surplus }: Sizes, { scrollTop, offset }: Position, extent: Extent): Position {
   const room = Math.max(1, height - extent.viewportHeight)
   const page = height / pages
@@ -55,7 +60,7 @@ function adjustedPosition({ height, surplus }: Sizes, { scrollTop, offset }: Pos
 
 export type Rows = { first: number; last: number }
 
-/** The rows in sight and a few around them. */
+/** The visible rows plus the overscan. */
 export function rowsAt(extent: Extent, { scrollTop, offset }: Position, overscan: number): Rows {
   const { count, rowHeight, viewportHeight } = extent
   const at = scrollTop + offset
@@ -64,12 +69,12 @@ export function rowsAt(extent: Extent, { scrollTop, offset }: Position, overscan
   return { first: Math.max(0, Math.min(first, count - 1)), last: Math.min(count - 1, last) }
 }
 
-/** Where a row stands within the scrolled height. */
+/** The offset of a row from the top of the content. */
 export function topOf({ rowHeight }: Extent, { offset }: Position, index: number): number {
   return index * rowHeight - offset
 }
 
-/** The position at which a row is in sight, moving as little as possible. */
+/** The nearest position at which a row is visible. */
 export function positionFor(extent: Extent, position: Position, index: number): Position {
   const { rowHeight, viewportHeight } = extent
   const at = position.scrollTop + position.offset

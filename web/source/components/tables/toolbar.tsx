@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** What narrows a list down, above it; how many are left at the right. */
+/** `Toolbar` holds the filters above a list, and the number of matching entries. */
 export function Toolbar({ children, count }: { children: ReactNode; count?: ReactNode }) {
   return (
     <search className="toolbar">

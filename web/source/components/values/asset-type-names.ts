@@ -5,10 +5,10 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   de: { Device: 'Gerät', SoftwareArtifact: 'Software' },
 }
 
-/** The types that come with the platform. */
+/** The built-in asset types. */
 export const assetTypes = ['Device', 'Gateway', 'SoftwareArtifact', 'Asset'] as const
 
-/** The type of an asset as people call it; types of their own as they are. */
+/** The display name of an asset type. Custom types keep their name. */
 export function assetTypeName(type: string, language: Language): string {
   return names[language][type] ?? type
 }

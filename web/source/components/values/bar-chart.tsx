@@ -3,7 +3,7 @@ import { useFormats } from '../../app/language/language-context.tsx'
 
 export type Bar = { label: ReactNode; count: number; key: string; tone?: number }
 
-/** Counts side by side, the longest first; each bar with its number, so that nobody has to measure. */
+/** `BarChart` shows counts as horizontal bars with their numbers. */
 export function BarChart({ bars, label }: { bars: readonly Bar[]; label: string }) {
   const formats = useFormats()
   const most = Math.max(1, ...bars.map(({ count }) => count))

@@ -1,6 +1,6 @@
 import { IxIcon } from '@siemens/ix-react'
 
-/** An icon of the design system. It says nothing that words beside it do not say. */
+/** A decorative icon of the design system, hidden from screen readers. */
 export function Icon({ name, size = 24 }: { name: string; size?: 12 | 16 | 24 | 32 }) {
   return <IxIcon name={name} size={`${size}`} className="icon" aria-hidden="true" />
 }

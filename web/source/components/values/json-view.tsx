@@ -2,12 +2,12 @@ import { useState } from 'react'
 
 type JsonViewProps = { value: unknown; name?: string; depth?: number }
 
-/** How deep a document is open at first. */
+/** Levels that are open initially. */
 const openDepth = 2
-/** Longer lists show their beginning until more is asked for. */
+/** Number of entries shown before "more". */
 const shownAtFirst = 100
 
-/** A document as a tree that opens and closes. Everything is text, whatever it looks like. */
+/** `JsonView` shows a document as a collapsible tree. Values are always rendered as text. */
 export function JsonView({ value, name, depth = 0 }: JsonViewProps) {
   const label = name === undefined ? null : <span className="json-name">{name}: </span>
   if (typeof value !== 'object' || value === null) {

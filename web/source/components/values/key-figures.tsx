@@ -1,6 +1,6 @@
 export type KeyFigure = { name: string; value: string }
 
-/** A few numbers that are the point of the page. */
+/** `KeyFigures` shows the main numbers of a page. */
 export function KeyFigures({ figures }: { figures: readonly KeyFigure[] }) {
   return (
     <dl className="figures">

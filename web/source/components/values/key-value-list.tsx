@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 export type KeyValueItem = { name: string; value: ReactNode }
 
-/** Names and values; what is empty is left out. */
+/** `KeyValueList` shows names with their values. Empty values are left out. */
 export function KeyValueList({ items }: { items: readonly (KeyValueItem | undefined | false)[] }) {
   const shown = items.filter((fact): fact is KeyValueItem => !!fact && fact.value !== undefined && fact.value !== '')
   return (

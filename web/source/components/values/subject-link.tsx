@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { locationOf } from '../../app/navigation/subject-location.ts'
 
-/** Something by its kind and id, as a way to its page where it has one. */
+/** `SubjectLink` shows `kind/id` and links to the page of the entity if there is one. */
 export function SubjectLink({ subject }: { subject: string }) {
   const place = locationOf(subject)
   if (place === undefined) return <code>{subject}</code>

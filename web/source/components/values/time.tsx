@@ -6,11 +6,11 @@ type TimeProps = {
   at: string | null | undefined
   isRelative?: boolean
   isDate?: boolean
-  /** To the second, for lists of what happened. */
+  /** With seconds, for event lists. */
   isExact?: boolean
 }
 
-/** A moment as people write it; the exact one on hovering. */
+/** `Time` shows a timestamp in the format of the user; the exact value is in the tooltip. */
 export function Time({ at, isRelative, isDate, isExact }: TimeProps) {
   const text = useText(componentMessages)
   const formats = useFormats()
@@ -26,7 +26,7 @@ export function Time({ at, isRelative, isDate, isExact }: TimeProps) {
 
 const renewEveryMs = 10_000
 
-/** One clock for all that is shown: a table has hundreds of them. */
+/** All relative times share one timer. */
 const watchers = new Set<() => void>()
 let ticks = 0
 let timer: ReturnType<typeof setInterval> | undefined
@@ -45,7 +45,7 @@ function watch(onTick: () => void): () => void {
   }
 }
 
-/** How long ago it is, which changes while one looks at it. */
+/** A relative time that updates itself. */
 function Ago({ at }: { at: string }) {
   const formats = useFormats()
   useSyncExternalStore(watch, () => ticks)

@@ -8,7 +8,7 @@ import { Roles } from './roles/roles.tsx'
 import { ServiceAccounts } from './service-accounts/service-accounts.tsx'
 import { Users } from './users/users.tsx'
 
-/** Who may do what. */
+/** `AccessPage` manages users, service accounts, roles, access groups and role assignments. */
 export function AccessPage() {
   const text = useText(accessMessages)
   return (

@@ -17,7 +17,7 @@ export function ActiveState({ isDisabled }: { isDisabled: boolean }) {
 
 type PrincipalActionsProps = {
   name: string
-  /** What is renamed: what a person is shown as, the name of a program. */
+  /** The editable name: display name of a user, name of a service account. */
   renamed: { label: string; value: string }
   onRename: (value: string) => Promise<unknown>
   isDisabled: boolean
@@ -25,7 +25,7 @@ type PrincipalActionsProps = {
   onRemove: () => Promise<unknown>
 }
 
-/** What can be done with a person and with a program alike. */
+/** Common actions for users and service accounts. */
 export function PrincipalActions({ name, renamed, onRename, isDisabled, onDisable, onRemove }: PrincipalActionsProps) {
   const text = useText(accessMessages)
   const [isRenaming, setRenaming] = useState(false)

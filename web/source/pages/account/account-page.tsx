@@ -13,7 +13,7 @@ import { StatusChip } from '../../components/values/status-chip.tsx'
 import { accountMessages } from './messages.ts'
 import { PasswordForm } from './password-form.tsx'
 
-/** Who somebody is, what they may do, and their password. */
+/** `AccountPage` shows profile and permissions of the user, and changes the password. */
 export function AccountPage() {
   const text = useText(accountMessages)
   const { user } = useAppContext()

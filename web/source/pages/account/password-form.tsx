@@ -9,7 +9,7 @@ import { accountMessages } from './messages.ts'
 
 type FieldErrors = { current?: string; next?: string }
 
-/** Changes one's own password, which ends one's sessions elsewhere. */
+/** Changes the password of the user and ends all other sessions. */
 export function PasswordForm() {
   const text = useText(accountMessages)
   const { api, user } = useAppContext()
@@ -41,7 +41,7 @@ export function PasswordForm() {
   const type = isShown ? 'text' : 'password'
   return (
     <Form action={text.changePassword} onSubmit={submit}>
-      {/* Password managers look for the name beside a password. */}
+      {/* Password managers need the user name in the form. */}
       <input
         className="unseen"
         type="text"

@@ -14,7 +14,7 @@ import { assetMessages } from './messages.ts'
 
 type State = 'regarded' | 'ignored' | 'unknown'
 
-/** What can be done with an asset as a whole. */
+/** Actions for a whole asset: onboard, ignore, move, delete. */
 export function AssetActions({ asset }: { asset: Asset }) {
   const text = useText(assetMessages)
   const api = useApi()

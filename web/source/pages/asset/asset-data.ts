@@ -4,11 +4,11 @@ import { useOperationQuery } from '../../app/api/queries.ts'
 import { useRights } from '../../app/session/app-context.tsx'
 import { type Asset, textAt } from '../assets/model/asset.ts'
 
-/** Events that make what is shown of an asset old. */
+/** Event types that refresh the data of an asset. */
 export const assetEvents = ['inventory.asset']
 export const relationEvents = ['inventory.relation', 'inventory.asset']
 
-/** An asset, now or at a time. */
+/** Loads the current or an earlier version of an asset. */
 export function useAsset(id: string, at: string | undefined) {
   const query = useOperationQuery()
   return useQuery({
@@ -22,20 +22,20 @@ export function useAsset(id: string, at: string | undefined) {
   })
 }
 
-/** The latest entries of its history: also of an asset that is gone. */
+/** Loads the latest history entries, also of a deleted asset. */
 export function useLatestHistory(id: string) {
   const query = useOperationQuery()
   return useQuery(query(['inventory', 'readHistory'], { params: { id }, query: { limit: 100 } }, { live: assetEvents }))
 }
 
-/** From when on the past is kept, in milliseconds; of what is older nothing can be shown as it was. */
+/** Start of the stored history in milliseconds. Earlier versions are not available. */
 export function useHistoryStart(): number {
   const query = useOperationQuery()
   const settings = useQuery(query(['inventory', 'readSettings'], {}))
   return Date.parse(settings.data?.data.historyFrom ?? '') || 0
 }
 
-/** Whether to offer changes: in the access group of the asset where it is known, else anywhere. */
+/** Whether the user can write the asset: in its access group, or in any group while that is unknown. */
 export function useCanWrite(asset: Asset | undefined): boolean {
   const rights = useRights()
   const name = textAt(asset, 'access_group')

@@ -33,7 +33,7 @@ const Jobs = lazy(async () => ({ default: (await import('./jobs.tsx')).Jobs }))
 const tabs = ['overview', 'relations', 'identity', 'device', 'credentials', 'history', 'jobs'] as const
 type TabId = (typeof tabs)[number]
 
-/** Everything about one asset, now and before. */
+/** `AssetPage` shows one asset, now or at an earlier time. */
 export function AssetPage() {
   const { id = '' } = useParams({ strict: false })
   const [search] = useSearchState<'at'>()
@@ -47,7 +47,7 @@ export function AssetPage() {
   )
 }
 
-/** An asset that was deleted is still there in the past; of any other there is nothing to tell. */
+/** Shows a deleted asset with a link to its last version. An unknown asset shows the error. */
 function DeletedAsset({ id, asset }: { id: string; asset: ReturnType<typeof useAsset> }) {
   const text = useText(assetMessages)
   const [, change] = useSearchState<'at'>()
@@ -117,7 +117,7 @@ function AssetView({ asset, at, isPending }: AssetViewProps) {
   )
 }
 
-/** Whether it was reached is not worth a word while nobody tried. */
+/** Unknown reachability is not shown. */
 function statesOf(asset: Asset): { path: string; value: string }[] {
   return ['management_state/state_value', 'reachability_state/state_value']
     .map((path) => ({ path, value: textAt(asset, path) }))

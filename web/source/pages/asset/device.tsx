@@ -15,10 +15,10 @@ import { KeyValueList } from '../../components/values/key-value-list.tsx'
 import { fieldPathText, valueText } from './history/differences.ts'
 import { assetMessages } from './messages.ts'
 
-/** As many as one question may have. */
+/** Largest number of properties in one read. */
 const maxKeys = 256
 
-/** What the device itself says at this moment: asked through its link when somebody looks. */
+/** Reads live properties from the device through its connector. */
 export function Device({ id }: { id: string }) {
   const text = useText(assetMessages)
   const formats = useFormats()
@@ -79,12 +79,12 @@ export function Device({ id }: { id: string }) {
   )
 }
 
-/** The device is well, it only has no such thing. */
+/** The device works, but does not have the property. */
 function isNotSupported(code: string): boolean {
   return ['FAILED_PRECONDITION', 'NOT_FOUND', 'UNIMPLEMENTED'].includes(code)
 }
 
-/** Only what is structured needs to be opened. */
+/** Structured values are shown as a tree. */
 function LiveValue({ value }: { value: unknown }) {
   return typeof value === 'object' && value !== null ? <JsonView value={value} depth={1} /> : valueText(value)
 }

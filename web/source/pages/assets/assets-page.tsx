@@ -28,7 +28,7 @@ import { effectiveFilter, searchOf, type View, viewOf } from './views/view-searc
 import { ViewsMenu } from './views/views-menu.tsx'
 import './assets.css'
 
-/** Every asset that one may see: searched, filtered, grouped, in columns of one's choice, and changed in bulk. */
+/** `AssetsPage` lists assets with search, filter, groups, configurable columns and bulk changes. */
 export function AssetsPage() {
   const text = useText(assetsMessages)
   usePageTitle(text.title)
@@ -79,7 +79,7 @@ export function AssetsPage() {
   )
 }
 
-/** Those that the link names, or those that somebody has chosen; a change is kept and leaves the link's. */
+/** The columns from the URL, otherwise those of the user. A change is stored and removes the columns from the URL. */
 function useColumns(
   view: View,
   properties: readonly AssetProperty[],
@@ -216,7 +216,7 @@ function sortingOf(sort: string) {
   return sort === '' ? undefined : { id: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') }
 }
 
-/** Ascending, descending, then as it was. */
+/** Cycles through ascending, descending and default order. */
 function nextSort(sort: string, path: string): string {
   if (sort === path) return `-${path}`
   return sort === `-${path}` ? '' : path

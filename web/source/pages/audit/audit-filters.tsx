@@ -14,7 +14,7 @@ type Filters = Partial<Record<Filter, string>>
 
 const outcomes = ['done', 'denied', 'failed'] as const
 
-/** What can be done, by service and operation: what entries are mostly about. */
+/** Suggested actions: all writing operations of the API. */
 const actions = Object.entries(operations).flatMap(([service, named]) =>
   Object.entries(named).flatMap(([name, [method]]) => (method === 'GET' ? [] : [`${service}.${name}`])),
 )
@@ -73,7 +73,10 @@ export function AuditFilters({ search, onChange, rows }: AuditFiltersProps) {
   )
 }
 
-/** Everybody, for who may know them; else the one that was asked for, by the name that the entries have. */
+/**
+ * All users and service accounts if the user can list them; otherwise only the selected one, with its name from the
+ * entries.
+ */
 function usePrincipalChoices(selected: string | undefined, rows: readonly AuditEntry[]): Choice[] {
   const canListPrincipals = usePermission('glb_access_manage')
   const query = useOperationQuery()

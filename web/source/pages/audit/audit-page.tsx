@@ -25,7 +25,7 @@ import { auditMessages } from './messages.ts'
 
 const tones: Record<AuditEntry['outcome'], Tone> = { done: 'good', denied: 'warning', failed: 'bad' }
 
-/** The audit trail, newest first. */
+/** `AuditPage` lists audit entries, newest first. */
 export function AuditPage() {
   const text = useText(auditMessages)
   const formats = useFormats()
@@ -76,7 +76,7 @@ export function AuditPage() {
   )
 }
 
-/** What the filters leave, as a file. */
+/** Downloads the filtered entries. */
 function Download({ filters }: { filters: Record<string, string | undefined> }) {
   const text = useText(auditMessages)
   const { fetchOperation } = useAppContext()
@@ -102,7 +102,7 @@ function Download({ filters }: { filters: Record<string, string | undefined> }) 
 
 type EntryDialogProps = {
   entry: AuditEntry
-  /** Asks for the entries that have something in common with this one. */
+  /** Filters for entries with the same account, target or request. */
   onOnly: (filter: Partial<Record<Filter, string>>) => void
   onClose: () => void
 }

@@ -13,7 +13,7 @@ import { auditMessages } from './messages.ts'
 type ChainVerification = Output<'audit', 'verify'>['data']
 type Check = { state: 'walking' } | { state: 'done'; result: ChainVerification } | { state: 'failed'; failure: unknown }
 
-/** Walks the hash chain on the platform and says whether it is whole. */
+/** Verifies the hash chain of the audit trail on the server and shows the result. */
 export function ChainCheck() {
   const text = useText(auditMessages)
   const api = useApi()

@@ -21,7 +21,7 @@ import { ScanDialog } from './scans/scan-dialog.tsx'
 import { ScanTable } from './scans/scan-table.tsx'
 import { GatewayState, LinkState } from './state-chips.tsx'
 
-/** Gateways, their links, and what they look for. `?scan` opens the dialog: other pages lead here. */
+/** `DiscoveryPage` lists gateways with their connectors, and scans. Other pages open the scan dialog with `?scan`. */
 export function DiscoveryPage() {
   const text = useText(discoveryMessages)
   const [search, setSearch] = useSearchState<'scan' | 'onboard'>()

@@ -17,20 +17,20 @@ const event = (position: number): CloudEvent => ({
 
 const positions = (events: readonly CloudEvent[]) => events.map(({ sequence }) => Number(sequence))
 
-test('the newest event stands first, each once, whatever order they come in', () => {
+test('sorts events newest first without duplicates', () => {
   const list = addEvents(addEvents(noEvents, [event(2)], { isPaused: false }), [event(1), event(3), event(2)], {
     isPaused: false,
   })
   assert.deepEqual(positions(list.shown), [3, 2, 1])
 })
 
-test('what comes during a pause waits for its end', () => {
+test('holds back events during a pause', () => {
   const paused = addEvents(addEvents(noEvents, [event(1)], { isPaused: false }), [event(2)], { isPaused: true })
   assert.deepEqual(positions(paused.shown), [1])
   assert.deepEqual(positions(resumeList(paused).shown), [2, 1])
 })
 
-test('the oldest are forgotten', () => {
+test('drops the oldest events above the limit', () => {
   const many = Array.from({ length: 3_000 }, (_, index) => event(index))
   const { shown } = addEvents(noEvents, many, { isPaused: false })
   assert.equal(shown.length, 2_000)

@@ -1,9 +1,9 @@
 import type { CloudEvent } from '@millwright/api/events.ts'
 
-/** A page that is open for a day must not grow for a day. */
+/** Limit of events in memory. */
 const maxEvents = 2_000
 
-/** The newest first. What comes while the list is paused waits. */
+/** Events, newest first. While paused, new events are held back. */
 export type EventList = { shown: readonly CloudEvent[]; waiting: readonly CloudEvent[] }
 
 export const noEvents: EventList = { shown: [], waiting: [] }

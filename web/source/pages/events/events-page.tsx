@@ -25,7 +25,7 @@ import { eventMessages } from './messages.ts'
 const pageEvents = 100
 const pagesPerRequest = 10
 
-/** What happens, as it happens. */
+/** `EventsPage` lists events live. */
 export function EventsPage() {
   const text = useText(eventMessages)
   const formats = useFormats()
@@ -96,7 +96,7 @@ export function EventsPage() {
 
 type EarlierEventsProps = { oldest: string | undefined; onFound: (events: CloudEvent[]) => void }
 
-/** Events of before those that are shown; for who may read them all. */
+/** Loads earlier events. Requires permission to read the audit trail. */
 function EarlierEvents({ oldest, onFound }: EarlierEventsProps) {
   const text = useText(eventMessages)
   const api = useApi()
@@ -115,7 +115,7 @@ function EarlierEvents({ oldest, onFound }: EarlierEventsProps) {
       setFailure(error)
     }
   }
-  // An empty page would make people wait for what has happened already.
+  // Loads recent events at the start, so that the page is not empty.
   const loadFirst = useEffectEvent(() => {
     if (canRead) load(1)
   })

@@ -22,7 +22,7 @@ import '../assets/assets.css'
 
 const product = 'product_instance_information/manufacturer_product'
 
-/** What helps to decide, in this order. */
+/** Columns of the inbox. */
 const paths = [
   'name',
   'functional_object_type',
@@ -46,7 +46,7 @@ const idOf = ({ id }: Asset) => id
 
 const lists = ['unknown', 'ignored', 'twins'] as const
 
-/** Found and not yet decided assets; rows appear while a scan runs. */
+/** `InboxPage` lists new assets for review. Rows appear while a scan runs. */
 export function InboxPage() {
   const text = useText(inboxMessages)
   usePageTitle(text.title)

@@ -22,7 +22,7 @@ import { workflowName, workflowNames } from '../workflows/workflow-names.ts'
 import { JobPhaseChip } from './job-phase.tsx'
 import { jobMessages } from './messages.ts'
 
-/** One job: how far it is, what it is about, and every state it was in. */
+/** `JobPage` shows progress, input, result and history of one job. */
 export function JobPage() {
   const text = useText(jobMessages)
   const { id = '' } = useParams({ strict: false })

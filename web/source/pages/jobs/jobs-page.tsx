@@ -26,7 +26,7 @@ import { StartJob } from './start-job.tsx'
 
 const phases: readonly JobPhase[] = ['waiting', 'running', 'finished', 'failed', 'canceled']
 
-/** All jobs of the tenant, as they go on. */
+/** `JobsPage` lists all jobs of the tenant and updates them live. */
 export function JobsPage() {
   const text = useText(jobMessages)
   const names = useText(workflowNames)
@@ -105,7 +105,7 @@ export function JobsPage() {
   )
 }
 
-/** What jobs there can be. */
+/** The names of all workflows. */
 function useWorkflowNames(): string[] {
   const query = useOperationQuery()
   const input = { query: { limit: 1_000 } }

@@ -4,7 +4,7 @@ import { modelMessages } from './messages.ts'
 import { Properties } from './properties.tsx'
 import { Schemas } from './schemas.tsx'
 
-/** What can be said about assets. */
+/** `ModelPage` shows custom properties and asset schemas. */
 export function ModelPage() {
   const text = useText(modelMessages)
   return (

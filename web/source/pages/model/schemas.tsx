@@ -26,7 +26,7 @@ import { modelMessages } from './messages.ts'
 
 type Schema = Output<'inventory', 'listSchemas'>['data'][number]
 
-/** Schemas that assets can follow. */
+/** Lists the asset schemas and adds new ones. */
 export function Schemas() {
   const text = useText(modelMessages)
   const formats = useFormats()
@@ -68,7 +68,7 @@ function columnsOf(text: Text): Column<Schema>[] {
   ]
 }
 
-/** A schema with its document. It never changes: assets were checked against it. */
+/** Shows a schema with its document. Schemas are immutable, because assets were validated against them. */
 function SchemaDialog({ schema: { url, title, builtIn }, onClose }: { schema: Schema; onClose: () => void }) {
   const text = useText(modelMessages)
   const query = useOperationQuery()

@@ -13,7 +13,7 @@ import { useGatewayStates, useJobs } from './plant-queries.ts'
 
 const maxShown = 6
 
-/** The assets that changed last. */
+/** Lists recently changed assets. */
 export function ChangedCard() {
   const text = useText(startMessages)
   const query = useOperationQuery()
@@ -80,7 +80,7 @@ export function JobsCard() {
   )
 }
 
-/** Those that need a look first. */
+/** Display order: gateways that need attention first. */
 const order = ['offline', 'config_expired', 'created', 'online', 'revoked'] as const
 
 export function GatewaysCard() {

@@ -11,7 +11,7 @@ import { useFacet } from './plant-queries.ts'
 type FacetCardProps = { title: string; by: string; filter?: string }
 type Count = { value: string | null; count: number }
 
-/** How assets spread over the values of a property; each leads to those assets. */
+/** Shows the distribution of assets over the values of a property, with links to them. */
 export function FacetCard({ title, by, filter }: FacetCardProps) {
   return (
     <Card title={title}>
@@ -53,7 +53,7 @@ function barOf({ value, count }: Count, about: { by: string; filter: string | un
   }
 }
 
-/** Decided, reached, trusted: the three states of an asset in one place. */
+/** Shows management state, reachability and trust of all assets. */
 export function StatesCard() {
   const text = useText(startMessages)
   const kinds = [

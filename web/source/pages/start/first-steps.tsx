@@ -13,7 +13,7 @@ import { Icon } from '../../components/values/icon.tsx'
 import { startMessages } from './messages.ts'
 import { useGatewayStates } from './plant-queries.ts'
 
-/** An empty plant: a gateway, a scan, a decision. What is there already is ticked off, the next step has its button. */
+/** `FirstSteps` guides through an empty plant: gateway, scan, review. Completed steps are checked. */
 export function FirstSteps() {
   const text = useText(startMessages)
   const gateways = useGatewayStates().data?.data ?? []
@@ -87,7 +87,7 @@ function NoGateway({ isWaiting }: { isWaiting: boolean }) {
   )
 }
 
-/** While a link starts, it is not there yet. */
+/** Polling interval while a connector starts. */
 const askAgainMs = 3_000
 
 function FirstScan({ gatewayId, onStarted }: { gatewayId: string; onStarted: (jobId: string) => void }) {

@@ -15,7 +15,7 @@ const dayMs = 86_400_000
 
 type Step = { id: string; icon: string; title: string; detail: string; to: string; search?: Record<string, string> }
 
-/** What waits for somebody: only what this person may do. */
+/** Lists the next steps that the user has permission for. */
 export function NextCard() {
   const text = useText(startMessages)
   const steps = useNextSteps()
@@ -91,7 +91,7 @@ function useNextSteps(): Step[] {
   return steps.filter((step) => step !== false)
 }
 
-/** What is not known, or not for this person, counts nothing. */
+/** Counts of the next steps; 0 while loading or without permission. */
 function useCounts() {
   const query = useOperationQuery()
   const canReadJobs = useRights().has('glb_jobs_read')

@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useGateways } from '../../app/api/gateways.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 
-/** Questions about the plant that several cards ask: each is asked once. */
+/** Queries that several cards of the start page share. */
 
 const assetEvents = { live: ['inventory.asset'] }
 
-/** How many assets fit; the rows themselves are not read. */
+/** Counts the matching assets without loading them. */
 export function useTotalQuery(filter?: string) {
   const query = useOperationQuery()
   return query(
@@ -23,7 +23,7 @@ export function useFacet(by: string, { filter, limit = 7 }: { filter?: string | 
   )
 }
 
-/** How the gateways are, as long as the page is open. */
+/** Polls the states of gateways while the page is open. */
 export function useGatewayStates() {
   return useGateways({ refetchIntervalMs: 30_000 })
 }

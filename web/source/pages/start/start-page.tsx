@@ -16,7 +16,7 @@ import { PlantFigures } from './plant-figures.tsx'
 import { useTotalQuery } from './plant-queries.ts'
 import './start.css'
 
-/** What is there, what changed, what runs, and what to do next; for an empty plant the way to the first assets. */
+/** `StartPage` shows figures, changes, jobs and next steps. For an empty plant it shows the first steps. */
 export function StartPage() {
   const text = useText(startMessages)
   const rights = useRights()
@@ -44,14 +44,14 @@ export function StartPage() {
   )
 }
 
-/** Gateways and links are assets too: a plant with devices has more than those. */
+/** Gateways and connectors are assets too, so only devices count. */
 const devices = "functional_object_type eq 'Device'"
 
 function Plant({ canReadJobs }: { canReadJobs: boolean }) {
   const text = useText(startMessages)
   const found = useQuery(useTotalQuery(devices))
   const canDiscover = useRights().has('glb_discovery_run')
-  // Who began with an empty plant goes the whole way, also when the first devices are there.
+  // The guide stays open after the first devices are found.
   const [wasEmpty, setWasEmpty] = useState(false)
   const isEmpty = found.data?.meta.totalElements === 0
   if (isEmpty && !wasEmpty) setWasEmpty(true)

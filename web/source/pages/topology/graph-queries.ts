@@ -4,7 +4,7 @@ import type { Failure } from '../../app/api/failure.ts'
 import { useOperationQuery } from '../../app/api/queries.ts'
 import { type GraphData, graphOf } from '../../components/graph/graph-data.ts'
 
-/** What the platform found in the graph: the way between two things, or what hangs on one. */
+/** Graph queries: the path between two assets, and the dependents of one. */
 
 export type GraphResult = {
   graph: GraphData | undefined

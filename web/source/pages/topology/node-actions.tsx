@@ -15,7 +15,7 @@ type NodeActionsProps = {
   onExpand: () => Promise<void>
 }
 
-/** What can be asked about a thing of the graph. */
+/** Actions for the selected node: impact, path, expand. */
 export function NodeActions({ node, change, onExpand }: NodeActionsProps) {
   const text = useText(topologyMessages)
   const [isPicking, setPicking] = useState(false)

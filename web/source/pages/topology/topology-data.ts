@@ -14,9 +14,9 @@ import {
 export type TopologyQuery = {
   q: string | undefined
   predicate: string | undefined
-  /** The time that is shown; now unless given. */
+  /** The displayed point in time; undefined is now. */
   at: string | undefined
-  /** Another time to compare it with. */
+  /** Another point in time to compare with. */
   with: string | undefined
   limit: number
 }
@@ -27,12 +27,12 @@ export type Topology = {
   isTruncated: boolean
   isLoading: boolean
   error: Failure | null
-  /** Something happened since it was read. */
+  /** Changes have occurred since the topology was loaded. */
   isStale: boolean
   refresh: () => void
 }
 
-/** The plant as it is asked for. It is read again when somebody wants it: a scan changes it a thousand times. */
+/** Loads the topology. It is refreshed only on request, because a scan changes it very often. */
 export function useTopology({ q, predicate, at, with: other, limit }: TopologyQuery): Topology {
   const query = useOperationQuery()
   const [changedAt, setChangedAt] = useState(0)

@@ -22,11 +22,11 @@ import { type TopologyQuery, useTopology } from './topology-data.ts'
 import type { TopologySearch } from './topology-search.ts'
 import { TopologyTools } from './topology-tools.tsx'
 
-/** How many things are drawn before somebody asks for more. */
+/** Default limit of nodes. */
 const defaultLimit = 5_500
 const maxNodes = 10_000
 
-/** The plant as a graph, now or at a time, and what hangs on what in it. */
+/** `TopologyPage` shows assets and their relations as a graph, now or at an earlier time. */
 export function TopologyPage() {
   const text = useText(topologyMessages)
   const formats = useFormats()
@@ -144,7 +144,10 @@ function Explorer({ topology, query, search, change }: ExplorerProps) {
   )
 }
 
-/** The nodes and edges to emphasize: the result of a path or impact query, otherwise the selected node and its relations. */
+/**
+ * The nodes and edges to emphasize: the result of a path or impact query, otherwise the selected node and its
+ * relations.
+ */
 function emphasisOf(data: GraphData, selected: string | undefined, result: GraphData | undefined) {
   if (result !== undefined) return new Set([...result.nodes.keys(), ...result.edges.keys()])
   if (selected === undefined || !data.nodes.has(selected)) return undefined

@@ -15,7 +15,7 @@ type TopologyToolsProps = {
   count: string
 }
 
-/** Which part of the plant, and when. */
+/** Filters and points in time of the topology. */
 export function TopologyTools({ search, change, count }: TopologyToolsProps) {
   const text = useText(topologyMessages)
   return (
@@ -28,7 +28,7 @@ export function TopologyTools({ search, change, count }: TopologyToolsProps) {
   )
 }
 
-/** A plant is not read at every letter. */
+/** Submits on Enter or blur, because loading the topology is expensive. */
 function WordFilter({ value, onChange }: { value: string; onChange: (words: string) => void }) {
   const text = useText(topologyMessages)
   const [typed, setTyped] = useState(value)

@@ -4,7 +4,7 @@ import { keyOf } from '../../app/api/queries.ts'
 import { useAppContext } from '../../app/session/app-context.tsx'
 import { QueryState } from '../../components/feedback/query-state.tsx'
 
-/** A state machine as the platform draws it. As an image, a drawing cannot run anything. */
+/** Shows the diagram that the server draws. As an image, an SVG cannot run scripts. */
 export function WorkflowDiagram({ name, label }: { name: string; label: string }) {
   const { fetchOperation } = useAppContext()
   const drawing = useQuery({
@@ -25,7 +25,7 @@ function DiagramImage({ blob, label }: { blob: Blob; label: string }) {
   }, [blob])
   if (address === undefined) return null
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no pointer scrolls it with the arrow keys
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users scroll it with the arrow keys
     <section className="drawing" tabIndex={0} aria-label={label}>
       <img src={address} alt={label} />
     </section>

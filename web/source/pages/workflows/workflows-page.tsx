@@ -23,7 +23,7 @@ import { NewWorkflowDialog } from './new-workflow-dialog.tsx'
 import { WorkflowDiagram } from './workflow-diagram.tsx'
 import { workflowName, workflowNames } from './workflow-names.ts'
 
-/** The state machines, drawn. */
+/** `WorkflowsPage` shows workflows with diagram, states and transitions. */
 export function WorkflowsPage() {
   const text = useText(workflowMessages)
   const names = useText(workflowNames)

@@ -18,7 +18,7 @@ type GrantDialogProps = {
   onClose: () => void
 }
 
-/** Gives a role to somebody. */
+/** Assigns a role to a principal. */
 export function GrantDialog({ principal, suggestedRole = 'viewer', onClose }: GrantDialogProps) {
   const text = useText(accessMessages)
   const api = useApi()

@@ -17,14 +17,14 @@ import { accessMessages } from '../messages.ts'
 import { GrantDialog } from './grant-dialog.tsx'
 import { RevokeButton } from './revoke-button.tsx'
 
-/** Who holds which role, and where. */
+/** Lists all role assignments. */
 export function Grants() {
   const text = useText(accessMessages)
   const formats = useFormats()
   const roles = useRoleChoices()
   const groups = useGroupNames()
   const [search, setSearch] = useSearchState<'role' | 'group'>()
-  const [isAssigning, setGiving] = useCreateDialog()
+  const [isAssigning, setAssigning] = useCreateDialog()
   const filters = {
     ...(search.role && { role: search.role }),
     ...(search.group && { accessGroup: search.group }),
@@ -33,7 +33,7 @@ export function Grants() {
   return (
     <>
       <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>
-        <IxButton onClick={() => setGiving(true)}>{text.addGrant}</IxButton>
+        <IxButton onClick={() => setAssigning(true)}>{text.addGrant}</IxButton>
         <SelectField
           label={text.role}
           isLabelUnseen
@@ -59,7 +59,7 @@ export function Grants() {
         idOf={({ id }) => id}
         empty={<EmptyState icon={iconUserManagement} title={text.noMatchingGrants} />}
       />
-      {isAssigning && <GrantDialog onClose={() => setGiving(false)} />}
+      {isAssigning && <GrantDialog onClose={() => setAssigning(false)} />}
     </>
   )
 }
@@ -77,7 +77,7 @@ function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Gran
       cell: ({ accessGroup }) => (accessGroup === null ? text.everywhere : (groups.get(accessGroup) ?? accessGroup)),
     },
     { id: 'since', header: text.since, width: 180, cell: ({ createdTimestamp }) => <Time at={createdTimestamp} /> },
-    // A gateway holds its role as long as it is in: it is revoked where gateways are.
+    // The role of a gateway ends when the gateway is revoked.
     {
       id: 'revoke',
       header: text.revoke,
@@ -87,7 +87,7 @@ function columnsOf(text: Text, groups: ReadonlyMap<string, string>): Column<Gran
   ]
 }
 
-/** Names of gateways are made unique by their id, which nobody reads here. */
+/** Removes the id that makes the principal names of gateways unique. */
 function withoutId(name: string): string {
   return name.replace(/ \([0-9a-f-]{36}\)$/, '')
 }

@@ -13,16 +13,16 @@ import { RevokeButton } from './revoke-button.tsx'
 
 type PrincipalGrantsProps = { principal: { id: string; name: string }; detail?: string; suggestedRole?: string }
 
-/** The roles of a principal. */
+/** Lists, assigns and revokes the roles of a principal. */
 export function PrincipalGrants({ principal, detail, suggestedRole }: PrincipalGrantsProps) {
   const text = useText(accessMessages)
   const query = useOperationQuery()
   const groups = useGroupNames()
-  const [isAssigning, setGiving] = useState(false)
+  const [isAssigning, setAssigning] = useState(false)
   const input = { query: { principal: principal.id, limit: 100 } }
   const grants = useQuery(query(['authorization', 'listGrants'], input, { live: ['authorization.grant'] }))
   return (
-    <Card title={text.roles} actions={<IxButton onClick={() => setGiving(true)}>{text.addGrant}</IxButton>}>
+    <Card title={text.roles} actions={<IxButton onClick={() => setAssigning(true)}>{text.addGrant}</IxButton>}>
       {detail !== undefined && <p className="quiet card-lead">{detail}</p>}
       <QueryState query={grants}>
         {({ data }) =>
@@ -65,7 +65,7 @@ export function PrincipalGrants({ principal, detail, suggestedRole }: PrincipalG
         <GrantDialog
           principal={principal.id}
           {...(suggestedRole !== undefined && { suggestedRole })}
-          onClose={() => setGiving(false)}
+          onClose={() => setAssigning(false)}
         />
       )}
     </Card>

@@ -21,7 +21,7 @@ import { accessMessages } from '../messages.ts'
 import { ActiveState } from '../principal-actions.tsx'
 import { type CreatedServiceAccount, SecretDialog } from './secret-dialog.tsx'
 
-/** Server users: programs that use the API in their own name. */
+/** Lists service accounts, the server users of the API. */
 export function ServiceAccounts() {
   const text = useText(accessMessages)
   const formats = useFormats()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { differencesOf, valueText } from './differences.ts'
 
-test('tells fields that came, went and became others, however deep', () => {
+test('returns added, removed and changed fields at any depth', () => {
   const before = { name: 'a', product: { id: '1', version: '2' }, points: [{ ip: 'x' }], gone: true }
   const after = { name: 'b', product: { id: '1', version: '3' }, points: [{ ip: 'x' }, { ip: 'y' }], come: 1 }
   assert.deepEqual(differencesOf(before, after), [
@@ -14,18 +14,18 @@ test('tells fields that came, went and became others, however deep', () => {
   ])
 })
 
-test('does not tell times that change with everything, nor null for missing', () => {
+test('ignores modification timestamps, and treats null as missing', () => {
   const before = { state: { value: 'a', state_timestamp: 1 }, last_modified_timestamp: 1, empty: null }
   const after = { state: { value: 'a', state_timestamp: 2 }, last_modified_timestamp: 2 }
   assert.deepEqual(differencesOf(before, after), [])
 })
 
-test('of something that came or went as a whole, tells all of it', () => {
+test('returns every field of a created or deleted document', () => {
   assert.deepEqual(differencesOf(null, { name: 'a' }), [{ field: 'name', before: undefined, after: 'a' }])
   assert.deepEqual(differencesOf({ name: 'a' }, null), [{ field: 'name', before: 'a', after: undefined }])
 })
 
-test('custom properties are told by their keys, wherever they stand in the list', () => {
+test('compares custom properties by key, not by index', () => {
   const before = { custom_properties: [{ key: 'a', value: '1' }] }
   const after = {
     custom_properties: [
@@ -36,7 +36,7 @@ test('custom properties are told by their keys, wherever they stand in the list'
   assert.deepEqual(differencesOf(before, after), [{ field: 'custom_properties/b', before: undefined, after: '2' }])
 })
 
-test('values are told as text', () => {
+test('formats values as text', () => {
   assert.deepEqual(
     [valueText(undefined), valueText(null), valueText('<b>'), valueText({ a: 1 })],
     ['–', '–', '<b>', '{"a":1}'],

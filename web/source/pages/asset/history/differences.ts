@@ -1,15 +1,15 @@
-/** What became other in a document, field by field. */
+/** The differences between two versions of a document, field by field. */
 
 export type Difference = { field: string; before: unknown; after: unknown }
 
-/** They change with every change, and say nothing about it. */
+/** Fields that change with every write. */
 const ignoredFields = new Set(['last_modified_timestamp', 'state_timestamp'])
 
 export function differencesOf(before: unknown, after: unknown): Difference[] {
   return differencesBetween(keyed(before), keyed(after), '')
 }
 
-/** What came or went as a whole is told part by part. */
+/** An added or removed object is reported field by field. */
 function differencesBetween(before: unknown, after: unknown, field: string): Difference[] {
   if (isEqual(before, after)) return []
   const [one, other] = [before ?? emptyLike(after), after ?? emptyLike(before)]
@@ -24,7 +24,7 @@ function emptyLike(value: unknown): unknown {
   return Array.isArray(value) ? [] : isBranch(value) ? {} : undefined
 }
 
-/** Custom properties are a list of keys and values: which of them became other is told by its key, not by its place. */
+/** Custom properties are compared by key, not by their index in the list. */
 function keyed(document: unknown): unknown {
   if (!isBranch(document) || !Array.isArray(document.custom_properties)) return document
   const values = document.custom_properties.filter(isBranch).map(({ key, value }) => [key, value])
@@ -43,13 +43,13 @@ function isEqual(one: unknown, other: unknown): boolean {
   return Array.isArray(one) === Array.isArray(other) && names.every((name) => isEqual(one[name], other[name]))
 }
 
-/** Text for people: nothing is nothing, and what is deep is told as it is. */
+/** A value as text: a dash for no value, JSON for an object. */
 export function valueText(value: unknown): string {
   if (value === undefined || value === null) return '–'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** A path as words: `connection_points/0/ipv4_address` is `connection points › 1 › ipv4 address`. */
+/** A readable path: `connection points › 1 › ipv4 address` for `connection_points/0/ipv4_address`. */
 export function fieldPathText(path: string): string {
   const words = path
     .split('/')

@@ -20,7 +20,7 @@ type Entry = Output<'inventory', 'readHistory'>['data'][number]
 
 const views = ['changes', 'relations'] as const
 
-/** What happened to an asset itself, and to what it is related to. */
+/** Shows the history of an asset and of its relations. */
 export function History({ id }: { id: string }) {
   const text = useText(assetMessages)
   const [search, show] = useSearchState<'view'>()
@@ -41,7 +41,7 @@ export function History({ id }: { id: string }) {
   )
 }
 
-/** Who changed what and when, field by field; the latest first. */
+/** Lists the changes of an asset with author and time, newest first. */
 function Changes({ id }: { id: string }) {
   const text = useText(assetMessages)
   const pagedList = usePagedList(['inventory', 'readHistory'], { params: { id } }, { live: assetEvents })
@@ -114,7 +114,7 @@ function HistoryEntry({ entry, isOpen }: { entry: Entry; isOpen: boolean }) {
   )
 }
 
-/** Fields and values as people say them, where they have a word for them; others as they stand in the document. */
+/** Display names of fields and values. Fields without a name show their path. */
 function useFieldTexts() {
   const language = useLanguage()
   const properties = useAssetProperties()

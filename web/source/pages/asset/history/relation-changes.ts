@@ -4,13 +4,13 @@ import { labelOf } from '../../../components/graph/graph-data.ts'
 import { assetEvents, relationEvents } from '../asset-data.ts'
 import { otherEnd } from '../relations/neighbourhood.ts'
 
-/** A relation of an asset that began or ended, seen from it. What has no name that is known has its id. */
+/** An added or removed relation, from the perspective of one asset. Entities without a name show their id. */
 export type RelationChangeRow = RelationChange & { direction: 'out' | 'in'; other: Entity; label: string }
 
-/** An asset that is called otherwise is, everywhere. */
+/** Also refreshed when an asset is renamed. */
 const live = [...relationEvents, ...assetEvents]
 
-/** What became of the relations of an asset, the latest first. */
+/** The relation changes of an asset, newest first. */
 export function useRelationChanges(id: string): PagedList<RelationChangeRow> {
   const pagedList = usePagedList(['inventory', 'readRelationHistory'], { params: { id } }, { live })
   return {

@@ -12,7 +12,7 @@ import { assetMessages } from '../messages.ts'
 import { type RelationChangeRow, useRelationChanges } from './relation-changes.ts'
 import { Source } from './source.tsx'
 
-/** What an asset was related to, from when and until when, and by whom; the latest first. */
+/** Lists added and removed relations of an asset with time and author, newest first. */
 export function RelationHistory({ id }: { id: string }) {
   const text = useText(assetMessages)
   const pagedList = useRelationChanges(id)
@@ -71,7 +71,7 @@ function useColumns(): Column<RelationChangeRow>[] {
   ]
 }
 
-/** The whole name and id on hovering: names may be cut off, and beginnings of ids alike. */
+/** The tooltip shows the full name and id, because names may be truncated. */
 function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   const title = `${label} · ${other.id}`
   if (other.type !== 'asset') return <span title={title}>{label}</span>
@@ -82,7 +82,7 @@ function Other({ row: { other, label } }: { row: RelationChangeRow }) {
   )
 }
 
-/** To the picture of what was around it: with the relation that began, or while the one that ended was still there. */
+/** Opens the graph at the time of an added relation, or just before a removed one. */
 function ShowVersion({ row: { time, change, label } }: { row: RelationChangeRow }) {
   const text = useText(assetMessages)
   const [, show] = useSearchState<'at' | 'tab' | 'view'>()

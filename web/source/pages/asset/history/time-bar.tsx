@@ -10,10 +10,10 @@ import { assetMessages } from '../messages.ts'
 
 type TimeBarProps = { asset: Asset; at: string | undefined; onChange: (at: string | undefined) => void }
 
-/** While somebody drags, nothing is asked; a moment after, what was then. */
+/** Loads the selected version after the user stops dragging. */
 const debounceMs = 250
 
-/** Moves through the past of an asset, from when it came to be until now. */
+/** `TimeBar` selects a version of an asset between its creation and now. */
 export function TimeBar({ asset, at, onChange }: TimeBarProps) {
   const text = useText(assetMessages)
   const formats = useFormats()
@@ -88,13 +88,15 @@ export function TimeBar({ asset, at, onChange }: TimeBarProps) {
   )
 }
 
-/** Where changes lie between the ends, in percent; those that would touch are one. */
+/** Positions of changes on the slider in percent; equal positions are merged. */
 function markPositions(changes: readonly number[], { first, last }: { first: number; last: number }): number[] {
   const places = changes.map((time) => Math.round((100 * (time - first)) / Math.max(1, last - first)))
   return [...new Set(places)]
 }
 
-/** From when something is known of it until now, which goes on when something happens or somebody wants to go back. */
+/**
+ * The time span of the slider. Its end moves to the current time on every event and when the user focuses the slider.
+ */
 function useTimeSpan(asset: Asset) {
   const [now, setNow] = useState(() => Date.now())
   const extendToNow = () => setNow(Date.now())

@@ -14,7 +14,7 @@ import { elementsOf } from '../overview/asset-elements.ts'
 import { identityMessages } from './identity-messages.ts'
 import { SplitDialog } from './split-dialog.tsx'
 
-/** Those of now come in the order of certainty; those of before as the asset had them. */
+/** Current identifiers are ordered by confidence; those of an earlier version keep their stored order. */
 export function Identifiers({ asset, at, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   const query = useOperationQuery()

@@ -14,7 +14,7 @@ const maxShown = 5
 
 type Entry = Output<'inventory', 'readHistory'>['data'][number]
 
-/** Why what came in was taken for this asset. */
+/** Shows which identifiers matched reports to this asset. */
 export function Matches({ asset, at }: AssetTabProps) {
   const text = useText(identityMessages)
   const history = useLatestHistory(asset.id)
@@ -40,7 +40,7 @@ export function Matches({ asset, at }: AssetTabProps) {
   )
 }
 
-/** What somebody changed here by its id had not to be recognised. */
+/** A change by id needs no identifier match. */
 function isMatch({ change, matchedBy }: Entry): boolean {
   return change === 'created' || matchedBy !== undefined
 }

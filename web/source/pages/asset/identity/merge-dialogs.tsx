@@ -9,7 +9,7 @@ import { assetMessages } from '../messages.ts'
 
 export type DuplicateAsset = PickedAsset
 
-/** Makes another asset part of this one; which one is chosen here unless it is known. */
+/** Merges another asset into this one. Without a given duplicate, the user picks the asset. */
 export function MergeDialog({
   id,
   duplicate,

@@ -12,7 +12,7 @@ import { identityMessages } from './identity-messages.ts'
 type Identifier = { [field: string]: unknown }
 type SplitDialogProps = { id: string; identifiers: readonly Identifier[]; onClose: () => void }
 
-/** Makes an asset of some identifiers of this one, and shows it. */
+/** Moves identifiers to a new asset and opens it. */
 export function SplitDialog({ id, identifiers, onClose }: SplitDialogProps) {
   const text = useText(identityMessages)
   const language = useLanguage()

@@ -1,12 +1,12 @@
 import { type Asset, valueAt } from '../../assets/model/asset.ts'
 
-/** The elements of an array of an asset; nothing where there is none. */
+/** The elements of an array in an asset; empty if there is none. */
 export function elementsOf(asset: Asset, path: string): unknown[] {
   const elements = valueAt(asset, path)
   return Array.isArray(elements) ? elements : []
 }
 
-/** The fields of an element that say something, without the one that says what it is. */
+/** The non-empty fields of an element, without its class. */
 export function fieldsOf(element: unknown, kind: string): { field: string; value: unknown }[] {
   if (typeof element !== 'object' || element === null) return []
   return Object.entries(element)

@@ -12,7 +12,7 @@ import { customValue } from '../../assets/model/asset.ts'
 import type { AssetTabProps } from '../asset-tab.ts'
 import { assetMessages } from '../messages.ts'
 
-/** What the tenant wants to know of its assets beyond what they tell themselves; changed where it stands. */
+/** Shows and edits the custom properties of an asset. */
 export function CustomProperties({ asset, canWrite }: Pick<AssetTabProps, 'asset' | 'canWrite'>) {
   const text = useText(assetMessages)
   const query = useOperationQuery()
@@ -96,7 +96,7 @@ function useShown({ data_type: type }: CustomProperty, value: string): ReactNode
   if (value === '') return value
   if (type === 'boolean') return value === 'true' ? text.yes : text.no
   if (type === 'number') return formats.number(Number(value))
-  // Only what leads somewhere on the web: an address can also be a script.
+  // Only http and https become links: a URL can also contain a script.
   if (type === 'url' && /^https?:\/\//i.test(value)) {
     return (
       <a href={value} target="_blank" rel="noreferrer">

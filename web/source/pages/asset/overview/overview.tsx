@@ -15,7 +15,7 @@ import { assetMessages } from '../messages.ts'
 import { elementsOf, fieldsOf } from './asset-elements.ts'
 import { CustomProperties } from './custom-properties.tsx'
 
-/** What an asset is, how it is, where it is and what runs on it. */
+/** Shows nameplate, states, network, software, location and properties of an asset. */
 export function Overview({ asset, canWrite }: AssetTabProps) {
   const text = useText(assetMessages)
   return (
@@ -189,7 +189,7 @@ function Connectivity({ asset }: { asset: Asset }) {
           [text.router, textAt(point, 'router_ipv4_address') || textAt(point, 'router_ipv6_address')],
         ].filter(([, value]) => value !== '')
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: points have no identity of their own
+          // biome-ignore lint/suspicious/noArrayIndexKey: points have no id
           <li key={index}>
             <span className="with-copy">
               <code>{address}</code>
@@ -218,7 +218,7 @@ function Software({ asset }: { asset: Asset }) {
   return (
     <ul className="plain-list parts">
       {components.map((component, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: components have no identity of their own
+        // biome-ignore lint/suspicious/noArrayIndexKey: components have no id
         <li key={index}>
           <span>
             {textAt(component, 'artifact/name') || textsIn(component, 'artifact/asset_identifiers', 'name')[0]}{' '}
@@ -238,7 +238,7 @@ function Software({ asset }: { asset: Asset }) {
   )
 }
 
-/** Elements of any class: what they are, and their fields. */
+/** Shows elements of any schema class with their fields. */
 function Elements({ elements, kind }: { elements: readonly unknown[]; kind: string }) {
   const text = useText(assetMessages)
   const formats = useFormats()

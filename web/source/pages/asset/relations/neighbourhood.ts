@@ -6,7 +6,7 @@ import { useOperationQuery } from '../../../app/api/queries.ts'
 import { emptyGraph, type GraphData, graphOf, keyOf, mergeGraphs } from '../../../components/graph/graph-data.ts'
 import { relationEvents } from '../asset-data.ts'
 
-/** A relation of an asset, seen from it. */
+/** A relation from the perspective of one asset. */
 export type RelationRow = { relation: Relation; direction: 'out' | 'in'; other: Entity; node: GraphNode | undefined }
 
 export type Neighbourhood = {
@@ -16,13 +16,13 @@ export type Neighbourhood = {
   isLoading: boolean
   error: Failure | null
   retry: () => void
-  /** Also what this thing is related to. */
+  /** Adds the relations of another node. */
   expand: (key: string) => void
 }
 
 const maxNodes = 500
 
-/** What is around an asset: one step at first, and one more from everything that was chosen. */
+/** Loads the direct relations of an asset, and those of every node that the user expands. */
 export function useNeighbourhood(id: string, at: string | undefined): Neighbourhood {
   const query = useOperationQuery()
   const [chosen, setChosen] = useState<readonly string[]>([])
@@ -40,7 +40,7 @@ export function useNeighbourhood(id: string, at: string | undefined): Neighbourh
   const stamp = graphs
     .map((graph) => (graph === undefined ? '' : `${graph.nodes.length}/${graph.edges.map((edge) => edge.id).join()}`))
     .join()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp changes with what is drawn, not with each answer
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp changes with the drawn data, not with each response
   const data = useMemo(
     () =>
       graphs
@@ -64,7 +64,7 @@ export function useNeighbourhood(id: string, at: string | undefined): Neighbourh
   }
 }
 
-/** The direction of a relation and its other end, for who stands at one end of it. */
+/** The direction and the other end of a relation, from the perspective of one end. */
 export function otherEnd(here: Entity, { subject, object }: Relation): { direction: 'out' | 'in'; other: Entity } {
   return keyOf(subject) === keyOf(here) ? { direction: 'out', other: object } : { direction: 'in', other: subject }
 }

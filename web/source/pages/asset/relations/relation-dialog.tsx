@@ -10,7 +10,7 @@ import { CheckField, Field, SelectField } from '../../../components/forms/fields
 import { Form } from '../../../components/forms/form.tsx'
 import { assetMessages } from '../messages.ts'
 
-/** What plants are made of, offered before anybody used it. */
+/** Common relation types, suggested in addition to those in use. */
 const commonPredicates = [
   'is_module_of',
   'is_connected_to',

@@ -4,13 +4,13 @@ import { Progress } from '../../../components/feedback/progress.tsx'
 import { assetsMessages } from '../messages.ts'
 import type { BulkOutcome } from './bulk-result.ts'
 
-/** How far many writes are; with an outcome they are over. */
+/** Progress of a bulk write; with an outcome when it has finished. */
 export type BulkProgressState = { done: number; outcome?: BulkOutcome }
 
-/** Of more nobody reads why. */
+/** Limit of listed failures. */
 const maxFailures = 50
 
-/** How far many writes are, and what of them failed. */
+/** Shows the progress of a bulk write and its failures. */
 export function BulkProgress({ progress, all }: { progress: BulkProgressState; all: number }) {
   const text = useText(assetsMessages)
   const formats = useFormats()

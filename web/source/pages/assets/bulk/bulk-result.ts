@@ -1,10 +1,10 @@
 import { inventoryLimits } from '../model/limits.ts'
 
-/** Many writes, as many at a time as the platform takes in one request. */
+/** Bulk writes, split into requests of the allowed size. */
 
 export type BulkOutcome = { done: number; failures: { id: string; detail: string }[] }
 
-/** An accepted write that was waited for. */
+/** The response to an accepted write. */
 export type AcceptedWrite = { data: { detail?: Record<string, unknown> | undefined } }
 
 type Write = (ids: string[]) => Promise<AcceptedWrite>
@@ -22,7 +22,7 @@ export async function writeInBulk({ ids, write, onProgress }: BulkWriteOptions):
   return outcome
 }
 
-/** Results come one per asset, in the order they were named; a refusal is a problem document. */
+/** Collects failures. Results are in the order of the ids; a rejected one is a problem document. */
 export function failuresIn({ data }: AcceptedWrite, ids: readonly string[]): BulkOutcome['failures'] {
   const results = data.detail?.result
   if (!Array.isArray(results)) return []

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { andFilters, type ConditionList, conditionsOf, filterOf, operators } from './filter-conditions.ts'
 
-test('every list of conditions has a text that reads back as the same list', () => {
+test('parses the expression of a condition list to the same list', () => {
   const paths = [
     'name',
     'management_state/state_value',
@@ -20,7 +20,7 @@ test('every list of conditions has a text that reads back as the same list', () 
   }
 })
 
-test('what is no plain list stays text', () => {
+test('returns undefined for an expression that is not a plain list', () => {
   for (const text of [
     "name eq 'a' and (name eq 'b' or name eq 'c')",
     "name eq 'a' and name eq 'b' or name eq 'c'",
@@ -34,7 +34,7 @@ test('what is no plain list stays text', () => {
     assert.equal(conditionsOf(text), undefined, text)
 })
 
-test('nothing is an empty list, and two filters hold together', () => {
+test('returns an empty list for an empty filter, and combines two filters with and', () => {
   assert.deepEqual(conditionsOf('  '), { conditions: [], join: 'and' })
   assert.equal(andFilters('', "a eq 'b'"), "a eq 'b'")
   assert.equal(andFilters("a eq 'b' or c eq 'd'", "e eq 'f'"), "(a eq 'b' or c eq 'd') and (e eq 'f')")

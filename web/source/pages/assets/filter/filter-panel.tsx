@@ -10,7 +10,7 @@ import { type Condition, type ConditionList, conditionsOf, filterOf, type Operat
 
 type FilterPanelProps = { filter: string; properties: readonly AssetProperty[]; onApply: (filter: string) => void }
 
-/** Conditions to choose, and the same as text: each follows the other. */
+/** `FilterPanel` edits a filter as a list of conditions and as an expression. Both stay in sync. */
 export function FilterPanel({ filter, properties, onApply }: FilterPanelProps) {
   const text = useText(assetsMessages)
   const [draft, setDraft] = useState(filter)
@@ -55,7 +55,7 @@ function Conditions({ list, properties, onChange }: ConditionsProps) {
     <>
       {conditions.map((condition, index) => (
         <ConditionRow
-          // biome-ignore lint/suspicious/noArrayIndexKey: a condition is its place in the list
+          // biome-ignore lint/suspicious/noArrayIndexKey: a condition is identified by its index
           key={index}
           condition={condition}
           properties={properties}

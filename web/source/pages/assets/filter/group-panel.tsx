@@ -13,7 +13,7 @@ type GroupPanelProps = {
   onChoose: (group: string | undefined) => void
 }
 
-/** How many assets have which value; one value can be opened. */
+/** `GroupPanel` lists the values of a property with their counts. Selecting one filters the table. */
 export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
@@ -30,7 +30,7 @@ export function GroupPanel({ property, filter, chosen, onChoose }: GroupPanelPro
     value === null ? text.withoutValue : valueName(property.path, value, language)
   return (
     <nav className="group-panel" aria-label={text.group(property.title[language])}>
-      {/* What goes wrong goes wrong for the table too, which tells it. */}
+      {/* The table shows errors, so they are not shown here again. */}
       {facets.isPending && <Loading />}
       {facets.data !== undefined && (
         <ul>

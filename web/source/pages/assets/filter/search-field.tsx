@@ -6,7 +6,7 @@ import { assetsMessages } from '../messages.ts'
 
 const debounceMs = 250
 
-/** Free text; asked for when somebody pauses typing. */
+/** Full-text search field; submits after a pause in typing. */
 export function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const text = useText(assetsMessages)
   const [typed, setTyped] = useState(value)

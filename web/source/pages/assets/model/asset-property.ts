@@ -1,20 +1,20 @@
 import type { Title } from '../../../app/language/language.ts'
 import { assetTypes } from '../../../components/values/asset-type-names.ts'
 
-/** What assets can be shown, filtered and sorted by; the names are those of the filter language. */
+/** A property that assets can be displayed, filtered and sorted by. */
 export type AssetProperty = {
-  /** The path in the filter language; for what lies in an array: `array/any/field`. */
+  /** The path in the filter language; `array/any/field` for a field of array elements. */
   path: string
   title: Title
   kind: 'text' | 'state' | 'time'
-  /** The values there are, where they are few. */
+  /** All values, if the set is fixed. */
   values?: readonly string[]
-  /** Values that are usual, where there can be any. */
+  /** Common values, if any value is allowed. */
   suggestions?: readonly string[]
-  /** What to ask the platform for to show it. */
+  /** The document field to request. */
   field: string
   isSortable: boolean
-  /** Whether assets can be counted by it. */
+  /** Whether assets can be grouped by it. */
   isFacet?: boolean
   width: number
 }
@@ -70,7 +70,7 @@ export const assetProperties: readonly AssetProperty[] = [
   property('last_modified_timestamp', ['Changed', 'Geändert'], { kind: 'time', width: 170 }),
 ]
 
-/** What a table shows until somebody chooses. */
+/** The default columns. */
 export const defaultPaths: readonly string[] = [
   'name',
   'functional_object_type',
@@ -84,7 +84,7 @@ export const defaultPaths: readonly string[] = [
   'access_group',
 ]
 
-/** Custom properties of the tenant are properties like others. */
+/** Creates the property definition of a custom property. */
 export function customProperty({ key, name }: { key: string; name: string }): AssetProperty {
   const both = { en: name, de: name }
   return {

@@ -1,5 +1,5 @@
-/** As in the contract of the inventory, whose schemas stay out of what the browser loads. */
+/** Copied from the inventory contract, whose schemas are not loaded in the browser. */
 export const inventoryLimits = { bulk: 100 } as const
 
-/** What one may select and change at once here. */
+/** Largest selection for a bulk change. */
 export const maxSelected = 10_000

@@ -26,7 +26,7 @@ const names: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** States whose value has another name in one property: an asset with the management state `unknown` is new. */
+/** Values with a different name in one property: an asset with the management state `unknown` is new. */
 const special: Readonly<Record<string, string>> = {
   'management_state unknown': 'new',
   'reachability_state failed': 'unreachable',

@@ -6,10 +6,10 @@ import { AssetPages, type LoadPage, pageSize } from './asset-pages.ts'
 
 export type AssetListOptions = { filter: string; q: string; sort: string; fields: readonly string[] }
 
-/** During a scan thousands of assets change in a minute: what is in sight follows at this pace. */
+/** Refresh interval of visible rows. A scan changes thousands of assets per minute. */
 const refreshIntervalMs = 2_000
 
-/** A list of assets of any length, read as it is looked at, following what changes. */
+/** Loads a list of assets on demand while scrolling, and refreshes it on events. */
 export function useAssetList({ filter, q, sort, fields }: AssetListOptions): AssetPages {
   const api = useApi()
   const [, setVersion] = useState(0)
@@ -44,7 +44,7 @@ export function useAssetList({ filter, q, sort, fields }: AssetListOptions): Ass
   return pages
 }
 
-/** The fields that columns need: lists stay small. */
+/** The fields to request for the given columns. */
 export function fieldsFor(fields: Iterable<string>): string[] {
   return [...new Set(['id', 'name', ...fields])].toSorted()
 }

@@ -23,7 +23,7 @@ function platform() {
   return { pages, questions, until }
 }
 
-test('scrolling on asks by cursor, a jump by offset, and everything stands where it belongs', async () => {
+test('loads the next page by cursor and a distant page by offset, at the correct index', async () => {
   const { pages, questions, until } = platform()
   await until(() => pages.rowAt(0) !== undefined)
   assert.equal(pages.total, total)
@@ -42,7 +42,7 @@ test('scrolling on asks by cursor, a jump by offset, and everything stands where
   pages.stop()
 })
 
-test('what changed is asked for again in place', async () => {
+test('keeps rows while it reloads them', async () => {
   const { pages, questions, until } = platform()
   await until(() => pages.rowAt(0) !== undefined)
   const before = questions.length

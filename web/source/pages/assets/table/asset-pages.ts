@@ -1,26 +1,27 @@
 import type { Asset } from '../model/asset.ts'
 
 export const pageSize = 100
-/** Pages that are kept; what was scrolled past long ago is asked for again. */
+/** Number of cached pages. Others are loaded again when needed. */
 const maxPages = 60
-/** Somebody who drags the scroll bar does not want everything on the way. */
+/** Delay before loading, so that dragging the scroll bar does not load every page on the way. */
 const debounceMs = 90
 
 export type AssetPage = { rows: Asset[]; total: number | undefined; nextCursor: string | undefined }
 
-/** One question to the platform: after a cursor, or from an offset. */
+/** A request for one page: an offset relative to a cursor, or to the start. */
 export type PageRequest = { cursor: string | undefined; offset: number; count: boolean; signal: AbortSignal }
 export type LoadPage = (question: PageRequest) => Promise<AssetPage>
 
 /**
- * A long list, page by page as it is looked at. Neighbours are asked for by cursor, which costs the same at any depth; a
- * jump goes from the nearest cursor before it. Pages out of sight are given up.
+ * `AssetPages` loads a long list page by page while the user scrolls. It requests pages by cursor, which costs the same
+ * at any depth. A jump uses the nearest cursor plus an offset. Requests for pages that are no longer visible are
+ * aborted.
  */
 export class AssetPages {
   readonly #loadPage: LoadPage
   readonly #onChange: () => void
   readonly #pages = new Map<number, Asset[]>()
-  /** The cursor that a page begins after. */
+  /** Cursors by the page that follows them. */
   readonly #cursors = new Map<number, string>()
   readonly #loading = new Map<number, AbortController>()
   #stale = new Set<number>()
@@ -39,7 +40,7 @@ export class AssetPages {
     return this.#pages.get(Math.floor(index / pageSize))?.[index % pageSize]
   }
 
-  /** Everything that is here, in order: for ranges of a selection. */
+  /** The loaded rows of a range, in order; for range selection. */
   *loaded(from: number, to: number): Generator<Asset> {
     for (let index = Math.min(from, to); index <= Math.max(from, to); index++) {
       const row = this.rowAt(index)
@@ -54,7 +55,7 @@ export class AssetPages {
     this.#timer = setTimeout(() => this.#loadVisible(), isNear ? 0 : debounceMs)
   }
 
-  /** Something changed on the platform: what is in sight is asked for again, in place. */
+  /** Reloads the visible pages in place. */
   refresh(): void {
     this.#stale = new Set(this.#pages.keys())
     this.#cursors.clear()
@@ -117,7 +118,7 @@ export class AssetPages {
     for (const each of farthest.slice(0, Math.max(0, this.#pages.size - maxPages))) this.#pages.delete(each)
   }
 
-  /** Cursors of before stay good: they name a row, not a place. */
+  /** The nearest cursor before a page. Cursors stay valid, because they identify a row and not an index. */
   #nearestCursor(page: number): { page: number; cursor: string } | undefined {
     for (let each = page; each > Math.max(0, page - 20); each--) {
       const cursor = this.#cursors.get(each)

@@ -10,7 +10,7 @@ type ColumnChangesOptions = {
   onColumns: (columns: TableColumn[]) => void
 }
 
-/** What can be done with columns at their heads; said aloud for who does not see them move. */
+/** Handlers for resizing, moving and pinning columns. Changes are announced to screen readers. */
 export function useColumnChanges({ columns, properties, onColumns }: ColumnChangesOptions) {
   const text = useText(assetsMessages)
   const language = useLanguage()

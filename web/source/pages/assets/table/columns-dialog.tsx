@@ -13,7 +13,7 @@ type ColumnsDialogProps = {
   onClose: () => void
 }
 
-/** Which columns are shown, in which order, and which stay at the left. */
+/** `ColumnsDialog` selects, orders and pins columns. */
 export function ColumnsDialog({ columns, properties, onChange, onClose }: ColumnsDialogProps) {
   const text = useText(assetsMessages)
   const language = useLanguage()
@@ -68,7 +68,7 @@ type ColumnRowProps = {
   column: TableColumn
   name: string
   onMove: (step: 1 | -1) => void
-  /** Of those that are kept at the left, or of the others. */
+  /** First among the pinned or among the other columns. */
   isFirst: boolean
   isLast: boolean
   onPin: () => void

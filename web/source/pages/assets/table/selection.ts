@@ -9,13 +9,13 @@ export type AssetSelection = {
   ids: ReadonlySet<string>
   grid: GridSelection
   clear: () => void
-  /** Reads the ids of everything that fits, page by page. */
+  /** Loads the ids of all matching assets. */
   selectMatching: () => Promise<void>
 }
 
 type SelectionFilter = { filter: string; q: string }
 
-/** Chosen rows; a range with the shift key, or everything that fits. */
+/** Selection of rows: single rows, ranges with the shift key, or all matching assets. */
 export function useAssetSelection(pages: AssetPages, { filter, q }: SelectionFilter): AssetSelection {
   const api = useApi()
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())

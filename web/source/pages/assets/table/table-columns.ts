@@ -1,6 +1,6 @@
 import { type AssetProperty, assetProperties, defaultPaths } from '../model/asset-property.ts'
 
-/** A column as somebody has it: which property, how wide, whether it stays at the left. */
+/** A column of the table: property, width, pinned or not. */
 export type TableColumn = { path: string; width: number; isPinned: boolean }
 
 const maxColumns = 30
@@ -13,7 +13,7 @@ export function defaultColumns(): TableColumn[] {
   }))
 }
 
-/** What was kept may be of any shape, and name properties that are gone. */
+/** Validates stored columns; drops properties that no longer exist. */
 export function tableColumnsOf(stored: unknown, known: readonly AssetProperty[]): TableColumn[] {
   if (!Array.isArray(stored)) return defaultColumns()
   const columns = stored.flatMap((each): TableColumn[] => {
@@ -25,7 +25,7 @@ export function tableColumnsOf(stored: unknown, known: readonly AssetProperty[])
   return columns.length === 0 ? defaultColumns() : pinnedFirst(columns.slice(0, maxColumns))
 }
 
-/** The columns that a link names, with the widths that somebody is used to. */
+/** The columns named in the URL, with the stored widths of the user. */
 export function namedColumns(
   names: string,
   own: readonly TableColumn[],
@@ -43,7 +43,7 @@ export function pinnedFirst(columns: readonly TableColumn[]): TableColumn[] {
   return columns.toSorted((one, other) => Number(other.isPinned) - Number(one.isPinned))
 }
 
-/** What is kept at the left stays left of everything else, wherever it is put. */
+/** Moves a column. Pinned columns always stay on the left. */
 export function movedColumn(columns: readonly TableColumn[], path: string, to: number): TableColumn[] {
   return pinnedFirst(
     moved(

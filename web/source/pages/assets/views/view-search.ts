@@ -1,18 +1,18 @@
 import { andFilters, quoted } from '../filter/filter-conditions.ts'
 
-/** What is looked at, as it stands in the address: a link to it shows the same to everybody who may see it. */
+/** The state of the asset table in the URL. A shared link shows the same view, limited by permissions. */
 export type View = {
-  /** Free text. */
+  /** Full-text search. */
   q: string
   /** In the filter language. */
   filter: string
-  /** As the platform reads it: `name`, `-last_modified_timestamp`. */
+  /** Sort order, for example `name` or `-last_modified_timestamp`. */
   sort: string
   /** The property that assets are grouped by. */
   by: string
-  /** The group that is open; `null` as text is the group without a value. */
+  /** The selected group; the text `null` selects assets without a value. */
   in: string | undefined
-  /** The columns, where the link names some. */
+  /** Columns named in the URL. */
   columns: string | undefined
 }
 
@@ -33,13 +33,13 @@ export function viewOf(search: Readonly<Record<string, unknown>>): View {
   }
 }
 
-/** Without what is empty, so that addresses stay short. */
+/** Search parameters without empty values. */
 export function searchOf(view: Partial<View>): ViewSearch {
   const entries = Object.entries(view).filter(([, value]) => value !== undefined && value !== '')
   return Object.fromEntries(entries) as ViewSearch
 }
 
-/** What the platform is asked for. */
+/** The filter with the condition of the selected group. */
 export function effectiveFilter({ filter, by, in: group }: Pick<View, 'filter' | 'by' | 'in'>): string {
   if (by === '' || group === undefined) return filter.trim()
   return andFilters(filter, group === 'null' ? `${by} eq null` : `${by} eq ${quoted(group)}`)
@@ -47,7 +47,7 @@ export function effectiveFilter({ filter, by, in: group }: Pick<View, 'filter' |
 
 export type SavedView = { id: string; name: string; search: ViewSearch }
 
-/** What was kept may be of any shape. */
+/** Validates stored views; older versions may have another format. */
 export function savedViewsOf(stored: unknown): SavedView[] {
   if (!Array.isArray(stored)) return []
   return stored.filter(

@@ -13,7 +13,7 @@ const maxViews = 50
 
 type ViewsMenuProps = { view: View; columns: readonly string[] }
 
-/** Views that somebody keeps, and a link to the one that is shown. */
+/** `ViewsMenu` opens, saves and deletes views, and copies a link to the current one. */
 export function ViewsMenu({ view, columns }: ViewsMenuProps) {
   const text = useText(assetsMessages)
   const navigate = useNavigate()

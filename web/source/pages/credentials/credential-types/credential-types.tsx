@@ -21,7 +21,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 import { ImportDialog, UploadDialog } from './import-dialogs.tsx'
 
-/** What the devices of each link ask for. */
+/** Lists credential types: the fields that the devices of a connector require. */
 export function CredentialTypes() {
   const text = useText(credentialMessages)
   const formats = useFormats()

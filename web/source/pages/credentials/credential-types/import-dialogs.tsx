@@ -21,7 +21,7 @@ function useImported(onClose: () => void) {
   }
 }
 
-/** One click: the link itself says what its devices ask for. */
+/** Imports the credential type that a connector provides. */
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const text = useText(credentialMessages)
   const api = useApi()

@@ -16,10 +16,10 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
 
-/** An address that is still being typed is no question yet. */
+/** Matches a complete IP address. An incomplete one is not sent as a filter. */
 const completeAddress = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
 
-/** Credentials without their secrets. */
+/** Lists credentials without their secrets. */
 export function CredentialList() {
   const text = useText(credentialMessages)
   const formats = useFormats()

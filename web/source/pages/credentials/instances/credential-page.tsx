@@ -18,7 +18,7 @@ import { credentialMessages } from '../messages.ts'
 import { CredentialDialog } from './credential-dialog.tsx'
 import { CredentialUsageCard } from './credential-usage.tsx'
 
-/** One credential: where it applies, where it is used, who changed it. Never its secrets. */
+/** `CredentialPage` shows scope, usage and history of credentials, without secrets. */
 export function CredentialPage() {
   const text = useText(credentialMessages)
   const { id = '' } = useParams({ strict: false })

@@ -11,7 +11,7 @@ import { StatusChip } from '../../../components/values/status-chip.tsx'
 import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 
-/** Where a credential is used: devices it opened, gateways it was given to, copies, templates. */
+/** Shows the usage of credentials: logins, gateways, copies and monitoring sets. */
 export function CredentialUsageCard({ instanceId }: { instanceId: string }) {
   const text = useText(credentialMessages)
   const query = useOperationQuery()
@@ -73,7 +73,7 @@ function UsageLists({ usage: { associations, deliveries, copies, templates } }: 
   )
 }
 
-/** An asset by its name, for who may read it. */
+/** Links to an asset. Shows its name if the user can read it, otherwise its id. */
 function AssetLine({ assetId }: { assetId: string }) {
   const query = useOperationQuery()
   const canRead = usePermission('inventory_read_asset_data')

@@ -17,7 +17,7 @@ const schema = {
 }
 const fields = fieldsOf(schema)
 
-test('a schema becomes fields in its order, and says which are secret', () => {
+test('creates fields in schema order and marks secret ones', () => {
   assert.deepEqual(
     fields.map(({ label, kind, isSecret }) => [label, kind, isSecret]),
     [
@@ -31,7 +31,7 @@ test('a schema becomes fields in its order, and says which are secret', () => {
   )
 })
 
-test('what is needed, what is no number and what is no JSON is told before anything is sent', () => {
+test('reports missing values, invalid numbers and invalid JSON', () => {
   assert.deepEqual(errorsIn(fields, { username: 'a', port: 'b', options: '{' }), {
     password: 'required',
     port: 'notNumber',
@@ -39,7 +39,7 @@ test('what is needed, what is no number and what is no JSON is told before anyth
   })
 })
 
-test('values are sent in their types, and blanks of a password stay', () => {
+test('converts values to their types and keeps blanks of a password', () => {
   const typed = { username: 'a', password: ' b ', port: '22', options: '{"a":1}', check: 'false' }
   assert.deepEqual(valuesOf(fields, typed), {
     username: 'a',
@@ -50,21 +50,21 @@ test('values are sent in their types, and blanks of a password stay', () => {
   })
 })
 
-test('what stands for a secret is what the API answers in its place', () => {
+test('uses the same secret placeholder as the API', () => {
   assert.equal(secretPlaceholder, placeholderOfTheApi)
 })
 
-test('a change keeps a secret that was not touched, and takes away what was emptied', () => {
+test('keeps an unchanged secret and removes a cleared value', () => {
   const before = { username: 'a', password: secretPlaceholder, port: 22 }
   const typed = { ...formValuesOf(before), port: '' }
   assert.deepEqual(changesOf(fields, before, typed), { username: 'a', password: secretPlaceholder, port: null })
 })
 
-test('a schema of any shape makes a form, if an empty one', () => {
+test('creates an empty form from an invalid schema', () => {
   for (const odd of [{}, { properties: 7 }, { properties: { a: null }, required: 'a' }]) fieldsOf(odd)
   assert.deepEqual(fieldsOf({ properties: [] }), [])
 })
 
-test('ranges are read one each line', () => {
+test('splits ranges by line and comma', () => {
   assert.deepEqual(rangesIn(' 10.0.0.0/24\n\n10.0.1.5-10.0.1.9, ::1\n'), ['10.0.0.0/24', '10.0.1.5-10.0.1.9', '::1'])
 })

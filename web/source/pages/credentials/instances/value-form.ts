@@ -1,4 +1,4 @@
-/** A form for the values of a credential, made from the JSON Schema that its link brought. */
+/** Builds the form for credential values from the JSON Schema of the connector. */
 
 export type ValueKind = 'text' | 'number' | 'boolean' | 'choice' | 'json'
 
@@ -16,10 +16,10 @@ export type FormValues = Readonly<Record<string, string>>
 export type ValueError = 'required' | 'notNumber' | 'notJson'
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** What stands for a secret that is there already. Said again here: the API's shapes would weigh on the page. */
+/** Placeholder of a stored secret. Copied from the API, whose schemas would increase the bundle size. */
 export const secretPlaceholder = '***'
 
-/** The properties of an object schema, in its order. What is nested is typed as JSON. */
+/** The fields of an object schema, in schema order. Nested values are entered as JSON. */
 export function fieldsOf(schema: JsonObject): ValueField[] {
   const required = Array.isArray(schema.required) ? schema.required : []
   return Object.entries(objectIn(schema.properties)).map(([name, value]) => {
@@ -54,7 +54,7 @@ export function errorsIn(fields: readonly ValueField[], typed: FormValues): Read
   return Object.fromEntries(wrong)
 }
 
-/** What is sent. Nothing is trimmed: a blank may belong to a password. */
+/** The values to send. Not trimmed, because a password may start or end with a blank. */
 export function valuesOf(fields: readonly ValueField[], typed: FormValues): Record<string, unknown> {
   const values = fields.flatMap(({ name, kind }): [string, unknown][] => {
     const text = typed[name] ?? ''
@@ -63,7 +63,7 @@ export function valuesOf(fields: readonly ValueField[], typed: FormValues): Reco
   return Object.fromEntries(values)
 }
 
-/** A change in the words of RFC 7396: what was there and is empty now is taken away. */
+/** The changes as a JSON merge patch (RFC 7396): `null` removes a value that was cleared. */
 export function changesOf(
   fields: readonly ValueField[],
   before: JsonObject,
@@ -104,7 +104,7 @@ function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** One range each line; commas and blanks at the ends are forgiven. */
+/** Splits ranges by line, comma or semicolon, and trims them. */
 export function rangesIn(text: string): string[] {
   return text
     .split(/[\n,;]/)

@@ -16,7 +16,7 @@ import { credentialMessages } from '../messages.ts'
 
 type MonitoringSetDialogProps = { template: InstancesTemplate; canWrite: boolean; onClose: () => void }
 
-/** What is in a monitoring template; put in, take out. */
+/** Shows the credentials of a monitoring set, adds and removes them. */
 export function MonitoringSetDialog({
   template: { id, name, description },
   canWrite,

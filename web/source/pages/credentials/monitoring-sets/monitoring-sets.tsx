@@ -20,7 +20,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 import { MonitoringSetDialog } from './monitoring-set-dialog.tsx'
 
-/** Groups of credentials for monitoring applications. */
+/** Lists the monitoring sets: groups of credentials for monitoring applications. */
 export function MonitoringSets() {
   const text = useText(credentialMessages)
   const formats = useFormats()

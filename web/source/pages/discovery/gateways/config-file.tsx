@@ -8,7 +8,7 @@ import { gatewayMessages } from './gateway-messages.ts'
 
 const secondMs = 1_000
 
-/** The file that brings a gateway in, and how long it is still good. Its content is never shown. */
+/** Downloads the configuration file of a gateway and shows how long it is valid. Its content is never displayed. */
 export function ConfigFile({ gatewayId }: { gatewayId: string }) {
   const text = useText(gatewayMessages)
   const api = useApi()

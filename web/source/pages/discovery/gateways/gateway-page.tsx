@@ -27,7 +27,7 @@ import { ConfigFile } from './config-file.tsx'
 import { isReady, nameOf, useLinksOf } from './gateway-links.ts'
 import { gatewayMessages } from './gateway-messages.ts'
 
-/** One gateway: how it is, its links, its scans. */
+/** `GatewayPage` shows state, connectors and scans of one gateway. */
 export function GatewayPage() {
   const text = useText(gatewayMessages)
   const { id = '' } = useParams({ strict: false })
@@ -194,7 +194,7 @@ function LinkDetails({ link }: { link: AssetLink }) {
 
 const shownEvents = 5
 
-/** Alarms and driver events, the latest first. */
+/** Alarms and driver events, newest first. */
 function LinkEvents({ link: { events } }: { link: AssetLink }) {
   return events
     .slice(-shownEvents)
@@ -206,7 +206,7 @@ function LinkEvents({ link: { events } }: { link: AssetLink }) {
     ))
 }
 
-/** `siemens.industrialassethub.discover.v1` is about `discover`. */
+/** Returns `discover` for `siemens.industrialassethub.discover.v1`. */
 function interfaceName(name: string): string {
   return /([^.]+)\.v\d\w*$/.exec(name)?.[1] ?? name
 }

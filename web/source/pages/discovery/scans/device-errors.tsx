@@ -7,12 +7,12 @@ import { JsonView } from '../../../components/values/json-view.tsx'
 import { KeyValueList } from '../../../components/values/key-value-list.tsx'
 import { discoveryMessages } from '../messages.ts'
 
-/** An error in the place where the report has it: it has no name of its own. */
+/** An error with its index in the report; errors have no id. */
 type IndexedError = DeviceError & { place: number }
 
 type DeviceErrorsProps = { errors: readonly DeviceError[]; onEnd: () => void }
 
-/** What went wrong with single devices. */
+/** Lists the errors of a scan per device. */
 export function DeviceErrors({ errors, onEnd }: DeviceErrorsProps) {
   const text = useText(discoveryMessages)
   const [open, setOpen] = useState<IndexedError>()
@@ -68,12 +68,12 @@ function columnsOf(text: Text, errors: readonly DeviceError[]): Column<IndexedEr
   ]
 }
 
-/** Each refused field with the reason. */
+/** The rejected fields with their reasons. */
 function fieldErrorText(fields: DeviceError['fields']): string {
   return (fields ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`).join('; ')
 }
 
-/** The words in an address: links have shapes of their own for it. */
+/** The readable parts of a device address. Its format depends on the connector. */
 function deviceName(device: DeviceError['device']): string {
   const values = Object.values(device ?? {})
   const words = values.filter((value) => typeof value === 'string')

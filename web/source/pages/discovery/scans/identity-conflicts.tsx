@@ -8,7 +8,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { identifierLine } from '../../assets/model/identifier-names.ts'
 import { gatewayMessages } from '../gateways/gateway-messages.ts'
 
-/** Devices that the gateway found under an identifier of an asset that it may not write; nothing without any. */
+/** Lists devices with an identifier of an asset that the gateway cannot write. Renders nothing without conflicts. */
 export function IdentityConflicts({ gatewayId }: { gatewayId: string }) {
   const text = useText(gatewayMessages)
   const language = useLanguage()

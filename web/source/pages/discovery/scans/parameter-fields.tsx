@@ -11,7 +11,7 @@ type ParameterFieldsProps = {
   onChange: (typed: FormValues) => void
 }
 
-/** Fields made from what a link says that it understands. */
+/** Form fields for the parameters that a connector declares. */
 export function ParameterFields({ parameters, typed, errors, onChange }: ParameterFieldsProps) {
   return parameters.map((parameter) => (
     <ParameterField
@@ -53,7 +53,7 @@ function ParameterField({ parameter, value, error, onChange }: ParameterFieldPro
   return <TextField {...common} type={isNumeric(parameter) ? 'number' : 'text'} />
 }
 
-/** Links end their descriptions with a full stop, or not. */
+/** Adds a full stop to the description if it is missing. */
 function hintOf(description: string | undefined, isDefault: string | false): string | undefined {
   const sentence = description?.replace(/[^.!?:]$/, '$&.')
   return [sentence, isDefault].filter(Boolean).join(' ') || undefined

@@ -11,14 +11,14 @@ const parameter = (values: Partial<LinkParameter>): LinkParameter => ({
   ...values,
 })
 
-test('what is left empty is left to the link, unless the link needs it and has no value of its own', () => {
+test('omits empty values, and requires mandatory ones without a default', () => {
   assert.deepEqual(errorsOf([parameter({})], {}), {})
   assert.deepEqual(errorsOf([parameter({ mandatory: true })], { ip_range: ' ' }), { ip_range: 'required' })
   assert.deepEqual(errorsOf([parameter({ mandatory: true, defaultValue: '10.0.0.0/8' })], {}), {})
   assert.deepEqual(parametersOf([parameter({})], { ip_range: '' }), [])
 })
 
-test('a number is sent as a number, a truth as a truth, and a word is no number', () => {
+test('sends numbers and booleans in their types, and rejects invalid numbers and base64', () => {
   const count = parameter({ key: 'size', dataType: 'unsigned' })
   const flag = parameter({ key: 'reference', dataType: 'boolean' })
   assert.deepEqual(parametersOf([count, flag], { size: '12', reference: 'false' }), [
@@ -31,7 +31,7 @@ test('a number is sent as a number, a truth as a truth, and a word is no number'
   assert.deepEqual(errorsOf([mask], { mask: '/wA=' }), {})
 })
 
-test('what was sent can be changed and sent again', () => {
+test('restores the same parameters from form values', () => {
   const values = fc.record({ text: fc.stringMatching(/^\S+$/), size: fc.integer(), flag: fc.boolean() })
   const parameters = [
     parameter({ key: 'text' }),

@@ -1,7 +1,7 @@
 import { isBase64 } from '@millwright/api/base64.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 
-/** What somebody typed for the filters or options of a link, by key; empty means: as the link does it. */
+/** Form values of the filters or options of a connector, by key. An empty value uses the default. */
 export type FormValues = Readonly<Record<string, string>>
 export type ParameterError = 'required' | 'notNumber' | 'notBase64'
 export type Parameter = { key: string; value: string | number | boolean }
@@ -12,7 +12,7 @@ export function isNumeric({ dataType }: LinkParameter): boolean {
   return numeric.includes(dataType)
 }
 
-/** What is wrong with what was typed. The platform and the link look again. */
+/** Validates the form. The API and the connector validate again. */
 export function errorsOf(
   parameters: readonly LinkParameter[],
   typed: FormValues,
@@ -30,7 +30,7 @@ function isRequired({ mandatory, defaultValue }: LinkParameter): boolean {
   return mandatory && defaultValue === undefined
 }
 
-/** What is sent: only what was typed, in the type that the link says. */
+/** The parameters to send: non-empty values in the data type of the connector. */
 export function parametersOf(parameters: readonly LinkParameter[], typed: FormValues): Parameter[] {
   return parameters.flatMap((parameter) => {
     const text = (typed[parameter.key] ?? '').trim()
@@ -43,7 +43,7 @@ function parsedValue(parameter: LinkParameter, text: string): Parameter['value']
   return isNumeric(parameter) ? Number(text) : text
 }
 
-/** The other way round, to change what was sent before. */
+/** The form values of existing parameters. */
 export function formValuesOf(parameters: readonly Parameter[]): FormValues {
   return Object.fromEntries(parameters.map(({ key, value }) => [key, String(value)]))
 }

@@ -10,11 +10,11 @@ type ScanSettings = Pick<Discovery, 'discoveryFilters' | 'discoveryOptions'>
 export type ParameterForm = {
   settings: ScanSettings
   isWrong: boolean
-  /** The fields; with what is wrong in them, once it is to be told. */
+  /** The form fields; with error messages if `isSubmitted` is true. */
   fields: (isSubmitted: boolean) => ReactNode
 }
 
-/** Where and how a link looks, in the link's own words; to begin with, as it was asked before. */
+/** Form state for the filters and options of a connector, initialized from existing settings. */
 export function useParameterForm(link: AssetLink, before?: ScanSettings): ParameterForm {
   const text = useText(scanMessages)
   const [filters, setFilters] = useState<FormValues>(() => formValuesOf(before?.discoveryFilters ?? []))
@@ -60,7 +60,7 @@ export function useParameterForm(link: AssetLink, before?: ScanSettings): Parame
   }
 }
 
-/** A program may have said how to compare: that stays. */
+/** Keeps the comparison operator that an API client has set. */
 function withOperator(before: ScanSettings['discoveryFilters'] = []) {
   return (parameter: { key: string; value: string | number | boolean }): ScanSettings['discoveryFilters'][number] => {
     const operator = before.find(({ key }) => key === parameter.key)?.comparisonOperator

@@ -18,7 +18,7 @@ import { ScheduleFields } from './schedule-fields.tsx'
 
 type ScanDialogProps = { onClose: () => unknown; chosen?: string | undefined }
 
-/** Asks what a link wants to know, in the link's own words, and lets it look. */
+/** `ScanDialog` asks for the settings of a connector and starts or schedules a scan. */
 export function ScanDialog({ onClose, chosen }: ScanDialogProps) {
   const text = useText(scanMessages)
   const { links, isLoading } = useReadyLinks()
@@ -62,7 +62,7 @@ export function keyFor({ gatewayId, link }: Pick<GatewayLink, 'gatewayId' | 'lin
   return `${gatewayId} ${link.assetLinkId}`
 }
 
-/** Leads to the page of the scan; the way back does not lead to the dialog. */
+/** Closes the dialog before opening the page of the scan, so that the back button does not reopen it. */
 function ScanForm({ chosen: { gatewayId, link }, onClose }: { chosen: GatewayLink; onClose: () => unknown }) {
   const text = useText(scanMessages)
   const api = useApi()

@@ -27,7 +27,7 @@ import { ScheduleCard } from './schedule-card.tsx'
 
 const live = ['discovery', 'workflows.job']
 
-/** One discovery: how far its run is, what was found, when it runs again. */
+/** `ScanPage` shows progress, result, schedule and settings of one scan. */
 export function ScanPage() {
   const text = useText(discoveryMessages)
   const { id = '' } = useParams({ strict: false })
@@ -78,7 +78,7 @@ function RunDetails({ scan }: { scan: Discovery }) {
       <KeyValueList
         items={[
           { name: text.state, value: <ScanState state={scan.state} /> },
-          // Of a run that went well it says the figures below once more.
+          // The message of a successful run repeats the figures below.
           scan.state !== 'finished' && { name: text.message, value: scan.message },
           {
             name: text.gateway,

@@ -22,7 +22,7 @@ type View = Finding['outcome'] | 'errors'
 const live = ['discovery', 'workflows.job']
 const pageSize = 100
 
-/** What a run found: new, changed, unchanged and gone assets, and errors per device. */
+/** Shows the result of a run: new, changed, unchanged and missing assets, and errors per device. */
 export function ScanReport({ scan }: { scan: Discovery }) {
   const text = useText(discoveryMessages)
   const formats = useFormats()
@@ -77,7 +77,7 @@ export function ScanReport({ scan }: { scan: Discovery }) {
   )
 }
 
-/** Where there is something to see. */
+/** The first view with entries. */
 function defaultView({ created, updated, gone, errors, unchanged }: Discovery): View {
   if (created > 0) return 'new'
   if (updated > 0) return 'changed'
@@ -89,7 +89,7 @@ function defaultView({ created, updated, gone, errors, unchanged }: Discovery): 
 type ReportOptions = { run: string | undefined; view: View }
 type LoadedReport = { run: ReportPage['run']; findings: Finding[]; errors: DeviceError[] }
 
-/** A report as far as one has scrolled in it. */
+/** Loads a report page by page. */
 function useReport({ jobId, runId }: Discovery, { run, view }: ReportOptions) {
   const api = useApi()
   const input = { ...(run !== undefined && { run }), ...(view !== 'errors' && { outcome: view }) }

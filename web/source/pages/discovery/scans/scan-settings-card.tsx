@@ -16,7 +16,7 @@ import { useParameterForm } from './parameter-groups.tsx'
 
 type ScanSettingsCardProps = { scan: Discovery; link: AssetLink | undefined }
 
-/** Where and how the link looks, which can be changed for the next runs while the link is there to be asked. */
+/** Shows the settings of a scan. They can be edited while the connector is registered. */
 export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
   const text = useText(discoveryMessages)
   const canRun = usePermission('glb_discovery_run')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cronOf, isCronLine, runNow, scheduleChoiceOf } from './schedule.ts'
 
-test('a choice of people becomes a cron line, and the line becomes the choice again', () => {
+test('converts a schedule choice to a cron expression and back', () => {
   for (const [cron, schedule] of [
     ['0 * * * *', { ...runNow, kind: 'hourly' }],
     ['30 5 * * *', { ...runNow, kind: 'daily', time: '05:30' }],
@@ -14,7 +14,7 @@ test('a choice of people becomes a cron line, and the line becomes the choice ag
   }
 })
 
-test('now is no line, and a line that is not finished is none either', () => {
+test('returns no cron expression for now and for an incomplete expression', () => {
   assert.equal(cronOf(runNow), undefined)
   assert.equal(cronOf({ ...runNow, kind: 'cron', cron: '5 4' }), undefined)
   assert.ok(isCronLine(' 1 2  3 4 5 '))

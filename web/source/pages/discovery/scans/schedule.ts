@@ -1,9 +1,9 @@
-/** When a scan runs, as people choose it; the platform knows cron lines. */
+/** The schedule choice in the form. The API stores it as a cron expression. */
 export type ScheduleChoice = {
   kind: 'now' | 'hourly' | 'daily' | 'weekly' | 'cron'
   /** `HH:MM` for daily and weekly. */
   time: string
-  /** 0 is Sunday, as in cron lines. */
+  /** 0 is Sunday, as in cron expressions. */
   weekday: number
   cron: string
 }
@@ -12,7 +12,7 @@ export const scheduleKinds = ['now', 'hourly', 'daily', 'weekly', 'cron'] as con
 
 export const runNow: ScheduleChoice = { kind: 'now', time: '05:00', weekday: 1, cron: '' }
 
-/** The cron line of a timing; undefined for now, or while a line is not yet one. */
+/** The cron expression of a choice; undefined for "now" and for an incomplete expression. */
 export function cronOf({ kind, time, weekday, cron }: ScheduleChoice): string | undefined {
   const [hour, minute] = time.split(':').map(Number)
   if (kind === 'hourly') return '0 * * * *'
@@ -25,7 +25,7 @@ export function isCronLine(text: string): boolean {
   return text.trim().split(/\s+/).length === 5
 }
 
-/** How a cron line is offered to be changed: as the choice that makes it, or as the line. */
+/** The choice for a cron expression: hourly, daily or weekly if it matches, otherwise custom. */
 export function scheduleChoiceOf(cron: string): ScheduleChoice {
   if (cron === '0 * * * *') return { ...runNow, kind: 'hourly' }
   const fields = /^(\d{1,2}) (\d{1,2}) \* \* (\*|[0-6])$/.exec(cron)
@@ -37,7 +37,7 @@ export function scheduleChoiceOf(cron: string): ScheduleChoice {
     : { ...runNow, kind: 'weekly', time, weekday: Number(weekday) }
 }
 
-/** Where the person is; some browsers do not know. */
+/** The time zone of the browser; UTC if unknown. */
 export function browserTimeZone(): string {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   return timeZone === undefined || timeZone === 'Etc/Unknown' ? 'UTC' : timeZone
