@@ -309,7 +309,7 @@ describe('the console in a browser', () => {
   test('shows the API reference and executes an operation in it', async () => {
     const { context, page } = await consoleBrowser.open()
     await page.goto('/docs')
-    await page.getByText('Who the token belongs to').first().click()
+    await page.getByText('Read the account of the token').first().click()
     await page.getByRole('button', { name: 'Execute' }).click()
     await page.getByText('Response Status: Unauthorized (401)').waitFor()
     await context.close()

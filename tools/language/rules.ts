@@ -137,10 +137,4 @@ export const notYet: readonly string[] = [
   'gateway',
   'link-sdk',
   'links',
-  'web/*',
-  'web/source/*',
-  'web/source/app',
-  'web/source/components',
-  'web/source/pages',
-  'web/source/styles',
 ]

@@ -42,16 +42,16 @@ export function NextCard() {
 function useNextSteps(): Step[] {
   const text = useText(startMessages)
   const rights = useRights()
-  const { undecided, duplicates, failed, offline } = useCounts()
+  const { newAssets, duplicates, failed, offline } = useCounts()
   const formats = useFormats()
   const shown = (count: number) => formats.number(count)
   const canWrite = rights.has('inventory_write_asset_data')
   const steps: (Step | false)[] = [
     canWrite &&
-      undecided > 0 && {
+      newAssets > 0 && {
         id: 'decide',
         icon: iconDataIngress,
-        title: text.review(undecided, shown(undecided)),
+        title: text.review(newAssets, shown(newAssets)),
         detail: text.reviewText,
         to: '/inbox',
       },
@@ -96,7 +96,7 @@ function useCounts() {
   const query = useOperationQuery()
   const canReadJobs = useRights().has('glb_jobs_read')
   const [since] = useState(() => new Date(Date.now() - dayMs).toISOString())
-  const undecided = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
+  const newAssets = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
   const duplicates = useQuery(query(['inventory', 'listDuplicates'], { query: { limit: 1 } }))
   const failed = useQuery({
     ...query(['jobs', 'listJobs'], { query: { phase: 'failed', since, limit: 1 } }, { live: ['workflows.job'] }),
@@ -104,7 +104,7 @@ function useCounts() {
   })
   const gateways = useGateways({ isEnabled: canReadJobs })
   return {
-    undecided: undecided.data?.meta.totalElements ?? 0,
+    newAssets: newAssets.data?.meta.totalElements ?? 0,
     duplicates: duplicates.data?.meta.totalElements ?? 0,
     failed: failed.data?.meta.totalElements ?? 0,
     offline: gateways.data?.data.filter(({ state }) => state === 'offline').length ?? 0,

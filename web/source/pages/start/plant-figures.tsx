@@ -13,7 +13,7 @@ export function PlantFigures() {
   const canReadJobs = usePermission('glb_jobs_read')
   const canOpenInbox = usePermission('inventory_read_asset_data')
   const all = useQuery(useTotalQuery())
-  const undecided = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
+  const newAssets = useQuery(useTotalQuery("management_state/state_value eq 'unknown'"))
   const total = (answer: typeof all) => {
     const count = answer.data?.meta.totalElements
     return count === undefined ? '–' : formats.number(count)
@@ -25,7 +25,7 @@ export function PlantFigures() {
       </Tile>
       {canOpenInbox && (
         <Tile to="/inbox" name={text.toReview}>
-          {total(undecided)}
+          {total(newAssets)}
         </Tile>
       )}
       {canReadJobs && <WorkFigures />}
