@@ -91,7 +91,7 @@ describe('access management in the console', () => {
     await context.close()
   })
 
-  test('shows gateways and connectors on the start page of a credential manager, without a link to the inbox', async () => {
+  test('shows gateways and asset links on the start page of a credential manager, without a link to the inbox', async () => {
     const caller = await callerOf(platform)
     const manager = { name: 'locksmith', password: fitter.password }
     const { data: user } = await caller.identity.createUser({ body: { data: manager } })

@@ -33,7 +33,7 @@ export function overlaysOf({ gatewayId }: { gatewayId: string }): Overlay[] {
     { path: gateway, clicks: [button('Revoke')] },
     { path: gateway, clicks: [button('Delete')] },
     { path: '/credentials', clicks: [button('Add credentials')] },
-    { path: '/credentials?view=schemas', clicks: [button('Import from connector')] },
+    { path: '/credentials?view=schemas', clicks: [button('Import from asset link')] },
     { path: '/credentials?view=schemas', clicks: [button('Upload credential type')] },
     { path: '/credentials?view=templates', clicks: [button('Add monitoring set')] },
     { path: '/jobs', clicks: [button('Start job')] },

@@ -77,7 +77,7 @@ describe('gateways, scans and credentials in the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Hall 3' }).waitFor()
   })
 
-  test('shows a new connector automatically, offers its scan options, and shows the result of a scan', async () => {
+  test('shows a new asset link automatically, offers its scan options, and shows the result of a scan', async () => {
     plant = startPlant(gateway ?? assert.fail(), { home: folder.path })
     await button('Scan').click(scanTimeout)
     await page.getByLabel('ip_range').waitFor()
@@ -118,7 +118,7 @@ describe('gateways, scans and credentials in the console', () => {
 
   test('finds protected devices with stored credentials, and never displays their secret', async () => {
     await go('/credentials?view=schemas', 'Credentials')
-    await button('Import from connector').click()
+    await button('Import from asset link').click()
     await button('Import').click()
     await page.getByRole('gridcell', { name: 'millwright.links.plant' }).waitFor()
     await page.getByRole('tab', { name: 'Credentials' }).click()

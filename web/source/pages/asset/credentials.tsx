@@ -40,7 +40,7 @@ export function Credentials({ id }: { id: string }) {
         idOf={(instance) => instance.id}
         columns={[
           { id: 'name', header: text.credential, width: 220, cell: (each) => <InstanceLink instance={each} /> },
-          { id: 'for', header: text.connector, width: 200, cell: (each) => each.resourceIdentifier },
+          { id: 'for', header: text.link, width: 200, cell: (each) => each.resourceIdentifier },
           {
             id: 'how',
             header: text.origin,

@@ -18,7 +18,7 @@ import { assetMessages } from './messages.ts'
 /** Largest number of properties in one read. */
 const maxKeys = 256
 
-/** Reads live properties from the device through its connector. */
+/** Reads live properties from the device through its asset link. */
 export function Device({ id }: { id: string }) {
   const text = useText(assetMessages)
   const formats = useFormats()
@@ -42,8 +42,8 @@ export function Device({ id }: { id: string }) {
   const again = () => (supported.data === undefined ? supported.refetch() : values.refetch())
   if (isFailure(failure, 'no_device_link')) {
     return (
-      <EmptyState title={text.noConnector}>
-        <p>{text.noConnectorHint}</p>
+      <EmptyState title={text.noLink}>
+        <p>{text.noLinkHint}</p>
         {canDiscover && <Link to="/discovery">{text.toDiscovery}</Link>}
       </EmptyState>
     )

@@ -5,8 +5,8 @@ export const area: Area = {
   id: 'discovery',
   title: { en: 'Discovery', de: 'Gerätesuche' },
   description: {
-    en: 'Gateways, connectors, scans and schedules',
-    de: 'Gateways, Konnektoren, Suchläufe und Zeitpläne',
+    en: 'Gateways, asset links, scans and schedules',
+    de: 'Gateways, Asset-Links, Suchläufe und Zeitpläne',
   },
   icon: iconNetworkDevicePlay,
   path: '/discovery',

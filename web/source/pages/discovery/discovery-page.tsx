@@ -21,7 +21,7 @@ import { ScanDialog } from './scans/scan-dialog.tsx'
 import { ScanTable } from './scans/scan-table.tsx'
 import { GatewayState, LinkState } from './state-chips.tsx'
 
-/** `DiscoveryPage` lists gateways with their connectors, and scans. Other pages open the scan dialog with `?scan`. */
+/** `DiscoveryPage` lists gateways with their asset links, and scans. Other pages open the scan dialog with `?scan`. */
 export function DiscoveryPage() {
   const text = useText(discoveryMessages)
   const [search, setSearch] = useSearchState<'scan' | 'onboard'>()
@@ -103,7 +103,7 @@ function GatewayLinks({ gatewayId }: { gatewayId: string }) {
     <QueryState query={links}>
       {({ data }) =>
         data.length === 0 ? (
-          <p className="quiet">{text.noConnectors}</p>
+          <p className="quiet">{text.noLinks}</p>
         ) : (
           <ul className="link-lines">
             {data.slice(0, isOpen ? undefined : maxShown).map((link) => (
@@ -117,7 +117,7 @@ function GatewayLinks({ gatewayId }: { gatewayId: string }) {
             {data.length > maxShown && !isOpen && (
               <li>
                 <button type="button" className="link-button" onClick={() => setOpen(true)}>
-                  {text.moreConnectors(data.length - maxShown)}
+                  {text.moreLinks(data.length - maxShown)}
                 </button>
               </li>
             )}

@@ -87,7 +87,7 @@ function NoGateway({ isWaiting }: { isWaiting: boolean }) {
   )
 }
 
-/** Polling interval while a connector starts. */
+/** Polling interval while an asset link starts. */
 const askAgainMs = 3_000
 
 function FirstScan({ gatewayId, onStarted }: { gatewayId: string; onStarted: (jobId: string) => void }) {
@@ -108,7 +108,7 @@ function FirstScan({ gatewayId, onStarted }: { gatewayId: string; onStarted: (jo
       .then(({ jobId }) => onStarted(jobId))
       .catch(setFailure)
   }
-  if (links.data !== undefined && usable.length === 0) return <p role="status">{text.noConnector}</p>
+  if (links.data !== undefined && usable.length === 0) return <p role="status">{text.noLink}</p>
   return (
     <div className="form-actions">
       {usable.slice(0, 3).map((link) => (

@@ -44,7 +44,7 @@ export function StartPage() {
   )
 }
 
-/** Gateways and connectors are assets too, so only devices count. */
+/** Gateways and asset links are assets too, so only devices count. */
 const devices = "functional_object_type eq 'Device'"
 
 function Plant({ canReadJobs }: { canReadJobs: boolean }) {

@@ -7,14 +7,14 @@ export const workflowNames: Messages<Record<BuiltInWorkflowName, string>> = mess
     'artefact-update': 'Firmware update',
     'device-info': 'Device read',
     discovery: 'Scan',
-    'link-inventory': 'Connector inventory',
+    'link-inventory': 'Asset link inventory',
     'remote-access': 'Remote access',
   },
   de: {
     'artefact-update': 'Firmware-Update',
     'device-info': 'Gerät auslesen',
     discovery: 'Suchlauf',
-    'link-inventory': 'Konnektor-Inventar',
+    'link-inventory': 'Asset-Link-Inventar',
     'remote-access': 'Fernzugriff',
   },
 })

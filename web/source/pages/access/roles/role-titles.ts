@@ -4,7 +4,7 @@ import type { Language } from '../../../app/language/language.ts'
 /** German titles of permissions and built-in roles. The compiler requires one for each. */
 const permissions: Readonly<Record<Permission, string>> = {
   glb_inventory_read_relation_data: 'Alle Beziehungen des Mandanten lesen',
-  glb_inventory_read_gateway_data: 'Gateways und Konnektoren aller Zugriffsgruppen lesen',
+  glb_inventory_read_gateway_data: 'Gateways und Asset-Links aller Zugriffsgruppen lesen',
   glb_inventory_write_relation_data: 'Beziehungen anlegen und löschen',
   glb_file_import: 'Dateien importieren',
   glb_file_export: 'Dateien exportieren',

@@ -21,7 +21,7 @@ import { Time } from '../../../components/values/time.tsx'
 import { credentialMessages } from '../messages.ts'
 import { ImportDialog, UploadDialog } from './import-dialogs.tsx'
 
-/** Lists credential types: the fields that the devices of a connector require. */
+/** Lists credential types: the fields that the devices of an asset link require. */
 export function CredentialTypes() {
   const text = useText(credentialMessages)
   const formats = useFormats()
@@ -29,7 +29,7 @@ export function CredentialTypes() {
   const [open, setOpen] = useState<ListedCredentialSchema | 'link' | 'upload'>()
   const pagedList = usePagedList(['credentials', 'listSchemas'], {}, { live: ['credentials'] })
   const close = () => setOpen(undefined)
-  const add = canWrite && <IxButton onClick={() => setOpen('link')}>{text.fromConnector}</IxButton>
+  const add = canWrite && <IxButton onClick={() => setOpen('link')}>{text.fromLink}</IxButton>
   return (
     <>
       <Toolbar count={text.count(pagedList.total, formats.number(pagedList.total))}>

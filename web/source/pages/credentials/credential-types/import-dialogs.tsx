@@ -21,7 +21,7 @@ function useImported(onClose: () => void) {
   }
 }
 
-/** Imports the credential type that a connector provides. */
+/** Imports the credential type that an asset link provides. */
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const text = useText(credentialMessages)
   const api = useApi()
@@ -34,14 +34,14 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     await finish()
   }
   return (
-    <Dialog title={text.fromConnector} onClose={onClose}>
+    <Dialog title={text.fromLink} onClose={onClose}>
       {assetId === undefined ? (
-        <p>{text.noConnectors}</p>
+        <p>{text.noLinks}</p>
       ) : (
         <Form action={text.import} onSubmit={() => importType(assetId)}>
           <SelectField
             label={text.product}
-            hint={text.fromConnectorHint}
+            hint={text.fromLinkHint}
             value={assetId}
             onChange={setChosen}
             choices={links.map(({ link, gatewayName }) => ({

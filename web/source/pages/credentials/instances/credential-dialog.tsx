@@ -32,7 +32,7 @@ export function CredentialDialog({ instance, onClose, onSaved }: CredentialDialo
               <>
                 <p className="card-lead">{text.newHint}</p>
                 <Link to="/credentials" search={{ view: 'schemas' }}>
-                  {text.fromConnector}
+                  {text.fromLink}
                 </Link>
               </>
             )

@@ -1,4 +1,4 @@
-/** Builds the form for credential values from the JSON Schema of the connector. */
+/** Builds the form for credential values from the JSON Schema of the asset link. */
 
 export type ValueKind = 'text' | 'number' | 'boolean' | 'choice' | 'json'
 

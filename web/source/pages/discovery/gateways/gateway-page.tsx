@@ -27,7 +27,7 @@ import { ConfigFile } from './config-file.tsx'
 import { isReady, nameOf, useLinksOf } from './gateway-links.ts'
 import { gatewayMessages } from './gateway-messages.ts'
 
-/** `GatewayPage` shows state, connectors and scans of one gateway. */
+/** `GatewayPage` shows state, asset links and scans of one gateway. */
 export function GatewayPage() {
   const text = useText(gatewayMessages)
   const { id = '' } = useParams({ strict: false })
@@ -144,8 +144,8 @@ function Links({ gatewayId }: { gatewayId: string }) {
       {({ data }) => (
         <>
           {data.length === 0 && (
-            <Card title={scans.connectors}>
-              <p className="quiet">{scans.noConnectors}</p>
+            <Card title={scans.links}>
+              <p className="quiet">{scans.noLinks}</p>
             </Card>
           )}
           {data.map((link) => (

@@ -73,7 +73,7 @@ function fieldErrorText(fields: DeviceError['fields']): string {
   return (fields ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`).join('; ')
 }
 
-/** The readable parts of a device address. Its format depends on the connector. */
+/** The readable parts of a device address. Its format depends on the asset link. */
 function deviceName(device: DeviceError['device']): string {
   const values = Object.values(device ?? {})
   const words = values.filter((value) => typeof value === 'string')

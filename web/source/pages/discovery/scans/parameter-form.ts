@@ -1,7 +1,7 @@
 import { isBase64 } from '@millwright/api/base64.ts'
 import type { LinkParameter } from '@millwright/api/gatekeeper.ts'
 
-/** Form values of the filters or options of a connector, by key. An empty value uses the default. */
+/** Form values of the filters or options of an asset link, by key. An empty value uses the default. */
 export type FormValues = Readonly<Record<string, string>>
 export type ParameterError = 'required' | 'notNumber' | 'notBase64'
 export type Parameter = { key: string; value: string | number | boolean }
@@ -12,7 +12,7 @@ export function isNumeric({ dataType }: LinkParameter): boolean {
   return numeric.includes(dataType)
 }
 
-/** Validates the form. The API and the connector validate again. */
+/** Validates the form. The API and the asset link validate again. */
 export function errorsOf(
   parameters: readonly LinkParameter[],
   typed: FormValues,
@@ -30,7 +30,7 @@ function isRequired({ mandatory, defaultValue }: LinkParameter): boolean {
   return mandatory && defaultValue === undefined
 }
 
-/** The parameters to send: non-empty values in the data type of the connector. */
+/** The parameters to send: non-empty values in the data type of the asset link. */
 export function parametersOf(parameters: readonly LinkParameter[], typed: FormValues): Parameter[] {
   return parameters.flatMap((parameter) => {
     const text = (typed[parameter.key] ?? '').trim()

@@ -14,7 +14,7 @@ export type ParameterForm = {
   fields: (isSubmitted: boolean) => ReactNode
 }
 
-/** Form state for the filters and options of a connector, initialized from existing settings. */
+/** Form state for the filters and options of an asset link, initialized from existing settings. */
 export function useParameterForm(link: AssetLink, before?: ScanSettings): ParameterForm {
   const text = useText(scanMessages)
   const [filters, setFilters] = useState<FormValues>(() => formValuesOf(before?.discoveryFilters ?? []))

@@ -18,7 +18,7 @@ import { ScheduleFields } from './schedule-fields.tsx'
 
 type ScanDialogProps = { onClose: () => unknown; chosen?: string | undefined }
 
-/** `ScanDialog` asks for the settings of a connector and starts or schedules a scan. */
+/** `ScanDialog` asks for the settings of an asset link and starts or schedules a scan. */
 export function ScanDialog({ onClose, chosen }: ScanDialogProps) {
   const text = useText(scanMessages)
   const { links, isLoading } = useReadyLinks()
@@ -42,8 +42,8 @@ export function ScanDialog({ onClose, chosen }: ScanDialogProps) {
       ) : (
         <>
           <SelectField
-            label={text.connector}
-            hint={text.connectorHint}
+            label={text.link}
+            hint={text.linkHint}
             value={keyFor(link)}
             onChange={setKey}
             choices={links.map((each) => ({

@@ -3,9 +3,9 @@ import { messages } from '../../../app/language/language.ts'
 export const scanMessages = messages({
   en: {
     title: 'Start scan',
-    connector: 'Connector',
-    connectorHint: 'Each connector scans one type of device.',
-    noneReady: 'No connector is running. Start a gateway with a connector first.',
+    link: 'Asset link',
+    linkHint: 'Each asset link scans one type of device.',
+    noneReady: 'No asset link is running. Start a gateway with an asset link first.',
     addGateway: 'Add gateway',
     filters: 'Scope',
     options: 'Options',
@@ -36,9 +36,9 @@ export const scanMessages = messages({
   },
   de: {
     title: 'Suchlauf starten',
-    connector: 'Konnektor',
-    connectorHint: 'Jeder Konnektor sucht eine Art von Geräten.',
-    noneReady: 'Es läuft kein Konnektor. Starten Sie zuerst ein Gateway mit einem Konnektor.',
+    link: 'Asset-Link',
+    linkHint: 'Jeder Asset-Link sucht eine Art von Geräten.',
+    noneReady: 'Es läuft kein Asset-Link. Starten Sie zuerst ein Gateway mit einem Asset-Link.',
     addGateway: 'Gateway hinzufügen',
     filters: 'Suchbereich',
     options: 'Optionen',

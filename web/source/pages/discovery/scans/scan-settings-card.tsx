@@ -16,7 +16,7 @@ import { useParameterForm } from './parameter-groups.tsx'
 
 type ScanSettingsCardProps = { scan: Discovery; link: AssetLink | undefined }
 
-/** Shows the settings of a scan. They can be edited while the connector is registered. */
+/** Shows the settings of a scan. They can be edited while the asset link is registered. */
 export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
   const text = useText(discoveryMessages)
   const canRun = usePermission('glb_discovery_run')
@@ -37,7 +37,7 @@ export function ScanSettingsCard({ scan, link }: ScanSettingsCardProps) {
     >
       <KeyValueList
         items={[
-          { name: text.connector, value: <code>{scan.assetLinkId}</code> },
+          { name: text.link, value: <code>{scan.assetLinkId}</code> },
           ...shown.map(({ key, value }) => ({ name: key, value: String(value) })),
           { name: text.startedBy, value: scan.createdBy },
           { name: text.createdAt, value: <Time at={scan.createdTimestamp} /> },

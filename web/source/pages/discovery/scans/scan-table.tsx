@@ -64,7 +64,7 @@ function columnsOf(text: Text, { linkName, gateways, number }: ColumnContext): C
     cell: (row) => number(row[name]),
   })
   return [
-    { id: 'link', header: text.connector, width: 130, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
+    { id: 'link', header: text.link, width: 130, cell: (row) => linkName(row.gatewayId, row.assetLinkId) },
     { id: 'gateway', header: text.gateway, width: 150, cell: ({ gatewayId }) => gateways.get(gatewayId) ?? gatewayId },
     { id: 'state', header: text.state, width: 115, cell: (row) => <StateOrProgress scan={row} /> },
     count('found', text.found, 102),
