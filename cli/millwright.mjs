@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { runOnNode24 } from '../tools/node24.mjs'
 
-// A gateway runs on small machines, where the rest is not even loaded; a second word is a command about gateways.
+// `millwright gateway` loads only the gateway, so that it runs on small machines. Its subcommands need the whole program.
 const [command, next] = process.argv.slice(2)
 const isGateway = command === 'gateway' && (next === undefined || /^-(?!h$|-help$)/.test(next))
 

@@ -6,21 +6,21 @@ import { type TestCaller, type TestHub, testHub } from '@millwright/cloud/platfo
 import type { Terminal } from './output/terminal.ts'
 import { run } from './program/program.ts'
 
-export type Typed = {
+export type RunOptions = {
   environment?: Record<string, string>
-  /** What stands in standard input. */
+  /** Content of standard input. */
   input?: string
-  /** What somebody answers when asked, in order. */
+  /** Answers to prompts, in order. Without answers the terminal is not interactive. */
   answers?: string[]
   columns?: number
-  /** Called with each line that is told, as it is told. */
-  onTold?: (line: string) => void
+  /** Called with each line that is printed to standard error. */
+  onNote?: (line: string) => void
 }
 
-export type Ended = { code: number; out: string; err: string }
+export type RunResult = { code: number; out: string; err: string }
 
-/** A terminal that remembers what was printed, in front of somebody who has made up their mind. */
-export function testTerminal({ environment = {}, input = '', answers, columns, onTold }: Typed): {
+/** A terminal that records the output and answers prompts with the given answers. */
+export function testTerminal({ environment = {}, input = '', answers, columns, onNote }: RunOptions): {
   terminal: Terminal
   printed: { out: string; err: string }
   interrupt(): void
@@ -37,16 +37,16 @@ export function testTerminal({ environment = {}, input = '', answers, columns, o
     print: async (line) => {
       printed.out += `${line}\n`
     },
-    tell: (line) => {
+    note: (line) => {
       printed.err += `${line}\n`
-      onTold?.(line)
+      onNote?.(line)
     },
     progress: () => {},
     columns,
     hasColour: false,
-    canAsk: answers !== undefined,
-    ask: answer,
-    askSecret: answer,
+    isInteractive: answers !== undefined,
+    prompt: answer,
+    promptSecret: answer,
     input: async () => input,
     inputLines: async function* () {
       yield* input.split('\n')
@@ -62,17 +62,17 @@ export function testTerminal({ environment = {}, input = '', answers, columns, o
   return { terminal, printed, interrupt }
 }
 
-/** As a shell takes a line apart, as far as examples need it. */
+/** Splits a line into words like a shell, as far as the examples need it. */
 export function wordsOf(line: string): string[] {
   const words = line.match(/(?:\$\([^)]*\)|'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []
   return words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double))
 }
 
-/** A platform that listens, and a command line in front of it. */
+/** A platform that listens on a port, and commands that run in this process. */
 export class TestPlatform {
   readonly hub: TestHub
   readonly url: string
-  /** Nobody's home and nobody's profiles. */
+  /** A temporary home without profiles. */
   readonly folder: string
 
   private constructor(hub: TestHub, url: string) {
@@ -91,8 +91,8 @@ export class TestPlatform {
     return new TestPlatform(hub, url)
   }
 
-  /** What is set for somebody without a profile and without a home. */
-  get surroundings(): Record<string, string> {
+  /** The environment of a user without profiles and without a home of a platform. */
+  get environment(): Record<string, string> {
     return { HOME: this.folder, MILLWRIGHT_HOME: join(this.folder, 'home') }
   }
 
@@ -100,12 +100,12 @@ export class TestPlatform {
     return this.hub.as(role)
   }
 
-  /** Runs a command in this process, as whoever the token belongs to. */
-  async run(given: readonly string[], typed: Typed & { token?: string } = {}): Promise<Ended> {
-    const identity = typed.token === undefined ? {} : { MILLWRIGHT_URL: this.url, MILLWRIGHT_TOKEN: typed.token }
-    const environment = { ...this.surroundings, ...identity, ...typed.environment }
-    const { terminal, printed } = testTerminal({ ...typed, environment })
-    const code = await run(given, terminal)
+  /** Runs a command in this process with the given token. */
+  async run(args: readonly string[], options: RunOptions & { token?: string } = {}): Promise<RunResult> {
+    const identity = options.token === undefined ? {} : { MILLWRIGHT_URL: this.url, MILLWRIGHT_TOKEN: options.token }
+    const environment = { ...this.environment, ...identity, ...options.environment }
+    const { terminal, printed } = testTerminal({ ...options, environment })
+    const code = await run(args, terminal)
     return { code, ...printed }
   }
 

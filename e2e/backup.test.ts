@@ -55,7 +55,7 @@ test('a platform is backed up while it runs, and comes back in an empty home wit
     assert.match(nowhere.stderr, /^\S+file cannot be written \(ENOENT\)\.\nNext: [^\n]+\n$/)
     const taken = await millwright(['backup', file], { home: first.path }).ended
     assert.equal(taken.code, 0, taken.stderr)
-    assert.match(taken.stdout, /The master key is not in it: keep it too, elsewhere\.\n$/)
+    assert.match(taken.stdout, /It does not contain the master key: back up the key separately\.\n$/)
     assert.equal(statSync(file).mode & 0o777, 0o600)
     told = await everything(platform, caller.token)
   }
@@ -63,7 +63,7 @@ test('a platform is backed up while it runs, and comes back in an empty home wit
 
   const without = await millwright(['restore', file], { home: second.path }).ended
   assert.equal(without.code, 1)
-  assert.match(without.stderr, /^The master key that the backup was made under is not here\.\nNext: put it into /)
+  assert.match(without.stderr, /^The master key of the backup is missing\.\nNext: copy it to /)
 
   const environment = { MILLWRIGHT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }
   const wrong = await millwright(['restore', file], { home: third.path, environment }).ended
@@ -73,7 +73,7 @@ test('a platform is backed up while it runs, and comes back in an empty home wit
   copyFileSync(join(first.path, 'master.key'), join(second.path, 'master.key'))
   const back = await millwright(['restore', file], { home: second.path }).ended
   assert.equal(back.code, 0, back.stderr)
-  assert.match(back.stdout, /^\d+ rows in \d+ tables are back as they were at /)
+  assert.match(back.stdout, /^Restored \d+ rows in \d+ tables, as of /)
   const again = await millwright(['restore', file], { home: second.path }).ended
   assert.match(again.stderr, /^The database is not empty /)
 

@@ -263,7 +263,7 @@ describe('beside a running platform', () => {
     const ill = await run('doctor')
     chmodSync(join(home, 'first-run.json'), 0o600)
     assert.equal(ill.code, 1)
-    assert.match(ill.stdout, /^✗ first-run\.json +others can read it \(644\)\n +→ chmod 600 /m)
+    assert.match(ill.stdout, /^✗ first-run\.json +readable by other users \(644\)\n +→ chmod 600 /m)
   })
 })
 
@@ -306,10 +306,10 @@ test('--help loads next to nothing', async () => {
 
 test('a link is made anywhere, and runs where it lies', async () => {
   const place = join(home, 'workshop/ovens')
-  assert.match(await succeed('link', 'new', place), /It finds two simulated devices/)
+  assert.match(await succeed('link', 'new', place), /The link finds two simulated devices/)
   assert.match(await succeed('link', 'run', place, '--help'), /--port/)
-  await refuse(/^There is no link nowhere, .*\nNext: .*millwright link new nowhere$/, 'link', 'run', 'nowhere')
-  await refuse(/It is a host and a port/, 'link', 'test', 'nowhere')
+  await refuse(/^Link "nowhere" not found\.\nNext: .*millwright link new nowhere$/, 'link', 'run', 'nowhere')
+  await refuse(/Expected a host and a port/, 'link', 'test', 'nowhere')
   await refuse(/Everybody on the machine sees arguments/, 'link', 'test', 'localhost:9', '--credentials', '{"a":"b"}')
 })
 

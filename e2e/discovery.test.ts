@@ -135,7 +135,7 @@ test('the command line chooses the only gateway and link, shows devices as they 
   long.child.kill('SIGINT')
   const { code, stderr } = await long.ended
   assert.equal(code, 130)
-  const [, jobId = ''] = /Discovery (\S+) is canceled; what was found stays\./.exec(stderr) ?? []
+  const [, jobId = ''] = /Scan (\S+) is canceled; assets that were found stay\./.exec(stderr) ?? []
   assert.equal((await ended(jobId)).state, 'canceled')
 })
 

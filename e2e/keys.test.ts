@@ -67,9 +67,9 @@ describe('the keys of an installation', () => {
     assert.match(await succeed('keys', 'rotate-master'), /^Done: \d+ keys are wrapped by [0-9a-f]{16}\. Back it up now/)
     assert.match(
       await succeed('keys', 'rotate-data'),
-      /default: key 2 seals; \d+ values were sealed anew, 1 keys retired/,
+      /default: key 2 in use; \d+ values encrypted again, 1 keys retired/,
     )
-    assert.match(await succeed('keys', 'rotate-data', '--tenant', 'default'), /default: key 3 seals; /)
+    assert.match(await succeed('keys', 'rotate-data', '--tenant', 'default'), /default: key 3 in use; /)
     await until('it was used for a while', () => use.calls() > 10)
     await use.stop()
     assert.deepEqual(use.failures, [])
@@ -99,8 +99,8 @@ describe('the keys of an installation', () => {
     const keyFile = join(home, 'master.key')
     const { code, stderr } = await millwright(['keys', 'forget-master'], { home }).ended
     assert.equal(code, 2)
-    assert.match(stderr, /Say it again with --yes/)
-    assert.match(await succeed('keys', 'forget-master', '--yes'), /^Forgotten: [0-9a-f]{16}\.$/m)
+    assert.match(stderr, /To confirm, pass --yes/)
+    assert.match(await succeed('keys', 'forget-master', '--yes'), /^Deleted: [0-9a-f]{16}\.$/m)
     assert.deepEqual([statSync(keyFile).mode & 0o777, readFileSync(keyFile, 'utf8').split('\n').length], [0o600, 2])
     await platform.stop()
     platform = await startPlatform({ home })

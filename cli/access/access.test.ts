@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { enrolledGateway } from '@millwright/cloud/platform/testing/gateway.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
-import { TestPlatform, type Typed } from '../testing.ts'
+import { type RunOptions, TestPlatform } from '../testing.ts'
 
 let platform: TestPlatform
 let token: string
@@ -14,18 +14,18 @@ before(async () => {
 
 after(() => platform[Symbol.asyncDispose]())
 
-async function succeed(given: string[], typed: Typed = {}): Promise<string> {
-  const { code, out, err } = await platform.run(given, { token, ...typed })
-  assert.equal(code, 0, `${given.join(' ')}: ${err}`)
+async function succeed(args: string[], options: RunOptions = {}): Promise<string> {
+  const { code, out, err } = await platform.run(args, { token, ...options })
+  assert.equal(code, 0, `${args.join(' ')}: ${err}`)
   return out
 }
 
-const failing = async (given: string[], typed: Typed = {}) => platform.run(given, { token, ...typed })
+const failing = async (args: string[], options: RunOptions = {}) => platform.run(args, { token, ...options })
 
-const password = `a ${plantedWord} for the door`
+const password = `a ${plantedWord} for the gate`
 
-describe('people', () => {
-  test('get a password that is typed unseen or comes from a pipe, and never shows', async () => {
+describe('access users', () => {
+  test('create reads the password from a prompt or standard input and never prints it', async () => {
     const typed = await platform.run(['access', 'users', 'create', 'jane', '--display-name', 'Jane'], {
       token,
       answers: [password, password],
@@ -36,17 +36,17 @@ describe('people', () => {
     assert.ok(![typed, piped].some(({ out, err }) => `${out}${err}`.includes(plantedWord)))
     assert.match(await succeed(['access', 'users', 'list']), / jane +Jane +no$/m)
     const other = await failing(['access', 'users', 'create', 'joan'], { answers: [password, `${password}!`] })
-    assert.deepEqual([other.code, other.err.endsWith('They are not the same.\n')], [2, true])
+    assert.deepEqual([other.code, other.err.endsWith('The passwords differ.\n')], [2, true])
     assert.equal((await failing(['access', 'users', 'create', 'joan'], { input: '' })).code, 2)
     const weak = await failing(['access', 'users', 'create', 'joan'], { input: 'short' })
     assert.match(weak.err, /\(weak_password\)/)
   })
 
-  test('are given roles, asked about, disabled and deleted', async () => {
+  test('users get roles, are checked with why and who, disabled and deleted', async () => {
     await succeed(['access', 'groups', 'create', 'line-1'])
     assert.match(
       await succeed(['access', 'grant', 'jane', 'operator', '--group', 'line-1']),
-      /^jane is operator in line-1 \(grant /,
+      /^jane has role operator in line-1 \(grant /,
     )
     assert.match(
       await succeed(['access', 'why', 'inventory_write_asset_data', 'jane', '--group', 'line-1']),
@@ -71,7 +71,7 @@ describe('people', () => {
   })
 })
 
-test('programs get a secret that is printed once', async () => {
+test('access server-users create and rotate print the secret once, and list never prints it', async () => {
   const made = JSON.parse(await succeed(['access', 'server-users', 'create', 'historian', '--json'])).data
   assert.match(made.clientSecret, /^mws_/)
   const rotated = await succeed(['access', 'server-users', 'rotate', 'historian'])
@@ -82,7 +82,7 @@ test('programs get a secret that is printed once', async () => {
   await succeed(['access', 'server-users', 'delete', 'historian'])
 })
 
-test('roles are made of permissions, and used ones stay', async () => {
+test('access roles create makes a custom role, and delete rejects a built-in role', async () => {
   await succeed([
     'access',
     'roles',
@@ -100,7 +100,7 @@ test('roles are made of permissions, and used ones stay', async () => {
   await succeed(['access', 'roles', 'delete', 'looker'])
 })
 
-test('the trail tells what was done, can be exported, and is whole', async () => {
+test('audit lists, shows, exports and verifies entries', async () => {
   await platform.hub.settle()
   assert.match(
     await succeed(['audit', 'list', '--action', 'identity.createUser']),
@@ -115,47 +115,47 @@ test('the trail tells what was done, can be exported, and is whole', async () =>
   assert.equal(new Set(all.map((line) => JSON.parse(line).id)).size, all.length)
 })
 
-test('gateways are brought in with a file that only its owner reads, and sent away', async () => {
+test('gateway onboard writes a config file that only its owner can read; revoke and delete remove the gateway', async () => {
   const file = `${platform.folder}/gateway-config.json`
   const made = await succeed(['gateway', 'onboard', 'Hall 4', '--out', file])
-  assert.match(made, /^Gateway \S+: .*gateway-config\.json lets it in once, until /)
+  assert.match(made, /^Gateway \S+: .*gateway-config\.json is valid for one enrolment, until /)
   const { chmodSync, statSync, readFileSync } = await import('node:fs')
   assert.equal(statSync(file).mode & 0o777, 0o600)
   const { enrolmentToken } = JSON.parse(readFileSync(file, 'utf8'))
   assert.ok(!made.includes(enrolmentToken))
-  assert.match((await failing(['gateway', 'onboard', 'Hall 5', '--out', file])).err, /is there already\.\nNext: /)
+  assert.match((await failing(['gateway', 'onboard', 'Hall 5', '--out', file])).err, /exists already\.\nNext: /)
   const nowhere = await failing(['gateway', 'onboard', 'Hall 5', '--out', `${platform.folder}/nowhere/file.json`])
   assert.match(nowhere.err, /cannot be written \(ENOENT\)/)
-  assert.doesNotMatch(await succeed(['gateway', 'list']), /Hall 5/, 'nothing is made that nobody could bring in')
+  assert.doesNotMatch(await succeed(['gateway', 'list']), /Hall 5/, 'no gateway is created without a config file')
   chmodSync(file, 0o644)
   await succeed(['gateway', 'renew', 'Hall 4', '--out', file])
-  assert.equal(statSync(file).mode & 0o777, 0o600, 'a file that was there is closed')
+  assert.equal(statSync(file).mode & 0o777, 0o600, 'an existing file is restricted to its owner')
   assert.match(await succeed(['gateway', 'list']), / Hall 4 +created$/m)
   assert.match(await succeed(['gateway', 'show', 'Hall 4']), /^state +created$/m)
-  assert.match((await failing(['discover'])).err, /^There is no gateway yet\.\nNext: bring one in: /)
+  assert.match((await failing(['discover'])).err, /^There is no gateway yet\.\nNext: register one: /)
   await succeed(['gateway', 'revoke', 'Hall 4'])
   await succeed(['gateway', 'delete', 'Hall 4'])
 })
 
-test('grants a gateway a role by its name, and lists identity conflicts', async () => {
+test('access grant assigns a role to a gateway by name, and assets identity-conflicts lists none', async () => {
   await enrolledGateway(platform.hub, await platform.as('administrator'), { name: 'Hall 9' })
   await succeed(['access', 'groups', 'create', 'line-9'])
   assert.match(
     await succeed(['access', 'grant', 'Hall 9', 'operator', '--group', 'line-9']),
-    /^Hall 9 is operator in line-9 \(grant /,
+    /^Hall 9 has role operator in line-9 \(grant /,
   )
   assert.match(await succeed(['access', 'grants', '--principal', 'Hall 9']), / operator +line-9 /)
   const { err } = await platform.run(['assets', 'identity-conflicts'], { token })
-  assert.match(err, /There are no identity conflicts/)
+  assert.match(err, /No identity conflicts/)
 })
 
-test('schemas are added from a file', async () => {
+test('schemas add reads a schema from standard input', async () => {
   const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'Pump', type: 'object' }
   await succeed(['schemas', 'add', 'https://example.com/pump.json', '-'], { input: JSON.stringify(schema) })
   assert.match(await succeed(['schemas', 'list']), /^https:\/\/example\.com\/pump\.json +Pump +no$/m)
 })
 
-test('events are told as they are kept', async () => {
+test('events prints stored events of a type as NDJSON', async () => {
   const lines = (await succeed(['events', '--type', 'identity.user', '--ndjson', '--limit', '3'])).trim().split('\n')
   assert.ok(lines.length > 0 && lines.every((line) => JSON.parse(line).type.startsWith('io.millwright.identity.user.')))
 })

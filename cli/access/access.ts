@@ -3,10 +3,10 @@ import { type Permission, permissionNames } from '@millwright/api/permission.ts'
 import type { Command } from 'commander'
 import { groupId, principalId } from '../input/lookup.ts'
 import { usageError } from '../output/error-report.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Columns } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online, repeated } from '../session/platform-command.ts'
+import { collect, platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { addServerUsers } from './server-users.ts'
 import { addUsers } from './users.ts'
@@ -15,31 +15,34 @@ export function addCommands(access: Command, terminal: Terminal): void {
   addUsers(access.command('users').description('users'), terminal)
   addServerUsers(access.command('server-users').description('service accounts'), terminal)
   addRoles(access.command('roles').description('roles: named sets of permissions'), terminal)
-  addGroups(access.command('groups').description('access groups of assets'), terminal)
+  addGroups(access.command('groups').description('access groups: sets of assets'), terminal)
   addGrants(access, terminal)
 
-  online(access.command('permissions').description('list all permissions'), terminal, async ({ api, output }) =>
-    output.list(await api(authorization).listPermissions({}), {
-      columns: { permission: 'name', scope: 'scope', 'what for': 'title' },
-      nothing: 'No entries.',
-    }),
+  platformCommand(
+    access.command('permissions').description('list all permissions'),
+    terminal,
+    async ({ api, output }) =>
+      output.list(await api(authorization).listPermissions({}), {
+        columns: { permission: 'name', scope: 'scope', description: 'title' },
+        nothing: 'No permissions.',
+      }),
   )
 
-  online(
+  platformCommand(
     access
       .command('why')
-      .description('check whether an account has a permission, and why')
+      .description('check whether a user, service account or gateway has a permission, and why')
       .argument('<permission>')
-      .argument('[who]', 'user, service account or gateway, by id or name (default: you)')
+      .argument('[who]', 'id or name of a user, service account or gateway (default: you)')
       .option('--group <group>', 'in this access group'),
     terminal,
     why,
   ).addHelpText('after', '\nExample:\n  millwright access why inventory_write_asset_data jane.doe --group line-1')
 
-  online(
+  platformCommand(
     access
       .command('who')
-      .description('list the accounts with a permission, and their grants')
+      .description('list the users, service accounts and gateways with a permission')
       .argument('<permission>')
       .option('--group <group>', 'in this access group'),
     terminal,
@@ -47,23 +50,22 @@ export function addCommands(access: Command, terminal: Terminal): void {
   )
 }
 
-function permission(given: string): Permission {
-  const found = permissionNames.find((name) => name === given)
-  if (found === undefined)
-    throw usageError(`There is no permission ${given}.`, 'millwright access permissions shows them')
-  return found
+function permissionOf(text: string): Permission {
+  const permission = permissionNames.find((name) => name === text)
+  if (permission === undefined) throw usageError(`Permission "${text}" not found.`, 'millwright access permissions')
+  return permission
 }
 
 async function why(
   session: Session,
-  given: string,
-  somebody: string | undefined,
+  permission: string,
+  who: string | undefined,
   { group }: { group?: string },
 ): Promise<void> {
   const answer = await session.api(authorization).check({
     query: {
-      permission: permission(given),
-      ...(somebody === undefined ? {} : { principal: await principalId(session, somebody) }),
+      permission: permissionOf(permission),
+      ...(who === undefined ? {} : { principal: await principalId(session, who) }),
       ...(group === undefined ? {} : { accessGroup: await groupId(session, group) }),
     },
   })
@@ -71,9 +73,9 @@ async function why(
   await session.output.done(`${allowed ? 'Yes' : 'No'}: ${explanation}`, answer)
 }
 
-async function who(session: Session, given: string, { group }: { group?: string }): Promise<void> {
+async function who(session: Session, permission: string, { group }: { group?: string }): Promise<void> {
   const answer = await session.api(authorization).listHolders({
-    params: { permission: permission(given) },
+    params: { permission: permissionOf(permission) },
     query: { limit: 100, ...(group === undefined ? {} : { accessGroup: await groupId(session, group) }) },
   })
   await session.output.list(answer, {
@@ -82,15 +84,15 @@ async function who(session: Session, given: string, { group }: { group?: string 
       name: 'principalName',
       roles: ({ because }) => [...new Set((because as { role: string }[]).map(({ role }) => role))],
     },
-    nothing: 'Nobody holds it.',
+    nothing: 'No user, service account or gateway has this permission.',
   })
 }
 
 function addRoles(roles: Command, terminal: Terminal): void {
-  online(
-    paged(roles.command('list').description('list roles, built-in roles first')),
+  platformCommand(
+    withPagingOptions(roles.command('list').description('list roles, built-in roles first')),
     terminal,
-    async ({ api, output }, options: Paging) => {
+    async ({ api, output }, options: PagingOptions) => {
       const pages = pagesOf(options, ({ limit, offset }) => api(authorization).listRoles({ query: { limit, offset } }))
       await output.list(await pages, {
         columns: {
@@ -99,32 +101,32 @@ function addRoles(roles: Command, terminal: Terminal): void {
           'built in': 'builtIn',
           permissions: ({ permissions }) => (permissions as string[]).length,
         },
-        nothing: 'No entries.',
+        nothing: 'No roles.',
       })
     },
   )
-  online(
+  platformCommand(
     roles.command('show').description('show a role and its permissions').argument('<name>'),
     terminal,
     async ({ api, output }, name: string) => output.show(await api(authorization).readRole({ params: { name } })),
   )
-  online(
+  platformCommand(
     roles
       .command('create')
       .description('create a custom role')
       .argument('<name>')
-      .requiredOption('--permission <name>', 'a permission of the role; repeatable', repeated)
-      .option('--title <title>', 'display text'),
+      .requiredOption('--permission <name>', 'permission of the role; repeatable', collect)
+      .option('--title <title>', 'display name'),
     terminal,
     async ({ api, output }, name: string, options: { permission: string[]; title?: string }) => {
       const { title, permission: names } = options
-      const data = { name, permissions: names.map(permission), ...(title === undefined ? {} : { title }) }
+      const data = { name, permissions: names.map(permissionOf), ...(title === undefined ? {} : { title }) }
       const answer = await api(authorization).createRole({ body: { data } })
       await output.done(`${name} created`, answer)
     },
   )
-  online(
-    roles.command('delete').description('delete a role without grants').argument('<name>'),
+  platformCommand(
+    roles.command('delete').description('delete a role that is not assigned').argument('<name>'),
     terminal,
     async ({ api, output }, name: string) => {
       await api(authorization).deleteRole({ params: { name } })
@@ -135,17 +137,17 @@ function addRoles(roles: Command, terminal: Terminal): void {
 
 function addGroups(groups: Command, terminal: Terminal): void {
   const columns: Columns = { id: 'id', name: 'name', created: 'createdTimestamp' }
-  online(
-    paged(groups.command('list').description('list access groups by name')),
+  platformCommand(
+    withPagingOptions(groups.command('list').description('list access groups, by name')),
     terminal,
-    async ({ api, output }, options: Paging) => {
+    async ({ api, output }, options: PagingOptions) => {
       const pages = pagesOf(options, ({ limit, offset }) =>
         api(authorization).listAccessGroups({ query: { limit, offset } }),
       )
-      await output.list(await pages, { columns, nothing: 'You see none.' })
+      await output.list(await pages, { columns, nothing: 'No access groups that you can read.' })
     },
   )
-  online(
+  platformCommand(
     groups.command('create').description('create an access group').argument('<name>'),
     terminal,
     async ({ api, output }, name: string) => {
@@ -153,17 +155,17 @@ function addGroups(groups: Command, terminal: Terminal): void {
       await output.done(answer.data.id, answer)
     },
   )
-  online(
+  platformCommand(
     groups.command('rename').description('rename an access group').argument('<group>').argument('<name>'),
     terminal,
     async (session, given: string, name: string) => {
       const id = await groupId(session, given)
       const answer = await session.api(authorization).updateAccessGroup({ params: { id }, body: { data: { name } } })
-      await session.output.done(`${id} is ${name} now`, answer)
+      await session.output.done(`${id} renamed to ${name}`, answer)
     },
   )
-  online(
-    groups.command('delete').description('delete an empty access group').argument('<group>'),
+  platformCommand(
+    groups.command('delete').description('delete an empty access group without grants').argument('<group>'),
     terminal,
     async (session, given: string) => {
       const id = await groupId(session, given)
@@ -184,63 +186,60 @@ async function groupNames({ api }: Session): Promise<Map<string, string>> {
   return names
 }
 
-type GrantOptions = Paging & { principal?: string; role?: string; group?: string }
+type GrantOptions = PagingOptions & { principal?: string; role?: string; group?: string }
 
 function addGrants(access: Command, terminal: Terminal): void {
-  online(
-    paged(access.command('grants').description('list grants, newest first'))
-      .option('--principal <who>', 'user, service account or gateway')
+  platformCommand(
+    withPagingOptions(access.command('grants').description('list role assignments, newest first'))
+      .option('--principal <who>', 'of this user, service account or gateway')
       .option('--role <role>', 'of this role')
       .option('--group <group>', 'in this access group'),
     terminal,
     async (session, { principal, role, group, ...options }: GrantOptions) => {
-      const wanted = {
+      const filters = {
         ...(principal === undefined ? {} : { principal: await principalId(session, principal) }),
         ...(role === undefined ? {} : { role }),
         ...(group === undefined ? {} : { accessGroup: await groupId(session, group) }),
       }
       const pages = pagesOf(options, ({ limit, offset }) =>
-        session.api(authorization).listGrants({ query: { ...wanted, limit, offset } }),
+        session.api(authorization).listGrants({ query: { ...filters, limit, offset } }),
       )
       const names = session.output.isText ? await groupNames(session) : new Map<string, string>()
       await session.output.list(await pages, {
         columns: {
           id: 'id',
-          who: 'principalName',
+          principal: 'principalName',
           role: 'role',
           'access group': ({ accessGroup }) =>
             accessGroup === null ? 'all' : (names.get(String(accessGroup)) ?? accessGroup),
           created: 'createdTimestamp',
         },
-        nothing: 'No entries.',
+        nothing: 'No role assignments.',
       })
     },
   )
-  online(
+  platformCommand(
     access
       .command('grant')
-      .description('grant a role, in the tenant or in one access group')
-      .argument('<who>', 'user, service account or gateway, by id or name')
+      .description('assign a role, in the whole tenant or in one access group')
+      .argument('<who>', 'id or name of a user, service account or gateway')
       .argument('<role>')
       .option('--group <group>', 'in this access group only'),
     terminal,
-    async (session, somebody: string, role: string, { group }: { group?: string }) => {
-      const principal = await principalId(session, somebody)
+    async (session, who: string, role: string, { group }: { group?: string }) => {
+      const principal = await principalId(session, who)
       const accessGroup = group === undefined ? {} : { accessGroup: await groupId(session, group) }
       const answer = await session
         .api(authorization)
         .createGrant({ body: { data: { principal, role, ...accessGroup } } })
       await session.output.done(
-        `${somebody} is ${role}${group === undefined ? '' : ` in ${group}`} (grant ${answer.data.id})`,
+        `${who} has role ${role}${group === undefined ? '' : ` in ${group}`} (grant ${answer.data.id})`,
         answer,
       )
     },
   )
-  online(
-    access
-      .command('revoke')
-      .description('revoke a grant; takes effect within one second')
-      .argument('<grant>', 'its id'),
+  platformCommand(
+    access.command('revoke').description('revoke a role assignment').argument('<grant>', 'id of the grant'),
     terminal,
     async ({ api, output }, id: string) => {
       await api(authorization).deleteGrant({ params: { id } })

@@ -4,10 +4,10 @@ import { audit, auditOutcomes } from '@millwright/api/audit.ts'
 import { type Command, Option } from 'commander'
 import { principalId } from '../input/lookup.ts'
 import { CommandError, exitCodes } from '../output/error-report.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { type Connection, connect, connecting, online } from '../session/platform-command.ts'
-import { piecesOf } from '../session/response-text.ts'
+import { type ConnectionOptions, connect, platformCommand, withConnectionOptions } from '../session/platform-command.ts'
+import { splitResponse } from '../session/response-text.ts'
 import { problemOf, type Session } from '../session/session.ts'
 
 type Selection = {
@@ -21,59 +21,59 @@ type Selection = {
 }
 
 export function addCommands(command: Command, terminal: Terminal): void {
-  online(
-    paged(selecting(command.command('list').description('list audit entries, newest first'))),
+  platformCommand(
+    withPagingOptions(withFilterOptions(command.command('list').description('list audit entries, newest first'))),
     terminal,
-    async (session, options: Selection & Paging) => {
-      const wanted = await queryOf(session, options)
-      const pages = pagesOf(options, (asked) => session.api(audit).listEntries({ query: { ...wanted, ...asked } }))
+    async (session, options: Selection & PagingOptions) => {
+      const query = await queryOf(session, options)
+      const pages = pagesOf(options, (page) => session.api(audit).listEntries({ query: { ...query, ...page } }))
       await session.output.list(await pages, {
         columns: {
           time: 'time',
-          who: 'principalName',
+          by: 'principalName',
           action: 'action',
           outcome: 'outcome',
           target: 'target',
-          from: 'address',
+          'source ip': 'address',
         },
-        nothing: 'No entry matches.',
+        nothing: 'No audit entry matches.',
       })
     },
   )
 
-  online(
+  platformCommand(
     command.command('show').description('show an audit entry').argument('<id>'),
     terminal,
     async ({ api, output }, id: string) => output.show(await api(audit).readEntry({ params: { id } })),
   )
 
-  online(
-    selecting(
-      command.command('export').description('export matching entries with their hashes, as NDJSON, oldest first'),
+  platformCommand(
+    withFilterOptions(
+      command.command('export').description('export matching entries with their hashes as NDJSON, oldest first'),
     ),
     terminal,
     exportEntries,
   )
 
-  const verifying = connecting(
+  const verifying = withConnectionOptions(
     command
       .command('verify')
-      .description('verify the audit trail of the platform, or an exported file')
-      .option('--file <path>', 'verify this export, without a platform')
+      .description('verify the integrity of the audit trail of the platform, or of an exported file')
+      .option('--file <path>', 'exported file; needs no connection to a platform')
       .option('--json', 'print JSON'),
   )
-  verifying.action(async ({ file, ...options }: Connection & { file?: string }) =>
+  verifying.action(async ({ file, ...options }: ConnectionOptions & { file?: string }) =>
     file === undefined ? verify(await connect(terminal, options)) : verifyFile(terminal, file),
   )
 }
 
-function selecting(command: Command): Command {
+function withFilterOptions(command: Command): Command {
   return command
-    .option('--action <action>', 'authorization.createGrant …')
-    .addOption(new Option('--outcome <outcome>', 'only these').choices(auditOutcomes))
-    .option('--principal <who>', 'by this user or service account, by id or name')
-    .option('--target <kind/id>', 'the affected object')
-    .option('--request <id>', 'of one request')
+    .option('--action <action>', 'action, such as authorization.createGrant')
+    .addOption(new Option('--outcome <outcome>', 'outcome').choices(auditOutcomes))
+    .option('--principal <who>', 'id or name of the user, service account or gateway')
+    .option('--target <kind/id>', 'target of the action')
+    .option('--request <id>', 'id of the request')
     .option('--from <time>', 'at or after this time: 2026-01-31T08:30:00.000Z')
     .option('--to <time>', 'before this time')
 }
@@ -90,13 +90,13 @@ async function queryOf(session: Session, { action, outcome, principal, target, r
   }
 }
 
-/** Line by line, however long the trail is. */
+/** Prints the export line by line, so that a long audit trail does not have to fit into memory. */
 async function exportEntries(session: Session, options: Selection): Promise<void> {
   const response = await session.open(audit, 'exportEntries', { query: await queryOf(session, options) })
   if (response.status >= 400) {
     throw problemOf(audit, { status: response.status, headers: response.headers, body: await response.json() })
   }
-  for await (const line of piecesOf(response, '\n')) await session.terminal.print(line)
+  for await (const line of splitResponse(response, '\n')) await session.terminal.print(line)
 }
 
 async function verify({ api, output }: Session): Promise<void> {
@@ -114,15 +114,15 @@ async function verify({ api, output }: Session): Promise<void> {
 async function verifyFile(terminal: Terminal, file: string): Promise<void> {
   const { verifyExport } = await import('@millwright/cloud/platform/audit/chain.ts')
   const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })
-  const found = await verifyExport(lines).catch((error: NodeJS.ErrnoException) => {
+  const report = await verifyExport(lines).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(`${file} cannot be read (${error.code ?? error.message})`, { exitCode: exitCodes.usage })
   })
-  if (found.firstFault !== null) throw notIntact(found.firstFault)
-  await terminal.print(`Intact: ${found.checked} entries.`)
+  if (report.firstFault !== null) throw notIntact(report.firstFault)
+  await terminal.print(`Intact: ${report.checked} entries.`)
 }
 
 function notIntact(fault: { sequence: number; detail: string } | null): CommandError {
   return new CommandError(`Not intact: entry ${fault?.sequence}: ${fault?.detail}`, {
-    next: 'compare it with an earlier export; nobody but the owner of the database can change entries',
+    next: 'compare it with an earlier export; only the owner of the database can change entries',
   })
 }

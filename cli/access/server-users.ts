@@ -1,17 +1,17 @@
 import { identity } from '@millwright/api/identity.ts'
 import type { Command } from 'commander'
 import { serverUserId } from '../input/lookup.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from '../session/platform-command.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { addPrincipalCommands } from './principal.ts'
 
 export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
-  online(
-    paged(serverUsers.command('list').description('list service accounts by name')),
+  platformCommand(
+    withPagingOptions(serverUsers.command('list').description('list service accounts, by name')),
     terminal,
-    async ({ api, output }, options: Paging) => {
+    async ({ api, output }, options: PagingOptions) => {
       const pages = pagesOf(options, ({ limit, offset }) => api(identity).listServerUsers({ query: { limit, offset } }))
       await output.list(await pages, {
         columns: {
@@ -21,30 +21,30 @@ export function addServerUsers(serverUsers: Command, terminal: Terminal): void {
           disabled: 'disabled',
           'secret since': 'secretCreatedTimestamp',
         },
-        nothing: 'No entries.',
+        nothing: 'No service accounts.',
       })
     },
   )
 
-  online(
+  platformCommand(
     serverUsers
       .command('create')
-      .description('create a service account; its secret is printed only once')
+      .description('create a service account; its secret is printed once and stored nowhere')
       .argument('<name>'),
     terminal,
     async (session, name: string) =>
       showSecret(session, await session.api(identity).createServerUser({ body: { data: { name } } })),
   )
 
-  online(
+  platformCommand(
     serverUsers
       .command('rotate')
-      .description('create a new secret; the old secret becomes invalid immediately')
+      .description('create a new secret; the old secret is invalid immediately')
       .argument('<server-user>')
-      .option('--revoke-tokens', 'also revoke the access tokens of the old secret, within one second'),
+      .option('--revoke-tokens', 'also revoke the access tokens of the old secret'),
     terminal,
-    async (session, given: string, { revokeTokens = false }: { revokeTokens?: boolean }) => {
-      const id = await serverUserId(session, given)
+    async (session, nameOrId: string, { revokeTokens = false }: { revokeTokens?: boolean }) => {
+      const id = await serverUserId(session, nameOrId)
       const body = { data: { revokeTokens } }
       await showSecret(session, await session.api(identity).rotateServerUserSecret({ params: { id }, body }))
     },
@@ -65,5 +65,7 @@ async function showSecret({ output, terminal }: Session, answer: WithSecret): Pr
   if (!output.isText) return output.show(answer)
   const { id, name, clientId, clientSecret } = answer.data
   await output.show({ data: { id, name, clientId, clientSecret } })
-  terminal.tell(`The secret is shown this once. Give it rights: millwright access grant ${JSON.stringify(name)} viewer`)
+  terminal.note(
+    `Copy the secret now: it is not shown again. Assign a role: millwright access grant ${JSON.stringify(name)} viewer`,
+  )
 }

@@ -2,16 +2,16 @@ import { identity } from '@millwright/api/identity.ts'
 import type { Command } from 'commander'
 import { userId } from '../input/lookup.ts'
 import { usageError } from '../output/error-report.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from '../session/platform-command.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import { addPrincipalCommands } from './principal.ts'
 
 export function addUsers(users: Command, terminal: Terminal): void {
-  online(
-    paged(users.command('list').description('list users by name')),
+  platformCommand(
+    withPagingOptions(users.command('list').description('list users, by name')),
     terminal,
-    async ({ api, output }, options: Paging) => {
+    async ({ api, output }, options: PagingOptions) => {
       const pages = pagesOf(options, ({ limit, offset }) => api(identity).listUsers({ query: { limit, offset } }))
       await output.list(await pages, {
         columns: {
@@ -21,46 +21,46 @@ export function addUsers(users: Command, terminal: Terminal): void {
           disabled: 'disabled',
           'last sign-in': 'lastSignInTimestamp',
         },
-        nothing: 'No entries.',
+        nothing: 'No users.',
       })
     },
   )
 
-  online(
+  platformCommand(
     users.command('show').description('show a user').argument('<user>', 'id or name'),
     terminal,
-    async (session, given: string) => {
-      const id = await userId(session, given)
+    async (session, nameOrId: string) => {
+      const id = await userId(session, nameOrId)
       await session.output.show(await session.api(identity).readUser({ params: { id } }))
     },
   )
 
-  online(
+  platformCommand(
     users
       .command('create')
-      .description('create a user; prompts for the password, or reads it from standard input')
-      .argument('<name>', 'small letters, digits, . - _')
-      .option('--display-name <name>', 'display text'),
+      .description('create a user; the command prompts for the password, or reads it from standard input')
+      .argument('<name>', 'lower-case letters, digits, . - _')
+      .option('--display-name <name>', 'display name'),
     terminal,
     async ({ api, output }, name: string, { displayName }: { displayName?: string }) => {
       const password = await passwordFrom(terminal)
       const data = { name, password, ...(displayName === undefined ? {} : { displayName }) }
       const answer = await api(identity).createUser({ body: { data } })
       await output.done(
-        `${name} created (${answer.data.id}); give them a role: millwright access grant ${name} viewer`,
+        `${name} created (${answer.data.id}). Assign a role: millwright access grant ${name} viewer`,
         answer,
       )
     },
   )
 
-  online(
-    users.command('set-password').description('set the password of a user').argument('<user>'),
+  platformCommand(
+    users.command('set-password').description('set a new password for a user').argument('<user>'),
     terminal,
-    async (session, given: string) => {
-      const id = await userId(session, given)
+    async (session, nameOrId: string) => {
+      const id = await userId(session, nameOrId)
       const body = { data: { password: await passwordFrom(terminal) } }
       await session.output.done(
-        `${given} has another password`,
+        `Password of ${nameOrId} changed`,
         await session.api(identity).updateUser({ params: { id }, body }),
       )
     },
@@ -75,14 +75,14 @@ export function addUsers(users: Command, terminal: Terminal): void {
   })
 }
 
-/** Typed twice where it is not seen, or read from a pipe. */
+/** Prompts for the password twice, or reads it from standard input without a terminal. */
 async function passwordFrom(terminal: Terminal): Promise<string> {
-  if (!terminal.canAsk) {
-    const given = (await terminal.input()).replace(/\r?\n$/, '')
-    if (given === '') throw usageError('The password is empty.', 'give it on standard input')
-    return given
+  if (!terminal.isInteractive) {
+    const input = (await terminal.input()).replace(/\r?\n$/, '')
+    if (input === '') throw usageError('The password is empty.', 'pass it on standard input')
+    return input
   }
-  const password = await terminal.askSecret('Password: ')
-  if ((await terminal.askSecret('Once more: ')) !== password) throw usageError('They are not the same.')
+  const password = await terminal.promptSecret('Password: ')
+  if ((await terminal.promptSecret('Repeat password: ')) !== password) throw usageError('The passwords differ.')
   return password
 }

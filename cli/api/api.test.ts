@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { isLasting } from '@millwright/api/contract.ts'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
 import { TestPlatform } from '../testing.ts'
-import { described, type Offered, offeredOperations, parametersOf } from './operations.ts'
+import { type ApiOperation, operationHelp, parametersOf, publicOperations } from './operations.ts'
 
 let platform: TestPlatform
 let token: string
@@ -15,11 +15,11 @@ before(async () => {
 
 after(() => platform[Symbol.asyncDispose]())
 
-const run = (...given: string[]) => platform.run(['api', ...given], { token })
+const run = (...args: string[]) => platform.run(['api', ...args], { token })
 
 describe('every operation', () => {
-  /** Parameters that are right in form; there is nothing behind them. */
-  const filled = ({ operation }: Offered): string[] =>
+  /** Parameters with valid values for which no resource exists. */
+  const filled = ({ operation }: ApiOperation): string[] =>
     parametersOf(operation)
       .filter(({ required }) => required)
       .flatMap(({ name, schema }) => {
@@ -28,15 +28,15 @@ describe('every operation', () => {
         return ['--param', `${name}=${values?.[0] ?? examples?.[0] ?? fallback}`]
       })
 
-  for (const one of offeredOperations()) {
+  for (const one of publicOperations()) {
     const { contract, name, operation } = one
-    test(`${contract.name} ${name} is described, and reaches its operation`, async () => {
-      const help = described(one)
+    test(`${contract.name} ${name} has a help text and reaches its operation`, async () => {
+      const help = operationHelp(one)
       assert.ok(help.includes(`${operation.method} /`) && help.includes(`millwright api ${contract.name} ${name}`))
       if (Object.values(operation.answers).some(isLasting)) return
-      const given = [contract.name, name, ...filled(one), '--include']
-      if (operation.body !== undefined) given.push('--body', '-')
-      const { err, code } = await platform.run(['api', ...given], { token, input: '{}' })
+      const args = [contract.name, name, ...filled(one), '--include']
+      if (operation.body !== undefined) args.push('--body', '-')
+      const { err, code } = await platform.run(['api', ...args], { token, input: '{}' })
       assert.match(err, /^x-request-id: /m, 'the platform answered')
       assert.doesNotMatch(err, /method_not_allowed|unknown_parameter|unsupported_media_type/)
       assert.ok(code <= 6, err)
@@ -44,21 +44,21 @@ describe('every operation', () => {
   }
 })
 
-test('what is known of an operation is told before it is asked', async () => {
+test('checks parameters against the contract before the request is sent', async () => {
   const { out } = await run('inventory', 'listAssets', '--help')
-  assert.match(out, /Needs: {2}the permission inventory_read_asset_data/)
+  assert.match(out, /Requires: the permission inventory_read_asset_data/)
   assert.match(out, /limit +integer 1–100; default 50; Page size/)
   const missing = await run('inventory', 'readAsset')
   assert.deepEqual([missing.code, missing.out], [2, ''])
   assert.match(missing.err, /^--param id=… is missing\.\nNext: millwright api inventory readAsset --help\n$/)
   assert.match(
     (await run('inventory', 'listAssets', '--param', 'lmit=1')).err,
-    /^There is no parameter lmit; there are limit, /,
+    /^Unknown parameter "lmit"\. Parameters: limit, /,
   )
   assert.match((await run('inventory', 'listAsset')).err, /Did you mean listAssets\?/)
 })
 
-test('a body comes from a file or a pipe, and in the arguments only where it holds no secret', async () => {
+test('reads a body from a file or standard input, and from arguments only if it contains no secret', async () => {
   const body = JSON.stringify({ data: { name: 'line-1' } })
   const made = await run('authorization', 'createAccessGroup', '--body', body)
   assert.equal(made.code, 0, made.err)
@@ -69,27 +69,27 @@ test('a body comes from a file or a pipe, and in the arguments only where it hol
   const user = JSON.stringify({ data: { name: 'jane', password: plantedWord } })
   const refused = await run('identity', 'createUser', '--body', user)
   assert.equal(refused.code, 2)
-  assert.match(refused.err, /^This body may hold a secret/)
+  assert.match(refused.err, /^This body may contain a secret/)
   assert.equal((await run('authorization', 'createAccessGroup', '--body', '@/nowhere.json')).code, 2)
-  assert.match((await run('authorization', 'createAccessGroup', '--body', '{')).err, /^The body is no JSON: /)
+  assert.match((await run('authorization', 'createAccessGroup', '--body', '{')).err, /^The body is not valid JSON: /)
 })
 
-test('the list names every service and operation, for people and for programs', async () => {
-  const people = await run()
-  const programs = await run('--json')
-  assert.equal(people.code, 0)
-  assert.equal(JSON.parse(programs.out).data.length, offeredOperations().length)
-  assert.match(people.out, /^inventory +listAssets +List matching assets/m)
+test('lists every service and operation as text and as JSON', async () => {
+  const text = await run()
+  const json = await run('--json')
+  assert.equal(text.code, 0)
+  assert.equal(JSON.parse(json.out).data.length, publicOperations().length)
+  assert.match(text.out, /^inventory +listAssets +List matching assets/m)
   assert.match((await run('jobs')).out, /^jobs +getJob/m)
 })
 
-test('refusals are told with title, detail, code and places, and as one line for programs', async () => {
+test('prints an error with title, detail, code and fields, or as one line of JSON', async () => {
   const body = JSON.stringify({ data: { nmae: 'x' } })
-  const people = await run('authorization', 'createAccessGroup', '--body', body)
-  assert.equal(people.code, 2)
-  assert.match(people.err, /^Invalid request body: \/data\/name is missing; .*\(invalid_body\)/)
-  const programs = await run('authorization', 'createAccessGroup', '--body', body, '--json')
-  assert.equal(programs.code, 2)
-  assert.equal(JSON.parse(programs.err).code, 'invalid_body')
-  assert.equal(JSON.parse(programs.err).errors.length, 2)
+  const text = await run('authorization', 'createAccessGroup', '--body', body)
+  assert.equal(text.code, 2)
+  assert.match(text.err, /^Invalid request body: \/data\/name is missing; .*\(invalid_body\)/)
+  const json = await run('authorization', 'createAccessGroup', '--body', body, '--json')
+  assert.equal(json.code, 2)
+  assert.equal(JSON.parse(json.err).code, 'invalid_body')
+  assert.equal(JSON.parse(json.err).errors.length, 2)
 })

@@ -2,50 +2,50 @@ import type { AnyInput } from '@millwright/api/client.ts'
 import type { Contract } from '@millwright/api/contract.ts'
 import { suggestion } from '@millwright/cloud/platform/configuration.ts'
 import type { Command } from 'commander'
-import { jsonFrom, pairOf, parsed } from '../input/json-input.ts'
+import { parseJson, parsePair, readJson } from '../input/json-input.ts'
 import { type CommandError, usageError } from '../output/error-report.ts'
 import { Output } from '../output/output.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online, repeated } from '../session/platform-command.ts'
-import { piecesOf } from '../session/response-text.ts'
+import { collect, platformCommand } from '../session/platform-command.ts'
+import { splitResponse } from '../session/response-text.ts'
 import { problemOf, type Session } from '../session/session.ts'
-import { described, type Offered, offeredOperations, parametersOf, takesSecret } from './operations.ts'
+import { type ApiOperation, operationHelp, parametersOf, publicOperations, takesSecret } from './operations.ts'
 
 type Options = { param?: string[]; header?: string[]; body?: string; include?: boolean }
 
-/** Every operation of every contract: what has no command of its own yet is reached here. */
+/** Adds a command for every public operation of every contract, also for operations without a dedicated command. */
 export function addCommands(api: Command, terminal: Terminal): void {
-  const offered = offeredOperations()
-  const services = new Map(offered.map(({ contract }) => [contract.name, contract]))
+  const operations = publicOperations()
+  const services = new Map(operations.map(({ contract }) => [contract.name, contract]))
   api
     .argument('[service]')
     .argument('[operation]')
     .option('--json', 'print JSON')
     .action((service: string | undefined, _operation: string | undefined, { json }: { json?: boolean }) => {
       if (service !== undefined) throw unknown('service', service, [...services.keys()])
-      return list(terminal, offered, json === true)
+      return list(terminal, operations, json === true)
     })
     .addHelpText(
       'after',
       `
 Examples:
-  millwright api                          all operations
-  millwright api inventory                those of a service
+  millwright api                          list all operations
+  millwright api inventory                list the operations of a service
   millwright api inventory readAsset --help
   millwright api inventory listAssets --param limit=2 --param fields=id,name
 
-A body is read from a file or from standard input. Short ones may be written down as they are, but for those that hold
-secrets: everybody on the machine sees the arguments of a program.`,
+The body is read from a file or from standard input. A short body can be passed as an argument, unless it contains secrets:
+other users of the machine can see the arguments of a program.`,
     )
-  for (const contract of services.values()) addService(api, terminal, { contract, offered })
+  for (const contract of services.values()) addService(api, terminal, { contract, operations })
 }
 
 function addService(
   api: Command,
   terminal: Terminal,
-  { contract, offered }: { contract: Contract; offered: readonly Offered[] },
+  { contract, operations }: { contract: Contract; operations: readonly ApiOperation[] },
 ): void {
-  const own = offered.filter((one) => one.contract.name === contract.name)
+  const own = operations.filter((one) => one.contract.name === contract.name)
   const service = api
     .command(contract.name)
     .description(contract.description)
@@ -60,21 +60,21 @@ function addService(
     const command = service
       .command(one.name)
       .description(one.operation.summary)
-      .option('--param <name=value>', 'a path or query parameter; repeatable', repeated)
-      .option('--header <name=value>', 'a header that the operation reads', repeated)
-      .option('--include', 'also print the status and headers of the response, on standard error')
-      .addHelpText('after', () => `\n${described(one)}`)
-    if (one.operation.body !== undefined) command.option('--body <@file|->', 'the body, as JSON')
-    online(command, terminal, (session, options: Options) => call(session, one, options))
+      .option('--param <name=value>', 'parameter of the path or the query; repeatable', collect)
+      .option('--header <name=value>', 'header of the request; repeatable', collect)
+      .option('--include', 'print status and headers of the response to standard error')
+      .addHelpText('after', () => `\n${operationHelp(one)}`)
+    if (one.operation.body !== undefined) command.option('--body <@file|->', 'body of the request, as JSON')
+    platformCommand(command, terminal, (session, options: Options) => call(session, one, options))
   }
 }
 
-function unknown(kind: string, given: string, known: readonly string[]): CommandError {
-  return usageError(`There is no ${kind} ${given}.${suggestion(given, known)}`, 'millwright api lists them all')
+function unknown(kind: string, name: string, known: readonly string[]): CommandError {
+  return usageError(`The API has no ${kind} "${name}".${suggestion(name, known)}`, 'millwright api')
 }
 
-function list(terminal: Terminal, offered: readonly Offered[], json: boolean): Promise<void> {
-  const data = offered.map(({ contract, name, operation: { method, path, summary, access } }) => ({
+function list(terminal: Terminal, operations: readonly ApiOperation[], json: boolean): Promise<void> {
+  const data = operations.map(({ contract, name, operation: { method, path, summary, access } }) => ({
     service: contract.name,
     operation: name,
     method,
@@ -82,16 +82,16 @@ function list(terminal: Terminal, offered: readonly Offered[], json: boolean): P
     access,
     summary,
   }))
-  const columns = { service: 'service', operation: 'operation', 'what it does': 'summary' }
-  return new Output(terminal, json ? 'json' : 'text').list({ data }, { columns, nothing: 'No entries.' })
+  const columns = { service: 'service', operation: 'operation', description: 'summary' }
+  return new Output(terminal, json ? 'json' : 'text').list({ data }, { columns, nothing: 'No operations.' })
 }
 
-async function call(session: Session, one: Offered, options: Options): Promise<void> {
+async function call(session: Session, one: ApiOperation, options: Options): Promise<void> {
   const input = await inputOf(session.terminal, one, options)
   const { terminal, output } = session
   const response = await session.open(one.contract, one.name, input)
   if (options.include) {
-    terminal.tell(
+    terminal.note(
       `${response.status}\n${[...response.headers].map(([name, value]) => `${name}: ${value}`).join('\n')}\n`,
     )
   }
@@ -104,7 +104,7 @@ async function call(session: Session, one: Offered, options: Options): Promise<v
     }
     throw problemOf(one.contract, { status: response.status, headers: response.headers, body })
   }
-  if (!isJson) return pour(terminal, response)
+  if (!isJson) return printLines(terminal, response)
   const body = await response.json()
   if (output.format === 'ndjson' && Array.isArray(body.data)) return output.list(body, { columns: {}, nothing: '' })
   await terminal.print(output.format === 'ndjson' ? JSON.stringify(body.data ?? body) : output.json(body))
@@ -114,12 +114,12 @@ function isOAuthError(body: unknown): body is { error: string; error_description
   return typeof body === 'object' && body !== null && typeof (body as { error?: unknown }).error === 'string'
 }
 
-/** What is no JSON goes out as it comes, however long it is. */
-async function pour(terminal: Terminal, response: Response): Promise<void> {
-  for await (const line of piecesOf(response, '\n')) await terminal.print(line)
+/** Prints a response that is not JSON line by line, so that a long response does not have to fit into memory. */
+async function printLines(terminal: Terminal, response: Response): Promise<void> {
+  for await (const line of splitResponse(response, '\n')) await terminal.print(line)
 }
 
-async function inputOf(terminal: Terminal, one: Offered, options: Options): Promise<AnyInput> {
+async function inputOf(terminal: Terminal, one: ApiOperation, options: Options): Promise<AnyInput> {
   const params: Record<string, string> = {}
   const query: Record<string, string> = {}
   const known = parametersOf(one.operation)
@@ -128,7 +128,10 @@ async function inputOf(terminal: Terminal, one: Offered, options: Options): Prom
     const parameter = known.find((candidate) => candidate.name === name)
     if (parameter === undefined) {
       const names = known.map((candidate) => candidate.name).join(', ')
-      throw usageError(`There is no parameter ${name}; there ${names === '' ? 'are none' : `are ${names}`}.`, help)
+      throw usageError(
+        `Unknown parameter "${name}". ${names === '' ? 'The operation has no parameters' : `Parameters: ${names}`}.`,
+        help,
+      )
     }
     Object.assign(parameter.in === 'path' ? params : query, { [name]: value })
   }
@@ -146,20 +149,20 @@ async function inputOf(terminal: Terminal, one: Offered, options: Options): Prom
   }
 }
 
-function pairs(given: readonly string[] = [], option: string): [string, string][] {
-  return given.map((text) => pairOf(text, option))
+function pairs(values: readonly string[] = [], option: string): [string, string][] {
+  return values.map((text) => parsePair(text, option))
 }
 
-async function bodyFrom(terminal: Terminal, one: Offered, given: string): Promise<unknown> {
-  if (!given.startsWith('@') && given !== '-') {
+async function bodyFrom(terminal: Terminal, one: ApiOperation, body: string): Promise<unknown> {
+  if (!body.startsWith('@') && body !== '-') {
     if (takesSecret(one)) {
       throw usageError(
-        'This body may hold a secret, and everybody on the machine sees arguments.',
-        'give it as --body @file or --body -',
+        'This body may contain a secret, and other users of the machine can see arguments.',
+        'pass it as --body @file or --body -',
       )
     }
-    return parsed(given, 'The body')
+    return parseJson(body, 'The body')
   }
-  if (given === '-') return jsonFrom(terminal, '-')
-  return jsonFrom(terminal, given.slice(1))
+  if (body === '-') return readJson(terminal, '-')
+  return readJson(terminal, body.slice(1))
 }

@@ -9,13 +9,13 @@ import {
 } from '@millwright/api/contract.ts'
 import { contracts } from '@millwright/api/contracts.ts'
 
-/** One operation of the public API, as the command line offers it. */
-export type Offered = { contract: Contract; name: string; operation: Operation }
+/** An operation of the public API, with its contract and name. */
+export type ApiOperation = { contract: Contract; name: string; operation: Operation }
 
 export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }
 
-/** What services say to each other alone is nobody else's. */
-export function offeredOperations(): Offered[] {
+/** All operations except the internal ones, which only other services call. */
+export function publicOperations(): ApiOperation[] {
   return Object.values(contracts as Record<string, Contract>).flatMap((contract) =>
     Object.entries(contract.operations)
       .filter(([, operation]) => !isInternal(operation))
@@ -51,19 +51,19 @@ export type Schema = {
   maximum?: number
 }
 
-/** What a value may be, in a few words. */
-export function kindOf(schema: Schema): string {
+/** A short description of the type of a value. */
+export function typeText(schema: Schema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum !== undefined) return schema.enum.length > 8 ? 'one of several' : schema.enum.join('|')
-  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(kindOf))].join('|')
-  if (schema.type === 'array') return `list of ${kindOf(schema.items ?? {})}`
+  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeText))].join('|')
+  if (schema.type === 'array') return `list of ${typeText(schema.items ?? {})}`
   if (schema.description === 'UUID') return 'id'
   const type = [schema.type ?? 'anything'].flat().join('|')
   const { minimum, maximum } = schema
   return minimum !== undefined && maximum !== undefined && maximum < 1e9 ? `${type} ${minimum}–${maximum}` : type
 }
 
-/** A body to begin with: every field that has to be there, with what it may be as its value. */
+/** An example body with all required fields. */
 export function exampleOf(schema: Schema): unknown {
   if (schema.const !== undefined) return schema.const
   if (schema.examples?.[0] !== undefined) return schema.examples[0]
@@ -81,11 +81,11 @@ export function exampleOf(schema: Schema): unknown {
   return schema.writeOnly ? '…secret…' : '…'
 }
 
-/** Bodies whose secrets are not known by the contract, but by a schema of the tenant. */
+/** Operations whose secret fields are defined by a schema of the tenant, not by the contract. */
 const secretByTenant = new Set(['credentials.createInstance', 'credentials.updateInstance'])
 
-/** True when the body of an operation may hold what nobody else may see. */
-export function takesSecret({ contract, name, operation }: Offered): boolean {
+/** True when the body of an operation may contain a secret. */
+export function takesSecret({ contract, name, operation }: ApiOperation): boolean {
   if (operation.bodyType === 'application/x-www-form-urlencoded') return true
   return secretByTenant.has(`${contract.name}.${name}`) || holdsSecret((operation.body ?? {}) as Schema)
 }
@@ -100,15 +100,15 @@ function holdsSecret(schema: Schema): boolean {
   return inside.some(holdsSecret)
 }
 
-/** Everything that `--help` says about an operation, but how to type it. */
-export function described({ contract, name, operation }: Offered): string {
+/** The help text of an operation: path, permission, responses, parameters, body and example. */
+export function operationHelp({ contract, name, operation }: ApiOperation): string {
   const lines = [
     `${operation.method} ${pathOf(contract, operation)}`,
     ...(operation.description === undefined ? [] : ['', operation.description]),
     '',
-    `Needs:  ${needs(operation)}`,
-    `Answer: ${answersOf(operation)}`,
-    ...(operation.errors === undefined ? [] : [`Errors: ${operation.errors.join(', ')}`]),
+    `Requires: ${requirementOf(operation)}`,
+    `Response: ${responsesOf(operation)}`,
+    ...(operation.errors === undefined ? [] : [`Errors:   ${operation.errors.join(', ')}`]),
   ]
   const parameters = parametersOf(operation)
   if (parameters.length > 0) lines.push('', 'Parameters (--param name=value):', ...parameters.map(parameterLine))
@@ -116,7 +116,7 @@ export function described({ contract, name, operation }: Offered): string {
     const example = JSON.stringify(exampleOf(operation.body as Schema), undefined, 2)
     lines.push(
       '',
-      'Body (--body @file, or - for standard input), at the least:',
+      'Body (--body @file, or - for standard input), required fields:',
       ...example.split('\n').map((line) => `  ${line}`),
     )
   }
@@ -124,17 +124,17 @@ export function described({ contract, name, operation }: Offered): string {
   return lines.join('\n')
 }
 
-function needs({ access }: Operation): string {
-  if (access === 'public') return 'nothing: anybody may'
-  if (access === 'signed-in' || access === 'known') return 'a token, whatever its rights'
+function requirementOf({ access }: Operation): string {
+  if (access === 'public') return 'no token'
+  if (access === 'signed-in' || access === 'known') return 'a token with any permissions'
   return `the permission ${access}`
 }
 
-function answersOf({ answers }: Operation): string {
+function responsesOf({ answers }: Operation): string {
   return Object.entries(answers)
     .map(([status, answer]) => {
       if (isEmpty(answer)) return `${status} without a body`
-      if (isLasting(answer)) return `${status} as a stream that goes on`
+      if (isLasting(answer)) return `${status} as an event stream`
       return isMedia(answer) ? `${status} ${answer.mediaType}` : status
     })
     .join(', ')
@@ -143,15 +143,15 @@ function answersOf({ answers }: Operation): string {
 function parameterLine({ name, required, schema }: Parameter): string {
   const { description, default: fallback } = schema
   const notes = [
-    kindOf(schema),
-    ...(required ? ['needed'] : []),
+    typeText(schema),
+    ...(required ? ['required'] : []),
     ...(fallback === undefined ? [] : [`default ${fallback}`]),
     ...(description === undefined || description === 'UUID' ? [] : [description]),
   ]
   return `  ${name.padEnd(20)} ${notes.join('; ')}`
 }
 
-export function exampleLine({ contract, name, operation }: Offered): string {
+export function exampleLine({ contract, name, operation }: ApiOperation): string {
   const parameters = parametersOf(operation)
     .filter(({ required }) => required)
     .map((parameter) => ` --param ${parameter.name}=${exampleOf(parameter.schema)}`)

@@ -16,10 +16,10 @@ async function scriptOf(shell: string): Promise<string> {
   return printed.out
 }
 
-/** How each shell loads a script, and how it asks it for what may stand at the end of a line. */
-const shells: Record<string, { given: string[]; load: string; ask(words: string[]): string }> = {
+/** How each shell loads a script, and how a test requests the candidates at the end of a line. */
+const shells: Record<string, { args: string[]; load: string; ask(words: string[]): string }> = {
   bash: {
-    given: [],
+    args: [],
     load: 'source ./_millwright',
     ask: (words) => `
       COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})
@@ -27,9 +27,9 @@ const shells: Record<string, { given: string[]; load: string; ask(words: string[
       _millwright
       printf '%s\n' "\${COMPREPLY[@]}"`,
   },
-  // It runs the file itself at the first completion, so each line is asked in a shell that has not loaded it yet, twice.
+  // zsh runs the file at the first completion, so each line is completed twice in a shell that has not loaded the script.
   zsh: {
-    given: ['-f'],
+    args: ['-f'],
     load: `
       fpath=(.)
       autoload -U _millwright
@@ -42,16 +42,16 @@ const shells: Record<string, { given: string[]; load: string; ask(words: string[
       _millwright | diff first - && cat first )`,
   },
   fish: {
-    given: ['--no-config'],
+    args: ['--no-config'],
     load: 'source ./_millwright',
     ask: (words) => `complete -C '${words.join(' ')}'`,
   },
 }
 
 function offered(shell: string, lines: readonly string[]): string[][] {
-  const { given, load, ask } = shells[shell] ?? assert.fail(shell)
+  const { args, load, ask } = shells[shell] ?? assert.fail(shell)
   const program = [load, ...lines.map((line) => `${ask(line.split(' '))}\necho ----`)].join('\n')
-  const printed = execFileSync(shell, [...given, '-c', program], {
+  const printed = execFileSync(shell, [...args, '-c', program], {
     encoding: 'utf8',
     cwd: folder,
     env: { ...process.env, HOME: folder },

@@ -8,7 +8,7 @@ export function addCommands(completion: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-The script holds everything it completes: nothing is asked while you type. Write it anew after an upgrade.
+The script contains all commands and options; completion runs no program. Create the script again after an upgrade.
 
   bash   millwright completion bash > ~/.local/share/bash-completion/completions/millwright
   zsh    millwright completion zsh > "\${fpath[1]}/_millwright"

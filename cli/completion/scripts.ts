@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 
-/** One command: the words that lead to it, what may follow, and its options. */
-type Place = {
+/** One command for completion: its path, its subcommands, its options and the choices of its arguments. */
+type CommandNode = {
   path: string
   description: string
   commands: { name: string; description: string }[]
@@ -11,9 +11,9 @@ type Place = {
   choices: readonly string[]
 }
 
-/** Every command of the tree. */
-export function treeOf(command: Command, path = ''): Place[] {
-  const own: Place = {
+/** All commands of the tree, depth first. */
+export function treeOf(command: Command, path = ''): CommandNode[] {
+  const own: CommandNode = {
     path,
     description: command.description(),
     commands: command.commands.map((one) => ({ name: one.name(), description: one.description() })),
@@ -24,49 +24,55 @@ export function treeOf(command: Command, path = ''): Place[] {
         takesValue: required || optional,
         choices: argChoices,
       })),
-      { flags: ['--help'], description: 'what there is to say about it', takesValue: false, choices: [] },
+      { flags: ['--help'], description: 'show the help of the command', takesValue: false, choices: [] },
     ],
     choices: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
   }
   return [own, ...command.commands.flatMap((one) => treeOf(one, path === '' ? one.name() : `${path} ${one.name()}`))]
 }
 
-export function scriptFor(shell: (typeof shells)[number], tree: readonly Place[]): string {
+export function scriptFor(shell: (typeof shells)[number], tree: readonly CommandNode[]): string {
   return { bash, zsh, fish }[shell](tree)
 }
 
-/** Options after which a value stands, wherever they are; the few that take one here and none there do not count. */
-function valueFlags(tree: readonly Place[]): string[] {
+/** The options that take a value in every command. Options that take a value only in some commands are left out. */
+function valueFlags(tree: readonly CommandNode[]): string[] {
   const options = tree.flatMap((place) => place.options)
-  const alone = new Set(options.filter(({ takesValue }) => !takesValue).flatMap(({ flags }) => flags))
-  const taking = options.filter(({ takesValue }) => takesValue).flatMap(({ flags }) => flags)
-  return [...new Set(taking)].filter((flag) => !alone.has(flag)).toSorted()
+  const withoutValue = new Set(options.filter(({ takesValue }) => !takesValue).flatMap(({ flags }) => flags))
+  const withValue = options.filter(({ takesValue }) => takesValue).flatMap(({ flags }) => flags)
+  return [...new Set(withValue)].filter((flag) => !withoutValue.has(flag)).toSorted()
 }
 
-type Offer = { name: string; description: string }
-type Offers = { at: string[]; offers: Offer[] }
+type Candidate = { name: string; description: string }
+type CandidateList = { at: string[]; candidates: Candidate[] }
 
-/** What may follow a command, and what the options that have choices. */
-function offersOf(tree: readonly Place[]): { ofValues: Offers[]; ofCommands: Offers[] } {
+/** The candidates after each command, and after each option with choices. */
+function candidatesOf(tree: readonly CommandNode[]): { optionValues: CandidateList[]; commandWords: CandidateList[] } {
   const plain = (choices: readonly string[]) => choices.map((name) => ({ name, description: '' }))
-  const ofValues = tree.flatMap(({ path, options }) =>
+  const optionValues = tree.flatMap(({ path, options }) =>
     options
       .filter(({ choices }) => choices.length > 0)
-      .map(({ flags, choices }) => ({ at: flags.map((flag) => `${path} ${flag}`), offers: plain(choices) })),
+      .map(({ flags, choices }) => ({ at: flags.map((flag) => `${path} ${flag}`), candidates: plain(choices) })),
   )
-  const ofCommands = tree.map(({ path, commands, choices, options }) => {
+  const commandWords = tree.map(({ path, commands, choices, options }) => {
     const flagged = options.flatMap(({ flags, description }) => flags.map((name) => ({ name, description })))
-    return { at: [path], offers: [...commands, ...plain(choices), ...flagged] }
+    return { at: [path], candidates: [...commands, ...plain(choices), ...flagged] }
   })
-  return { ofValues, ofCommands }
+  return { optionValues, commandWords }
 }
 
-/** What bash and zsh share: which command was typed so far, and what may follow. */
-function deciding(tree: readonly Place[], words: string, offering: (offers: Offer[]) => string): string {
+/** The part of the script that bash and zsh share: it finds the typed command and selects the candidates. */
+function selectionScript(
+  tree: readonly CommandNode[],
+  words: string,
+  format: (candidates: Candidate[]) => string,
+): string {
   const flags = valueFlags(tree).join('|')
-  const { ofValues, ofCommands } = offersOf(tree)
-  const cases = (offers: readonly Offers[]) =>
-    offers.map(({ at, offers: own }) => `      ${at.map((one) => `'${one}'`).join('|')}) offered=${offering(own)} ;;`)
+  const { optionValues, commandWords } = candidatesOf(tree)
+  const cases = (candidates: readonly CandidateList[]) =>
+    candidates.map(
+      ({ at, candidates: own }) => `      ${at.map((one) => `'${one}'`).join('|')}) offered=${format(own)} ;;`,
+    )
   return `  for word in ${words}; do
     if [ -n "$isValue" ]; then isValue=''; continue; fi
     case "$word" in ${flags}) isValue=1; continue ;; -*) continue ;; esac
@@ -75,52 +81,52 @@ function deciding(tree: readonly Place[], words: string, offering: (offers: Offe
   done
   case "$previous" in
     ${flags}) case "$at $previous" in
-${cases(ofValues).join('\n')}
+${cases(optionValues).join('\n')}
     esac ;;
     *) case "$at" in
-${cases(ofCommands).join('\n')}
+${cases(commandWords).join('\n')}
     esac ;;
   esac`
 }
 
-/** Words that stand for values go by file names, as the shell does it. */
-function bash(tree: readonly Place[]): string {
-  const offering = (offers: Offer[]) => `'${offers.map(({ name }) => name).join(' ')}'`
+/** The script for bash. Arguments without choices are completed as file names. */
+function bash(tree: readonly CommandNode[]): string {
+  const format = (candidates: Candidate[]) => `'${candidates.map(({ name }) => name).join(' ')}'`
   return `# bash completion for millwright
 _millwright() {
   local at='' word next isValue='' offered=''
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
-${deciding(tree, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`, offering)}
+${selectionScript(tree, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`, format)}
   COMPREPLY=($(compgen -W "$offered" -- "$current"))
   if [ "\${#COMPREPLY[@]}" -eq 0 ]; then COMPREPLY=($(compgen -f -- "$current")); fi
 }
 complete -o filenames -F _millwright millwright`
 }
 
-/** The shell runs the file itself at the first completion, and what it defines from then on; both have to answer. */
-function zsh(tree: readonly Place[]): string {
+/** The script for zsh. The shell runs the file at the first completion and the defined function later; both complete. */
+function zsh(tree: readonly CommandNode[]): string {
   const quoted = (text: string) => text.replaceAll("'", "'\\''")
-  const entry = ({ name, description }: Offer) =>
+  const entry = ({ name, description }: Candidate) =>
     `'${quoted(name.replaceAll(':', '\\:'))}${description === '' ? '' : `:${quoted(description)}`}'`
-  const offering = (offers: Offer[]) => `(${offers.map(entry).join(' ')})`
+  const format = (candidates: Candidate[]) => `(${candidates.map(entry).join(' ')})`
   return `#compdef millwright
 _millwright() {
   local at='' word next isValue='' previous="\${words[CURRENT-1]}"
   local -a offered
-${deciding(tree, `"\${(@)words[2,CURRENT-1]}"`, offering)}
+${selectionScript(tree, `"\${(@)words[2,CURRENT-1]}"`, format)}
   if (( $#offered )); then _describe 'millwright' offered || _files; else _files; fi
 }
 if [ "$funcstack[1]" = _millwright ]; then _millwright "$@"; else compdef _millwright millwright; fi`
 }
 
-/** One look at the line decides; hundreds of conditions, one for each word, would take a second for each key. */
-function fish(tree: readonly Place[]): string {
+/** The script for fish. One function decides, because hundreds of `complete` conditions take a second for each key. */
+function fish(tree: readonly CommandNode[]): string {
   const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-  const entry = ({ name, description }: Offer) => quoted(description === '' ? name : `${name}\t${description}`)
-  const { ofValues, ofCommands } = offersOf(tree)
-  const cases = (offers: readonly Offers[]) =>
-    offers.map(
-      ({ at, offers: own }) =>
+  const entry = ({ name, description }: Candidate) => quoted(description === '' ? name : `${name}\t${description}`)
+  const { optionValues, commandWords } = candidatesOf(tree)
+  const cases = (candidates: readonly CandidateList[]) =>
+    candidates.map(
+      ({ at, candidates: own }) =>
         `      case ${at.map(quoted).join(' ')}\n        set offered ${own.map(entry).join(' ')}`,
     )
   return `# fish completion for millwright
@@ -147,11 +153,11 @@ function __millwright_decide
   set -l offered
   if contains -- $typed[-1] $flags
     switch "$at $typed[-1]"
-${cases(ofValues).join('\n')}
+${cases(optionValues).join('\n')}
     end
   else
     switch "$at"
-${cases(ofCommands).join('\n')}
+${cases(commandWords).join('\n')}
     end
   end
   set -g __millwright_offered (string match -r -- '^'(string escape --style=regex -- (commandline -ct))'.*' $offered)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { plantedWord } from '@millwright/cloud/platform/testing/secrets-shown.ts'
-import { TestPlatform, type Typed } from '../testing.ts'
+import { type RunOptions, TestPlatform } from '../testing.ts'
 import { secretsOf } from './values.ts'
 
 let platform: TestPlatform
@@ -19,9 +19,9 @@ const schema = {
 before(async () => {
   platform = await TestPlatform.open()
   token = (await platform.as('administrator')).token
-  const given = ['--product', 'example.links.ovens', '--product-version', '1.0.0', '--uri', 'urn:example:ovens']
+  const args = ['--product', 'example.links.ovens', '--product-version', '1.0.0', '--uri', 'urn:example:ovens']
   schemaId = (
-    await succeed(['credentials', 'schemas', 'upload', '-', ...given], { input: JSON.stringify(schema) })
+    await succeed(['credentials', 'schemas', 'upload', '-', ...args], { input: JSON.stringify(schema) })
   ).trim()
 })
 
@@ -29,15 +29,15 @@ after(() => platform[Symbol.asyncDispose]())
 
 const printed: string[] = []
 
-async function run(given: string[], typed: Typed = {}) {
-  const ended = await platform.run(given, { token, ...typed })
+async function run(args: string[], options: RunOptions = {}) {
+  const ended = await platform.run(args, { token, ...options })
   printed.push(ended.out, ended.err)
   return ended
 }
 
-async function succeed(given: string[], typed: Typed = {}): Promise<string> {
-  const { code, out, err } = await run(given, typed)
-  assert.equal(code, 0, `${given.join(' ')}: ${err}`)
+async function succeed(args: string[], options: RunOptions = {}): Promise<string> {
+  const { code, out, err } = await run(args, options)
+  assert.equal(code, 0, `${args.join(' ')}: ${err}`)
   return out
 }
 
@@ -57,12 +57,12 @@ const creation = (name: string, ...more: string[]) => [
   ...more,
 ]
 
-test('secrets are typed unseen or piped in, are refused in arguments, and never come out', async () => {
-  await succeed(creation('Typed'), { answers: [`the ${plantedWord}`] })
+test('credentials instances create reads secrets from prompts or standard input, rejects them in arguments, and no command prints them', async () => {
+  await succeed(creation('RunOptions'), { answers: [`the ${plantedWord}`] })
   await succeed(creation('Piped'), { input: JSON.stringify({ password: `the ${plantedWord}` }) })
   const argument = await run(creation('Argument', '--set', 'password=short'), { answers: [] })
   assert.equal(argument.code, 2)
-  assert.match(argument.err, /^password is secret, and everybody on the machine sees arguments\.\nNext: leave it out/)
+  assert.match(argument.err, /^password is secret, and other users of the machine can see arguments\.\nNext: omit it/)
   const broken = await run(creation('Broken'), { input: plantedWord })
   assert.equal(broken.code, 2)
   const missing = await run(creation('Missing'), { input: '' })
@@ -70,16 +70,18 @@ test('secrets are typed unseen or piped in, are refused in arguments, and never 
   assert.match(missing.err, /invalid_values/)
   assert.match(
     await succeed(['credentials', 'instances', 'list', '--address', '10.0.4.7']),
-    / Typed .* 10\.0\.4\.0\/24 +both /,
+    / RunOptions .* 10\.0\.4\.0\/24 +both /,
   )
-  assert.match(await succeed(['credentials', 'instances', 'show', 'Typed']), /password +\*\*\*/)
-  await succeed(['credentials', 'instances', 'update', 'Typed', '--range', '10.0.5.0/24'])
-  await succeed(['credentials', 'instances', 'update', 'Typed', '--secrets'], { answers: [`another ${plantedWord}`] })
-  assert.match(await succeed(['credentials', 'instances', 'history', 'Typed']), /updated/)
+  assert.match(await succeed(['credentials', 'instances', 'show', 'RunOptions']), /password +\*\*\*/)
+  await succeed(['credentials', 'instances', 'update', 'RunOptions', '--range', '10.0.5.0/24'])
+  await succeed(['credentials', 'instances', 'update', 'RunOptions', '--secrets'], {
+    answers: [`another ${plantedWord}`],
+  })
+  assert.match(await succeed(['credentials', 'instances', 'history', 'RunOptions']), /updated/)
   assert.ok(!printed.join('').includes(plantedWord))
 })
 
-test('they are grouped for monitoring, assigned to assets, and known by where they are used', async () => {
+test('credentials are added to a monitoring set, assigned to an asset, and where-used lists both', async () => {
   await succeed(['assets', 'create', '--name', 'Oven 1', '--mac', '00-1B-1B-00-00-77'])
   await succeed(creation('Ovens'), { answers: [`the ${plantedWord}`] })
   await succeed(['credentials', 'templates', 'create', 'Monitoring'])
@@ -93,14 +95,18 @@ test('they are grouped for monitoring, assigned to assets, and known by where th
   )
   await succeed(['credentials', 'unassign', 'Oven 1', 'Ovens'])
   await succeed(['credentials', 'templates', 'remove', 'Monitoring', 'Ovens'])
-  assert.equal(await succeed(['credentials', 'where-used', 'Ovens']), 'It is not used.\n')
+  assert.equal(await succeed(['credentials', 'where-used', 'Ovens']), 'The credentials are not used.\n')
   await succeed(['credentials', 'templates', 'delete', 'Monitoring'])
   await succeed(['credentials', 'instances', 'delete', 'Ovens'])
   assert.equal((await run(['credentials', 'instances', 'show', 'Ovens'])).code, 4)
-  assert.equal((await run(['credentials', 'schemas', 'delete', schemaId])).code, 5, 'a schema with instances stays')
+  assert.equal(
+    (await run(['credentials', 'schemas', 'delete', schemaId])).code,
+    5,
+    'a credential type with credentials cannot be deleted',
+  )
 })
 
-test('what is secret is found at any depth', () => {
+test('secretsOf finds secret fields at any depth', () => {
   const deep = {
     properties: { a: { properties: { b: { writeOnly: true } }, required: ['b'] }, c: { format: 'password' } },
   }

@@ -3,10 +3,10 @@ import { type CredentialPurpose, credentialPurposes } from '@millwright/api/cred
 import { type Command, Option } from 'commander'
 import { isId } from '../input/lookup.ts'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Columns } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online, repeated } from '../session/platform-command.ts'
+import { collect, platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { valuesFrom } from './values.ts'
 
@@ -19,43 +19,45 @@ export const instanceColumns: Columns = {
   changed: 'lastModifiedTimestamp',
 }
 
-type ListOptions = Paging & { product?: string; address?: string; purpose?: CredentialPurpose }
-type Create = { schema: string; range: string[]; purpose?: CredentialPurpose; set?: string[] }
-type Update = { name?: string; range?: string[]; set?: string[]; secrets?: boolean }
+type ListOptions = PagingOptions & { product?: string; address?: string; purpose?: CredentialPurpose }
+type CreateOptions = { schema: string; range: string[]; purpose?: CredentialPurpose; set?: string[] }
+type UpdateOptions = { name?: string; range?: string[]; set?: string[]; secrets?: boolean }
 
 export function addInstances(instances: Command, terminal: Terminal): void {
-  const purpose = () => new Option('--purpose <purpose>', 'for this alone').choices(credentialPurposes)
+  const purpose = () => new Option('--purpose <purpose>', 'purpose').choices(credentialPurposes)
 
-  online(
-    paged(instances.command('list').description('list credentials without their secrets, most recently changed first'))
-      .option('--product <id>', 'for this link')
-      .option('--address <address>', 'only credentials for this address')
+  platformCommand(
+    withPagingOptions(
+      instances.command('list').description('list credentials without their secrets, last changed first'),
+    )
+      .option('--product <id>', 'product id of the link')
+      .option('--address <address>', 'IP address that the credentials apply to')
       .addOption(purpose()),
     terminal,
     list,
   )
 
-  online(
+  platformCommand(
     instances
       .command('show')
       .description('show credentials without their secrets')
       .argument('<instance>', 'id or name'),
     terminal,
-    async (session, given: string) =>
+    async (session, nameOrId: string) =>
       session.output.show(
-        await session.api(credentials).getInstance({ params: { instanceId: await instanceId(session, given) } }),
+        await session.api(credentials).getInstance({ params: { instanceId: await instanceId(session, nameOrId) } }),
       ),
   )
 
-  online(
+  platformCommand(
     instances
       .command('create')
-      .description('create credentials; prompts for secrets, or reads them as JSON from standard input')
+      .description('create credentials; the command prompts for secrets, or reads them as JSON from standard input')
       .argument('<name>')
-      .requiredOption('--schema <id>', 'the credential type')
-      .requiredOption('--range <range>', 'address range: 10.0.0.0/24, 10.0.1.5-10.0.1.9 or a single address', repeated)
+      .requiredOption('--schema <id>', 'credential type')
+      .requiredOption('--range <range>', 'IP range: 10.0.0.0/24, 10.0.1.5-10.0.1.9 or one address; repeatable', collect)
       .addOption(purpose())
-      .option('--set <field=value>', 'a field that is not secret', repeated),
+      .option('--set <field=value>', 'field that is not secret; repeatable', collect),
     terminal,
     create,
   ).addHelpText(
@@ -66,75 +68,78 @@ Examples:
   pass show hall-4 | millwright credentials instances create 'Hall 4' --schema <id> --range 10.0.4.0/24`,
   )
 
-  online(
+  platformCommand(
     instances
       .command('update')
-      .description('change credentials; other fields and secrets stay unchanged')
+      .description('change credentials; fields that are not named keep their values')
       .argument('<instance>', 'id or name')
-      .option('--name <name>', 'another name')
-      .option('--range <range>', 'new address ranges, replacing all existing ones', repeated)
-      .option('--set <field=value>', 'a field that is not secret', repeated)
+      .option('--name <name>', 'new name')
+      .option('--range <range>', 'new IP range, replaces all ranges; repeatable', collect)
+      .option('--set <field=value>', 'field that is not secret; repeatable', collect)
       .option('--secrets', 'prompt for new secrets, or read them as JSON from standard input'),
     terminal,
     update,
   )
 
-  online(
+  platformCommand(
     instances.command('delete').description('delete credentials with their secrets').argument('<instance>'),
     terminal,
-    async (session, given: string) => {
-      const id = await instanceId(session, given)
+    async (session, nameOrId: string) => {
+      const id = await instanceId(session, nameOrId)
       await session.api(credentials).deleteInstance({ params: { instanceId: id } })
-      await session.output.done(`${given} deleted`, { data: { id } })
+      await session.output.done(`${nameOrId} deleted`, { data: { id } })
     },
   )
 
-  online(
-    paged(instances.command('history').description('show who changed which fields').argument('<instance>')),
+  platformCommand(
+    withPagingOptions(
+      instances.command('history').description('list changes with time, author and fields').argument('<instance>'),
+    ),
     terminal,
-    async (session, given: string, options: Paging) => {
-      const id = await instanceId(session, given)
+    async (session, nameOrId: string, options: PagingOptions) => {
+      const id = await instanceId(session, nameOrId)
       const pages = pagesOf(options, ({ limit, offset }) =>
         session.api(credentials).listInstanceVersions({ params: { instanceId: id }, query: { limit, offset } }),
       )
       await session.output.list(await pages, {
         columns: { version: 'version', time: 'timestamp', change: 'change', by: 'changedBy', fields: 'fields' },
-        nothing: 'Nothing is known of its past.',
+        nothing: 'No history.',
       })
     },
   )
 }
 
-export async function instanceId({ api }: Session, given: string): Promise<string> {
-  if (isId(given)) return given
-  const { data } = await api(credentials).listInstances({ query: { name: given, assigned: false, limit: 2 } })
+export async function instanceId({ api }: Session, nameOrId: string): Promise<string> {
+  if (isId(nameOrId)) return nameOrId
+  const { data } = await api(credentials).listInstances({ query: { name: nameOrId, assigned: false, limit: 2 } })
   const [first, second] = data
   if (first === undefined) {
-    throw new CommandError(`There are no credentials named "${given}".`, {
+    throw new CommandError(`Credentials "${nameOrId}" not found.`, {
       exitCode: exitCodes.notFound,
-      next: 'millwright credentials instances list shows what there is',
+      next: 'millwright credentials instances list',
     })
   }
-  if (second !== undefined) throw usageError(`There are several credentials named "${given}".`, 'say which by their id')
+  if (second !== undefined)
+    throw usageError(`Credentials "${nameOrId}" are ambiguous.`, 'pass the id instead of the name')
   return first.id
 }
 
 async function list({ api, output }: Session, { product, address, purpose, ...options }: ListOptions): Promise<void> {
-  const wanted = {
+  const filters = {
     ...(product === undefined ? {} : { resourceIdentifier: product }),
     ...(address === undefined ? {} : { address }),
     ...(purpose === undefined ? {} : { purpose }),
   }
   const pages = pagesOf(options, ({ limit, offset }) =>
-    api(credentials).listInstances({ query: { ...wanted, limit, offset } }),
+    api(credentials).listInstances({ query: { ...filters, limit, offset } }),
   )
-  await output.list(await pages, { columns: instanceColumns, nothing: 'No entries.' })
+  await output.list(await pages, { columns: instanceColumns, nothing: 'No credentials.' })
 }
 
 async function create(
   session: Session,
   name: string,
-  { schema: schemaId, range, purpose, set = [] }: Create,
+  { schema: schemaId, range, purpose, set = [] }: CreateOptions,
 ): Promise<void> {
   const { data: schema } = await session.api(credentials).getSchema({ params: { schemaId } })
   const values = await valuesFrom(session.terminal, { schema: schema.schema, set })
@@ -143,12 +148,16 @@ async function create(
   await session.output.done(answer.data.id, answer)
 }
 
-async function update(session: Session, given: string, { name, range, set = [], secrets }: Update): Promise<void> {
-  const id = await instanceId(session, given)
+async function update(
+  session: Session,
+  nameOrId: string,
+  { name, range, set = [], secrets }: UpdateOptions,
+): Promise<void> {
+  const id = await instanceId(session, nameOrId)
   const client = session.api(credentials)
   const { data: instance } = await client.getInstance({ params: { instanceId: id } })
   const { data: schema } = await client.getSchema({ params: { schemaId: instance.schemaId } })
-  const silent: Terminal = { ...session.terminal, canAsk: false, input: async () => '' }
+  const silent: Terminal = { ...session.terminal, isInteractive: false, input: async () => '' }
   const values = await valuesFrom(secrets ? session.terminal : silent, { schema: schema.schema, set })
   const data = {
     ...(name === undefined ? {} : { name }),
@@ -156,9 +165,9 @@ async function update(session: Session, given: string, { name, range, set = [], 
     ...(Object.keys(values).length === 0 ? {} : { values }),
   }
   if (Object.keys(data).length === 0)
-    throw usageError('Say what to change.', 'millwright credentials instances update --help')
+    throw usageError('No change specified.', 'millwright credentials instances update --help')
   await session.output.done(
-    `${given} updated`,
+    `${nameOrId} updated`,
     await client.updateInstance({ params: { instanceId: id }, body: { data } }),
   )
 }

@@ -1,25 +1,25 @@
 import { credentials } from '@millwright/api/credentials.ts'
 import type { Command } from 'commander'
-import { jsonFrom } from '../input/json-input.ts'
+import { readJson } from '../input/json-input.ts'
 import { assetId } from '../input/lookup.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from '../session/platform-command.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 
-type Upload = { product: string; productVersion: string; uri: string }
+type UploadOptions = { product: string; productVersion: string; uri: string }
 
 export function addSchemas(schemas: Command, terminal: Terminal): void {
-  online(
-    paged(schemas.command('list').description('list credential types, newest first')).option(
+  platformCommand(
+    withPagingOptions(schemas.command('list').description('list credential types, newest first')).option(
       '--product <id>',
-      'of this link',
+      'product id of the link',
     ),
     terminal,
-    async ({ api, output }, { product, ...options }: Paging & { product?: string }) => {
-      const wanted = product === undefined ? {} : { resourceIdentifier: product }
+    async ({ api, output }, { product, ...options }: PagingOptions & { product?: string }) => {
+      const filters = product === undefined ? {} : { resourceIdentifier: product }
       const pages = pagesOf(options, ({ limit, offset }) =>
-        api(credentials).listSchemas({ query: { ...wanted, limit, offset } }),
+        api(credentials).listSchemas({ query: { ...filters, limit, offset } }),
       )
       await output.list(await pages, {
         columns: {
@@ -29,36 +29,36 @@ export function addSchemas(schemas: Command, terminal: Terminal): void {
           title: 'title',
           created: 'createdTimestamp',
         },
-        nothing: 'There are none yet: millwright credentials schemas from-link',
+        nothing: 'No credential types yet: millwright credentials schemas from-link',
       })
     },
   )
 
-  online(
+  platformCommand(
     schemas.command('show').description('show a credential type').argument('<id>'),
     terminal,
     async ({ api, output }, schemaId: string) =>
       output.show(await api(credentials).getSchema({ params: { schemaId } })),
   )
 
-  online(
+  platformCommand(
     schemas
       .command('upload')
-      .description('upload a credential type as a JSON Schema')
+      .description('create a credential type from a JSON Schema')
       .argument('<file>', '- is standard input')
-      .requiredOption('--product <id>', "the link's product id")
-      .requiredOption('--product-version <version>', "the link's version")
-      .requiredOption('--uri <uri>', 'the name of the schema in the link'),
+      .requiredOption('--product <id>', 'product id of the link')
+      .requiredOption('--product-version <version>', 'version of the link')
+      .requiredOption('--uri <uri>', 'URI that the link uses for the schema'),
     terminal,
     upload,
   )
 
-  online(
+  platformCommand(
     schemas
       .command('from-link')
       .description('import the credential type of a running link')
-      .argument('<link>', 'id or name of its asset')
-      .option('--uri <uri>', 'which schema, if the link has several'),
+      .argument('<link>', 'id or name of the asset of the link')
+      .option('--uri <uri>', 'URI of the schema, if the link has more than one'),
     terminal,
     async (session, link: string, { uri }: { uri?: string }) => {
       const data = { assetId: await assetId(session, link), ...(uri === undefined ? {} : { uri }) }
@@ -67,7 +67,7 @@ export function addSchemas(schemas: Command, terminal: Terminal): void {
     },
   )
 
-  online(
+  platformCommand(
     schemas.command('delete').description('delete a credential type without credentials').argument('<id>'),
     terminal,
     async ({ api, output }, schemaId: string) => {
@@ -77,11 +77,11 @@ export function addSchemas(schemas: Command, terminal: Terminal): void {
   )
 }
 
-async function upload({ api, output, terminal }: Session, file: string, given: Upload): Promise<void> {
-  const schema = (await jsonFrom(terminal, file)) as Record<string, unknown>
+async function upload({ api, output, terminal }: Session, file: string, options: UploadOptions): Promise<void> {
+  const schema = (await readJson(terminal, file)) as Record<string, unknown>
   const answer = await api(credentials).createSchema({
-    query: { resourceIdentifier: given.product, resourceVersion: given.productVersion },
-    body: { data: { uri: given.uri, schema } },
+    query: { resourceIdentifier: options.product, resourceVersion: options.productVersion },
+    body: { data: { uri: options.uri, schema } },
   })
   await output.done(answer.data.id, answer)
 }

@@ -2,33 +2,33 @@ import { credentials } from '@millwright/api/credentials.ts'
 import type { Command } from 'commander'
 import { isId } from '../input/lookup.ts'
 import { CommandError, exitCodes } from '../output/error-report.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from '../session/platform-command.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { instanceColumns, instanceId } from './instances.ts'
 
 export function addTemplates(templates: Command, terminal: Terminal): void {
-  online(
-    paged(templates.command('list').description('list monitoring sets by name')),
+  platformCommand(
+    withPagingOptions(templates.command('list').description('list monitoring sets, by name')),
     terminal,
-    async ({ api, output }, options: Paging) => {
+    async ({ api, output }, options: PagingOptions) => {
       const pages = pagesOf(options, ({ limit, offset }) =>
         api(credentials).listInstancesTemplates({ query: { limit, offset } }),
       )
       await output.list(await pages, {
-        columns: { id: 'id', name: 'name', instances: 'instances', description: 'description' },
-        nothing: 'No entries.',
+        columns: { id: 'id', name: 'name', credentials: 'instances', description: 'description' },
+        nothing: 'No monitoring sets.',
       })
     },
   )
 
-  online(
+  platformCommand(
     templates
       .command('create')
       .description('create a monitoring set')
       .argument('<name>')
-      .option('--description <text>', 'what it is for'),
+      .option('--description <text>', 'description'),
     terminal,
     async ({ api, output }, name: string, { description }: { description?: string }) => {
       const data = { name, ...(description === undefined ? {} : { description }) }
@@ -37,20 +37,23 @@ export function addTemplates(templates: Command, terminal: Terminal): void {
     },
   )
 
-  online(
-    paged(
+  platformCommand(
+    withPagingOptions(
       templates
         .command('show')
-        .description('show the credentials of a monitoring set')
+        .description('list the credentials of a monitoring set')
         .argument('<template>', 'id or name'),
     ),
     terminal,
-    async (session, given: string, options: Paging) => {
-      const params = { instancesTemplateId: await templateId(session, given) }
+    async (session, nameOrId: string, options: PagingOptions) => {
+      const params = { instancesTemplateId: await templateId(session, nameOrId) }
       const pages = pagesOf(options, ({ limit, offset }) =>
         session.api(credentials).listTemplateInstances({ params, query: { limit, offset } }),
       )
-      await session.output.list(await pages, { columns: instanceColumns, nothing: 'It has none.' })
+      await session.output.list(await pages, {
+        columns: instanceColumns,
+        nothing: 'The monitoring set has no credentials.',
+      })
     },
   )
 
@@ -58,7 +61,7 @@ export function addTemplates(templates: Command, terminal: Terminal): void {
     ['add', 'mapInstance', 'add credentials to a monitoring set'],
     ['remove', 'unmapInstance', 'remove credentials from a monitoring set'],
   ] as const) {
-    online(
+    platformCommand(
       templates.command(name).description(description).argument('<template>').argument('<instance>'),
       terminal,
       async (session, template: string, instance: string) => {
@@ -67,29 +70,31 @@ export function addTemplates(templates: Command, terminal: Terminal): void {
           instanceId: await instanceId(session, instance),
         }
         await session.api(credentials)[operation]({ params })
-        await session.output.done(`${instance} is ${name === 'add' ? 'in' : 'out of'} ${template}`, { data: params })
+        await session.output.done(`${instance} ${name === 'add' ? 'added to' : 'removed from'} ${template}`, {
+          data: params,
+        })
       },
     )
   }
 
-  online(
+  platformCommand(
     templates.command('delete').description('delete a monitoring set; its credentials stay').argument('<template>'),
     terminal,
-    async (session, given: string) => {
-      const id = await templateId(session, given)
+    async (session, nameOrId: string) => {
+      const id = await templateId(session, nameOrId)
       await session.api(credentials).deleteInstancesTemplate({ params: { instancesTemplateId: id } })
-      await session.output.done(`${given} deleted`, { data: { id } })
+      await session.output.done(`${nameOrId} deleted`, { data: { id } })
     },
   )
 }
 
-async function templateId({ api }: Session, given: string): Promise<string> {
-  if (isId(given)) return given
-  const { data } = await api(credentials).listInstancesTemplates({ query: { name: given, limit: 1 } })
+async function templateId({ api }: Session, nameOrId: string): Promise<string> {
+  if (isId(nameOrId)) return nameOrId
+  const { data } = await api(credentials).listInstancesTemplates({ query: { name: nameOrId, limit: 1 } })
   const [first] = data
   if (first !== undefined) return first.id
-  throw new CommandError(`There is no template named "${given}".`, {
+  throw new CommandError(`Monitoring set "${nameOrId}" not found.`, {
     exitCode: exitCodes.notFound,
-    next: 'millwright credentials templates list shows what there is',
+    next: 'millwright credentials templates list',
   })
 }

@@ -1,4 +1,4 @@
-import { pairOf, typedValue } from '../input/json-input.ts'
+import { parsePair, parseValue } from '../input/json-input.ts'
 import { usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
 
@@ -12,7 +12,7 @@ type JsonSchema = {
 
 export type Field = { path: string[]; required: boolean; title: string }
 
-/** What of a schema is secret: where the platform says so too. */
+/** The secret fields of a schema, by the same rule as on the platform. */
 export function secretsOf(schema: JsonSchema, path: string[] = []): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]): Field[] => {
     const here = [...path, name]
@@ -22,28 +22,28 @@ export function secretsOf(schema: JsonSchema, path: string[] = []): Field[] {
   })
 }
 
-type Given = { schema: JsonSchema; set: readonly string[] }
+type ValueSources = { schema: JsonSchema; set: readonly string[] }
 
 /**
- * The values of an instance: what is not secret from arguments; secrets are asked for, or come as JSON from a pipe. In
- * arguments everybody on the machine would see them.
+ * Reads the values of credentials. Fields that are not secret come from arguments. Secrets come from prompts or as JSON from
+ * standard input, because other users of the machine can see arguments.
  */
-export async function valuesFrom(terminal: Terminal, { schema, set }: Given): Promise<Record<string, unknown>> {
+export async function valuesFrom(terminal: Terminal, { schema, set }: ValueSources): Promise<Record<string, unknown>> {
   const secrets = secretsOf(schema)
   const values: Record<string, unknown> = {}
   for (const text of set) {
-    const [name, value] = pairOf(text, '--set')
+    const [name, value] = parsePair(text, '--set')
     if (secrets.some(({ path }) => path.join('.') === name)) {
       throw usageError(
-        `${name} is secret, and everybody on the machine sees arguments.`,
-        'leave it out: it is asked for',
+        `${name} is secret, and other users of the machine can see arguments.`,
+        'omit it: the command prompts for it',
       )
     }
-    put(values, name.split('.'), typedValue(value))
+    put(values, name.split('.'), parseValue(value))
   }
-  if (terminal.canAsk) {
+  if (terminal.isInteractive) {
     for (const { path, required, title } of secrets) {
-      const answer = await terminal.askSecret(`${title}${required ? '' : ' (empty: none)'}: `)
+      const answer = await terminal.promptSecret(`${title}${required ? '' : ' (empty: none)'}: `)
       if (answer !== '') put(values, path, answer)
     }
     return values
@@ -58,9 +58,9 @@ function objectIn(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   } catch {
-    // What it holds is secret: it is not repeated in an error.
+    // The input is secret, so the error does not repeat it.
   }
-  throw usageError('Standard input is no JSON object of values.', `send something like {"password":"…"}`)
+  throw usageError('Standard input is not a JSON object of values.', `pass a document such as {"password":"…"}`)
 }
 
 function put(values: Record<string, unknown>, [first = '', ...rest]: string[], value: unknown): void {

@@ -1,9 +1,35 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AssetLink } from '@millwright/api/discovery.ts'
+import { enrolledGateway, linkReport } from '@millwright/cloud/platform/testing/gateway.ts'
+import { TestPlatform } from '../testing.ts'
 import { noUsableLink } from './discover.ts'
 
-test('names each link with the reason why it cannot scan', () => {
+test('discover starts a scan with a link id with and without its prefix, and returns 4 for an unknown link', async () => {
+  await using platform = await TestPlatform.open()
+  const admin = await platform.as('administrator')
+  const gateway = await enrolledGateway(platform.hub, admin)
+  const assetLinkId = 'cdm-device-class-driver-example'
+  await gateway.gatekeeper.reportLinks({
+    body: { data: { gatewayVersion: '1.0.0', links: [linkReport({ appInstanceId: assetLinkId })] } },
+  })
+  const run = (link: string) => platform.run(['discover', '--link', link, '--no-follow'], { token: admin.token })
+  for (const name of ['example', assetLinkId]) {
+    const { code, out, err } = await run(name)
+    assert.equal(code, 0, err)
+    assert.match(out + err, /Scan \S+ accepted/)
+  }
+  const { data: discoveries } = await admin.discovery.listDiscoveries({ query: {} })
+  assert.deepEqual(
+    discoveries.map((one) => one.assetLinkId),
+    [assetLinkId, assetLinkId],
+  )
+  const unknown = await run('elsewhere')
+  assert.equal(unknown.code, 4)
+  assert.match(unknown.err, /elsewhere/)
+})
+
+test('noUsableLink names each link with the reason why it cannot scan', () => {
   const link = (assetLinkId: string, about: Partial<AssetLink>) => ({ assetLinkId, ...about }) as AssetLink
   const message = noUsableLink([
     link('plant', { reachable: false, problem: 'The gateway was revoked' }),
@@ -13,11 +39,11 @@ test('names each link with the reason why it cannot scan', () => {
   assert.equal(
     message,
     [
-      'The gateway has no link that answers.',
+      'The gateway has no usable link.',
       '  plant: The gateway was revoked',
       '  ovens: The gateway has version 0.3.9',
-      '  pumps: does not answer',
+      '  pumps: not reachable',
     ].join('\n'),
   )
-  assert.equal(noUsableLink([]), 'The gateway has no link that answers.')
+  assert.equal(noUsableLink([]), 'The gateway has no usable link.')
 })

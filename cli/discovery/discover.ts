@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AssetLink, discovery } from '@millwright/api/discovery.ts'
 import type { Command } from 'commander'
-import { pairOf } from '../input/json-input.ts'
+import { parsePair } from '../input/json-input.ts'
 import { gatewayId } from '../input/lookup.ts'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { plain } from '../output/text.ts'
-import { online, repeated } from '../session/platform-command.ts'
+import { sanitize } from '../output/text.ts'
+import { collect, platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { follow } from './scan-progress.ts'
 
@@ -20,28 +20,28 @@ type Options = {
   follow: boolean
 }
 
-/** How long a link may take until it answers, and how often it is looked for. */
-const patienceMs = 10_000
-const lookMs = 250
+/** How long the command waits for a link of a gateway, and how often it checks. */
+const linkTimeoutMs = 10_000
+const pollMs = 250
 
 export function addCommands(discover: Command, terminal: Terminal): void {
   const command = discover
-    .option('--gateway <gateway>', 'name or id (default: the only one)')
+    .option('--gateway <gateway>', 'name or id of the gateway (default: the only gateway)')
     .option(
       '--link <link>',
-      'id of the asset link, also without the prefix cdm-device-class-driver- (default: the only one that answers)',
+      'id of the link, with or without the prefix cdm-device-class-driver- (default: the only reachable link)',
     )
-    .option('--filter <key=value>', 'a filter of the link; repeatable', repeated)
-    .option('--option <key=value>', 'an option of the link', repeated)
-    .option('--schedule <cron>', 'cron schedule: minute hour day month weekday')
-    .option('--timezone <name>', 'time zone of the schedule: Europe/Berlin (default: UTC)')
+    .option('--filter <key=value>', 'scope of the scan, with a filter of the link; repeatable', collect)
+    .option('--option <key=value>', 'option of the link; repeatable', collect)
+    .option('--schedule <cron>', 'cron schedule instead of one scan now: minute hour day month weekday')
+    .option('--timezone <name>', 'time zone of the schedule, such as Europe/Berlin (default: UTC)')
     .option('--follow', 'show devices as they are found, and the report at the end', true)
-    .option('--no-follow', 'return when the scan is accepted')
-  online(command, terminal, start).addHelpText(
+    .option('--no-follow', 'exit when the scan is accepted')
+  platformCommand(command, terminal, start).addHelpText(
     'after',
     `
-Ctrl-C stops following, and asks whether the gateway shall stop too.
-What a link offers is shown by "millwright gateway links".
+Ctrl-C stops the output, and asks whether to cancel the scan on the gateway too.
+"millwright gateway links" lists links with their filters and options.
 
 Examples:
   millwright discover
@@ -64,9 +64,9 @@ async function start(session: Session, options: Options): Promise<void> {
   if (options.schedule !== undefined || !options.follow) {
     const jobId = await create()
     const next = options.schedule === undefined ? ` (millwright discoveries show ${jobId} --follow)` : ''
-    return session.output.done(`Discovery ${jobId} is accepted.${next}`, { data: { jobId } })
+    return session.output.done(`Scan ${jobId} accepted.${next}`, { data: { jobId } })
   }
-  await follow(session, { link, begin: create })
+  await follow(session, { link, start: create })
 }
 
 function schedule(cron: string, timezone: string | undefined) {
@@ -75,56 +75,56 @@ function schedule(cron: string, timezone: string | undefined) {
 
 function parameter(option: string): (text: string) => { key: string; value: string } {
   return (text) => {
-    const [key, value] = pairOf(text, option)
+    const [key, value] = parsePair(text, option)
     return { key, value }
   }
 }
 
 type LinkChoice = Pick<AssetLink, 'assetLinkId' | 'deviceClass'>
 
-async function linkOf(session: Session, gateway: string, given: string | undefined): Promise<LinkChoice> {
-  if (given !== undefined) return namedLink(session, gateway, given)
-  const links = await answeringLinks(session, gateway)
+async function linkOf(session: Session, gateway: string, linkId: string | undefined): Promise<LinkChoice> {
+  if (linkId !== undefined) return namedLink(session, gateway, linkId)
+  const links = await readLinks(session, gateway)
   const usable = links.filter(isUsable)
   const [first, second] = usable
   if (first === undefined) {
     throw new CommandError(noUsableLink(links), {
       exitCode: exitCodes.notFound,
-      next: 'start one there: millwright link run plant; millwright gateway links shows them',
+      next: 'start one on its machine: millwright link run plant; to list links: millwright gateway links',
     })
   }
   if (second === undefined) return first
   const names = usable.map(({ assetLinkId }) => assetLinkId).join(', ')
-  throw usageError(`The gateway has several links: ${names}.`, 'say which one with --link')
+  throw usageError(`The gateway has several links: ${names}.`, 'select one with --link')
 }
 
 /** Links of the public SDK register under their id with this prefix. */
 const registeredPrefix = 'cdm-device-class-driver-'
 
-/** The link of that id, or of the id with the usual prefix. The platform refuses an id that no link has. */
-async function namedLink({ api }: Session, gateway: string, given: string): Promise<LinkChoice> {
+/** The link with this id, or with the prefix and this id. The platform rejects an unknown id. */
+async function namedLink({ api }: Session, gateway: string, linkId: string): Promise<LinkChoice> {
   const { data: links } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
   const linkOfId = (id: string) => links.find(({ assetLinkId }) => assetLinkId === id)
-  return linkOfId(given) ?? linkOfId(registeredPrefix + given) ?? { assetLinkId: given }
+  return linkOfId(linkId) ?? linkOfId(registeredPrefix + linkId) ?? { assetLinkId: linkId }
 }
 
 /** Names each link with the reason why it cannot scan. */
 export function noUsableLink(links: readonly AssetLink[]): string {
   const reasons = links.map(({ assetLinkId, incompatibility, problem }) =>
-    plain(`${assetLinkId}: ${incompatibility ?? problem ?? 'does not answer'}`),
+    sanitize(`${assetLinkId}: ${incompatibility ?? problem ?? 'not reachable'}`),
   )
-  return ['The gateway has no link that answers.', ...reasons].join('\n  ')
+  return ['The gateway has no usable link.', ...reasons].join('\n  ')
 }
 
 const isUsable = ({ compatible, reachable }: AssetLink) => compatible && reachable
 
-/** The links of a gateway. A gateway that was just started needs a moment until one of them answers. */
-async function answeringLinks({ api, terminal }: Session, gateway: string): Promise<AssetLink[]> {
-  const beganAtMs = performance.now()
+/** The links of a gateway. Waits until one is usable, because a gateway that just started has no links yet. */
+async function readLinks({ api, terminal }: Session, gateway: string): Promise<AssetLink[]> {
+  const startedAtMs = performance.now()
   for (;;) {
     const { data } = await api(discovery).listAssetLinks({ params: { gatewayId: gateway } })
-    if (data.some(isUsable) || performance.now() - beganAtMs > patienceMs) return data
-    terminal.progress('Waiting for a link of the gateway to answer')
-    await delay(lookMs)
+    if (data.some(isUsable) || performance.now() - startedAtMs > linkTimeoutMs) return data
+    terminal.progress('Waiting for a link of the gateway')
+    await delay(pollMs)
   }
 }

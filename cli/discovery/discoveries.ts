@@ -1,10 +1,10 @@
 import { discovery } from '@millwright/api/discovery.ts'
 import { type Command, Option } from 'commander'
 import { gatewayId } from '../input/lookup.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Columns } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from '../session/platform-command.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { errorLines, follow } from './scan-progress.ts'
 
@@ -21,46 +21,50 @@ const columns: Columns = {
   created: 'createdTimestamp',
 }
 
-type ListOptions = Paging & { gateway?: string; link?: string; scheduled?: boolean }
+type ListOptions = PagingOptions & { gateway?: string; link?: string; scheduled?: boolean }
 
 export function addCommands(discoveries: Command, terminal: Terminal): void {
-  online(
-    paged(discoveries.command('list').description('list scans, newest first'))
-      .option('--gateway <gateway>', 'of this gateway')
-      .option('--link <link>', 'with this link')
-      .option('--scheduled', 'only scheduled scans'),
+  platformCommand(
+    withPagingOptions(discoveries.command('list').description('list scans, newest first'))
+      .option('--gateway <gateway>', 'scans of this gateway')
+      .option('--link <link>', 'scans with this link')
+      .option('--scheduled', 'only scans with a schedule'),
     terminal,
     list,
   )
 
-  online(
+  platformCommand(
     discoveries
       .command('show')
       .description('show a scan and its latest run')
       .argument('<id>')
-      .option('--follow', 'follow until it ends, and show devices as they are found'),
+      .option('--follow', 'show devices as they are found, until the scan ends'),
     terminal,
     async (session, jobId: string, { follow: isFollowed }: { follow?: boolean }) => {
       const answer = await session.api(discovery).getDiscovery({ params: { jobId } })
       const { state, assetLinkId, deviceClass } = answer.data
       const isOver = state !== 'created' && state !== 'running'
       if (!isFollowed || isOver) return session.output.show(answer)
-      await follow(session, { link: { assetLinkId, deviceClass }, begin: async () => jobId })
+      await follow(session, { link: { assetLinkId, deviceClass }, start: async () => jobId })
     },
   )
 
-  online(
-    paged(discoveries.command('report').description('show the findings of a run').argument('<id>'))
-      .option('--run <id>', 'the run (default: the latest)')
-      .addOption(new Option('--outcome <outcome>', 'only these').choices(['new', 'changed', 'unchanged', 'gone'])),
+  platformCommand(
+    withPagingOptions(discoveries.command('report').description('list the findings of a run').argument('<id>'))
+      .option('--run <id>', 'id of the run (default: the latest)')
+      .addOption(
+        new Option('--outcome <outcome>', 'outcome of the findings').choices(['new', 'changed', 'unchanged', 'gone']),
+      ),
     terminal,
     report,
   )
 
-  online(
-    paged(discoveries.command('runs').description('list the runs of a scan, newest first').argument('<id>')),
+  platformCommand(
+    withPagingOptions(
+      discoveries.command('runs').description('list the runs of a scan, newest first').argument('<id>'),
+    ),
     terminal,
-    async ({ api, output }, jobId: string, options: Paging) => {
+    async ({ api, output }, jobId: string, options: PagingOptions) => {
       const pages = pagesOf(options, ({ limit, offset }) =>
         api(discovery).listRuns({ params: { jobId }, query: { limit, offset } }),
       )
@@ -68,7 +72,7 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
         columns: {
           id: 'id',
           number: 'number',
-          by: 'trigger',
+          trigger: 'trigger',
           state: 'state',
           found: 'found',
           new: 'created',
@@ -76,15 +80,15 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
           errors: 'errors',
           ended: 'endedTimestamp',
         },
-        nothing: 'It has not run yet.',
+        nothing: 'The scan has no runs yet.',
       })
     },
   )
 
   const simple = { cancel: 'cancelDiscovery', run: 'runDiscovery' } as const
-  const descriptions = { cancel: 'cancel the current run', run: 'run a scan again' }
+  const descriptions = { cancel: 'cancel the current run', run: 'run the scan again now' }
   for (const [name, operation] of Object.entries(simple)) {
-    online(
+    platformCommand(
       discoveries
         .command(name)
         .description(descriptions[name as keyof typeof descriptions])
@@ -92,7 +96,7 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
       terminal,
       async ({ api, output }, jobId: string) => {
         const answer = await api(discovery)[operation]({ params: { jobId } })
-        await output.done(`Run ${answer.data.runId} is ${name === 'cancel' ? 'being canceled' : 'accepted'}.`, answer)
+        await output.done(`Run ${answer.data.runId} ${name === 'cancel' ? 'is being canceled' : 'accepted'}.`, answer)
       },
     )
   }
@@ -101,7 +105,7 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
     ['pause', true],
     ['resume', false],
   ] as const) {
-    online(
+    platformCommand(
       discoveries.command(name).description(`${name} the schedule of a scan`).argument('<id>'),
       terminal,
       async ({ api, output }, jobId: string) => {
@@ -111,7 +115,7 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
     )
   }
 
-  online(
+  platformCommand(
     discoveries
       .command('delete')
       .description('delete a scan with its schedule and reports; assets stay')
@@ -125,31 +129,31 @@ export function addCommands(discoveries: Command, terminal: Terminal): void {
 }
 
 async function list(session: Session, { gateway, link, scheduled, ...options }: ListOptions): Promise<void> {
-  const wanted = {
+  const filters = {
     ...(gateway === undefined ? {} : { gatewayId: await gatewayId(session, gateway) }),
     ...(link === undefined ? {} : { assetLinkId: link }),
     ...(scheduled ? { scheduled } : {}),
   }
   const pages = pagesOf(options, ({ limit, offset }) =>
-    session.api(discovery).listDiscoveries({ query: { ...wanted, limit, offset } }),
+    session.api(discovery).listDiscoveries({ query: { ...filters, limit, offset } }),
   )
-  await session.output.list(await pages, { columns, nothing: 'There was none yet: millwright discover' })
+  await session.output.list(await pages, { columns, nothing: 'No scans yet: millwright discover' })
 }
 
-type ReportOptions = Paging & { run?: string; outcome?: 'new' | 'changed' | 'unchanged' | 'gone' }
+type ReportOptions = PagingOptions & { run?: string; outcome?: 'new' | 'changed' | 'unchanged' | 'gone' }
 
 async function report(session: Session, jobId: string, { run, outcome, ...options }: ReportOptions): Promise<void> {
-  const wanted = { ...(run === undefined ? {} : { run }), ...(outcome === undefined ? {} : { outcome }) }
+  const filters = { ...(run === undefined ? {} : { run }), ...(outcome === undefined ? {} : { outcome }) }
   const pages = pagesOf(options, async ({ limit, offset }) => {
-    const query = { ...wanted, limit, offset }
+    const query = { ...filters, limit, offset }
     const { data } = await session.api(discovery).getReport({ params: { jobId }, query })
     const { findings, errors, totalFindings } = data
     if (offset === options.offset && session.output.isText)
-      for (const error of errors) for (const line of errorLines(error)) session.terminal.tell(line)
+      for (const error of errors) for (const line of errorLines(error)) session.terminal.note(line)
     return { data: findings, meta: { totalElements: totalFindings, elements: findings.length, offset } }
   })
   await session.output.list(await pages, {
     columns: { outcome: 'outcome', asset: 'assetId', name: 'name' },
-    nothing: 'Nothing was found.',
+    nothing: 'No findings.',
   })
 }

@@ -2,10 +2,10 @@ import { type AnyJob, jobPhases, jobs } from '@millwright/api/jobs.ts'
 import { type Command, Option } from 'commander'
 import { messages } from '../events/event-stream.ts'
 import { CommandError } from '../output/error-report.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import { type Columns, Table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from '../session/platform-command.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 
 const columns: Columns = {
@@ -18,15 +18,15 @@ const columns: Columns = {
   created: 'createdTimestamp',
 }
 
-type ListOptions = Paging & { type?: string; phase?: AnyJob['phase']; gateway?: string; follow?: boolean }
+type ListOptions = PagingOptions & { type?: string; phase?: AnyJob['phase']; gateway?: string; follow?: boolean }
 
 export function addCommands(command: Command, terminal: Terminal): void {
-  online(
-    paged(command.command('list', { isDefault: true }).description('list jobs, newest first'))
-      .option('--type <type>', 'of this workflow: discovery, device-info …')
-      .addOption(new Option('--phase <phase>', 'only these').choices(jobPhases))
-      .option('--gateway <id>', 'of this client')
-      .option('--follow', 'show every change instead of the list'),
+  platformCommand(
+    withPagingOptions(command.command('list', { isDefault: true }).description('list jobs, newest first'))
+      .option('--type <type>', 'workflow of the jobs, such as discovery or device-info')
+      .addOption(new Option('--phase <phase>', 'phase of the jobs').choices(jobPhases))
+      .option('--gateway <id>', 'jobs of this gateway')
+      .option('--follow', 'print every change until Ctrl-C, instead of a list'),
     terminal,
     list,
   ).addHelpText(
@@ -38,32 +38,32 @@ Examples:
   millwright jobs list --type discovery --all --ndjson | jq -r .message`,
   )
 
-  online(
+  platformCommand(
     command
       .command('show')
       .description('show a job with its history')
       .argument('<id>')
-      .option('--follow', 'until it ends'),
+      .option('--follow', 'print every change until the job ends'),
     terminal,
     show,
   )
 }
 
 async function list(session: Session, { type, phase, gateway, follow, ...options }: ListOptions): Promise<void> {
-  const wanted = {
+  const filters = {
     ...(type === undefined ? {} : { type }),
     ...(gateway === undefined ? {} : { gatewayId: gateway }),
   }
   if (follow) {
     const lines = lineOf(session)
-    for await (const job of changes(session, wanted)) if (phase === undefined || job.phase === phase) await lines(job)
+    for await (const job of changes(session, filters)) if (phase === undefined || job.phase === phase) await lines(job)
     return
   }
-  const query = { ...wanted, ...(phase === undefined ? {} : { phase }) }
+  const query = { ...filters, ...(phase === undefined ? {} : { phase }) }
   const pages = pagesOf(options, ({ limit, offset }) =>
     session.api(jobs).listJobs({ query: { ...query, limit, offset } }),
   )
-  await session.output.list(await pages, { columns, nothing: 'No entries.' })
+  await session.output.list(await pages, { columns, nothing: 'No job matches.' })
 }
 
 async function* changes(
@@ -71,8 +71,8 @@ async function* changes(
   query: { type?: string; gatewayId?: string },
   onOpen = () => {},
 ): AsyncGenerator<AnyJob> {
-  const wanted = { contract: jobs, operation: 'streamJobs', input: { query }, onOpen }
-  for await (const { event, data } of messages(session, wanted)) if (event === 'job') yield JSON.parse(data)
+  const request = { contract: jobs, operation: 'streamJobs', input: { query }, onOpen }
+  for await (const { event, data } of messages(session, request)) if (event === 'job') yield JSON.parse(data)
 }
 
 function lineOf({ output, terminal }: Session): (job: AnyJob) => Promise<void> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorLines } from './scan-progress.ts'
 
-test('prints the device, the problem and each refused field with the reason', () => {
+test('errorLines prints the device, the problem and each rejected field with the reason', () => {
   const lines = errorLines({
     code: 3,
     description: 'A field of a device could not be taken over',
@@ -15,12 +15,12 @@ test('prints the device, the problem and each refused field with the reason', ()
   assert.equal(lines[1], '  /asset_identifiers/0/id_link: must be: an http address')
 })
 
-test('prints the address of a device without a name', () => {
+test('errorLines prints the address of a device without a name', () => {
   const lines = errorLines({ code: 16, description: 'protected', device: { ipAddress: '10.0.0.2' } })
   assert.deepEqual(lines, ['{"ipAddress":"10.0.0.2"}: protected (16)'])
 })
 
-test('prints the problem code of a refused device instead of the status code', () => {
+test('errorLines prints the problem code of a rejected device instead of the status code', () => {
   const error = { code: 7, description: 'The asset cannot be changed.', reason: 'identity_taken' }
   assert.deepEqual(errorLines({ ...error, device: { name: 'Pump' } }), [
     'Pump: The asset cannot be changed. (identity_taken)',

@@ -4,20 +4,20 @@ import { type CloudEvent, events } from '@millwright/api/events.ts'
 import type { DeviceError } from '@millwright/api/gatekeeper.ts'
 import { messages } from '../events/event-stream.ts'
 import { CommandError, exitCodes } from '../output/error-report.ts'
-import { counted, plain } from '../output/text.ts'
+import { formatCount, sanitize } from '../output/text.ts'
 import type { Session } from '../session/session.ts'
 
-type Following = {
-  /** The link that scans. Its assets have the device class as their source, or the id of a link without one. */
+type FollowOptions = {
+  /** The link of the scan. The source of its assets is its device class, or its id if it has no device class. */
   link: { assetLinkId: string; deviceClass?: string | undefined }
-  /** Starts what is followed, when everything is ready to see it; answers its id. */
-  begin(): Promise<string>
+  /** Starts the scan and returns its id. Called when the event stream is open, so that no device is missed. */
+  start(): Promise<string>
 }
 
-const lookMs = 500
+const pollMs = 500
 
-/** Shows the devices of a discovery as they come, how far it is, and what it came to. */
-export async function follow(session: Session, { link, begin }: Following): Promise<void> {
+/** Prints the devices of a scan as they are found, its progress, and its report at the end. */
+export async function follow(session: Session, { link, start }: FollowOptions): Promise<void> {
   const ended = new AbortController()
   const listening = Promise.withResolvers<void>()
   const devices = showDevices(session, { link, signal: ended.signal, onOpen: listening.resolve })
@@ -26,19 +26,19 @@ export async function follow(session: Session, { link, begin }: Following): Prom
   const interruption = Promise.withResolvers<'interrupted'>()
   const release = session.terminal.onInterrupt(() => interruption.resolve('interrupted'))
   try {
-    const jobId = await begin()
-    const looking = untilEnd(session, jobId, ended.signal)
-    const end = await Promise.race([looking, interruption.promise])
-    looking.catch(() => {})
-    if (end === 'interrupted') {
+    const jobId = await start()
+    const polling = untilEnd(session, jobId, ended.signal)
+    const outcome = await Promise.race([polling, interruption.promise])
+    polling.catch(() => {})
+    if (outcome === 'interrupted') {
       ended.abort()
-      return await stopOrLeave(session, jobId)
+      return await cancelOrLeave(session, jobId)
     }
-    // What was told before the end may still be on its way.
-    await delay(lookMs)
+    // Events from before the end of the scan may still arrive.
+    await delay(pollMs)
     ended.abort()
     await devices
-    await conclude(session, end)
+    await printReport(session, outcome)
   } finally {
     release()
     ended.abort()
@@ -46,13 +46,13 @@ export async function follow(session: Session, { link, begin }: Following): Prom
   }
 }
 
-type Showing = Pick<Following, 'link'> & { signal: AbortSignal; onOpen: () => void }
+type DeviceStreamOptions = Pick<FollowOptions, 'link'> & { signal: AbortSignal; onOpen: () => void }
 
-/** By the stream of events: nobody has to ask again and again which ones are new. */
-async function showDevices(session: Session, { link, signal, onOpen }: Showing): Promise<void> {
+/** Prints devices from the event stream, which needs no polling. */
+async function showDevices(session: Session, { link, signal, onOpen }: DeviceStreamOptions): Promise<void> {
   const input = { query: { types: 'inventory.asset.created,inventory.asset.updated' } }
-  const wanted = { contract: events, operation: 'streamEvents', input, signal, onOpen }
-  for await (const { data } of messages(session, wanted)) {
+  const request = { contract: events, operation: 'streamEvents', input, signal, onOpen }
+  for await (const { data } of messages(session, request)) {
     const event: CloudEvent = JSON.parse(data)
     const { id, name, type, source } = event.data as Record<string, unknown>
     if ((source as { value?: string } | undefined)?.value !== (link.deviceClass ?? link.assetLinkId)) continue
@@ -60,7 +60,7 @@ async function showDevices(session: Session, { link, signal, onOpen }: Showing):
     if (session.output.format === 'ndjson') {
       await session.terminal.print(JSON.stringify({ outcome: isNew ? 'new' : 'changed', assetId: id, name, type }))
     } else if (session.output.isText) {
-      await session.terminal.print(`${isNew ? '+' : '~'} ${id}  ${plain(String(name ?? ''))}`)
+      await session.terminal.print(`${isNew ? '+' : '~'} ${id}  ${sanitize(String(name ?? ''))}`)
     }
   }
 }
@@ -70,58 +70,60 @@ async function untilEnd(session: Session, jobId: string, signal: AbortSignal): P
     const { data } = await session.api(discovery).getDiscovery({ params: { jobId } })
     if (['finished', 'failed', 'canceled'].includes(data.state)) return data
     if (!signal.aborted) session.terminal.progress(progressLine(data))
-    await delay(lookMs, undefined, { signal })
+    await delay(pollMs, undefined, { signal })
   }
 }
 
 const barWidth = 24
 
-/** Most links do not know how many devices there are before they have found them: then there is no bar to draw. */
+/** The progress line. It has no bar while the link does not report a percentage, which most links never do. */
 export function progressLine({ state, progress, found, created, errors, message }: Discovery): string {
   if (state === 'created') return 'Waiting for the gateway'
   const full = Math.round((progress / 100) * barWidth)
   const bar = `${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${String(progress).padStart(3)} %  `
-  const counts = [`${found} found`, `${created} new`, ...(errors > 0 ? [counted(errors, 'error')] : [])].join(', ')
-  return `${progress === 0 ? '' : bar}${counts}${message === undefined ? '' : `  ${plain(message)}`}`
+  const counts = [`${found} found`, `${created} new`, ...(errors > 0 ? [formatCount(errors, 'error')] : [])].join(', ')
+  return `${progress === 0 ? '' : bar}${counts}${message === undefined ? '' : `  ${sanitize(message)}`}`
 }
 
-async function stopOrLeave(session: Session, jobId: string): Promise<never> {
+async function cancelOrLeave(session: Session, jobId: string): Promise<never> {
   const { terminal } = session
-  const answer = terminal.canAsk ? await terminal.ask('\nStop the discovery on the gateway too? [y/N] ') : 'y'
+  const answer = terminal.isInteractive ? await terminal.prompt('\nCancel the scan on the gateway too? [y/N] ') : 'y'
   if (!/^y(es)?$/i.test(answer.trim())) {
-    throw new CommandError('It goes on.', {
+    throw new CommandError('The scan continues.', {
       exitCode: exitCodes.interrupted,
       next: `millwright discoveries show ${jobId} --follow`,
     })
   }
   await session.api(discovery).cancelDiscovery({ params: { jobId } })
-  throw new CommandError(`Discovery ${jobId} is canceled; what was found stays.`, { exitCode: exitCodes.interrupted })
+  throw new CommandError(`Scan ${jobId} is canceled; assets that were found stay.`, { exitCode: exitCodes.interrupted })
 }
 
-/** The report, and an exit code that says whether it came to its end. */
-async function conclude(session: Session, end: Discovery): Promise<void> {
+/** Prints the report. Throws unless the scan finished, so that the exit code shows it. */
+async function printReport(session: Session, end: Discovery): Promise<void> {
   const { output, terminal } = session
   const { data: report } = await session
     .api(discovery)
     .getReport({ params: { jobId: end.jobId }, query: { limit: 100 } })
   if (output.format === 'json') await output.show({ data: { ...end, deviceErrors: report.errors } })
   if (output.format === 'ndjson') await terminal.print(JSON.stringify({ ...end, deviceErrors: report.errors }))
-  await output.say(reportLine(end))
+  await output.printText(reportLine(end))
   if (output.isText) {
-    for (const error of report.errors) for (const line of errorLines(error)) terminal.tell(`  ${line}`)
+    for (const error of report.errors) for (const line of errorLines(error)) terminal.note(`  ${line}`)
     if (report.totalErrors > report.errors.length)
-      terminal.tell(`  … and ${report.totalErrors - report.errors.length} more`)
+      terminal.note(`  … and ${report.totalErrors - report.errors.length} more`)
   }
   if (end.state !== 'finished')
-    throw new CommandError(`The discovery ${end.state}${end.message ? `: ${end.message}` : ''}.`)
+    throw new CommandError(
+      `The scan ${end.state === 'canceled' ? 'was canceled' : end.state}${end.message ? `: ${end.message}` : ''}.`,
+    )
 }
 
-/** An error of one device with its problem code or status code, and below it each refused field with the reason. */
+/** The lines for an error of one device: its problem code or status code, then each rejected field with the reason. */
 export function errorLines({ code, description, reason, device, fields = [] }: DeviceError): string[] {
-  const subject = device === undefined ? '' : `${plain(nameOf(device))}: `
+  const subject = device === undefined ? '' : `${sanitize(nameOf(device))}: `
   return [
-    `${subject}${plain(description)} (${plain(reason ?? String(code))})`,
-    ...fields.map(({ pointer, detail }) => `  ${plain(pointer)}: ${plain(detail)}`),
+    `${subject}${sanitize(description)} (${sanitize(reason ?? String(code))})`,
+    ...fields.map(({ pointer, detail }) => `  ${sanitize(pointer)}: ${sanitize(detail)}`),
   ]
 }
 
@@ -136,7 +138,7 @@ export function reportLine(end: Discovery): string {
     `${updated} changed`,
     `${unchanged} unchanged`,
     `${gone} gone`,
-    counted(errors, 'error'),
+    formatCount(errors, 'error'),
   ]
-  return `${counted(found, 'device')}: ${parts.join(', ')}. Report: millwright discoveries report ${jobId}`
+  return `${formatCount(found, 'device')}: ${parts.join(', ')}. Report: millwright discoveries report ${jobId}`
 }

@@ -16,19 +16,19 @@ before(async () => {
 
 after(() => platform[Symbol.asyncDispose]())
 
-test('a message is read as server-sent events are written', () => {
+test('messageOf parses a server-sent event with several data lines', () => {
   assert.deepEqual(messageOf('id: 4\nevent: job\ndata: {"a":\ndata: 1}'), { id: '4', event: 'job', data: '{"a":\n1}' })
   assert.deepEqual(messageOf('retry: 1000'), { id: undefined, event: 'message', data: '' })
 })
 
-test('events come as they happen', async () => {
+test('messages yields an event when it is published', async () => {
   const admin = await platform.as('administrator')
-  const environment = { ...platform.surroundings, MILLWRIGHT_URL: platform.url, MILLWRIGHT_TOKEN: admin.token }
+  const environment = { ...platform.environment, MILLWRIGHT_URL: platform.url, MILLWRIGHT_TOKEN: admin.token }
   const session = await connect(testTerminal({ environment }).terminal, {})
   const ended = new AbortController()
   const opened = Promise.withResolvers<void>()
-  const wanted = { contract: events, operation: 'streamEvents', signal: ended.signal, onOpen: opened.resolve }
-  const stream = messages(session, wanted)
+  const request = { contract: events, operation: 'streamEvents', signal: ended.signal, onOpen: opened.resolve }
+  const stream = messages(session, request)
   const first = stream.next()
   await opened.promise
   await admin.authorization.createAccessGroup({ body: { data: { name: 'line-1' } } })
@@ -38,23 +38,23 @@ test('events come as they happen', async () => {
   assert.equal((await stream.next()).done, true)
 })
 
-test('a connection that breaks is opened again where it ended', async () => {
-  const asked: (string | undefined)[] = []
+test('messages reconnects after the last event when the connection breaks', async () => {
+  const lastEventIds: (string | undefined)[] = []
   const server = createServer((request, response) => {
-    asked.push(request.headers['last-event-id'] as string | undefined)
+    lastEventIds.push(request.headers['last-event-id'] as string | undefined)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(`id: ${asked.length}\ndata: {}\n\n`)
+    response.write(`id: ${lastEventIds.length}\ndata: {}\n\n`)
     setImmediate(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const environment = { ...platform.surroundings, MILLWRIGHT_URL: url, MILLWRIGHT_TOKEN: 'any' }
+  const environment = { ...platform.environment, MILLWRIGHT_URL: url, MILLWRIGHT_TOKEN: 'any' }
   const session = await connect(testTerminal({ environment }).terminal, {})
   const ended = new AbortController()
   const stream = messages(session, { contract: events, operation: 'streamEvents', signal: ended.signal })
   assert.deepEqual([(await stream.next()).value?.id, (await stream.next()).value?.id], ['1', '2'])
-  assert.deepEqual(asked, [undefined, '1'])
+  assert.deepEqual(lastEventIds, [undefined, '1'])
   ended.abort()
   server.closeAllConnections()
   server.close()

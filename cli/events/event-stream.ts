@@ -4,55 +4,61 @@ import type { Contract } from '@millwright/api/contract.ts'
 import { problemFrom } from '@millwright/api/problem.ts'
 import { isTransientCode } from '@millwright/api/transient.ts'
 import { CommandError, exitCodes } from '../output/error-report.ts'
-import { piecesOf } from '../session/response-text.ts'
+import { splitResponse } from '../session/response-text.ts'
 import { problemOf, type Session } from '../session/session.ts'
 
 export type Message = { id: string | undefined; event: string; data: string }
 
-type Wanted = { contract: Contract; operation: string; input?: AnyInput; signal?: AbortSignal; onOpen?: () => void }
+type StreamRequest = {
+  contract: Contract
+  operation: string
+  input?: AnyInput
+  signal?: AbortSignal
+  onOpen?: () => void
+}
 
-/** Patience with a platform that is being started again. */
+/** Back-off between reconnects, for example while the platform restarts. */
 const reconnect = { firstMs: 1_000, longestMs: 15_000 } as const
 
 /**
- * Messages as they happen, from now on or after a position. When the connection ends it is opened again where it
- * ended, so that nothing is missed; it goes on until the signal, or until the platform refuses.
+ * Reads a stream of server-sent events. When the connection ends, the function reconnects after the last event, so that no
+ * event is lost. It ends at the signal, or when the platform rejects the request.
  */
-export async function* messages(session: Session, wanted: Wanted): AsyncGenerator<Message> {
+export async function* messages(session: Session, request: StreamRequest): AsyncGenerator<Message> {
   let last: string | undefined
   const backOff = new BackOff(reconnect)
-  while (wanted.signal?.aborted !== true) {
+  while (request.signal?.aborted !== true) {
     try {
-      for await (const message of await opened(session, wanted, last)) {
+      for await (const message of await openStream(session, request, last)) {
         backOff.reset()
         last = message.id ?? last
-        if (message.event === 'end') requireEndOfToken(message.data)
+        if (message.event === 'end') requireExpiredToken(message.data)
         else if (message.data !== '') yield message
       }
     } catch (error) {
-      if (wanted.signal?.aborted) return
+      if (request.signal?.aborted) return
       if (!isTransient(error)) throw error
     }
-    await pause(backOff.nextMs(), wanted.signal)
+    await pause(backOff.nextMs(), request.signal)
   }
 }
 
-/** A token that has ended is renewed by coming back; any other end is one. */
-function requireEndOfToken(data: string): void {
+/** Throws unless the stream ended because the token expired. A reconnect uses a new token. */
+function requireExpiredToken(data: string): void {
   const problem = problemFrom(JSON.parse(data), 401)
   if (problem.code !== 'unauthenticated') throw problem
 }
 
-/** Also when the platform cannot be reached: `fetch` then throws a `TypeError`. */
+/** True for errors after which a reconnect can succeed. `fetch` throws a `TypeError` when the platform is unreachable. */
 function isTransient(error: unknown): boolean {
   if (error instanceof CommandError) return error.exitCode === exitCodes.unreachable
   const { code = '', name } = error as { code?: string; name?: string }
   return isTransientCode(code) || name === 'TypeError'
 }
 
-async function opened(
+async function openStream(
   session: Session,
-  { contract, operation, input = {}, signal, onOpen }: Wanted,
+  { contract, operation, input = {}, signal, onOpen }: StreamRequest,
   last: string | undefined,
 ): Promise<AsyncGenerator<Message>> {
   const headers = { ...input.headers, ...(last === undefined ? {} : { 'last-event-id': last }) }
@@ -63,14 +69,14 @@ async function opened(
     throw problemOf(contract, { status: response.status, headers: response.headers, body })
   }
   onOpen?.()
-  return parsed(response)
+  return messagesIn(response)
 }
 
-async function* parsed(response: Response): AsyncGenerator<Message> {
-  for await (const block of piecesOf(response, '\n\n')) yield messageOf(block)
+async function* messagesIn(response: Response): AsyncGenerator<Message> {
+  for await (const block of splitResponse(response, '\n\n')) yield messageOf(block)
 }
 
-/** One message as server-sent events write it. */
+/** Parses one message of a stream of server-sent events. */
 export function messageOf(block: string): Message {
   const message: Message = { id: undefined, event: 'message', data: '' }
   const data: string[] = []

@@ -2,27 +2,28 @@ import { type CloudEvent, events, eventTypePrefix } from '@millwright/api/events
 import type { Command } from 'commander'
 import { wholeNumber } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { plain, shown } from '../output/text.ts'
-import { online } from '../session/platform-command.ts'
+import { displayText, sanitize } from '../output/text.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { messages } from './event-stream.ts'
 
 type Options = { follow?: boolean; type?: string; subject?: string; after?: number; limit: number }
 
 export function addCommands(command: Command, terminal: Terminal): void {
-  online(
+  platformCommand(
     command
-      .option('--follow', 'as they happen, until Ctrl-C; without it, what is kept')
-      .option('--type <types>', 'how their types begin, separated by commas: inventory.asset,discovery')
-      .option('--subject <subject>', 'what they are about: asset/<id>, or asset/*; with --follow')
-      .option('--after <position>', 'only later ones', wholeNumber(0, Number.MAX_SAFE_INTEGER))
-      .option('--limit <count>', 'how many of those that are kept', wholeNumber(1, 1_000_000), 50),
+      .option('--follow', 'print new events until Ctrl-C, instead of stored events')
+      .option('--type <types>', 'prefixes of event types, separated by commas: inventory.asset,discovery')
+      .option('--subject <subject>', 'subject of the event: asset/<id> or asset/*; requires --follow')
+      .option('--after <position>', 'only events after this position', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+      .option('--limit <count>', 'maximum number of stored events', wholeNumber(1, 1_000_000), 50),
     terminal,
     (session, options: Options) => (options.follow ? follow(session, options) : list(session, options)),
   ).addHelpText(
     'after',
     `
-Without --follow it needs the permission to read the audit trail; with it you are told of what you may read.
+Without --follow, the command requires the permission to read the audit trail. With --follow, it prints the events of the
+resources that you can read.
 
 Examples:
   millwright events --follow
@@ -41,29 +42,29 @@ async function follow(session: Session, { type, subject, after }: Options): Prom
 }
 
 async function list(session: Session, { type, after = 0, limit }: Options): Promise<void> {
-  const beginnings = type?.split(',').map((text) => text.replace(eventTypePrefix, ''))
+  const prefixes = type?.split(',').map((text) => text.replace(eventTypePrefix, ''))
   let position = after
   let left = limit
   for (;;) {
     const { data, meta } = await session.api(events).listEvents({ query: { after: position, limit: 100 } })
-    const wanted = data.filter((event) => beginnings?.some((start) => isOf(event, start)) ?? true).slice(0, left)
-    for (const event of wanted) await print(session, event)
-    left -= wanted.length
+    const matching = data.filter((event) => prefixes?.some((prefix) => hasType(event, prefix)) ?? true).slice(0, left)
+    for (const event of matching) await print(session, event)
+    left -= matching.length
     position = meta.lastPosition
     if (left === 0 || data.length === 0 || position >= meta.newestPosition) break
   }
-  if (left === limit && session.output.isText) session.terminal.tell('No event matches, of those that are kept.')
+  if (left === limit && session.output.isText) session.terminal.note('No stored event matches.')
 }
 
-function isOf({ type }: CloudEvent, start: string): boolean {
-  return `${type.replace(eventTypePrefix, '')}.`.startsWith(`${start}.`)
+function hasType({ type }: CloudEvent, prefix: string): boolean {
+  return `${type.replace(eventTypePrefix, '')}.`.startsWith(`${prefix}.`)
 }
 
 async function print({ output, terminal }: Session, event: CloudEvent): Promise<void> {
   if (!output.isText) return terminal.print(JSON.stringify(event))
   const { name } = event.data
-  const what = typeof name === 'string' ? `  ${plain(name)}` : ''
+  const what = typeof name === 'string' ? `  ${sanitize(name)}` : ''
   await terminal.print(
-    `${shown(event.time)}  ${String(Number(event.sequence)).padStart(8)}  ${event.type.replace(eventTypePrefix, '').padEnd(28)}  ${plain(event.subject)}${what}`,
+    `${displayText(event.time)}  ${String(Number(event.sequence)).padStart(8)}  ${event.type.replace(eventTypePrefix, '').padEnd(28)}  ${sanitize(event.subject)}${what}`,
   )
 }

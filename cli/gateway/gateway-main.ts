@@ -1,14 +1,14 @@
 import { productVersion } from '@millwright/cloud/version.ts'
 import { Command } from 'commander'
 import { exitCodes, reportAndExit } from '../output/error-report.ts'
-import { addRunning } from './gateway.ts'
+import { addRunCommand } from './gateway.ts'
 
-/** `millwright gateway` alone: a gateway runs on small machines, where the cloud part is not even loaded. */
+/** Entry point of `millwright gateway`. It does not load the cloud part, so that a gateway runs on small machines. */
 const program = new Command('millwright')
   .version(productVersion)
-  .showHelpAfterError('(see millwright gateway --help)')
+  .showHelpAfterError('See millwright gateway --help')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodes.usage))
 
-addRunning(program.command('gateway'))
+addRunCommand(program.command('gateway'))
 
 await program.parseAsync().catch(reportAndExit)

@@ -7,40 +7,40 @@ import type { Command } from 'commander'
 import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { ignoreHangUp } from '../server/stop-signals.ts'
-import { addManaging } from './gateways.ts'
+import { addManagement } from './gateways.ts'
 
 type Options = { config?: string; home?: string; registryPort?: string; proxyPort?: string; settings?: boolean }
 
-/** `millwright gateway` runs one here; with a word behind it, it is about those that the platform knows. */
+/** `millwright gateway` runs a gateway on this machine. Its subcommands manage the gateways of the platform. */
 export function addCommands(gateway: Command, terminal: Terminal): void {
-  addRunning(gateway)
-  addManaging(gateway, terminal)
+  addRunCommand(gateway)
+  addManagement(gateway, terminal)
 }
 
-export function addRunning(gateway: Command): void {
+export function addRunCommand(gateway: Command): void {
   gateway
-    .description('run the gateway of a shop floor')
-    .option('--config <file>', 'the gateway-config.json of the platform; needed only at the first start')
-    .option('--home <folder>', 'folder of the key, the registry and the spool')
+    .description('run the gateway of a shop floor: it connects to the platform, and links register with it')
+    .option('--config <file>', 'gateway-config.json from the platform; required at the first start only')
+    .option('--home <folder>', 'folder for the key, the registry and data that waits for the platform')
     .option('--registry-port <port>', 'port where links register; 0 selects a free port')
     .option('--proxy-port <port>', 'port where agents on this machine reach the platform; 0 selects a free port')
     .option('--settings', 'print the settings and exit')
     .addHelpText(
       'after',
       `
-The first start: bring a gateway in on the platform (console, or millwright gateway onboard), take its gateway-config.json
-(valid for 30 minutes, and once), and start the gateway with it. It makes its own key pair, which never
-leaves this machine, and enrols. Later starts need no file.
+First start: register a gateway on the platform (console, or millwright gateway onboard). This creates a
+gateway-config.json, which is valid for 30 minutes and for one enrolment. Start the gateway with this file. The gateway
+creates its key pair, which never leaves this machine, and enrols. Later starts do not need the file.
 
-Links then register at the registry port, under any of the prefixes in MILLWRIGHT_LINK_VENDORS.
-Only the gateway connects to the cloud; the cloud never connects here.
+Links register at the registry port, with one of the vendor prefixes in MILLWRIGHT_LINK_VENDORS.
+The gateway opens all connections to the platform. The platform never connects to the gateway.
 
 Examples:
   millwright gateway onboard 'Hall 4'
   millwright gateway --config gateway-config.json
   millwright gateway --home /var/lib/millwright-gateway
   MILLWRIGHT_GATEWAY_REGISTRY_HOST=0.0.0.0 millwright gateway        links on other machines and in containers
-  curl http://127.0.0.1:${gatewaySettings.proxyPort.fallback}/gateway/status                       links, their state, what waits for the cloud`,
+  curl http://127.0.0.1:${gatewaySettings.proxyPort.fallback}/gateway/status                       links, their state, data that waits`,
     )
     .action((options: Options) => (options.settings ? printSettings() : run(options)))
 }
@@ -65,20 +65,20 @@ async function run(options: Options): Promise<void> {
 }
 
 async function start({ config, home, registryPort, proxyPort }: Options): Promise<RunningGateway> {
-  const given = {
+  const options = {
     [gatewaySettings.configFile.variable]: config,
     [gatewaySettings.home.variable]: home,
     [gatewaySettings.registryPort.variable]: registryPort,
     [gatewaySettings.proxyPort.variable]: proxyPort,
   }
-  // Other commands need not load what speaks to links.
+  // The import is dynamic, so that other commands do not load the gateway.
   const { startGateway } = await import('@millwright/gateway/gateway.ts')
-  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  const set = Object.entries(options).filter(([, value]) => value !== undefined)
   await requireKnownSettings(process.env)
   return startGateway(readSettings({ ...process.env, ...Object.fromEntries(set) }))
 }
 
-/** Throws for an unknown setting. Loads the names of the other programs only when the gateway does not know one. */
+/** Throws for an unknown setting. Loads the settings of the other programs only when a name is not one of the gateway. */
 async function requireKnownSettings(environment: Environment): Promise<void> {
   const own: string[] = Object.values(gatewaySettings).map(({ variable }) => variable)
   if (Object.keys(environment).every((name) => !name.startsWith('MILLWRIGHT_') || own.includes(name))) return
@@ -86,7 +86,7 @@ async function requireKnownSettings(environment: Environment): Promise<void> {
   requireKnownNames(environment, allVariables())
 }
 
-/** Resolves at the first signal; later ones are ignored while it stops. */
+/** Resolves at the first signal. Later signals are ignored while the gateway stops. */
 function stopSignals(): Promise<void> {
   ignoreHangUp()
   return new Promise((resolve) => {
@@ -99,8 +99,8 @@ function welcome({ name, tenantName, cloudUrl, registryPort, proxyPort }: Runnin
   return [
     `${styleText('bold', `Gateway ${name}`)} of ${tenantName} is ready.`,
     '',
-    row('Cloud', cloudUrl),
-    row('Registry', `port ${registryPort}, where links register`),
+    row('Platform', cloudUrl),
+    row('Registry', `port ${registryPort}, for links`),
     row('Agents', `http://127.0.0.1:${proxyPort}`),
     row('Status', `http://127.0.0.1:${proxyPort}/gateway/status`),
     '',

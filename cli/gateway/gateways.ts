@@ -2,14 +2,14 @@ import { access, constants, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { usageError } from '../output/error-report.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { shown } from '../output/text.ts'
-import { online } from '../session/platform-command.ts'
+import { displayText } from '../output/text.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 
-/** The contracts are loaded when one of these runs: the gateway itself has no use for them. */
-const loaded = async () => {
+/** Loads the contracts when a management command runs, because a running gateway does not need them. */
+const loadContracts = async () => {
   const [{ onboarding }, { discovery }, lookup] = await Promise.all([
     import('@millwright/api/onboarding.ts'),
     import('@millwright/api/discovery.ts'),
@@ -18,152 +18,153 @@ const loaded = async () => {
   return { onboarding, discovery, gatewayId: lookup.gatewayId }
 }
 
-/** Managing gateways on the platform, beside running one here. */
-export function addManaging(gateway: Command, terminal: Terminal): void {
-  online(
+/** Adds the commands that manage the gateways of the platform. */
+export function addManagement(gateway: Command, terminal: Terminal): void {
+  platformCommand(
     gateway
       .command('onboard')
-      .description('create a gateway and write its configuration file')
+      .description('register a gateway and write its config file')
       .argument('<name>')
-      .option('--group <group>', 'the access group of its assets')
-      .option('--out <file>', 'the file to write', 'gateway-config.json')
+      .option('--group <group>', 'access group of the devices that it finds')
+      .option('--out <file>', 'file to write', 'gateway-config.json')
       .option('--force', 'overwrite an existing file'),
     terminal,
     onboard,
   ).addHelpText(
     'after',
     `
-The file lets one gateway in, once, within half an hour: whoever has it can be that gateway. Only you can read it.
+The file is valid for one enrolment within 30 minutes. Any person with the file can enrol as this gateway, so only you can
+read it.
 
 Examples:
   millwright gateway onboard 'Hall 4'
   millwright gateway onboard 'Hall 5' --group line-1 --out hall-5.json`,
   )
 
-  online(
+  platformCommand(
     gateway
       .command('renew')
-      .description('write a new configuration file for a gateway that is not enrolled')
+      .description('write a new config file for a gateway that has not enrolled yet')
       .argument('<gateway>')
-      .option('--out <file>', 'the file to write', 'gateway-config.json'),
+      .option('--out <file>', 'file to write', 'gateway-config.json'),
     terminal,
-    async (session, given: string, { out }: { out: string }) => {
-      const { gatewayId } = await loaded()
-      await writeConfig(session, await gatewayId(session, given), out)
+    async (session, nameOrId: string, { out }: { out: string }) => {
+      const { gatewayId } = await loadContracts()
+      await writeConfig(session, await gatewayId(session, nameOrId), out)
     },
   )
 
-  online(
-    paged(gateway.command('list').description('list gateways and their states')),
+  platformCommand(
+    withPagingOptions(gateway.command('list').description('list gateways and their state')),
     terminal,
-    async ({ api, output }, options: Paging) => {
-      const { onboarding } = await loaded()
+    async ({ api, output }, options: PagingOptions) => {
+      const { onboarding } = await loadContracts()
       const pages = pagesOf(options, ({ limit, offset }) => api(onboarding).listGateways({ query: { limit, offset } }))
       await output.list(await pages, {
         columns: { id: 'id', name: 'name', state: 'state', version: 'version', 'last seen': 'lastSeenTimestamp' },
-        nothing: 'There are none yet: millwright gateway onboard',
+        nothing: 'No gateways yet: millwright gateway onboard',
       })
     },
   )
 
-  online(
+  platformCommand(
     gateway.command('show').description('show a gateway and its state').argument('<gateway>', 'id or name'),
     terminal,
-    async (session, given: string) => {
-      const { onboarding, gatewayId } = await loaded()
-      const id = await gatewayId(session, given)
+    async (session, nameOrId: string) => {
+      const { onboarding, gatewayId } = await loadContracts()
+      const id = await gatewayId(session, nameOrId)
       await session.output.show(await session.api(onboarding).getGateway({ params: { id } }))
     },
   )
 
-  online(
+  platformCommand(
     gateway
       .command('links')
-      .description('list the links of a gateway, with filters and options')
+      .description('list the links of a gateway with their filters and options')
       .argument('[gateway]', 'id or name'),
     terminal,
     links,
   )
 
-  online(
-    gateway.command('revoke').description('revoke a gateway immediately and permanently').argument('<gateway>'),
+  platformCommand(
+    gateway.command('revoke').description('permanently revoke a gateway').argument('<gateway>'),
     terminal,
-    async (session, given: string) => {
-      const { onboarding, gatewayId } = await loaded()
-      const id = await gatewayId(session, given)
-      await session.output.done(`${given} is revoked`, await session.api(onboarding).revokeGateway({ params: { id } }))
+    async (session, nameOrId: string) => {
+      const { onboarding, gatewayId } = await loadContracts()
+      const id = await gatewayId(session, nameOrId)
+      await session.output.done(`${nameOrId} revoked`, await session.api(onboarding).revokeGateway({ params: { id } }))
     },
   )
 
-  online(
+  platformCommand(
     gateway.command('delete').description('revoke a gateway and delete it with its asset').argument('<gateway>'),
     terminal,
-    async (session, given: string) => {
-      const { onboarding, gatewayId } = await loaded()
-      const id = await gatewayId(session, given)
+    async (session, nameOrId: string) => {
+      const { onboarding, gatewayId } = await loadContracts()
+      const id = await gatewayId(session, nameOrId)
       await session.api(onboarding).deleteGateway({ params: { id } })
-      await session.output.done(`${given} deleted`, { data: { id } })
+      await session.output.done(`${nameOrId} deleted`, { data: { id } })
     },
   )
 }
 
-type Onboarding = { group?: string; out: string; force?: boolean }
+type OnboardOptions = { group?: string; out: string; force?: boolean }
 
-async function onboard(session: Session, name: string, { group, out, force }: Onboarding): Promise<void> {
-  const { onboarding } = await loaded()
-  await requirePlaceFor(out, force === true)
+async function onboard(session: Session, name: string, { group, out, force }: OnboardOptions): Promise<void> {
+  const { onboarding } = await loadContracts()
+  await requireWritable(out, force === true)
   const data = { name, ...(group === undefined ? {} : { access_group: group }) }
   const { data: made } = await session.api(onboarding).createGateway({ body: { data } })
   await writeConfig(session, made.id, out)
 }
 
-/** Looked at before the gateway is made: its file may be another gateway's only one. */
-async function requirePlaceFor(out: string, force: boolean): Promise<void> {
-  const isThere = await access(out).then(
+/** Checks the file before the gateway is created, because the file may be the only one of another gateway. */
+async function requireWritable(out: string, force: boolean): Promise<void> {
+  const exists = await access(out).then(
     () => true,
     () => false,
   )
-  if (isThere && !force) throw usageError(`${out} is there already.`, 'give another name with --out, or --force')
-  if (isThere) return
+  if (exists && !force) throw usageError(`${out} exists already.`, 'choose another file with --out, or pass --force')
+  if (exists) return
   await access(dirname(out), constants.W_OK).catch(({ code }: NodeJS.ErrnoException) => {
-    throw usageError(`${out} cannot be written (${code}).`, 'give another place with --out')
+    throw usageError(`${out} cannot be written (${code}).`, 'choose another file with --out')
   })
 }
 
 async function writeConfig(session: Session, id: string, out: string): Promise<void> {
-  const { onboarding } = await loaded()
+  const { onboarding } = await loadContracts()
   const config = await session.api(onboarding).createGatewayConfig({ params: { id } })
   await writeForOwner(out, `${JSON.stringify(config, undefined, 2)}\n`).catch((error: NodeJS.ErrnoException) => {
     throw usageError(`${out} cannot be written (${error.code}).`, `millwright gateway renew ${id} --out <file>`)
   })
   const { enrolmentToken: _, ...rest } = config
   await session.output.done(
-    `Gateway ${id}: ${out} lets it in once, until ${shown(config.expiresTimestamp)}.\nOn its machine: millwright gateway --config ${out}`,
+    `Gateway ${id}: ${out} is valid for one enrolment, until ${displayText(config.expiresTimestamp)}.\nOn its machine: millwright gateway --config ${out}`,
     { data: { ...rest, file: out } },
   )
 }
 
-/** A file that was there may be open to others: it is closed before anything stands in it. */
+/** Restricts an existing file to its owner before writing, because other users may be able to read it. */
 async function writeForOwner(file: string, text: string): Promise<void> {
   await using handle = await open(file, 'w', 0o600)
   if ((await handle.stat()).isFile()) await handle.chmod(0o600)
   await handle.writeFile(text)
 }
 
-async function links(session: Session, given: string | undefined): Promise<void> {
-  const { discovery, gatewayId } = await loaded()
-  const id = await gatewayId(session, given)
+async function links(session: Session, nameOrId: string | undefined): Promise<void> {
+  const { discovery, gatewayId } = await loadContracts()
+  const id = await gatewayId(session, nameOrId)
   const answer = await session.api(discovery).listAssetLinks({ params: { gatewayId: id } })
   const keys = (parameters: unknown) => (parameters as { key: string }[]).map(({ key }) => key)
   await session.output.list(answer, {
     columns: {
       link: 'assetLinkId',
       version: 'version',
-      answers: 'reachable',
+      reachable: 'reachable',
       problem: ({ problem, incompatibility }) => incompatibility ?? problem,
       filters: ({ filters }) => keys(filters),
       options: ({ options }) => keys(options),
     },
-    nothing: 'It has no links: start one with millwright link run plant',
+    nothing: 'The gateway has no links: start one with millwright link run plant',
   })
 }

@@ -29,21 +29,21 @@ export function addCommands(link: Command): void {
 
   link
     .command('new')
-    .description('create a link from a template')
-    .argument('<name>', 'small letters, digits and -; with a / it is a path')
+    .description('create a link from a working template')
+    .argument('<name>', 'lower-case letters, digits and -; a name with / is a path')
     .addHelpText('after', '\nExamples:\n  millwright link new ovens\n  millwright link new ~/links/ovens')
     .action((name: string) => create(name.includes('/') ? name : join(linksFolder, name)))
 
   link
     .command('test')
-    .description('check that a link conforms to the protocol, in any language')
-    .argument('<host:port>', 'where the link listens', endpoint)
-    .option('--vendor <prefix>', 'whose names of the protocol it speaks (default: tries those that are known)')
-    .option('--request <json>', 'what to discover: a DiscoverRequest in JSON; @file reads it from a file')
-    .option('--credentials <@file>', 'what opens a protected device, as JSON; @/dev/stdin reads it from a pipe')
-    .option('--registry <host:port>', 'a registry that should know the link')
-    .option('--timeout <seconds>', 'of one call', seconds, 30)
-    .option('--json', 'one line of JSON for each check')
+    .description('test whether a link conforms to the protocol; the link can be written in any language')
+    .argument('<host:port>', 'address of the link', endpoint)
+    .option('--vendor <prefix>', 'vendor prefix of its protocol names (default: try all configured prefixes)')
+    .option('--request <json>', 'DiscoverRequest as JSON; @file reads it from a file')
+    .option('--credentials <@file>', 'credentials of a protected device, as JSON; @/dev/stdin reads them from a pipe')
+    .option('--registry <host:port>', 'a registry where the link should be registered')
+    .option('--timeout <seconds>', 'time limit of one call', seconds, 30)
+    .option('--json', 'print one line of JSON for each check')
     .addHelpText(
       'after',
       `
@@ -55,9 +55,9 @@ Examples:
 
   link
     .command('run')
-    .description('run a link; arguments after its name are for the link')
+    .description('run a link; arguments after its name are passed to the link')
     .argument('<name>', `${names().join(', ')}, or the path of a folder with a link`)
-    .argument('[arguments...]', '--help shows them')
+    .argument('[arguments...]', 'arguments of the link; see --help')
     .allowUnknownOption()
     .passThroughOptions()
     .addHelpText(
@@ -81,29 +81,29 @@ async function create(folder: string): Promise<void> {
   const files = await scaffoldLink(folder).catch(asStartError)
   for (const file of files) console.log(relative(process.cwd(), file))
   console.log(`
-It finds two simulated devices and passes its test. Next:
-  1. device.ts: speak to the real ones
-  2. manifest.ts: its id, its name, its filters and options
+The link finds two simulated devices and passes its test. Next:
+  1. device.ts: connect to the real devices
+  2. manifest.ts: set the id, the name, filters and options
   3. millwright link run ${names().includes(basename(folder)) ? basename(folder) : folder} --port 8081
   4. millwright link test localhost:8081`)
 }
 
-async function run(name: string, given: string[]): Promise<void> {
+async function run(name: string, args: string[]): Promise<void> {
   const folder = names().includes(name) ? join(linksFolder, name) : resolve(name)
   const file = join(folder, 'link.ts')
   if (!existsSync(file)) {
-    throw new CommandError(`There is no link ${name}, and no folder with one.`, {
+    throw new CommandError(`Link "${name}" not found.`, {
       exitCode: exitCodes.notFound,
-      next: `there is ${names().join(', ')}; make your own: millwright link new ${basename(name)}`,
+      next: `use one of ${names().join(', ')}, the path of a folder, or create a link: millwright link new ${basename(name)}`,
     })
   }
-  lendPackages()
+  resolvePackagesHere()
   const { link }: { link: LinkDefinition } = await import(pathToFileURL(file).href).catch(cannotLoad(file))
-  await runLink(link, given)
+  await runLink(link, args)
 }
 
-/** A link may lie anywhere; what it stands on lies here. */
-function lendPackages(): void {
+/** Resolves `@millwright` imports from this checkout, because the folder of a link can be anywhere. */
+function resolvePackagesHere(): void {
   registerHooks({
     resolve: (name, context, next) =>
       next(name, name.startsWith('@millwright/') ? { ...context, parentURL: import.meta.url } : context),
@@ -114,16 +114,16 @@ function cannotLoad(file: string): (error: NodeJS.ErrnoException) => never {
   return (error) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new CommandError(`${file} cannot be loaded: ${error.message}.`, {
-      next: 'install what it needs beside it, or check its imports',
+      next: 'install its dependencies in its folder, or check its imports',
     })
   }
 }
 
 const marks = { pass: '✓', fail: '✗', skip: '–' } as const
 
-async function test(address: string, { request, credentials, timeout, json, ...given }: TestOptions): Promise<void> {
+async function test(address: string, { request, credentials, timeout, json, ...rest }: TestOptions): Promise<void> {
   const settings = {
-    ...given,
+    ...rest,
     endpoint: address,
     withinMs: timeout * 1_000,
     ...(request === undefined ? {} : { request: await readRequest(request).catch(asStartError) }),
@@ -134,7 +134,7 @@ async function test(address: string, { request, credentials, timeout, json, ...g
     counts[result.outcome] += 1
     console.log(json ? JSON.stringify(result) : lines(result))
   }
-  if (!json) console.log(`\n${counts.pass} hold, ${counts.fail} do not, ${counts.skip} say nothing about this link.`)
+  if (!json) console.log(`\n${counts.pass} passed, ${counts.fail} failed, ${counts.skip} not applicable.`)
   if (counts.fail > 0) process.exitCode = exitCodes.failed
 }
 
@@ -143,15 +143,15 @@ function lines({ sentence, outcome, detail, hint }: CheckResult): string {
   return `${marks[outcome]} ${sentence}.${more.join('')}`
 }
 
-function endpoint(given: string): string {
-  if (/^.+:\d{1,5}$/.test(given)) return given
-  throw new InvalidArgumentError('It is a host and a port: localhost:8081.')
+function endpoint(text: string): string {
+  if (/^.+:\d{1,5}$/.test(text)) return text
+  throw new InvalidArgumentError('Expected a host and a port, such as localhost:8081.')
 }
 
-function seconds(given: string): number {
-  const value = Number(given)
+function seconds(text: string): number {
+  const value = Number(text)
   if (value > 0 && value <= 3_600) return value
-  throw new InvalidArgumentError('It is a number of seconds, 3600 at most.')
+  throw new InvalidArgumentError('Expected a number of seconds, 3600 at most.')
 }
 
 function asStartError(error: unknown): never {

@@ -13,9 +13,9 @@ import { run } from '../program/program.ts'
 import { testTerminal } from '../testing.ts'
 import { publishPorts, startOnFreePorts } from './local-gateway.ts'
 
-async function millwright(given: string[], environment: Record<string, string>) {
+async function millwright(args: string[], environment: Record<string, string>) {
   const { terminal, printed } = testTerminal({ environment })
-  const code = await run(given, terminal)
+  const code = await run(args, terminal)
   return { code, ...printed }
 }
 
@@ -46,7 +46,7 @@ describe('the ports of a local gateway', () => {
     return { gateway, attempts: attempts.map(({ registryPort, proxyPort }) => [registryPort, proxyPort]) }
   }
 
-  test('replaces a default registry port that is taken and no other port', async () => {
+  test('startOnFreePorts replaces a default registry port that is taken and no other port', async () => {
     const { gateway, attempts } = await start({ registryPort: taken }, {})
     assert.deepEqual(attempts, [
       [taken, 0],
@@ -55,13 +55,13 @@ describe('the ports of a local gateway', () => {
     assert.notEqual(gateway.registryPort, taken)
   })
 
-  test('replaces a default proxy port that is taken while the registry port is set', async () => {
+  test('startOnFreePorts replaces a default proxy port that is taken while the registry port is set', async () => {
     const { gateway, attempts } = await start({ proxyPort: taken }, { MILLWRIGHT_GATEWAY_REGISTRY_PORT: '0' })
     assert.equal(attempts.length, 2)
     assert.notEqual(gateway.proxyPort, taken)
   })
 
-  test('fails with the reason when a port that was set is taken', async () => {
+  test('startOnFreePorts fails with the reason when a configured port is taken', async () => {
     await assert.rejects(start({ registryPort: taken }, { MILLWRIGHT_GATEWAY_REGISTRY_PORT: String(taken) }), {
       message: `Port ${taken} of the registry is taken: stop the other program, or set MILLWRIGHT_GATEWAY_REGISTRY_PORT to a free port.`,
     })
@@ -72,7 +72,7 @@ describe('the ports of a local gateway', () => {
 })
 
 describe('the settings of the gateway in millwright config', () => {
-  test('are all listed, with the ports that a running local gateway uses', async () => {
+  test('config lists all gateway settings with the ports of a running local gateway', async () => {
     const home = temporaryFolder()
     mkdirSync(join(home, 'gateway'))
     await publishPorts(home, { registryPort: 41_001, proxyPort: 8090 })
@@ -88,7 +88,7 @@ describe('the settings of the gateway in millwright config', () => {
     assert.equal(rows.find(({ variable }) => variable === 'MILLWRIGHT_GATEWAY_REGISTRY_PORT')?.value, '41001')
   })
 
-  test('are among the names that the hint for an unknown setting is chosen from', async () => {
+  test('config suggests the nearest name for an unknown setting', async () => {
     const mistakes = {
       MILLWRIGHT_GATEWAY_REGISTRI_PORT: 'MILLWRIGHT_GATEWAY_REGISTRY_PORT',
       MILLWRIGHT_GATEWY_HOME: 'MILLWRIGHT_GATEWAY_HOME',
@@ -103,7 +103,7 @@ describe('the settings of the gateway in millwright config', () => {
     }
   })
 
-  test('are refused in one sentence when a value is invalid', async () => {
+  test('config reports an invalid value of a gateway setting in one sentence', async () => {
     const { code, err } = await millwright(['config'], { MILLWRIGHT_GATEWAY_PROXY_PORT: 'x' })
     assert.deepEqual(
       [code, err],
@@ -111,7 +111,7 @@ describe('the settings of the gateway in millwright config', () => {
     )
   })
 
-  test('have the names that the cloud and links know', () => {
+  test('gateway settings have the names that the cloud and links use', () => {
     assert.deepEqual(
       Object.values(gatewaySettings).map(({ variable }) => variable),
       gatewayVariables,

@@ -8,7 +8,7 @@ import type { RunningGateway } from '@millwright/gateway/gateway.ts'
 import { type GatewaySettings, gatewaySettings, readSettings } from '@millwright/gateway/settings.ts'
 import { PortTakenError } from '@millwright/gateway/setup-error.ts'
 
-/** A gateway beside the platform, and the simulated plant that it can discover. */
+/** A gateway on the machine of the platform, with a link to a simulated plant. */
 export type LocalGateway = GatewayPorts & { gatewayId: string; stop(): Promise<void> }
 
 /** The ports that a local gateway listens on: default ports that are taken are replaced. */
@@ -19,12 +19,12 @@ type Environment = Readonly<Record<string, string | undefined>>
 const tenantName = 'default'
 
 /**
- * Starts a gateway on this machine, brought in by the platform itself, with the link of a simulated plant: somebody new
- * has something to discover within a minute. Programs of the shop floor use its registry like any other.
+ * Starts a gateway on this machine, which the platform registers itself, with a link to a simulated plant. A new user can
+ * run a scan within a minute. Other links can register with this gateway too.
  */
 export async function startLocalGateway(running: RunningCloud, environment: Environment): Promise<LocalGateway> {
   const home = join(running.home, 'gateway')
-  await bringIn(running, home)
+  await writeGatewayConfig(running, home)
   const [{ startGateway }, { startLink }, { link }] = await Promise.all([
     import('@millwright/gateway/gateway.ts'),
     import('@millwright/link-sdk/start-link.ts'),
@@ -96,8 +96,8 @@ export async function runningPorts(home: string): Promise<GatewayPorts | undefin
   }
 }
 
-/** The file that a gateway comes in with, made once; afterwards it says only where the platform is now. */
-async function bringIn({ cloud, baseUrl }: RunningCloud, home: string): Promise<void> {
+/** Writes the configuration file of the gateway. After the enrolment, only the address of the platform is updated. */
+async function writeGatewayConfig({ cloud, baseUrl }: RunningCloud, home: string): Promise<void> {
   const file = join(home, 'gateway-config.json')
   const before = await readFile(file, 'utf8').then(
     (text) => JSON.parse(text) as GatewayConfig,
@@ -112,12 +112,12 @@ async function bringIn({ cloud, baseUrl }: RunningCloud, home: string): Promise<
   await writeFile(file, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
 }
 
-async function newConfig({ context }: RunningCloud['cloud'], known: string | undefined): Promise<GatewayConfig> {
+async function newConfig({ context }: RunningCloud['cloud'], gatewayId: string | undefined): Promise<GatewayConfig> {
   const tenant = await context.tenants.byName(tenantName)
-  if (tenant === undefined) throw new TypeError(`There is no tenant ${tenantName}`)
+  if (tenant === undefined) throw new TypeError(`Tenant "${tenantName}" not found`)
   const client = context.peers(onboarding, systemCaller({ tenantId: tenant.id, tenantName }))
   const id =
-    known ??
+    gatewayId ??
     (await client.createGateway({ body: { data: { name: `Gateway on ${hostname()}`.slice(0, 128) } } })).data.id
   return client.createGatewayConfig({ params: { id } })
 }

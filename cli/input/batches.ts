@@ -1,14 +1,14 @@
 import { inventoryLimits } from '@millwright/api/inventory.ts'
 
-type Sizes<Item> = { bytesOf?: (item: Item) => number; requestBytes?: number }
+type BatchOptions<Item> = { bytesOf?: (item: Item) => number; requestBytes?: number }
 
-/** Well below what one request with a batch may hold. */
-const usualBytes = 4_000_000
+/** Below the size limit of a batch request. */
+const defaultRequestBytes = 4_000_000
 
-/** As many as one request may be about and hold. */
+/** Groups items into batches that respect the item limit and the size limit of one request. */
 export async function* batches<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
-  { bytesOf = (item) => JSON.stringify(item).length, requestBytes = usualBytes }: Sizes<Item> = {},
+  { bytesOf = (item) => JSON.stringify(item).length, requestBytes = defaultRequestBytes }: BatchOptions<Item> = {},
 ): AsyncGenerator<Item[]> {
   let batch: Item[] = []
   let bytes = 0

@@ -5,7 +5,7 @@ import { onboarding } from '@millwright/api/onboarding.ts'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 import type { Session } from '../session/session.ts'
 
-/** People type names, the API takes ids: what a name means is looked up here, and asked back when it means several. */
+/** Resolves names of resources to ids, because people type names and the API takes ids. Ambiguous names are errors. */
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -13,88 +13,93 @@ export function isId(text: string): boolean {
   return uuid.test(text)
 }
 
-/** A text as a filter has it. */
+/** Quotes a text for the filter language. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-type Found = { id: string; name: string }
+type NamedResource = { id: string; name: string }
 
-function theOne(kind: string, given: string, { found, list }: { found: readonly Found[]; list: string }): string {
-  const [first, second] = found
+/** Returns the id of the only match. Throws when there is no match or more than one. */
+function requireSingle(
+  kind: string,
+  nameOrId: string,
+  { matches, list }: { matches: readonly NamedResource[]; list: string },
+): string {
+  const [first, second] = matches
   if (first === undefined) {
-    throw new CommandError(`There is no ${kind} named "${given}".`, {
-      exitCode: exitCodes.notFound,
-      next: `${list} shows what there is`,
-    })
+    throw new CommandError(`${kind} "${nameOrId}" not found.`, { exitCode: exitCodes.notFound, next: list })
   }
   if (second === undefined) return first.id
   throw usageError(
-    `There are several ${kind}s named "${given}": ${found.map(({ id }) => id).join(', ')}.`,
-    'say which one by its id',
+    `${kind} "${nameOrId}" is ambiguous: ${matches.map(({ id }) => id).join(', ')}.`,
+    'pass the id instead of the name',
   )
 }
 
-export async function assetId({ api }: Session, given: string): Promise<string> {
-  if (isId(given)) return given
-  const query = { filter: `name eq ${quoted(given)}`, fields: 'id', limit: 5, count: false }
+export async function assetId({ api }: Session, nameOrId: string): Promise<string> {
+  if (isId(nameOrId)) return nameOrId
+  const query = { filter: `name eq ${quoted(nameOrId)}`, fields: 'id', limit: 5, count: false }
   const { data } = await api(inventory).listAssets({ query })
-  const found = data.map(({ id }) => ({ id: String(id), name: given }))
-  return theOne('asset', given, { found, list: `millwright assets list -q ${JSON.stringify(given)}` })
+  const matches = data.map(({ id }) => ({ id: String(id), name: nameOrId }))
+  return requireSingle('Asset', nameOrId, { matches, list: `millwright assets list -q ${JSON.stringify(nameOrId)}` })
 }
 
-export async function assetIds(session: Session, given: readonly string[]): Promise<string[]> {
+export async function assetIds(session: Session, namesOrIds: readonly string[]): Promise<string[]> {
   const ids: string[] = []
-  for (const one of given) ids.push(await assetId(session, one))
+  for (const nameOrId of namesOrIds) ids.push(await assetId(session, nameOrId))
   return [...new Set(ids)]
 }
 
-export async function readAsset(session: Session, given: string): Promise<AssetDocument> {
-  const id = await assetId(session, given)
+export async function readAsset(session: Session, nameOrId: string): Promise<AssetDocument> {
+  const id = await assetId(session, nameOrId)
   return (await session.api(inventory).readAsset({ params: { id } })).data
 }
 
-export async function groupId({ api }: Session, given: string): Promise<string> {
-  if (isId(given)) return given
-  const { data } = await api(authorization).listAccessGroups({ query: { name: given, limit: 2 } })
-  return theOne('access group', given, { found: data, list: 'millwright access groups list' })
+export async function groupId({ api }: Session, nameOrId: string): Promise<string> {
+  if (isId(nameOrId)) return nameOrId
+  const { data } = await api(authorization).listAccessGroups({ query: { name: nameOrId, limit: 2 } })
+  return requireSingle('Access group', nameOrId, { matches: data, list: 'millwright access groups list' })
 }
 
-/** A user, a server user or a gateway, by name. */
-export async function principalId({ api }: Session, given: string): Promise<string> {
-  if (isId(given)) return given
+/** Returns the id of a user, service account or gateway. */
+export async function principalId({ api }: Session, nameOrId: string): Promise<string> {
+  if (isId(nameOrId)) return nameOrId
   const client = api(identity)
-  const isSignInName = /^[a-z0-9][a-z0-9._-]{0,62}$/.test(given)
-  const [users, programs] = await Promise.all([
-    isSignInName ? client.listUsers({ query: { name: given, limit: 2 } }) : { data: [] },
-    client.listServerUsers({ query: { name: given, limit: 2 } }),
+  const isSignInName = /^[a-z0-9][a-z0-9._-]{0,62}$/.test(nameOrId)
+  const [users, serviceAccounts] = await Promise.all([
+    isSignInName ? client.listUsers({ query: { name: nameOrId, limit: 2 } }) : { data: [] },
+    client.listServerUsers({ query: { name: nameOrId, limit: 2 } }),
   ])
-  const found = [...users.data, ...programs.data]
-  if (found.length > 0) return theOne('user or server user', given, { found, list: 'millwright access users list' })
+  const matches = [...users.data, ...serviceAccounts.data]
+  if (matches.length > 0)
+    return requireSingle('User or service account', nameOrId, { matches, list: 'millwright access users list' })
   const gateways = await api(onboarding).listGateways({ query: { limit: 100 } })
-  const named = gateways.data.filter(({ name }) => name === given)
-  return theOne('user, service account or gateway', given, { found: named, list: 'millwright access users list' })
+  return requireSingle('User, service account or gateway', nameOrId, {
+    matches: gateways.data.filter(({ name }) => name === nameOrId),
+    list: 'millwright access users list',
+  })
 }
 
-export async function userId({ api }: Session, given: string): Promise<string> {
-  if (isId(given)) return given
-  const { data } = await api(identity).listUsers({ query: { name: given, limit: 2 } })
-  return theOne('user', given, { found: data, list: 'millwright access users list' })
+export async function userId({ api }: Session, nameOrId: string): Promise<string> {
+  if (isId(nameOrId)) return nameOrId
+  const { data } = await api(identity).listUsers({ query: { name: nameOrId, limit: 2 } })
+  return requireSingle('User', nameOrId, { matches: data, list: 'millwright access users list' })
 }
 
-export async function serverUserId({ api }: Session, given: string): Promise<string> {
-  if (isId(given)) return given
-  const { data } = await api(identity).listServerUsers({ query: { name: given, limit: 2 } })
-  return theOne('server user', given, { found: data, list: 'millwright access server-users list' })
+export async function serverUserId({ api }: Session, nameOrId: string): Promise<string> {
+  if (isId(nameOrId)) return nameOrId
+  const { data } = await api(identity).listServerUsers({ query: { name: nameOrId, limit: 2 } })
+  return requireSingle('Service account', nameOrId, { matches: data, list: 'millwright access server-users list' })
 }
 
-/** A gateway by name, or the only one there is. */
-export async function gatewayId({ api }: Session, given: string | undefined): Promise<string> {
-  if (given !== undefined && isId(given)) return given
+/** Returns the id of a gateway. Without a name, the only gateway is used; gateways that are online have priority. */
+export async function gatewayId({ api }: Session, nameOrId: string | undefined): Promise<string> {
+  if (nameOrId !== undefined && isId(nameOrId)) return nameOrId
   const { data } = await api(onboarding).listGateways({ query: { limit: 100 } })
-  if (given !== undefined) {
-    const found = data.filter(({ name }) => name === given)
-    return theOne('gateway', given, { found, list: 'millwright gateway list' })
+  if (nameOrId !== undefined) {
+    const matches = data.filter(({ name }) => name === nameOrId)
+    return requireSingle('Gateway', nameOrId, { matches, list: 'millwright gateway list' })
   }
   const usable = data.filter(({ state }) => state === 'online' || state === 'offline')
   const online = usable.filter(({ state }) => state === 'online')
@@ -102,23 +107,23 @@ export async function gatewayId({ api }: Session, given: string | undefined): Pr
   if (first === undefined) {
     throw new CommandError('There is no gateway yet.', {
       exitCode: exitCodes.notFound,
-      next: 'bring one in: millwright gateway onboard "Hall 4"',
+      next: 'register one: millwright gateway onboard "Hall 4"',
     })
   }
   if (second === undefined) return first.id
   throw usageError(
     `There are several gateways: ${usable.map(({ name }) => name).join(', ')}.`,
-    'say which one with --gateway',
+    'select one with --gateway',
   )
 }
 
-export async function propertyKey({ api }: Session, given: string): Promise<string> {
-  if (isId(given)) return given
-  const found: Found[] = []
+export async function propertyKey({ api }: Session, nameOrId: string): Promise<string> {
+  if (isId(nameOrId)) return nameOrId
+  const matches: NamedResource[] = []
   for (let offset = 0, total = 1; offset < total; offset += 100) {
     const { data, meta } = await api(inventory).listCustomProperties({ query: { limit: 100, offset } })
-    found.push(...data.filter(({ name }) => name === given).map(({ key, name }) => ({ id: key, name })))
+    matches.push(...data.filter(({ name }) => name === nameOrId).map(({ key, name }) => ({ id: key, name })))
     total = meta.totalElements ?? 0
   }
-  return theOne('custom property', given, { found, list: 'millwright properties list' })
+  return requireSingle('Custom property', nameOrId, { matches, list: 'millwright properties list' })
 }

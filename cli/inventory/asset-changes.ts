@@ -3,74 +3,74 @@ import type { Command } from 'commander'
 import { assetIds, propertyKey, readAsset } from '../input/lookup.ts'
 import { usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { counted } from '../output/text.ts'
-import { online, repeated } from '../session/platform-command.ts'
+import { formatCount } from '../output/text.ts'
+import { collect, platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { settings } from './asset-creation.ts'
-import { selecting, selectionOf } from './asset-queries.ts'
-import { outcomeOf, type Result, requireAll, waiting } from './write-status.ts'
+import { filterQuery, withFilterOptions } from './asset-queries.ts'
+import { type Result, resultsOrThrow, throwOnFailure, waitHeaders } from './write-status.ts'
 
-type Chosen = Parameters<typeof selectionOf>[0] & { yes?: boolean }
+type SelectionOptions = Parameters<typeof filterQuery>[0] & { yes?: boolean }
 
 const states = {
-  onboard: { value: 'regarded', description: 'onboard assets: accept them as part of the plant' },
+  onboard: { value: 'regarded', description: 'onboard assets' },
   ignore: { value: 'ignored', description: 'ignore assets' },
-  restore: { value: 'unknown', description: 'return assets to the inbox' },
+  restore: { value: 'unknown', description: 'return assets to the inbox as new' },
 } as const
 
 export function addChanges(assets: Command, terminal: Terminal): void {
   for (const [name, { value, description }] of Object.entries(states)) {
-    online(
-      choosing(assets.command(name).description(description)),
+    platformCommand(
+      withSelectionOptions(assets.command(name).description(description)),
       terminal,
-      (session, given: string[], options: Chosen) =>
-        change(session, { given, options }, (ids) =>
+      (session, assets: string[], options: SelectionOptions) =>
+        change(session, { assets, options }, (ids) =>
           session.api(inventory).setManagementStates({
             body: { data: ids.map((asset_id) => ({ asset_id, state_value: value })) },
-            headers: waiting,
+            headers: waitHeaders,
           }),
         ),
     )
   }
 
-  online(
-    choosing(assets.command('move').description('move assets to another access group')).requiredOption(
+  platformCommand(
+    withSelectionOptions(assets.command('move').description('move assets to another access group')).requiredOption(
       '--to <group>',
       'name or id of the access group',
     ),
     terminal,
-    (session, given: string[], options: Chosen & { to: string }) =>
-      change(session, { given, options }, (ids) =>
+    (session, assets: string[], options: SelectionOptions & { to: string }) =>
+      change(session, { assets, options }, (ids) =>
         session.api(inventory).setAccessGroups({
           body: { data: ids.map((asset_id) => ({ asset_id, access_group: options.to })) },
-          headers: waiting,
+          headers: waitHeaders,
         }),
       ),
   )
 
-  online(
-    choosing(
+  platformCommand(
+    withSelectionOptions(
       assets
         .command('delete')
-        .description('delete assets and all their relations, for good; gateways are revoked with their assets'),
+        .description('permanently delete assets and their relations; gateways are revoked with their assets'),
     ),
     terminal,
-    (session, given: string[], options: Chosen) =>
-      change(session, { given, options, asks: 'Delete' }, (ids) =>
-        session.api(inventory).deleteAssets({ body: { data: { ids } }, headers: waiting }),
+    (session, assets: string[], options: SelectionOptions) =>
+      change(session, { assets, options, verb: 'Delete' }, (ids) =>
+        session.api(inventory).deleteAssets({ body: { data: { ids } }, headers: waitHeaders }),
       ),
   )
 
-  online(
+  platformCommand(
     assets
       .command('update')
-      .description('change fields of an asset')
+      .description('change fields of an asset; fields that are not named keep their values')
       .argument('<asset>')
-      .option('--name <name>', 'the name of the asset')
-      .option('--responsible <who>', 'the responsible user')
-      .option('--firmware <version>', 'the firmware version')
-      .option('--set <field=value>', 'any other field; the value is JSON or text, null clears it', repeated)
-      .option('--property <name=value>', 'a custom property; an empty value removes it', repeated),
+      .option('--name <name>', 'name')
+      .option('--responsible <who>', 'responsible person')
+      .option('--firmware <version>', 'firmware version')
+      .option('--set <field=value>', 'any other field; the value is JSON or text, null clears it; repeatable', collect)
+      .option('--property <name=value>', 'custom property; an empty value removes it; repeatable', collect),
     terminal,
     update,
   ).addHelpText(
@@ -78,45 +78,44 @@ export function addChanges(assets: Command, terminal: Terminal): void {
     `
 Examples:
   millwright assets update 'Drive 12' --responsible jane.doe --firmware V4.1.2
-  millwright assets update 'Drive 12' --set description='left of the door' --property 'Cost centre=4711'`,
+  millwright assets update 'Drive 12' --set description='left of the gate' --property 'Cost centre=4711'`,
   )
 }
 
-function choosing(command: Command): Command {
-  return selecting(command.argument('[assets...]', 'ids or names, or select assets with a filter')).option(
+function withSelectionOptions(command: Command): Command {
+  return withFilterOptions(command.argument('[assets...]', 'ids or names; or select assets with a filter')).option(
     '--yes',
     'do not ask for confirmation',
   )
 }
 
-type Change = { given: readonly string[]; options: Chosen; asks?: string }
+type BulkChange = { assets: readonly string[]; options: SelectionOptions; verb?: string }
 
-/** Assets that were named, or all that match a filter, in as many requests as it takes. */
+/** Changes the named assets, or all assets that match the filter, in batches. */
 async function change(
   session: Session,
-  { given, options, asks }: Change,
+  { assets, options, verb }: BulkChange,
   send: (ids: string[]) => Promise<{ data: { statusId: string } }>,
 ): Promise<void> {
-  const ids = given.length > 0 ? await assetIds(session, given) : await matching(session, options)
-  if (ids.length === 0) return session.terminal.tell('No asset matches.')
-  if (given.length === 0 || asks !== undefined)
-    await confirm(session, `${asks ?? 'Change'} ${counted(ids.length, 'asset')}?`, options)
+  const ids = assets.length > 0 ? await assetIds(session, assets) : await matching(session, options)
+  if (ids.length === 0) return session.terminal.note('No asset matches.')
+  if (assets.length === 0 || verb !== undefined)
+    await confirm(session, `${verb ?? 'Change'} ${formatCount(ids.length, 'asset')}?`, options)
   const results: Result[] = []
   for (let from = 0; from < ids.length; from += inventoryLimits.bulk) {
     const part = ids.slice(from, from + inventoryLimits.bulk)
-    results.push(...(await outcomeOf(session, await send(part))))
+    results.push(...(await resultsOrThrow(session, await send(part))))
     session.terminal.progress(`${results.length} of ${ids.length}`)
   }
-  requireAll(session, results, ids)
+  throwOnFailure(session, results, ids)
   const counts = Map.groupBy(results, ({ outcome }) => outcome ?? 'done')
-  const said = [...counts].map(([outcome, { length }]) => `${length} ${outcome}`).join(', ')
-  await session.output.done(said, { data: results })
+  const summary = [...counts].map(([outcome, { length }]) => `${length} ${outcome}`).join(', ')
+  await session.output.done(summary, { data: results })
 }
 
-async function matching({ api }: Session, options: Chosen): Promise<string[]> {
-  const selection = selectionOf(options)
-  if (Object.keys(selection).length === 0)
-    throw usageError('Say which assets are meant.', 'name them, or give --filter or -q')
+async function matching({ api }: Session, options: SelectionOptions): Promise<string[]> {
+  const selection = filterQuery(options)
+  if (Object.keys(selection).length === 0) throw usageError('No assets specified.', 'pass names or ids, --filter or -q')
   const ids: string[] = []
   let cursor: string | undefined
   do {
@@ -130,15 +129,15 @@ async function matching({ api }: Session, options: Chosen): Promise<string[]> {
 
 export async function confirm({ terminal }: Session, question: string, { yes }: { yes?: boolean }): Promise<void> {
   if (yes === true) return
-  if (!terminal.canAsk) throw usageError(`${question} Standard input is not a terminal.`, 'pass --yes to confirm')
-  const answer = await terminal.ask(`${question} [y/N] `)
+  if (!terminal.isInteractive) throw usageError(`${question} Not a terminal.`, 'pass --yes to confirm')
+  const answer = await terminal.prompt(`${question} [y/N] `)
   if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Nothing was changed.')
 }
 
 type UpdateOptions = { name?: string; responsible?: string; firmware?: string; set?: string[]; property?: string[] }
 
-async function update(session: Session, given: string, options: UpdateOptions): Promise<void> {
-  const asset = await readAsset(session, given)
+async function update(session: Session, nameOrId: string, options: UpdateOptions): Promise<void> {
+  const asset = await readAsset(session, nameOrId)
   const id = String(asset.id)
   const client = session.api(inventory)
   const steps: (() => Promise<{ data: { statusId: string } }>)[] = []
@@ -149,32 +148,32 @@ async function update(session: Session, given: string, options: UpdateOptions): 
   }
   const { name, responsible, firmware } = options
   if (name !== undefined)
-    steps.push(() => client.setName({ params: { id }, body: { data: { name } }, headers: waiting }))
+    steps.push(() => client.setName({ params: { id }, body: { data: { name } }, headers: waitHeaders }))
   if (responsible !== undefined)
-    steps.push(() => client.setResponsible({ params: { id }, body: { data: { responsible } }, headers: waiting }))
+    steps.push(() => client.setResponsible({ params: { id }, body: { data: { responsible } }, headers: waitHeaders }))
   if (firmware !== undefined)
     steps.push(() =>
-      client.setFirmwareVersion({ params: { id }, body: { data: { version: firmware } }, headers: waiting }),
+      client.setFirmwareVersion({ params: { id }, body: { data: { version: firmware } }, headers: waitHeaders }),
     )
   for (const text of options.property ?? []) {
     const [name = '', value = ''] = text.split(/=(.*)/s)
     const key = await propertyKey(session, name)
     steps.push(() =>
       value === ''
-        ? client.deletePropertyValues({ body: { data: [{ asset_id: id, key }] }, headers: waiting })
-        : client.setPropertyValues({ body: { data: [{ asset_id: id, key, value }] }, headers: waiting }),
+        ? client.deletePropertyValues({ body: { data: [{ asset_id: id, key }] }, headers: waitHeaders })
+        : client.setPropertyValues({ body: { data: [{ asset_id: id, key, value }] }, headers: waitHeaders }),
     )
   }
-  if (steps.length === 0) throw usageError('Say what to change.', 'millwright assets update --help')
-  for (const step of steps) requireAll(session, await outcomeOf(session, await step()), [id])
+  if (steps.length === 0) throw usageError('No change specified.', 'millwright assets update --help')
+  for (const step of steps) throwOnFailure(session, await resultsOrThrow(session, await step()), [id])
   await session.output.done(`${id} updated`, await client.readAsset({ params: { id } }))
 }
 
-/** The API knows an asset by its identifiers: the same ones, with what is to change. */
+/** The request that changes fields: the API finds the asset by its identifiers, so they are sent with the new values. */
 function fieldsChange(
   { functional_object_type, asset_identifiers, access_group }: AssetDocument,
   fields: AssetDocument,
 ) {
   const asset = { functional_object_type, asset_identifiers, access_group, ...fields }
-  return { body: { data: { asset, meta: { source: { type: 'manual' as const } } } }, query: {}, headers: waiting }
+  return { body: { data: { asset, meta: { source: { type: 'manual' as const } } } }, query: {}, headers: waitHeaders }
 }

@@ -1,18 +1,19 @@
 import { assetSchema, type JsonSchema } from '@millwright/api/asset-schema.ts'
 import { inventory } from '@millwright/api/inventory.ts'
 import { usageError } from '../output/error-report.ts'
-import type { Columns, Row } from '../output/table.ts'
+import { type Columns, type Row, valueAt } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
+import { labelOf } from './asset-labels.ts'
 
 /** The columns of a list of assets unless `--columns` is given. */
 export const assetColumns: Columns = {
   id: 'id',
   name: 'name',
-  type: 'functional_object_type',
+  type: (asset) => labelOf('functional_object_type', asset.functional_object_type),
   vendor: 'product_instance_information.manufacturer_product.manufacturer.name',
   product: 'product_instance_information.manufacturer_product.product_name',
   address: 'connection_points.ipv4_address',
-  state: 'management_state.state_value',
+  state: (asset) => labelOf('management_state.state_value', valueAt(asset, 'management_state.state_value')),
   group: 'access_group',
 }
 
@@ -37,8 +38,8 @@ const addedFields: JsonSchema = {
 }
 
 /** The columns that `--columns` names: headings of the usual columns, or properties of assets by their path. */
-export async function columnsOf(session: Pick<Session, 'api'>, given: string): Promise<Columns> {
-  const names = namesIn(given)
+export async function columnsOf(session: Pick<Session, 'api'>, columns: string): Promise<Columns> {
+  const names = namesIn(columns)
   const isKnown = (name: string) => Object.hasOwn(assetColumns, name) || Object.hasOwn(computedColumns, name)
   await requireProperties(
     session,
@@ -79,8 +80,8 @@ export async function requireProperties(
   )
 }
 
-export function namesIn(given: string): string[] {
-  return given.split(',').map((name) => name.trim())
+export function namesIn(list: string): string[] {
+  return list.split(',').map((name) => name.trim())
 }
 
 /** Schemas of the tenant may add properties. */
@@ -106,17 +107,17 @@ function namesFor(option: string): string[] {
   return [...new Set([...headings, ...listed])].toSorted()
 }
 
-/** Whether a value of the schema can have a property at this path; entries of lists are looked into. */
+/** True when a value of the schema can have a property at this path. Lists are searched in their entries. */
 function hasPath(schema: unknown, path: readonly string[], root: JsonSchema, depth = 0): boolean {
   if (depth > 64 || typeof schema !== 'object' || schema === null) return false
   const [name = '', ...rest] = path
   const inner = (part: unknown, left: readonly string[] = path) => hasPath(part, left, root, depth + 1)
   const { properties, $ref, items, then, else: otherwise, allOf, anyOf, oneOf } = schema as Record<string, unknown>
-  const found =
+  const property =
     typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name)
       ? (properties as Record<string, unknown>)[name]
       : undefined
-  if (found !== undefined && (rest.length === 0 || inner(found, rest))) return true
+  if (property !== undefined && (rest.length === 0 || inner(property, rest))) return true
   const choices = [allOf, anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list : []))
   return [items, then, otherwise, ...choices, referenced($ref, root)].some((part) => inner(part))
 }

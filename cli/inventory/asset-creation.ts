@@ -1,13 +1,13 @@
 import { type AssetDocument, inventory } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
 import { batches } from '../input/batches.ts'
-import { objectsIn, pairOf, typedValue } from '../input/json-input.ts'
+import { parsePair, parseValue, readObjects } from '../input/json-input.ts'
 import { usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online, repeated } from '../session/platform-command.ts'
+import { collect, platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
-import { Tally } from './batch-results.ts'
-import { outcomeOf, resultsOf, waiting } from './write-status.ts'
+import { BatchResults } from './batch-results.ts'
+import { resultsOf, resultsOrThrow, waitHeaders } from './write-status.ts'
 
 type Options = {
   name?: string
@@ -22,19 +22,19 @@ type Options = {
 }
 
 export function addCreation(assets: Command, terminal: Terminal): void {
-  online(
+  platformCommand(
     assets
       .command('create')
-      .description('create assets, or update assets with the same identifiers')
-      .option('--name <name>', 'the name of the asset')
+      .description('create assets, or update those that have these identifiers')
+      .option('--name <name>', 'name')
       .option('--type <type>', 'Device, Gateway, SoftwareArtifact or Asset', 'Device')
-      .option('--mac <address>', 'a MAC address that identifies the asset; repeatable', repeated)
-      .option('--serial <vendor/article/serial>', 'the product instance that identifies the asset')
-      .option('--ip <address>', 'an IPv4 address of the asset', repeated)
-      .option('--group <name>', 'the access group of the asset')
-      .option('--set <field=value>', 'any other field; the value is JSON, or text', repeated)
-      .option('--file <path>', 'read one asset as JSON, or one asset per line (NDJSON); - is standard input')
-      .option('--strict', 'fail if the identifiers belong to two assets'),
+      .option('--mac <address>', 'MAC address that identifies the asset; repeatable', collect)
+      .option('--serial <vendor/article/serial>', 'product instance that identifies the asset')
+      .option('--ip <address>', 'IPv4 address of the asset; repeatable', collect)
+      .option('--group <name>', 'access group')
+      .option('--set <field=value>', 'any other field; the value is JSON or text; repeatable', collect)
+      .option('--file <path>', 'file with one asset as JSON, or one asset per line (NDJSON); - is standard input')
+      .option('--strict', 'fail when the identifiers belong to two assets'),
     terminal,
     (session, options: Options) =>
       options.file === undefined ? createOne(session, options) : createMany(session, options),
@@ -58,8 +58,8 @@ async function createOne(session: Session, options: Options): Promise<void> {
     ...settings(options.set),
   }
   const query = options.strict ? { strict: true } : {}
-  const answer = await session.api(inventory).createAsset({ body: { data: { asset } }, query, headers: waiting })
-  const [result] = await outcomeOf(session, answer)
+  const answer = await session.api(inventory).createAsset({ body: { data: { asset } }, query, headers: waitHeaders })
+  const [result] = await resultsOrThrow(session, answer)
   await session.output.done(`${result?.assetId} ${result?.outcome}`, { data: result ?? {} })
 }
 
@@ -70,7 +70,7 @@ function identifiersOf({ mac = [], serial }: Options): AssetDocument[] {
   }))
   if (serial !== undefined) {
     const [vendor = '', article_number = '', ...rest] = serial.split('/')
-    if (rest.length === 0) throw usageError(`--serial is vendor/article/serial, but was "${serial}".`)
+    if (rest.length === 0) throw usageError(`--serial must have the form vendor/article/serial, but is "${serial}".`)
     identifiers.push({
       asset_identifier_type: 'ProductInstanceIdentifier',
       vendor,
@@ -79,29 +79,31 @@ function identifiersOf({ mac = [], serial }: Options): AssetDocument[] {
     })
   }
   if (identifiers.length > 0) return identifiers
-  throw usageError('An asset needs something that identifies it.', 'give --mac, --serial or --file')
+  throw usageError('An asset needs an identifier.', 'pass --mac, --serial or --file')
 }
 
 function addressed(address: string): AssetDocument {
   return { connection_point_type: 'Ipv4Connectivity', ipv4_address: address }
 }
 
-/** `field=value` as fields. */
-export function settings(given: readonly string[] = []): AssetDocument {
-  const fields = given.map((text) => {
-    const [name, value] = pairOf(text, '--set')
-    return [name, typedValue(value)]
+/** Parses the values of `--set` to fields. */
+export function settings(values: readonly string[] = []): AssetDocument {
+  const fields = values.map((text) => {
+    const [name, value] = parsePair(text, '--set')
+    return [name, parseValue(value)]
   })
   return Object.fromEntries(fields)
 }
 
 async function createMany(session: Session, options: Options): Promise<void> {
-  const tally = new Tally(session, 'assets')
-  const given = objectsIn(session.terminal, options.file ?? '-')
-  for await (const assets of batches(given)) {
+  const batchResults = new BatchResults(session, 'assets')
+  const documents = readObjects(session.terminal, options.file ?? '-')
+  for await (const assets of batches(documents)) {
     const query = options.strict ? { strict: true } : {}
-    const accepted = await session.api(inventory).createAssets({ body: { data: { assets } }, query, headers: waiting })
-    await tally.add(await resultsOf(session, accepted))
+    const accepted = await session
+      .api(inventory)
+      .createAssets({ body: { data: { assets } }, query, headers: waitHeaders })
+    await batchResults.add(await resultsOf(session, accepted))
   }
-  await tally.finish()
+  await batchResults.finish()
 }

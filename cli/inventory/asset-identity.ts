@@ -1,23 +1,23 @@
 import { inventory } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
 import { assetId } from '../input/lookup.ts'
-import { type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from '../session/platform-command.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { confirm } from './asset-changes.ts'
-import { outcomeOf, waiting } from './write-status.ts'
+import { resultsOrThrow, waitHeaders } from './write-status.ts'
 
-/** Which assets are one and the same. */
+/** Adds the commands for identifiers, possible duplicates, identity conflicts and merges. */
 export function addIdentity(assets: Command, terminal: Terminal): void {
-  online(
+  platformCommand(
     assets
       .command('identifiers')
-      .description('list the identifiers of an asset, lowest uncertainty first')
+      .description('list the identifiers of an asset, ordered by confidence')
       .argument('<asset>'),
     terminal,
-    async (session, given: string) => {
-      const id = await assetId(session, given)
+    async (session, nameOrId: string) => {
+      const id = await assetId(session, nameOrId)
       await session.output.list(await session.api(inventory).readIdentifiers({ params: { id } }), {
         columns: {
           type: 'asset_identifier_type',
@@ -25,37 +25,37 @@ export function addIdentity(assets: Command, terminal: Terminal): void {
           value: ({ asset_identifier_type: _, identifier_uncertainty: __, ...rest }) =>
             Object.entries(rest).map(([name, value]) => `${name}=${value}`),
         },
-        nothing: 'It has none.',
+        nothing: 'The asset has no identifiers.',
       })
     },
   )
 
-  online(
-    paged(assets.command('duplicates').description('list possible duplicates')),
+  platformCommand(
+    withPagingOptions(assets.command('duplicates').description('list possible duplicates')),
     terminal,
-    async ({ api, output }, options: Paging) => {
+    async ({ api, output }, options: PagingOptions) => {
       const pages = pagesOf(options, ({ limit, offset }) => api(inventory).listDuplicates({ query: { limit, offset } }))
       await output.list(await pages, {
         columns: {
           asset: 'asset.id',
           name: 'asset.name',
-          other: 'other.id',
-          'its name': 'other.name',
+          duplicate: 'other.id',
+          'duplicate name': 'other.name',
           'last seen': 'lastSeenTimestamp',
         },
-        nothing: 'None is suspected.',
+        nothing: 'No possible duplicates.',
       })
     },
   )
 
-  online(
-    paged(
+  platformCommand(
+    withPagingOptions(
       assets
         .command('identity-conflicts')
-        .description('list devices found under an identifier of an asset that their gateway cannot write'),
+        .description('list devices found with an identifier of an asset that their gateway cannot write'),
     ),
     terminal,
-    async ({ api, output }, options: Paging) => {
+    async ({ api, output }, options: PagingOptions) => {
       const pages = pagesOf(options, ({ limit, offset }) =>
         api(inventory).listIdentityConflicts({ query: { limit, offset } }),
       )
@@ -65,18 +65,18 @@ export function addIdentity(assets: Command, terminal: Terminal): void {
           name: 'asset.name',
           gateway: 'gateway.name',
           'reported name': 'deviceName',
-          discovery: 'jobId',
+          scan: 'jobId',
           'last seen': 'lastSeenTimestamp',
         },
-        nothing: 'There are no identity conflicts.',
+        nothing: 'No identity conflicts.',
       })
     },
   )
 
-  online(
+  platformCommand(
     assets
       .command('merge')
-      .description('merge another asset into this one; can be undone')
+      .description('merge another asset into this asset; a merge can be undone')
       .argument('<asset>')
       .argument('<other>')
       .option('--yes', 'do not ask for confirmation'),
@@ -85,14 +85,14 @@ export function addIdentity(assets: Command, terminal: Terminal): void {
   )
 }
 
-async function merge(session: Session, given: string, other: string, options: { yes?: boolean }): Promise<void> {
-  const [id, otherId] = [await assetId(session, given), await assetId(session, other)]
-  await confirm(session, `Make ${other} part of ${given}?`, options)
+async function merge(session: Session, nameOrId: string, other: string, options: { yes?: boolean }): Promise<void> {
+  const [id, otherId] = [await assetId(session, nameOrId), await assetId(session, other)]
+  await confirm(session, `Merge ${other} into ${nameOrId}?`, options)
   const answer = await session.api(inventory).mergeAsset({
     params: { id },
     body: { data: { other: otherId } },
-    headers: waiting,
+    headers: waitHeaders,
   })
-  const results = await outcomeOf(session, answer)
-  await session.output.done(`${id} has everything of ${otherId} now`, { data: results[0] ?? {} })
+  const results = await resultsOrThrow(session, answer)
+  await session.output.done(`${otherId} merged into ${id}`, { data: results[0] ?? {} })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { TestPlatform, type Typed } from '../testing.ts'
+import { type RunOptions, TestPlatform } from '../testing.ts'
 
 let platform: TestPlatform
 let token: string
@@ -33,20 +33,20 @@ before(async () => {
 
 after(() => platform[Symbol.asyncDispose]())
 
-async function succeed(...given: string[]): Promise<string> {
-  const { code, out, err } = await platform.run(given, { token })
-  assert.equal(code, 0, `${given.join(' ')}: ${err}`)
+async function succeed(...args: string[]): Promise<string> {
+  const { code, out, err } = await platform.run(args, { token })
+  assert.equal(code, 0, `${args.join(' ')}: ${err}`)
   return out
 }
 
-const refuse = async (given: string[], typed: Typed = {}) => platform.run(given, { token, ...typed })
+const refuse = async (args: string[], options: RunOptions = {}) => platform.run(args, { token, ...options })
 
-/** What is different in every run. */
+/** Replaces values that differ in every run. */
 const steady = (text: string) =>
   text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<id>').replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
 
 describe('assets', () => {
-  test('are listed as a table that fits the screen, and as what the API answered', async () => {
+  test('list prints a table that fits the terminal, JSON and NDJSON', async () => {
     const { out, err } = await platform.run(['assets', 'list', '--sort', 'name', '--limit', '2'], {
       token,
       columns: 100,
@@ -54,13 +54,13 @@ describe('assets', () => {
     assert.equal(
       steady(out),
       [
-        'ID                                    NAME      TYPE    VENDOR  PRODUCT  ADDRESS    STATE    GROUP',
-        '<id>  Module A  Device                   192.0.2.2  unknown  default',
-        '<id>  Module B  Device                   192.0.2.3  unknown  default',
+        'ID                                    NAME      TYPE    VENDOR  PRODUCT  ADDRESS    STATE  GROUP',
+        '<id>  Module A  Device                   192.0.2.2  New    default',
+        '<id>  Module B  Device                   192.0.2.3  New    default',
         '',
       ].join('\n'),
     )
-    assert.equal(err, '2 of 3: --all shows the rest.\n')
+    assert.equal(err, '2 of 3 shown. To show all, pass --all.\n')
     const json = JSON.parse(await succeed('assets', 'list', '--sort', 'name', '--json', '--fields', 'name'))
     assert.deepEqual(json.data, [{ name: 'Module A' }, { name: 'Module B' }, { name: 'Rack 1' }])
     assert.equal(json.meta.totalElements, 3)
@@ -73,9 +73,9 @@ describe('assets', () => {
     assert.ok(!`${out}${lines}`.includes('\u001b'))
   })
 
-  test('are found by filter, by relation, by free text, with the columns one wants', async () => {
-    const names = async (...given: string[]) =>
-      (await succeed('assets', 'list', '--columns', 'name', '--sort', 'name', ...given)).trim().split('\n').slice(1)
+  test('list and count select by filter, relation and full text, and show the requested columns', async () => {
+    const names = async (...args: string[]) =>
+      (await succeed('assets', 'list', '--columns', 'name', '--sort', 'name', ...args)).trim().split('\n').slice(1)
     assert.deepEqual(await names('--filter', "name eq 'Rack 1'"), ['Rack 1'])
     assert.deepEqual(await names('--filter', "name eq 'rack 1'", '--ignore-case'), ['Rack 1'])
     assert.deepEqual(await names('-q', 'module'), ['Module A', 'Module B'])
@@ -94,10 +94,10 @@ describe('assets', () => {
     assert.deepEqual([none.code, none.out, none.err], [0, '', 'No asset matches.\n'])
     const wrong = await refuse(['assets', 'list', '--filter', "nmae eq 'x'"])
     assert.deepEqual([wrong.code, wrong.out], [2, ''])
-    assert.match(wrong.err, /\(unknown_property\)\nNext: docs\/reference\/filters\.md lists every property\n$/)
+    assert.match(wrong.err, /\(unknown_property\)\nNext: see docs\/reference\/filters\.md for all properties\n$/)
   })
 
-  test('--columns and --fields with a name that no asset has are refused', async () => {
+  test('list returns 2 for --columns and --fields with an unknown property', async () => {
     const unknown = [
       'nmae',
       '',
@@ -132,20 +132,17 @@ describe('assets', () => {
     assert.match(await succeed('assets', 'list', '--columns', 'name,oven/zones'), /^NAME +ZONES$/m)
   })
 
-  test('are shown now and as they were, by id or by name', async () => {
+  test('show prints an asset by name, and returns 4 for an unknown name or a time before its creation', async () => {
     assert.match(await succeed('assets', 'show', 'Rack 1'), /^name +Rack 1$/m)
     const early = await refuse(['assets', 'show', 'Rack 1', '--at', '2020-01-01T00:00:00Z'])
     assert.equal(early.code, 4)
     const missing = await refuse(['assets', 'show', 'Rack 2'])
     assert.equal(missing.code, 4)
-    assert.equal(
-      missing.err,
-      'There is no asset named "Rack 2".\nNext: millwright assets list -q "Rack 2" shows what there is\n',
-    )
+    assert.equal(missing.err, 'Asset "Rack 2" not found.\nNext: millwright assets list -q "Rack 2"\n')
     assert.match(await succeed('assets', 'identifiers', 'Rack 1'), /^MacIdentifier +\d* +mac_address=/m)
   })
 
-  test('are changed field by field, and their history tells it', async () => {
+  test('update changes fields and custom properties, and history lists the changes', async () => {
     await succeed('properties', 'create', 'Cost centre')
     await succeed(
       'assets',
@@ -170,13 +167,15 @@ describe('assets', () => {
     assert.equal((await refuse(['assets', 'update', 'Module A', '--property', 'nothing=1'])).code, 4)
   })
 
-  test('are onboarded, ignored and put back, by name or by filter, when somebody said yes', async () => {
+  test('onboard, ignore and restore select assets by name or filter, and a filter needs a confirmation', async () => {
     assert.equal(await succeed('assets', 'onboard', 'Module A', 'Module B'), '2 updated\n')
     assert.equal(await succeed('assets', 'onboard', 'Module A'), '1 unchanged\n')
-    const unasked = await refuse(['assets', 'ignore', '-q', 'module'])
+    assert.match(await succeed('assets', 'list', '-q', 'module'), / Onboarded +default$/m)
+    assert.match(await succeed('assets', 'count', '--by', 'management_state/state_value'), /^2 +Onboarded$/m)
+    const unconfirmed = await refuse(['assets', 'ignore', '-q', 'module'])
     assert.deepEqual(
-      [unasked.code, unasked.err],
-      [2, 'Change 2 assets? Standard input is not a terminal.\nNext: pass --yes to confirm\n'],
+      [unconfirmed.code, unconfirmed.err],
+      [2, 'Change 2 assets? Not a terminal.\nNext: pass --yes to confirm\n'],
     )
     assert.equal(
       (await refuse(['assets', 'ignore', '-q', 'module'], { answers: ['n'] })).err,
@@ -184,19 +183,19 @@ describe('assets', () => {
     )
     assert.equal((await refuse(['assets', 'ignore', '-q', 'module'], { answers: ['y'] })).out, '2 updated\n')
     assert.equal(await succeed('assets', 'restore', '-q', 'module', '--yes'), '2 updated\n')
-    assert.equal((await refuse(['assets', 'ignore'])).code, 2, 'not everything by mistake')
+    assert.equal((await refuse(['assets', 'ignore'])).code, 2, 'a change of all assets needs a selection')
   })
 
-  test('are moved to another access group', async () => {
+  test('move changes the access group, and returns 4 for an unknown group', async () => {
     assert.equal(await succeed('assets', 'move', 'Module B', '--to', 'line-1'), '1 updated\n')
     assert.match(await succeed('assets', 'show', 'Module B'), /^access_group +line-1$/m)
     const nowhere = await refuse(['assets', 'move', 'Module B', '--to', 'line-9'])
     assert.equal(nowhere.code, 4)
-    assert.match(nowhere.err, /\(access_group_not_found\)\nNext: millwright access groups list shows them\n$/)
+    assert.match(nowhere.err, /\(access_group_not_found\)\nNext: millwright access groups list\n$/)
     await succeed('assets', 'move', 'Module B', '--to', 'default')
   })
 
-  test('come from a file, one or many, with a result for each', async () => {
+  test('create --file reads one or many assets and reports a result for each', async () => {
     const identifiers = (mac: string) => [{ asset_identifier_type: 'MacIdentifier', mac_address: mac }]
     const asset = (name: string, mac: string) => ({
       functional_object_type: 'Device',
@@ -218,19 +217,19 @@ describe('assets', () => {
     assert.match(partly.err, /^2: .*\(invalid_asset\)/m)
     assert.match(
       (await refuse(['assets', 'create', '--file', '-'], { input: 'x' })).err,
-      /^Standard input, line 1, is no JSON/,
+      /^Standard input, line 1, is not valid JSON/,
     )
     assert.equal((await refuse(['assets', 'create', '--name', 'x'])).code, 2)
   })
 
-  test('are deleted when somebody said yes', async () => {
+  test('delete needs a confirmation', async () => {
     assert.equal((await refuse(['assets', 'delete', 'Pump 1'])).code, 2)
     assert.equal(await succeed('assets', 'delete', '-q', 'pump', '--yes'), '3 deleted\n')
   })
 })
 
-describe('how assets hang together', () => {
-  test('is listed, drawn, and followed from one to the other', async () => {
+describe('relations', () => {
+  test('relations list, graph and path show the relations of assets', async () => {
     const related = await succeed('relations', 'list', '--asset', 'Rack 1')
     assert.equal(related.trim().split('\n').length, 3)
     assert.match(related, /^\S+ {2}Module A {2}is_module_of {2}Rack 1 /m)
@@ -248,7 +247,7 @@ describe('how assets hang together', () => {
     )
   })
 
-  test('is ended again, by id or by a filter', async () => {
+  test('relations delete deletes by id or by filter, and relations history lists it', async () => {
     const [made] = JSON.parse(
       await succeed('relations', 'add', 'Module A', 'is_beside', 'Module B', '--both-ways', '--json'),
     ).data
@@ -270,7 +269,7 @@ describe('how assets hang together', () => {
     assert.equal(alone.code, 4)
   })
 
-  test('comes from a file, by names or as it was listed, with a result for each', async () => {
+  test('relations add --file reads names or listed relations and reports a result for each', async () => {
     const lines = [
       { subject: 'Module A', predicate: 'is_wired_to', object: 'Module B', isBidirectional: true },
       { subject: 'Module A', predicate: 'is_in', object: 'node:0198f0c2-7b1e-7c3a-9d55-0242ac120002' },
@@ -282,7 +281,7 @@ describe('how assets hang together', () => {
     const partly = await refuse(['relations', 'add', '--file', '-'], { input })
     assert.equal(partly.code, 1)
     assert.equal(partly.out, '2 created, 3 failed\n')
-    assert.match(partly.err, /^3: .*There is no asset named "Nobody"/m)
+    assert.match(partly.err, /^3: .*Asset "Nobody" not found/m)
     assert.match(partly.err, /^4: .*\/predicate .*\(invalid_body\)$/m)
     assert.match(partly.err, /^5: .*\(system_managed_predicate\)$/m)
 
@@ -294,19 +293,19 @@ describe('how assets hang together', () => {
     const missing = await refuse(['relations', 'add', '--file', join(platform.folder, 'nowhere.ndjson')])
     assert.deepEqual([missing.code, /nowhere\.ndjson cannot be read \(ENOENT\)\.$/m.test(missing.err)], [2, true])
     const broken = await refuse(['relations', 'add', '--file', '-'], { input: `\n{"subject":` })
-    assert.deepEqual([broken.code, /^Standard input, line 2, is no JSON: /m.test(broken.err)], [2, true])
+    assert.deepEqual([broken.code, /^Standard input, line 2, is not valid JSON: /m.test(broken.err)], [2, true])
     assert.equal((await refuse(['relations', 'add', 'Module A', 'x', 'Module B', '--file', file])).code, 2)
     assert.equal(await succeed('relations', 'delete', '--filter', filter, '--yes'), '3 deleted\n')
   })
 })
 
-test('nobody gets more than they may, and is told why', async () => {
+test('assets onboard returns 3 and the missing permission for a viewer', async () => {
   const { token: viewer } = await platform.as('viewer')
   const denied = await platform.run(['assets', 'onboard', 'Rack 1'], { token: viewer })
   assert.equal(denied.code, 3)
   assert.match(
     denied.err,
-    /^Permission denied: requires `inventory_write_asset_data` \(forbidden\)\nNext: millwright whoami/,
+    /^Permission denied: requires `inventory_write_asset_data` \(forbidden\)\nNext: see your permissions with millwright whoami/,
   )
   const why = await platform.run(['access', 'why', 'inventory_write_asset_data'], { token: viewer })
   assert.match(why.out, /^No: /)

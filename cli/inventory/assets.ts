@@ -3,10 +3,10 @@ import type { Terminal } from '../output/terminal.ts'
 import { addChanges } from './asset-changes.ts'
 import { addCreation } from './asset-creation.ts'
 import { addIdentity } from './asset-identity.ts'
-import { addReading } from './asset-queries.ts'
+import { addQueries } from './asset-queries.ts'
 
 export function addCommands(assets: Command, terminal: Terminal): void {
-  addReading(assets, terminal)
+  addQueries(assets, terminal)
   addCreation(assets, terminal)
   addChanges(assets, terminal)
   addIdentity(assets, terminal)

@@ -1,13 +1,13 @@
-import { CommandError, explained } from '../output/error-report.ts'
+import { CommandError, errorText } from '../output/error-report.ts'
 import type { Session } from '../session/session.ts'
-import { isRefusal, type Result, refusalOf } from './write-status.ts'
+import { isFailure, problemOfResult, type Result } from './write-status.ts'
 
-/** What became of many things that were sent batch by batch: told while it goes on, and in the end. */
-export class Tally {
+/** `BatchResults` counts the results of items that are sent in batches, and reports progress and failures. */
+export class BatchResults {
   readonly #session: Session
   readonly #noun: string
   readonly #counts: Record<string, number> = {}
-  readonly #faults: string[] = []
+  readonly #failures: string[] = []
   #done = 0
 
   constructor(session: Session, noun: string) {
@@ -15,25 +15,25 @@ export class Tally {
     this.#noun = noun
   }
 
-  /** The results of a batch, in the order in which its things were given. */
+  /** Adds the results of a batch, in the order of its items. */
   async add(results: readonly Result[]): Promise<void> {
     const { terminal, output } = this.#session
     for (const result of results) {
       this.#done += 1
-      const outcome = isRefusal(result) ? 'failed' : (result.outcome ?? 'done')
+      const outcome = isFailure(result) ? 'failed' : (result.outcome ?? 'done')
       this.#counts[outcome] = (this.#counts[outcome] ?? 0) + 1
-      if (isRefusal(result)) this.#faults.push(`${this.#done}: ${explained(refusalOf(result))}`)
+      if (isFailure(result)) this.#failures.push(`${this.#done}: ${errorText(problemOfResult(result))}`)
       if (output.format === 'ndjson') await terminal.print(JSON.stringify(result))
     }
     terminal.progress(`${this.#done} ${this.#noun}`)
   }
 
-  /** Says which ones failed, and ends with a code that says so. */
+  /** Prints the failed items and the counts. Throws if an item failed, so that the exit code shows it. */
   async finish(): Promise<void> {
     const { terminal, output } = this.#session
-    for (const fault of this.#faults) terminal.tell(fault)
-    const said = Object.entries(this.#counts).map(([outcome, count]) => `${count} ${outcome}`)
-    if (output.format !== 'ndjson') await output.done(said.join(', ') || 'There was none.', { data: this.#counts })
-    if (this.#faults.length > 0) throw new CommandError(`${this.#faults.length} of ${this.#done} failed.`)
+    for (const failure of this.#failures) terminal.note(failure)
+    const counts = Object.entries(this.#counts).map(([outcome, count]) => `${count} ${outcome}`)
+    if (output.format !== 'ndjson') await output.done(counts.join(', ') || 'No items.', { data: this.#counts })
+    if (this.#failures.length > 0) throw new CommandError(`${this.#failures.length} of ${this.#done} failed.`)
   }
 }

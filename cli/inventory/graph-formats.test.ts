@@ -23,14 +23,14 @@ function edge(number: number, from: number, to: number): Graph['edges'][number] 
   }
 }
 
-/** A rack with two modules, one of them with a part, and that with the other module by mistake. */
+/** A rack with two modules. One module has a part, and the part is also related to the other module. */
 const graph: Graph = {
   nodes: [node(1, 'Rack "1"', 0), node(2, 'Module A', 1), node(3, 'Module B\u001b[31m', 1), node(4, 'Part', 2)],
   edges: [edge(5, 2, 1), edge(6, 3, 1), edge(7, 4, 2), edge(8, 3, 4)],
   truncated: false,
 }
 
-test('a graph is a tree: each thing once, where it is nearest to the first', () => {
+test('tree expands each node once, at its smallest depth', () => {
   assert.deepEqual(tree(graph), [
     'Rack "1"  (Device)',
     '├─ is_module_of ← Module A  (Device)',
@@ -40,14 +40,14 @@ test('a graph is a tree: each thing once, where it is nearest to the first', () 
   ])
 })
 
-test('it is read by Graphviz, whatever names hold', () => {
+test('dot escapes names for Graphviz', () => {
   const lines = dot(graph)
   assert.ok(lines.includes(`  "asset/${id(1)}" [label="Rack \\"1\\""]`))
   assert.ok(lines.includes(`  "asset/${id(2)}" -> "asset/${id(1)}" [label="is_module_of"]`))
   assert.equal(lines.at(-1), '}')
 })
 
-test('and by Mermaid', () => {
+test('mermaid escapes names and numbers the nodes', () => {
   assert.deepEqual(mermaid(graph).slice(0, 3), ['flowchart LR', '  n0["Rack #34;1#34;"]', '  n1["Module A"]'])
   assert.ok(mermaid(graph).includes('  n1 -->|"is_module_of"| n0'))
 })

@@ -1,20 +1,21 @@
 import type { Relation } from '@millwright/api/inventory.ts'
-import { plain } from '../output/text.ts'
+import { sanitize } from '../output/text.ts'
+import { labelOf } from './asset-labels.ts'
 
-/** A graph as text: pure, so that a picture can be tested by looking at it. */
+/** Prints a graph as a tree, for Graphviz or for Mermaid. Pure functions. */
 
 export type GraphNode = { type: string; id: string; name?: string; functional_object_type?: string; depth: number }
 export type Graph = { nodes: readonly GraphNode[]; edges: readonly Relation[]; truncated: boolean }
 
 const keyOf = ({ type, id }: { type: string; id: string }) => `${type}/${id}`
 
-function labelOf(node: GraphNode): string {
-  return plain(node.name ?? `${node.type} ${node.id.slice(0, 8)}`)
+function nodeName(node: GraphNode): string {
+  return sanitize(node.name ?? `${node.type} ${node.id.slice(0, 8)}`)
 }
 
 /**
- * What hangs on the first node, each thing once, where it is nearest to the first: wherever else it comes, … stands for
- * what hangs on it.
+ * The graph as a tree from its first node. Each node is expanded once, at its smallest depth. At other places it has … in
+ * place of its relations.
  */
 export function tree({ nodes, edges }: Graph): string[] {
   const known = new Map(nodes.map((node) => [keyOf(node), node]))
@@ -22,10 +23,10 @@ export function tree({ nodes, edges }: Graph): string[] {
   if (root === undefined) return []
   const shown = new Set<string>([keyOf(root)])
   const drawn = new Set<string>()
-  const lines = [`${labelOf(root)}${kind(root)}`]
+  const lines = [`${nodeName(root)}${kind(root)}`]
   const branch = (node: GraphNode, indent: string) => {
     const key = keyOf(node)
-    const ways = edges
+    const branches = edges
       .filter(({ id, subject, object }) => !drawn.has(id) && (keyOf(subject) === key || keyOf(object) === key))
       .flatMap((edge) => {
         const isOut = keyOf(edge.subject) === key
@@ -33,14 +34,15 @@ export function tree({ nodes, edges }: Graph): string[] {
         return other === undefined ? [] : [{ edge, other, isOut }]
       })
       .toSorted(
-        (a, b) => a.edge.predicate.localeCompare(b.edge.predicate) || labelOf(a.other).localeCompare(labelOf(b.other)),
+        (a, b) =>
+          a.edge.predicate.localeCompare(b.edge.predicate) || nodeName(a.other).localeCompare(nodeName(b.other)),
       )
-    for (const { edge } of ways) drawn.add(edge.id)
-    for (const [index, { edge, other, isOut }] of ways.entries()) {
-      const isLast = index === ways.length - 1
+    for (const { edge } of branches) drawn.add(edge.id)
+    for (const [index, { edge, other, isOut }] of branches.entries()) {
+      const isLast = index === branches.length - 1
       const isHere = other.depth === node.depth + 1 && !shown.has(keyOf(other))
-      const arrow = isOut ? `─ ${plain(edge.predicate)} → ` : `─ ${plain(edge.predicate)} ← `
-      lines.push(`${indent}${isLast ? '└' : '├'}${arrow}${labelOf(other)}${isHere ? kind(other) : ' …'}`)
+      const arrow = isOut ? `─ ${sanitize(edge.predicate)} → ` : `─ ${sanitize(edge.predicate)} ← `
+      lines.push(`${indent}${isLast ? '└' : '├'}${arrow}${nodeName(other)}${isHere ? kind(other) : ' …'}`)
       if (!isHere) continue
       shown.add(keyOf(other))
       branch(other, `${indent}${isLast ? ' ' : '│'}  `)
@@ -51,17 +53,17 @@ export function tree({ nodes, edges }: Graph): string[] {
 }
 
 function kind({ functional_object_type: type }: GraphNode): string {
-  return type === undefined ? '' : `  (${plain(type)})`
+  return type === undefined ? '' : `  (${sanitize(String(labelOf('functional_object_type', type)))})`
 }
 
-/** For Graphviz. */
+/** The graph in the DOT language of Graphviz. */
 export function dot({ nodes, edges }: Graph): string[] {
-  const text = (value: string) => `"${plain(value).replace(/["\\]/g, '\\$&')}"`
+  const text = (value: string) => `"${sanitize(value).replace(/["\\]/g, '\\$&')}"`
   return [
     'digraph plant {',
     '  rankdir=LR',
     '  node [shape=box, style=rounded]',
-    ...nodes.map((node) => `  ${text(keyOf(node))} [label=${text(labelOf(node))}]`),
+    ...nodes.map((node) => `  ${text(keyOf(node))} [label=${text(nodeName(node))}]`),
     ...edges.map(
       ({ subject, predicate, object }) =>
         `  ${text(keyOf(subject))} -> ${text(keyOf(object))} [label=${text(predicate)}]`,
@@ -70,14 +72,15 @@ export function dot({ nodes, edges }: Graph): string[] {
   ]
 }
 
-/** For Mermaid, as many pages of documentation draw it. */
+/** The graph as a flowchart of Mermaid. */
 export function mermaid({ nodes, edges }: Graph): string[] {
   const numbers = new Map(nodes.map((node, index) => [keyOf(node), `n${index}`]))
-  const text = (value: string) => `"${plain(value).replace(/["<>&#]/g, (character) => `#${character.charCodeAt(0)};`)}"`
+  const text = (value: string) =>
+    `"${sanitize(value).replace(/["<>&#]/g, (character) => `#${character.charCodeAt(0)};`)}"`
   const known = edges.filter(({ subject, object }) => numbers.has(keyOf(subject)) && numbers.has(keyOf(object)))
   return [
     'flowchart LR',
-    ...nodes.map((node) => `  ${numbers.get(keyOf(node))}[${text(labelOf(node))}]`),
+    ...nodes.map((node) => `  ${numbers.get(keyOf(node))}[${text(nodeName(node))}]`),
     ...known.map(
       ({ subject, predicate, object }) =>
         `  ${numbers.get(keyOf(subject))} -->|${text(predicate)}| ${numbers.get(keyOf(object))}`,

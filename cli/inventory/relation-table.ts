@@ -8,7 +8,7 @@ export type Entity = Relation['subject']
 
 export type Names = Map<string, string>
 
-/** People know assets by their names; where one has none, or may not be read, its id stands there. */
+/** The columns of relations with the names of assets. An asset without a name, or that cannot be read, has its id. */
 export function columnsWith(names: Names): Columns {
   const text = (entity: unknown) => names.get((entity as Entity).id) ?? entityText(entity as Entity)
   return {
@@ -20,26 +20,30 @@ export function columnsWith(names: Names): Columns {
   }
 }
 
-/** How many ids one filter may name: as many as one answer holds. */
-const atOnce = 100
+/** The number of ids in one filter: as many as one page contains. */
+const idsPerRequest = 100
 
-async function learnNames({ api }: Session, relations: readonly Relation[], names: Names): Promise<void> {
+async function readNames({ api }: Session, relations: readonly Relation[], names: Names): Promise<void> {
   names.clear()
   const ends = relations.flatMap(({ subject, object }) => [subject, object]).filter(({ type }) => type === 'asset')
   const ids = [...new Set(ends.map(({ id }) => id))]
-  for (let from = 0; from < ids.length; from += atOnce) {
-    const some = ids.slice(from, from + atOnce)
+  for (let from = 0; from < ids.length; from += idsPerRequest) {
+    const some = ids.slice(from, from + idsPerRequest)
     const filter = `id in (${some.map(quoted).join(', ')})`
-    const query = { filter, fields: 'id,name', limit: atOnce, count: false }
+    const query = { filter, fields: 'id,name', limit: idsPerRequest, count: false }
     const { data } = await api(inventory).listAssets({ query })
     for (const { id, name } of data) if (name !== undefined) names.set(String(id), String(name))
   }
 }
 
-/** Whoever may see relations, but no assets, sees ids. */
-export async function learnSome(session: Session, relations: readonly Relation[], names: Names): Promise<void> {
+/** Reads the names of the assets for text output. A caller without permission to read assets gets ids. */
+export async function readNamesIfAllowed(
+  session: Session,
+  relations: readonly Relation[],
+  names: Names,
+): Promise<void> {
   if (!session.output.isText) return
-  await learnNames(session, relations, names).catch((error: unknown) => {
+  await readNames(session, relations, names).catch((error: unknown) => {
     if (!(error instanceof Problem) || error.code !== 'forbidden') throw error
   })
 }

@@ -2,23 +2,23 @@ import { inventory, type Relation } from '@millwright/api/inventory.ts'
 import type { Command } from 'commander'
 import { assetId } from '../input/lookup.ts'
 import { usageError } from '../output/error-report.ts'
-import { type Asked, type Paging, paged, pagesOf } from '../output/paging.ts'
+import { type PageRequest, type PagingOptions, pagesOf, withPagingOptions } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from '../session/platform-command.ts'
+import { platformCommand } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { confirm } from './asset-changes.ts'
-import { addStating } from './relation-creation.ts'
-import { columnsWith, entityText, learnSome, type Names } from './relation-table.ts'
+import { addRelationCreation } from './relation-creation.ts'
+import { columnsWith, entityText, type Names, readNamesIfAllowed } from './relation-table.ts'
 
-type ListOptions = Paging & { filter?: string; sort?: string; ignoreCase?: boolean; asset?: string }
+type ListOptions = PagingOptions & { filter?: string; sort?: string; ignoreCase?: boolean; asset?: string }
 
 export function addCommands(relations: Command, terminal: Terminal): void {
-  online(
-    paged(relations.command('list').description('list matching relations, or the relations of an asset'))
-      .option('--asset <asset>', 'in and out of this asset, by id or name')
-      .option('--filter <filter>', 'as in the API: "predicate eq \'is_module_of\'"')
-      .option('--ignore-case', 'ignore case in text comparisons')
-      .option('--sort <properties>', 'predicate,-createdTimestamp'),
+  platformCommand(
+    withPagingOptions(relations.command('list').description('list matching relations, or the relations of an asset'))
+      .option('--asset <asset>', 'id or name of an asset; incoming and outgoing relations')
+      .option('--filter <filter>', 'filter, such as "predicate eq \'is_module_of\'"')
+      .option('--ignore-case', 'compare text case-insensitively')
+      .option('--sort <properties>', 'sort order, such as predicate,-createdTimestamp'),
     terminal,
     list,
   ).addHelpText(
@@ -29,68 +29,71 @@ Examples:
   millwright relations list --filter "predicate eq 'is_module_of'" --all --ndjson`,
   )
 
-  addStating(relations, terminal)
+  addRelationCreation(relations, terminal)
 
-  online(
+  platformCommand(
     relations
       .command('delete')
-      .description('delete relations by id or by a specific filter')
+      .description('delete relations by id or by filter')
       .argument('[ids...]')
-      .option('--filter <filter>', "names a subject or an object: \"object.id eq '…' and predicate eq 'is_module_of'\"")
+      .option(
+        '--filter <filter>',
+        "filter with a subject or object: \"object.id eq '…' and predicate eq 'is_module_of'\"",
+      )
       .option('--yes', 'do not ask for confirmation'),
     terminal,
     remove,
   )
 
-  online(
-    paged(
+  platformCommand(
+    withPagingOptions(
       relations
         .command('history')
-        .description('show who created and deleted the relations of an asset, newest first')
-        .argument('<asset>', 'id or name of an asset'),
+        .description('list added and deleted relations of an asset, newest first')
+        .argument('<asset>', 'id or name'),
     ),
     terminal,
     history,
   )
 
-  online(
-    relations.command('predicates').description('list the predicates in use, with counts'),
+  platformCommand(
+    relations.command('predicates').description('list predicates with their number of relations'),
     terminal,
     async ({ api, output }) =>
       output.list(await api(inventory).listPredicates({}), {
         columns: { count: 'count', predicate: 'predicate' },
-        nothing: 'There are no relations yet.',
+        nothing: 'No relations yet.',
       }),
   )
 }
 
 async function list(session: Session, { filter, sort, ignoreCase, asset, ...options }: ListOptions): Promise<void> {
   const client = session.api(inventory)
-  if (asset !== undefined && filter !== undefined) throw usageError('--asset and --filter do not go together.')
+  if (asset !== undefined && filter !== undefined) throw usageError('--asset and --filter cannot be combined.')
   const id = asset === undefined ? undefined : await assetId(session, asset)
   const names: Names = new Map()
-  const ask = (asked: Asked) =>
+  const readPage = (page: PageRequest) =>
     id === undefined
       ? client.listRelations({
           query: {
-            ...asked,
+            ...page,
             ...(options.all ? { count: false } : {}),
             ...(filter === undefined ? {} : { filter }),
             ...(sort === undefined ? {} : { sort }),
             ...(ignoreCase ? { caseInsensitive: true } : {}),
           },
         })
-      : client.listAssetRelations({ params: { id }, query: { limit: asked.limit, offset: asked.offset } })
-  const pages = pagesOf(options, async (asked) => {
-    const page = await ask(asked)
-    await learnSome(session, page.data, names)
+      : client.listAssetRelations({ params: { id }, query: { limit: page.limit, offset: page.offset } })
+  const pages = pagesOf(options, async (request) => {
+    const page = await readPage(request)
+    await readNamesIfAllowed(session, page.data, names)
     return page
   })
   await session.output.list(await pages, { columns: columnsWith(names), nothing: 'No relation matches.' })
 }
 
-async function history(session: Session, given: string, options: Paging): Promise<void> {
-  const id = await assetId(session, given)
+async function history(session: Session, nameOrId: string, options: PagingOptions): Promise<void> {
+  const id = await assetId(session, nameOrId)
   const pages = pagesOf(options, ({ limit, offset }) =>
     session.api(inventory).readRelationHistory({ params: { id }, query: { limit, offset } }),
   )
@@ -104,7 +107,7 @@ async function history(session: Session, given: string, options: Paging): Promis
       object: ({ relation, objectName }) => objectName ?? entityText((relation as Relation).object),
       source: 'source.type',
     },
-    nothing: 'It was never related to anything.',
+    nothing: 'No relation history.',
   })
 }
 
@@ -115,12 +118,12 @@ async function remove(session: Session, ids: string[], options: { filter?: strin
     const answer = await client.deleteRelations({ body: { data: { ids } } })
     const { deleted, notFound } = answer.data
     return session.output.done(
-      `${deleted} deleted${notFound.length === 0 ? '' : `, not there: ${notFound.join(', ')}`}`,
+      `${deleted} deleted${notFound.length === 0 ? '' : `, not found: ${notFound.join(', ')}`}`,
       answer,
     )
   }
   const { filter } = options
-  if (filter === undefined) throw usageError('Say which relations are meant.', 'give their ids or --filter')
+  if (filter === undefined) throw usageError('No relations specified.', 'pass ids or --filter')
   const { meta } = await client.listRelations({ query: { filter, limit: 1 } })
   await confirm(session, `Delete ${meta.totalElements} relations?`, options)
   let deleted = 0

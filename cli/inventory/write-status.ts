@@ -1,11 +1,11 @@
 import { inventory } from '@millwright/api/inventory.ts'
 import type { Problem } from '@millwright/api/problem.ts'
 import { problemFrom } from '@millwright/api/problem.ts'
-import { CommandError, exitCodes, explained } from '../output/error-report.ts'
+import { CommandError, errorText, exitCodes } from '../output/error-report.ts'
 import type { Session } from '../session/session.ts'
 
-/** Whoever types a command wants to know what became of it. */
-export const waiting = { prefer: 'wait=30' }
+/** Headers that make the platform wait until a write is applied, so that the command can print the result. */
+export const waitHeaders = { prefer: 'wait=30' }
 
 type Accepted = { data: { statusId: string; state?: string; detail?: Record<string, unknown> } }
 
@@ -21,30 +21,30 @@ export async function resultsOf({ api }: Session, { data }: Accepted): Promise<R
     result = status.data.detail.result
   }
   const results = [result].flat() as Result[]
-  if (state === 'failed' && !results.some(isRefusal)) throw new CommandError('The platform could not apply the write.')
+  if (state === 'failed' && !results.some(isFailure)) throw new CommandError('The platform could not apply the write.')
   return results
 }
 
 /** Like `resultsOf`, but throws the problem of a write with one item. */
-export async function outcomeOf(session: Session, accepted: Accepted): Promise<Result[]> {
+export async function resultsOrThrow(session: Session, accepted: Accepted): Promise<Result[]> {
   const results = await resultsOf(session, accepted)
   const [only] = results
-  if (results.length === 1 && only !== undefined && isRefusal(only)) throw refusalOf(only)
+  if (results.length === 1 && only !== undefined && isFailure(only)) throw problemOfResult(only)
   return results
 }
 
-export function isRefusal(result: Result): boolean {
+export function isFailure(result: Result): boolean {
   return result?.code !== undefined && result.status !== undefined
 }
 
-export function refusalOf(result: Result): Problem {
+export function problemOfResult(result: Result): Problem {
   return problemFrom(result, result.status ?? 500)
 }
 
-/** Tells which of many failed, and ends with a code that says so. */
-export function requireAll({ terminal }: Session, results: readonly Result[], names: readonly string[]): void {
-  const refused = results.flatMap((result, index) => (isRefusal(result) ? [{ result, name: names[index] ?? '' }] : []))
-  if (refused.length === 0) return
-  for (const { result, name } of refused) terminal.tell(`${name}: ${explained(refusalOf(result))}`)
-  throw new CommandError(`${refused.length} of ${results.length} failed.`, { exitCode: exitCodes.failed })
+/** Prints the failed items and throws, so that the exit code shows the failure. Does nothing if all items succeeded. */
+export function throwOnFailure({ terminal }: Session, results: readonly Result[], names: readonly string[]): void {
+  const failed = results.flatMap((result, index) => (isFailure(result) ? [{ result, name: names[index] ?? '' }] : []))
+  if (failed.length === 0) return
+  for (const { result, name } of failed) terminal.note(`${name}: ${errorText(problemOfResult(result))}`)
+  throw new CommandError(`${failed.length} of ${results.length} failed.`, { exitCode: exitCodes.failed })
 }

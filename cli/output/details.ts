@@ -1,12 +1,12 @@
-import { padded, shown, widthOf } from './text.ts'
+import { displayText, displayWidth, pad } from './text.ts'
 
-/** A document as people read it: a field a line, what is inside it below it. */
+/** Formats a document for people: one line per field, nested fields indented below. Empty fields are left out. */
 export function details(document: Readonly<Record<string, unknown>>, indent = ''): string[] {
   const fields = Object.entries(document).filter(([, value]) => !isNothing(value))
-  const simple = fields.filter(([, value]) => !isNested(value)).map(([name]) => widthOf(name))
+  const simple = fields.filter(([, value]) => !isNested(value)).map(([name]) => displayWidth(name))
   const width = Math.min(32, Math.max(0, ...simple))
   return fields.flatMap(([name, value]) => {
-    if (!isNested(value)) return [`${indent}${padded(name, width)}  ${shown(value)}`]
+    if (!isNested(value)) return [`${indent}${pad(name, width)}  ${displayText(value)}`]
     return [`${indent}${name}`, ...inner(value, `${indent}  `)]
   })
 }
@@ -14,7 +14,7 @@ export function details(document: Readonly<Record<string, unknown>>, indent = ''
 function inner(value: object, indent: string): string[] {
   if (!Array.isArray(value)) return details(value as Record<string, unknown>, indent)
   return value.flatMap((entry) => {
-    if (typeof entry !== 'object' || entry === null) return [`${indent}- ${shown(entry)}`]
+    if (typeof entry !== 'object' || entry === null) return [`${indent}- ${displayText(entry)}`]
     const [first = '', ...rest] = details(entry, `${indent}  `)
     return [`${indent}- ${first.slice(indent.length + 2)}`, ...rest]
   })

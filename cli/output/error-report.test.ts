@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem, type ProblemCode, problemCodes } from '@millwright/api/problem.ts'
-import { asJson, CommandError, exitCodeOf, explained } from './error-report.ts'
+import { CommandError, errorJson, errorText, exitCodeOf } from './error-report.ts'
 
-test('every problem has an exit code that says what kind of failure it is', () => {
+test('exitCodeOf maps every problem code to the exit code of its kind', () => {
   const codeOf = (code: ProblemCode) => exitCodeOf(new Problem(code, ''))
   const codes = Object.keys(problemCodes) as ProblemCode[]
   assert.ok(codes.every((code) => codeOf(code) >= 1 && codeOf(code) <= 6))
@@ -23,25 +23,25 @@ test('every problem has an exit code that says what kind of failure it is', () =
   for (const [code, exit] of Object.entries(expected)) assert.equal(codeOf(code as ProblemCode), exit, code)
 })
 
-test('a problem is told with its places, its code and what to do next', () => {
+test('errorText prints fields, code, request id and next step', () => {
   const errors = [{ pointer: '/data/name', code: 'missing', detail: 'is missing' }]
   assert.equal(
-    explained(new Problem('invalid_body', 'Two things are wrong', { errors })),
-    'Invalid request body: Two things are wrong (invalid_body)\n  /data/name is missing',
+    errorText(new Problem('invalid_body', 'Two fields are wrong', { errors })),
+    'Invalid request body: Two fields are wrong (invalid_body)\n  /data/name is missing',
   )
   const fault = new Problem('internal', '', { headers: { 'x-request-id': 'r-1' } })
-  assert.equal(explained(fault), 'Internal error (internal)\n  It was logged as request r-1.')
-  assert.equal(explained(new CommandError('No.', { next: 'say yes' })), 'No.\nNext: say yes')
-  assert.deepEqual(JSON.parse(asJson(new CommandError('No.', { next: 'say yes' }))), {
+  assert.equal(errorText(fault), 'Internal error (internal)\n  Request ID in the log: r-1')
+  assert.equal(errorText(new CommandError('No.', { next: 'say yes' })), 'No.\nNext: say yes')
+  assert.deepEqual(JSON.parse(errorJson(new CommandError('No.', { next: 'say yes' }))), {
     title: 'No.',
     code: 'command_line',
     next: 'say yes',
   })
 })
 
-test('reports an unreachable database as a problem with a next step, not as a fault of the program', () => {
+test('errorText reports an unreachable database as a problem with a next step, not as an internal error', () => {
   const error = new Error('timeout expired')
-  assert.match(explained(error), /The database is not reachable.*\(unavailable\)\nNext: millwright doctor/s)
-  assert.deepEqual([exitCodeOf(error), JSON.parse(asJson(error)).code], [6, 'unavailable'])
-  assert.match(explained(new Error('a fault')), /failed in a way it should not/)
+  assert.match(errorText(error), /The database is not reachable.*\(unavailable\)\nNext: millwright doctor/s)
+  assert.deepEqual([exitCodeOf(error), JSON.parse(errorJson(error)).code], [6, 'unavailable'])
+  assert.match(errorText(new Error('a fault')), /^Internal error of the command line: /)
 })

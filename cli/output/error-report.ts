@@ -18,24 +18,24 @@ export const exitCodes = {
 export const exitCodeHelp = `Exit codes:
     0  done
     1  failed
-    2  wrong usage, or an invalid request
-    3  not signed in, or not allowed
+    2  wrong usage, or invalid request
+    3  not signed in, or permission denied
     4  not found
-    5  conflict with the current state, or modified by another request
-    6  the platform cannot be reached, or is overloaded
+    5  conflict with the current state, for example after a change by another request
+    6  the platform is not reachable, or overloaded
   130  interrupted with Ctrl-C`
 
-/** What a command cannot do, in one sentence, and what to do next. */
+/** An error of a command: what is wrong, and the next step. */
 export class CommandError extends StartError {
   readonly next: string | undefined
 
-  constructor(message: string, { exitCode = exitCodes.failed, next, cause }: Extras = {}) {
+  constructor(message: string, { exitCode = exitCodes.failed, next, cause }: CommandErrorOptions = {}) {
     super(message, { exitCode, cause })
     this.next = next
   }
 }
 
-type Extras = { exitCode?: number; next?: string; cause?: unknown }
+type CommandErrorOptions = { exitCode?: number; next?: string; cause?: unknown }
 
 export function usageError(message: string, next?: string): CommandError {
   return new CommandError(message, { exitCode: exitCodes.usage, ...(next === undefined ? {} : { next }) })
@@ -54,7 +54,7 @@ const byStatus: Readonly<Record<number, number>> = {
   503: exitCodes.unreachable,
 }
 
-/** How a program tells what went wrong without reading it. */
+/** The exit code for an error, so that scripts can distinguish errors without parsing the text. */
 export function exitCodeOf(thrown: unknown): number {
   const error = asProblem(thrown)
   if (error instanceof StartError) return error.exitCode
@@ -65,52 +65,52 @@ export function exitCodeOf(thrown: unknown): number {
 
 const nextSteps: Partial<Record<ProblemCode, string>> = {
   unauthenticated: 'sign in: millwright login',
-  forbidden: 'millwright whoami shows what you may do; an administrator gives you a role: millwright access grant',
-  tenant_suspended: 'whoever operates the platform resumes it: millwright tenants resume',
+  forbidden: 'see your permissions with millwright whoami; an administrator assigns roles with millwright access grant',
+  tenant_suspended: 'the operator of the platform resumes the tenant: millwright tenants resume',
   invalid_filter:
-    'the language is described in docs/reference/filters.md; quote a filter for the shell: --filter "name eq \'Drive 12\'"',
-  unknown_property: 'docs/reference/filters.md lists every property',
-  access_group_not_found: 'millwright access groups list shows them',
-  role_not_found: 'millwright access roles list shows them',
-  permission_not_found: 'millwright access permissions shows them',
-  principal_not_found: 'millwright access users list and server-users list show them',
-  property_not_found: 'millwright properties list shows them',
-  schema_not_found: 'millwright schemas list shows them',
-  link_not_found: 'millwright gateway links shows those of a gateway',
-  gateway_not_ready: 'millwright gateway show tells its state; start it with millwright gateway',
-  precondition_failed: 'read it again, then decide',
-  too_many_requests: 'wait a moment, then repeat it',
-  overloaded: 'wait a moment, then repeat it',
-  unavailable: 'millwright doctor looks for the reason',
-  history_gone: 'millwright api inventory readSettings tells since when the past is kept',
+    'see docs/reference/filters.md for the syntax; quote a filter for the shell: --filter "name eq \'Drive 12\'"',
+  unknown_property: 'see docs/reference/filters.md for all properties',
+  access_group_not_found: 'millwright access groups list',
+  role_not_found: 'millwright access roles list',
+  permission_not_found: 'millwright access permissions',
+  principal_not_found: 'millwright access users list, or millwright access server-users list',
+  property_not_found: 'millwright properties list',
+  schema_not_found: 'millwright schemas list',
+  link_not_found: 'millwright gateway links',
+  gateway_not_ready: 'see its state with millwright gateway show; start it with millwright gateway',
+  precondition_failed: 'read the resource again, then repeat the change',
+  too_many_requests: 'wait a moment, then retry',
+  overloaded: 'wait a moment, then retry',
+  unavailable: 'millwright doctor',
+  history_gone: 'see the retention time with millwright api inventory readSettings',
 }
 
-/** What people read about an error: what, where, what to do next. */
-export function explained(thrown: unknown): string {
+/** The text of an error for people: what is wrong, in which fields, and the next step. */
+export function errorText(thrown: unknown): string {
   const error = asProblem(thrown)
   if (error instanceof Problem) {
     const { title, message, code, errors = [], headers } = error
     const text = message === '' ? title : message.startsWith(title) ? message : `${title}: ${message}`
     const request = headers['x-request-id']
-    const places = errors.filter(({ detail }) => !message.includes(detail))
+    const fields = errors.filter(({ detail }) => !message.includes(detail))
     return [
       `${text} (${code})`,
-      ...places.map(({ pointer, detail }) => `  ${pointer} ${detail}`),
-      ...(error.status >= 500 && request !== undefined ? [`  It was logged as request ${request}.`] : []),
+      ...fields.map(({ pointer, detail }) => `  ${pointer} ${detail}`),
+      ...(error.status >= 500 && request !== undefined ? [`  Request ID in the log: ${request}`] : []),
       ...nextLine(nextSteps[code]),
     ].join('\n')
   }
   if (error instanceof CommandError) return [error.message, ...nextLine(error.next)].join('\n')
   if (error instanceof StartError || error instanceof SetupError) return error.message
-  return `Millwright failed in a way it should not: ${error instanceof Error ? error.stack : String(error)}`
+  return `Internal error of the command line: ${error instanceof Error ? error.stack : String(error)}`
 }
 
 function nextLine(next: string | undefined): string[] {
   return next === undefined ? [] : [`Next: ${next}`]
 }
 
-/** The same for programs: one line, the problem as the platform told it. */
-export function asJson(thrown: unknown): string {
+/** The error as one line of JSON: the problem document of the platform, or the message of the command. */
+export function errorJson(thrown: unknown): string {
   const error = asProblem(thrown)
   if (error instanceof Problem) return JSON.stringify(error.toDocument())
   const { message } = error instanceof Error ? error : new Error(String(error))
@@ -118,12 +118,12 @@ export function asJson(thrown: unknown): string {
   return JSON.stringify({ title: message, code: 'command_line', ...next })
 }
 
-/** One clear sentence and an exit code. A stack trace is for faults of ours only. */
+/** Prints the error and exits. Only internal errors print a stack trace. */
 export function reportAndExit(error: unknown): never {
   if (typeof error === 'string') {
     process.stderr.write(`${error}\n`)
     process.exit(exitCodes.usage)
   }
-  process.stderr.write(`\n${explained(error)}\n`)
+  process.stderr.write(`\n${errorText(error)}\n`)
   process.exit(exitCodeOf(error))
 }

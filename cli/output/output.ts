@@ -2,12 +2,12 @@ import { details } from './details.ts'
 import { type Columns, type Row, Table } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
-/** For people, as one document for programs, or as a line of JSON for each thing. */
+/** The output format: text for people, one JSON document, or one line of JSON per item. */
 export type Format = 'text' | 'json' | 'ndjson'
 
 type Page = { data: readonly Row[]; meta?: unknown }
 
-/** How a command says what it found, in the form that was asked for. */
+/** `Output` prints the result of a command in the requested format. */
 export class Output {
   readonly terminal: Terminal
   readonly format: Format
@@ -21,19 +21,19 @@ export class Output {
     return this.format === 'text'
   }
 
-  /** A sentence for people. Programs read what was answered instead. */
-  async say(sentence: string): Promise<void> {
+  /** Prints a sentence in text format only. */
+  async printText(sentence: string): Promise<void> {
     if (this.isText) await this.terminal.print(sentence)
   }
 
-  /** What was answered, as it is; people get it field by field. */
+  /** Prints a response: the JSON as received, or its fields as text. */
   async show(answer: { data: object }): Promise<void> {
     if (this.format === 'ndjson') return this.#print(JSON.stringify(answer.data))
     if (this.format === 'json') return this.#print(this.json(answer))
     for (const line of details({ ...answer.data })) await this.#print(line)
   }
 
-  /** A sentence for people, the answer for programs. */
+  /** Prints a sentence in text format, and the response in the JSON formats. */
   async done(sentence: string, answer: object): Promise<void> {
     if (this.isText) return this.#print(sentence)
     await this.#print(
@@ -41,7 +41,7 @@ export class Output {
     )
   }
 
-  /** A list in whatever number of pages; nothing is kept but the page at hand. */
+  /** Prints a list page by page; only one page is in memory. `nothing` is printed for an empty list. */
   async list(
     pages: AsyncIterable<Page> | Page,
     { columns, nothing }: { columns: Columns; nothing: string },
@@ -59,26 +59,26 @@ export class Output {
         await this.#print(line)
     }
     if (!this.isText) return
-    if (seen === 0) return this.terminal.tell(nothing)
+    if (seen === 0) return this.terminal.note(nothing)
     if (all !== pages && total !== undefined && total > seen)
-      this.terminal.tell(`${seen} of ${total}: --all shows the rest.`)
+      this.terminal.note(`${seen} of ${total} shown. To show all, pass --all.`)
   }
 
-  /** One document, written while it comes. */
+  /** Prints all pages as one JSON document, while they arrive. */
   async #document(pages: AsyncIterable<Page>): Promise<void> {
     let last: unknown
     let open = false
-    let held = ''
+    let pending = ''
     for await (const { data, meta } of pages) {
       last = meta
       for (const row of data) {
-        if (open) await this.#print(`${held},`)
-        held = `${open ? '' : '{"data":['}${JSON.stringify(row)}`
+        if (open) await this.#print(`${pending},`)
+        pending = `${open ? '' : '{"data":['}${JSON.stringify(row)}`
         open = true
       }
     }
     if (!open) return this.#print(this.json(last === undefined ? { data: [] } : { data: [], meta: last }))
-    await this.#print(`${held}]${last === undefined ? '' : `,"meta":${JSON.stringify(last)}`}}`)
+    await this.#print(`${pending}]${last === undefined ? '' : `,"meta":${JSON.stringify(last)}`}}`)
   }
 
   json(value: unknown): string {

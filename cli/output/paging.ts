@@ -1,37 +1,37 @@
 import { type Command, InvalidArgumentError } from 'commander'
 
-export type Paging = { limit: number; offset: number; all?: boolean }
+export type PagingOptions = { limit: number; offset: number; all?: boolean }
 
 type Page<Element> = { data: Element[]; meta: { elements: number; totalElements?: number; nextCursor?: string } }
 
-export type Asked = { limit: number; offset: number; cursor?: string }
+export type PageRequest = { limit: number; offset: number; cursor?: string }
 
-/** The most that one answer may hold. */
+/** The largest page of the API. */
 const pageSize = 100
 
-/** The options of a list. */
-export function paged(command: Command): Command {
+/** Adds the options of a list to a command. */
+export function withPagingOptions(command: Command): Command {
   return command
-    .option('--limit <count>', 'how many, 100 at most', wholeNumber(1, pageSize), 50)
-    .option('--offset <count>', 'how many to skip', wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
-    .option('--all', 'all of them, page by page')
+    .option('--limit <count>', 'maximum number of entries, up to 100', wholeNumber(1, pageSize), 50)
+    .option('--offset <count>', 'number of entries to skip', wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
+    .option('--all', 'read all pages')
 }
 
-/** One page, or all of them one after the other: by cursor where there is one, which costs the same at any depth. */
+/** Reads one page, or all pages in order. Uses the cursor of the response if it has one, because deep offsets are slow. */
 export function pagesOf<Element extends object, P extends Page<Element>>(
-  { limit, offset, all }: Paging,
-  ask: (asked: Asked) => Promise<P>,
+  { limit, offset, all }: PagingOptions,
+  readPage: (page: PageRequest) => Promise<P>,
 ): AsyncIterable<P> | Promise<P> {
-  return all ? following(offset, ask) : ask({ limit, offset })
+  return all ? allPages(offset, readPage) : readPage({ limit, offset })
 }
 
-async function* following<P extends Page<object>>(
+async function* allPages<P extends Page<object>>(
   offset: number,
-  ask: (asked: Asked) => Promise<P>,
+  readPage: (page: PageRequest) => Promise<P>,
 ): AsyncGenerator<P> {
-  let next: Asked | undefined = { limit: pageSize, offset }
+  let next: PageRequest | undefined = { limit: pageSize, offset }
   while (next !== undefined) {
-    const page: P = await ask(next)
+    const page: P = await readPage(next)
     yield page
     const { elements, nextCursor, totalElements } = page.meta
     const seen: number = next.offset + elements
@@ -41,10 +41,10 @@ async function* following<P extends Page<object>>(
   }
 }
 
-export function wholeNumber(least: number, most: number): (given: string) => number {
-  return (given) => {
-    const value = Number(given)
-    if (Number.isInteger(value) && value >= least && value <= most) return value
-    throw new InvalidArgumentError(`It is a whole number from ${least} to ${most}.`)
+export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (Number.isInteger(value) && value >= minimum && value <= maximum) return value
+    throw new InvalidArgumentError(`Expected a whole number from ${minimum} to ${maximum}.`)
   }
 }

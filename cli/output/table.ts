@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
-import { cut, padded, shown, widthOf } from './text.ts'
+import { displayText, displayWidth, pad, truncate } from './text.ts'
 
-/** What stands in a column: the heading, and where in a row its value is found. */
+/** The columns of a table: the heading, and the path or function that gives the value of a row. */
 export type Columns = Readonly<Record<string, string | ((row: Row) => unknown)>>
 
 export type Row = Readonly<Record<string, unknown>>
@@ -9,14 +9,14 @@ export type Row = Readonly<Record<string, unknown>>
 type Screen = { columns?: number | undefined; hasColour?: boolean }
 
 const gap = 2
-/** A column is never cut to less than this; a table that still does not fit goes over the edge. */
-const least = 8
+/** The minimum width of a column. A table that still does not fit is wider than the terminal. */
+const minWidth = 8
 
-/** A table whose columns are as wide as the first rows need, and together not wider than the screen. */
+/** `Table` formats rows as text. The first rows determine the widths, which together fit the terminal. */
 export class Table {
   readonly #columns: Columns
   readonly #screen: Screen
-  /** Which columns are shown, and how wide each is. */
+  /** The visible columns with their widths. */
   #layout: readonly { index: number; width: number }[] | undefined
 
   constructor(columns: Columns, screen: Screen = {}) {
@@ -24,9 +24,9 @@ export class Table {
     this.#screen = screen
   }
 
-  /** The next lines, with the headings above the first. */
+  /** Formats rows. The first call also returns the headings. */
   lines(rows: readonly Row[]): string[] {
-    const cells = rows.map((row) => Object.values(this.#columns).map((column) => shown(cellOf(row, column))))
+    const cells = rows.map((row) => Object.values(this.#columns).map((column) => displayText(cellOf(row, column))))
     if (this.#layout !== undefined) return cells.map((line) => this.#line(line))
     const headings = Object.keys(this.#columns).map((name) => name.toUpperCase())
     this.#layout = layoutOf(headings, cells, this.#screen.columns)
@@ -39,48 +39,48 @@ export class Table {
 
   #line(cells: readonly string[]): string {
     return (this.#layout ?? [])
-      .map(({ index, width }) => padded(cut(cells[index] ?? '', width), width))
+      .map(({ index, width }) => pad(truncate(cells[index] ?? '', width), width))
       .join(' '.repeat(gap))
       .trimEnd()
   }
 }
 
-type Wanted = { index: number; width: number; isWhole: boolean; isEmpty: boolean }
+type ColumnLayout = { index: number; width: number; isId: boolean; isEmpty: boolean }
 
 function layoutOf(headings: readonly string[], cells: readonly string[][], screen: number | undefined) {
-  const all = headings.map((heading, index): Wanted => {
+  const all = headings.map((heading, index): ColumnLayout => {
     const own = cells.map((line) => line[index] ?? '')
     return {
       index,
-      width: Math.max(widthOf(heading), ...own.map(widthOf)),
-      isWhole: own.every((cell) => isIdOrNothing.test(cell)) && own.some((cell) => cell !== ''),
+      width: Math.max(displayWidth(heading), ...own.map(displayWidth)),
+      isId: own.every((cell) => idOrEmpty.test(cell)) && own.some((cell) => cell !== ''),
       isEmpty: own.every((cell) => cell === ''),
     }
   })
-  return screen === undefined ? all : fitted(withRoom(all, screen), screen)
+  return screen === undefined ? all : fitWidths(dropColumns(all, screen), screen)
 }
 
-/** Where not even the least of each fits, columns without anything in them go first, then those at the end. */
-function withRoom(all: readonly Wanted[], screen: number): Wanted[] {
-  const kept = [...all]
+/** Removes columns while the table cannot fit at minimum widths: empty columns first, then the last column. */
+function dropColumns(all: readonly ColumnLayout[], screen: number): ColumnLayout[] {
+  const visible = [...all]
   const needed = () =>
-    sum(kept.map(({ width, isWhole }) => (isWhole ? width : Math.min(width, least)))) + gap * (kept.length - 1)
-  while (needed() > screen && kept.length > 2) {
-    const empty = kept.findLastIndex(({ isEmpty }) => isEmpty)
-    kept.splice(empty > 0 ? empty : kept.length - 1, 1)
+    sum(visible.map(({ width, isId }) => (isId ? width : Math.min(width, minWidth)))) + gap * (visible.length - 1)
+  while (needed() > screen && visible.length > 2) {
+    const empty = visible.findLastIndex(({ isEmpty }) => isEmpty)
+    visible.splice(empty > 0 ? empty : visible.length - 1, 1)
   }
-  return kept
+  return visible
 }
 
-const isIdOrNothing = /^([0-9a-f]{8}-[0-9a-f-]{27})?$/
+const idOrEmpty = /^([0-9a-f]{8}-[0-9a-f-]{27})?$/
 
-/** The widest column gives first; ids are worth nothing when they are cut, so they stay. */
-function fitted(columns: readonly Wanted[], screen: number): Wanted[] {
+/** Reduces the widest column until the table fits. Ids are never truncated, because a part of an id is useless. */
+function fitWidths(columns: readonly ColumnLayout[], screen: number): ColumnLayout[] {
   const fit = columns.map((column) => ({ ...column }))
-  const room = screen - gap * (fit.length - 1)
-  for (let over = sum(fit.map(({ width }) => width)) - room; over > 0; over--) {
-    const widest = fit.filter(({ isWhole }) => !isWhole).toSorted((a, b) => b.width - a.width)[0]
-    if (widest === undefined || widest.width <= least) break
+  const available = screen - gap * (fit.length - 1)
+  for (let over = sum(fit.map(({ width }) => width)) - available; over > 0; over--) {
+    const widest = fit.filter(({ isId }) => !isId).toSorted((a, b) => b.width - a.width)[0]
+    if (widest === undefined || widest.width <= minWidth) break
     widest.width -= 1
   }
   return fit
@@ -91,28 +91,28 @@ function sum(numbers: readonly number[]): number {
 }
 
 export function cellOf(row: Row, column: Columns[string]): unknown {
-  return typeof column === 'function' ? column(row) : at(row, column)
+  return typeof column === 'function' ? column(row) : valueAt(row, column)
 }
 
-/** `a.b.c` inside a document; a name with dots in it is looked for first. */
-export function at(row: unknown, path: string): unknown {
+/** The value at the path `a.b.c` of a document. A field whose name contains dots has priority. */
+export function valueAt(row: unknown, path: string): unknown {
   if (typeof row !== 'object' || row === null) return undefined
   if (path in row) return (row as Row)[path]
   const [first = '', ...rest] = path.split(/[./]/)
   if (rest.length === 0) return undefined
   const inner = (row as Row)[first]
   if (Array.isArray(inner))
-    return inner.map((entry) => at(entry, rest.join('.'))).filter((value) => value !== undefined)
-  return at(inner, rest.join('.'))
+    return inner.map((entry) => valueAt(entry, rest.join('.'))).filter((value) => value !== undefined)
+  return valueAt(inner, rest.join('.'))
 }
 
-/** Rows as they are, every field a column. */
+/** Formats rows as a table with one column per field. */
 export function table(rows: readonly Row[]): string {
   const columns = Object.keys(rows[0] ?? {}).map((name) => [heading(name), name])
   return new Table(Object.fromEntries(columns)).lines(rows).join('\n')
 }
 
-/** `createdTimestamp` as people read it. */
+/** Splits a camel-case name: `createdTimestamp` becomes `created Timestamp`. */
 function heading(name: string): string {
   return name.replace(/([a-z])([A-Z])/g, '$1 $2')
 }

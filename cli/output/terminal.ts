@@ -4,31 +4,31 @@ import { createInterface as createQuestions, type Interface } from 'node:readlin
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { exitCodes } from './error-report.ts'
-import { cut } from './text.ts'
+import { truncate } from './text.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where a command was typed: what it prints, what it asks, and how much of that somebody sees. */
+/** The terminal of a command: environment, output, prompts and input. Tests replace it. */
 export type Terminal = {
   environment: Environment
-  /** A line on standard output; waits while nobody takes it. */
+  /** Prints a line to standard output. Waits while the reader is slower than the command. */
   print(line: string): Promise<void>
-  /** A line on standard error: what is not the result. */
-  tell(line: string): void
-  /** One line on standard error that is written over; nothing where nobody looks. */
+  /** Prints a line to standard error, for everything that is not the result. */
+  note(line: string): void
+  /** Shows a line on standard error that the next output replaces. Prints nothing without a terminal. */
   progress(line: string): void
-  /** How wide the screen is; undefined when the output goes into a file or a pipe. */
+  /** Width of the terminal; undefined when the output is a file or a pipe. */
   columns: number | undefined
   hasColour: boolean
-  /** Somebody can be asked something. */
-  canAsk: boolean
-  ask(question: string): Promise<string>
-  /** Asks for something that is not shown while it is typed. */
-  askSecret(question: string): Promise<string>
-  /** Everything that stands in standard input. */
+  /** True when the command can prompt for input. */
+  isInteractive: boolean
+  prompt(question: string): Promise<string>
+  /** Prompts for a value that is not shown while it is typed. */
+  promptSecret(question: string): Promise<string>
+  /** Reads standard input to its end. */
   input(): Promise<string>
   inputLines(): AsyncIterable<string>
-  /** Does something else than to end at Ctrl-C, until it is taken back. */
+  /** Replaces the default action of Ctrl-C. The returned function removes the listener. */
   onInterrupt(listener: () => void): () => void
 }
 
@@ -40,7 +40,7 @@ export function processTerminal(): Terminal {
     if (shown !== '') stderr.write('\r\u001b[K')
     shown = ''
   }
-  // Whoever reads may have seen enough, as `head` does.
+  // A reader such as `head` may close the pipe early, which is not an error.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   return {
     environment: process.env,
@@ -48,24 +48,24 @@ export function processTerminal(): Terminal {
       clear()
       if (!stdout.write(`${line}\n`)) await once(stdout, 'drain')
     },
-    tell(line) {
+    note(line) {
       clear()
       stderr.write(`${line}\n`)
     },
     progress(line) {
       if (!stderr.isTTY) return
       clear()
-      shown = cut(line, (stderr.columns ?? 80) - 1)
+      shown = truncate(line, (stderr.columns ?? 80) - 1)
       stderr.write(shown)
     },
     columns: stdout.isTTY ? stdout.columns : undefined,
     hasColour: stdout.isTTY === true && (process.env.NO_COLOR ?? '') === '' && process.env.TERM !== 'dumb',
-    canAsk: stdin.isTTY === true && stderr.isTTY === true,
-    ask: (question) => asked(stderr, (questions) => questions.question(question)),
-    async askSecret(question) {
+    isInteractive: stdin.isTTY === true && stderr.isTTY === true,
+    prompt: (question) => withPrompt(stderr, (questions) => questions.question(question)),
+    async promptSecret(question) {
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-      const answer = await asked(silent, (questions) => {
-        // From here on the terminal shows nothing by itself: somebody may type before they read.
+      const answer = await withPrompt(silent, (questions) => {
+        // The echo is off before the question is printed, because the user may type before it appears.
         stderr.write(question)
         return questions.question('')
       })
@@ -81,11 +81,14 @@ export function processTerminal(): Terminal {
   }
 }
 
-async function asked(output: NodeJS.WritableStream, ask: (questions: Interface) => Promise<string>): Promise<string> {
+async function withPrompt(
+  output: NodeJS.WritableStream,
+  prompt: (questions: Interface) => Promise<string>,
+): Promise<string> {
   const questions = createQuestions({ input: process.stdin, output, terminal: true })
   questions.once('SIGINT', () => process.exit(exitCodes.interrupted))
   try {
-    return await ask(questions)
+    return await prompt(questions)
   } finally {
     questions.close()
   }

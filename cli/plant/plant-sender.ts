@@ -13,32 +13,32 @@ import {
 } from '@millwright/links/plant/generator.ts'
 import { batches } from '../input/batches.ts'
 
-type Sending = {
+type PlantClients = {
   inventory: Client<typeof inventory>
   authorization: Client<typeof authorization>
   onProgress: (assets: number) => void
 }
 
-/** Below what one request may have, with room for what surrounds the assets. */
+/** Below the size limit of a request, with space for the envelope. */
 const requestBytes = 900_000
-const atOnce = 16
+const concurrentRequests = 16
 
 type Result = { assetId?: string; code?: string; detail?: string }
 
-/** Sends a plant as anybody would: batches of assets, then what has operations of its own. */
-export async function sendPlant(size: PlantSize, sending: Sending): Promise<void> {
-  const propertyKey = await propertyKeyOf(sending)
+/** Sends a plant over the public API: batches of assets first, then their states, property values and relations. */
+export async function sendPlant(size: PlantSize, clients: PlantClients): Promise<void> {
+  const propertyKey = await propertyKeyOf(clients)
   const groups = new Set<string>()
   const bytesOf = (asset: PlantAsset) => JSON.stringify(sendable(asset)).length
   for await (const assets of batches(plantAssets(size), { bytesOf, requestBytes })) {
     for (const { accessGroup } of assets) {
       if (groups.has(accessGroup)) continue
-      await ensureGroup(sending, accessGroup)
+      await ensureGroup(clients, accessGroup)
       groups.add(accessGroup)
     }
-    const ids = await sendAssets(sending, assets)
-    await sendRest(sending, { assets, ids, propertyKey })
-    sending.onProgress((assets.at(-1)?.place ?? 0) + 1)
+    const ids = await sendAssets(clients, assets)
+    await sendDetails(clients, { assets, ids, propertyKey })
+    clients.onProgress((assets.at(-1)?.place ?? 0) + 1)
   }
 }
 
@@ -59,8 +59,8 @@ function sendable({ asset, accessGroup, relations }: PlantAsset): AssetDocument 
   }
 }
 
-async function sendAssets({ inventory }: Sending, assets: readonly PlantAsset[]): Promise<string[]> {
-  const { data: accepted } = await patiently(() =>
+async function sendAssets({ inventory }: PlantClients, assets: readonly PlantAsset[]): Promise<string[]> {
+  const { data: accepted } = await retryWhileOverloaded(() =>
     inventory.createAssets({
       body: { data: { assets: assets.map(sendable), meta: { source: plantSource } } },
       query: {},
@@ -79,16 +79,16 @@ async function sendAssets({ inventory }: Sending, assets: readonly PlantAsset[])
   }
 }
 
-type Rest = { assets: readonly PlantAsset[]; ids: readonly string[]; propertyKey: string }
+type CreatedAssets = { assets: readonly PlantAsset[]; ids: readonly string[]; propertyKey: string }
 
-/** States, property values and relations to nodes: none of them can be part of an asset that is posted. */
-async function sendRest({ inventory }: Sending, { assets, ids, propertyKey }: Rest): Promise<void> {
-  const known = assets.map((asset, index) => ({ ...asset, id: ids[index] ?? '' }))
-  const states = known
+/** Sends states, property values and relations to nodes, which are not part of the document of an asset. */
+async function sendDetails({ inventory }: PlantClients, { assets, ids, propertyKey }: CreatedAssets): Promise<void> {
+  const created = assets.map((asset, index) => ({ ...asset, id: ids[index] ?? '' }))
+  const states = created
     .filter(({ managementState }) => managementState !== 'unknown')
     .map(({ id, managementState }) => ({ asset_id: id, state_value: managementState }))
-  const values = known.map(({ id, propertyValue }) => ({ asset_id: id, key: propertyKey, value: propertyValue }))
-  const relations = known.flatMap(({ id, relations }) =>
+  const values = created.map(({ id, propertyValue }) => ({ asset_id: id, key: propertyKey, value: propertyValue }))
+  const relations = created.flatMap(({ id, relations }) =>
     relations.flatMap((relation) => ('node' in relation ? [{ id, ...relation }] : [])),
   )
   const calls: (() => Promise<unknown>)[] = [
@@ -96,22 +96,21 @@ async function sendRest({ inventory }: Sending, { assets, ids, propertyKey }: Re
     ...chunks(values).map((data) => () => inventory.setPropertyValues({ body: { data }, headers: {} })),
     ...chunks(relations).map((some) => () => relate(inventory, some)),
   ]
-  const sending = new Semaphore({ capacity: atOnce })
-  await Promise.all(calls.map((call) => sending.run('', () => patiently(call))))
+  const requests = new Semaphore({ capacity: concurrentRequests })
+  await Promise.all(calls.map((call) => requests.run('', () => retryWhileOverloaded(call))))
 }
 
-type ToNode = { id: string; predicate: string; node: Entity }
+type NodeRelation = { id: string; predicate: string; node: Entity }
 
-async function relate(inventory: Sending['inventory'], relations: readonly ToNode[]): Promise<void> {
-  const stated = relations.map(({ id, predicate, node }) => ({
+async function relate(inventory: PlantClients['inventory'], relations: readonly NodeRelation[]): Promise<void> {
+  const inputs = relations.map(({ id, predicate, node }) => ({
     subject: { type: 'asset' as const, id },
     predicate,
     object: node,
   }))
-  const { data } = await inventory.createRelations({ body: { data: { relations: stated } } })
-  const refused = data.results.find(({ outcome }) => outcome === 'failed')
-  if (refused !== undefined)
-    throw new Problem('internal', `A relation was refused (${refused.code}): ${refused.detail}`)
+  const { data } = await inventory.createRelations({ body: { data: { relations: inputs } } })
+  const failed = data.results.find(({ outcome }) => outcome === 'failed')
+  if (failed !== undefined) throw new Problem('internal', `A relation was refused (${failed.code}): ${failed.detail}`)
 }
 
 function chunks<Value>(values: readonly Value[]): Value[][] {
@@ -121,30 +120,30 @@ function chunks<Value>(values: readonly Value[]): Value[][] {
   )
 }
 
-/** Repeats the call while the platform is overloaded. */
-async function patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+/** Repeats the call with back-off while the platform is overloaded. */
+async function retryWhileOverloaded<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   const backOff = new BackOff({ firstMs: 1_000, longestMs: 10_000 })
   for (;;) {
     try {
       return await call()
     } catch (error) {
-      const isTooMuch = error instanceof Problem && (error.code === 'overloaded' || error.code === 'too_many_requests')
-      if (!isTooMuch) throw error
+      const isOverload = error instanceof Problem && (error.code === 'overloaded' || error.code === 'too_many_requests')
+      if (!isOverload) throw error
       await pause(backOff.nextMs())
     }
   }
 }
 
-async function ensureGroup({ authorization }: Sending, name: string): Promise<void> {
+async function ensureGroup({ authorization }: PlantClients, name: string): Promise<void> {
   await authorization.createAccessGroup({ body: { data: { name } } }).catch((error: unknown) => {
     if (!(error instanceof Problem) || error.code !== 'already_exists') throw error
   })
 }
 
-async function propertyKeyOf({ inventory }: Sending): Promise<string> {
+async function propertyKeyOf({ inventory }: PlantClients): Promise<string> {
   const { data } = await inventory.listCustomProperties({ query: { limit: 100 } })
-  const found = data.find(({ name }) => name === plantProperty)
-  if (found !== undefined) return found.key
-  const made = await inventory.createCustomProperty({ body: { data: { name: plantProperty, data_type: 'text' } } })
-  return made.data.key
+  const existing = data.find(({ name }) => name === plantProperty)
+  if (existing !== undefined) return existing.key
+  const created = await inventory.createCustomProperty({ body: { data: { name: plantProperty, data_type: 'text' } } })
+  return created.data.key
 }

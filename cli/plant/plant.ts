@@ -8,33 +8,33 @@ import { type PlantSize, plantAssets, plantProperty, plantSource } from '@millwr
 import type { Command } from 'commander'
 import { wholeNumber } from '../output/paging.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { asOwner, recordForTenants } from '../server/database-owner.ts'
-import { type Connection, connect, connecting } from '../session/platform-command.ts'
+import { recordForTenants, withDatabaseOwner } from '../server/database-owner.ts'
+import { type ConnectionOptions, connect, withConnectionOptions } from '../session/platform-command.ts'
 import type { Session } from '../session/session.ts'
 import { sendPlant } from './plant-sender.ts'
 
-type Options = PlantSize & { tenant: string; fast?: boolean } & Connection
+type Options = PlantSize & { tenant: string; fast?: boolean } & ConnectionOptions
 
 export function addCommands(plant: Command, terminal: Terminal): void {
   const generate = plant
     .command('generate')
-    .description('generate realistic assets; the same seed creates the same plant')
-    .option('--assets <count>', 'how many', wholeNumber(1, 100_000_000), 1_000)
-    .option('--seed <number>', 'which plant', wholeNumber(0, 0xffff_ffff), 1)
-    .option('--relations <count>', 'relations of each asset, 5 at most', wholeNumber(0, 5), 2)
-    .option('--tenant <name>', 'whose inventory, with --fast', 'default')
-    .option('--fast', 'write into the database instead of sending to a running platform: no events, no audit of each')
-  connecting(generate)
+    .description('fill a tenant with realistic assets; the same seed creates the same plant')
+    .option('--assets <count>', 'number of assets', wholeNumber(1, 100_000_000), 1_000)
+    .option('--seed <number>', 'seed of the generator', wholeNumber(0, 0xffff_ffff), 1)
+    .option('--relations <count>', 'relations per asset, 5 at most', wholeNumber(0, 5), 2)
+    .option('--tenant <name>', 'tenant to fill, with --fast', 'default')
+    .option('--fast', 'write to the database directly, without events and without audit entries for each asset')
+  withConnectionOptions(generate)
     .addHelpText(
       'after',
       `
 Examples:
-  millwright plant generate --assets 5000                        to the platform that npm start runs here
+  millwright plant generate --assets 5000                        on the platform that npm start runs here
   millwright plant generate --assets 1000000 --relations 5 --fast
-  millwright plant generate --profile trial                      to the platform of a profile`,
+  millwright plant generate --profile trial                      on the platform of a profile`,
     )
     .action(async ({ fast, profile, url, ...size }: Options) => {
-      if (fast) return grow(size)
+      if (fast) return generateInDatabase(size)
       await send(
         await connect(terminal, {
           ...(profile === undefined ? {} : { profile }),
@@ -45,11 +45,10 @@ Examples:
     })
 }
 
-async function grow({ tenant: name, ...size }: PlantSize & { tenant: string }): Promise<void> {
-  await asOwner(async (owner, parts) => {
+async function generateInDatabase({ tenant: name, ...size }: PlantSize & { tenant: string }): Promise<void> {
+  await withDatabaseOwner(async (owner, parts) => {
     const tenant = await findTenant(owner, name)
-    if (tenant === undefined)
-      throw new StartError(`There is no tenant named ${name}: millwright tenants list shows them.`)
+    if (tenant === undefined) throw new StartError(`Tenant "${name}" not found. Try: millwright tenants list`)
     const progress = progressOf(size.assets)
     await bulkLoad(plantAssets(size), {
       owner,
@@ -59,7 +58,7 @@ async function grow({ tenant: name, ...size }: PlantSize & { tenant: string }): 
       onProgress: progress.show,
     }).catch((error: unknown) => {
       if (!(error instanceof Problem) || error.code !== 'already_exists') throw error
-      throw new StartError(`The plant of seed ${size.seed} exists already. Use another seed: --seed <number>`)
+      throw new StartError(`The plant with seed ${size.seed} exists already. Use another seed: --seed <number>`)
     })
     await owner.query('analyze')
     progress.end()
@@ -82,12 +81,12 @@ async function send(session: Session, size: PlantSize): Promise<void> {
   progress.end()
 }
 
-/** One line that is written over, where somebody looks; where nobody does, only the end. */
+/** Shows progress on one line of a terminal. Without a terminal, only the last line is printed. */
 function progressOf(assets: number) {
   const startedAt = performance.now()
   const line = (done: number) => {
     const rate = Math.round(done / ((performance.now() - startedAt) / 1000))
-    return `${done} of ${assets} assets, ${rate} a second`
+    return `${done} of ${assets} assets, ${rate} per second`
   }
   return {
     show(done: number): void {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Terminal } from '../output/terminal.ts'
 
-type Part = {
+type CommandModule = {
   group: string
   description: string
   load(): Promise<{ addCommands(command: Command, terminal: Terminal): void }>
@@ -13,42 +13,38 @@ const signingIn = 'Sign-in:'
 const floor = 'Shop floor:'
 const operation = 'Operations, on the machine of the platform:'
 
-/** The commands in the order of the help. Each is loaded on demand, because its dependencies are large. */
-export const parts: Readonly<Record<string, Part>> = {
+/** All commands, in the order of the help. The module of a command is loaded on demand, because its imports are large. */
+export const commandModules: Readonly<Record<string, CommandModule>> = {
   login: { group: signingIn, description: 'sign in to a platform', load: () => import('../session/login.ts') },
   logout: { group: signingIn, description: 'sign out', load: () => import('../session/logout.ts') },
   whoami: {
     group: signingIn,
-    description: 'show your account, platform and permissions',
+    description: 'your user, tenant, roles and permissions',
     load: () => import('../session/whoami.ts'),
   },
   profiles: {
     group: signingIn,
-    description: 'manage the platforms that you are signed in to',
+    description: 'platforms that you are signed in to',
     load: () => import('../session/profile-commands.ts'),
   },
   token: {
     group: signingIn,
-    description: 'print an access token for other programs',
+    description: 'print an access token, for other programs',
     load: () => import('../session/token.ts'),
   },
 
   assets: {
     group: work,
-    description: 'devices, gateways and software',
+    description: 'devices, gateways, software and other assets',
     load: () => import('../inventory/assets.ts'),
   },
   relations: { group: work, description: 'relations between assets', load: () => import('../inventory/relations.ts') },
   graph: {
     group: work,
-    description: 'show the graph of an asset: as a tree, for Graphviz or Mermaid',
+    description: 'dependency graph of an asset: as a tree, for Graphviz or Mermaid',
     load: () => import('../inventory/graph.ts'),
   },
-  path: {
-    group: work,
-    description: 'find the shortest path between two assets',
-    load: () => import('../inventory/path.ts'),
-  },
+  path: { group: work, description: 'shortest path between two assets', load: () => import('../inventory/path.ts') },
   discover: {
     group: work,
     description: 'scan for devices with a link of a gateway',
@@ -61,20 +57,20 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   credentials: {
     group: work,
-    description: 'device credentials (secrets are write-only)',
+    description: 'device credentials (write-only)',
     load: () => import('../credentials/credentials.ts'),
   },
-  jobs: { group: work, description: 'jobs of all types', load: () => import('../discovery/jobs.ts') },
-  events: { group: work, description: 'show events', load: () => import('../events/events.ts') },
+  jobs: { group: work, description: 'jobs of all workflows', load: () => import('../discovery/jobs.ts') },
+  events: { group: work, description: 'stored and live events', load: () => import('../events/events.ts') },
   properties: {
     group: work,
-    description: 'custom properties of assets',
+    description: 'custom properties',
     load: () => import('../inventory/properties.ts'),
   },
   schemas: { group: work, description: 'asset schemas', load: () => import('../inventory/schemas.ts') },
   plant: {
     group: work,
-    description: 'simulated plants for tests and benchmarks',
+    description: 'generated plants for demos and benchmarks',
     load: () => import('../plant/plant.ts'),
   },
 
@@ -83,23 +79,23 @@ export const parts: Readonly<Record<string, Part>> = {
     description: 'users, service accounts, roles, access groups and grants',
     load: () => import('../access/access.ts'),
   },
-  audit: { group: people, description: 'the audit trail', load: () => import('../access/audit.ts') },
+  audit: { group: people, description: 'audit trail', load: () => import('../access/audit.ts') },
   api: { group: people, description: 'call any operation of the API', load: () => import('../api/api.ts') },
 
   gateway: {
     group: floor,
-    description: 'onboard, manage and run gateways',
+    description: 'run a gateway, and manage gateways',
     load: () => import('../gateway/gateway.ts'),
   },
   link: {
     group: floor,
-    description: 'create, test and run asset links',
+    description: 'create, test and run links',
     load: () => import('../gateway/link.ts'),
   },
 
   doctor: {
     group: operation,
-    description: 'diagnose problems and print remedies',
+    description: 'diagnose problems',
     load: () => import('../server/doctor/doctor.ts'),
   },
   backup: {
@@ -109,38 +105,38 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   restore: {
     group: operation,
-    description: 'restore a backup into an empty home',
+    description: 'restore a backup to an empty home',
     load: () => import('../server/restore.ts'),
   },
   config: {
     group: operation,
-    description: 'show all settings with their values; secrets are masked',
+    description: 'show all settings and their values, secrets masked',
     load: () => import('../server/config.ts'),
   },
   tenants: {
     group: operation,
-    description: 'manage the tenants of this installation',
+    description: 'tenants of this installation',
     load: () => import('../server/tenants.ts'),
   },
   users: {
     group: operation,
-    description: 'reset passwords when no administrator can sign in',
+    description: 'emergency password reset',
     load: () => import('../server/users.ts'),
   },
   keys: {
     group: operation,
-    description: 'manage the keys of this installation',
+    description: 'master key, data keys and signing keys',
     load: () => import('../server/keys.ts'),
   },
   database: {
     group: operation,
-    description: 'manage the database server',
+    description: 'database distribution (Citus)',
     load: () => import('../server/database.ts'),
   },
 
   completion: {
     group: 'Other:',
-    description: 'print a completion script for bash, zsh or fish',
+    description: 'completion script for bash, zsh or fish',
     load: () => import('../completion/completion.ts'),
   },
 }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from 'commander'
 import { TestPlatform, testTerminal, wordsOf } from '../testing.ts'
-import { parts } from './commands.ts'
+import { commandModules } from './commands.ts'
 import { programFor } from './program.ts'
 
-type Offered = { path: string; command: Command; help: string }
+type CommandHelp = { path: string; command: Command; help: string }
 
-const program = await programFor(testTerminal({}).terminal, Object.keys(parts))
+const program = await programFor(testTerminal({}).terminal, Object.keys(commandModules))
 
-/** Every command with what its help says; those of the API derive from its contracts. */
-function offered(command: Command, path: string): Offered[] {
+/** Every command with its help text. Commands of the API are left out, because they derive from the contracts. */
+function helpOf(command: Command, path: string): CommandHelp[] {
   let help = ''
   const writeOut = (text: string) => {
     help += text
@@ -18,19 +18,19 @@ function offered(command: Command, path: string): Offered[] {
   command.configureOutput({ writeOut, writeErr: () => {} })
   command.outputHelp()
   const below = path === 'api' ? [] : command.commands
-  return [{ path, command, help }, ...below.flatMap((one) => offered(one, `${path} ${one.name()}`.trim()))]
+  return [{ path, command, help }, ...below.flatMap((one) => helpOf(one, `${path} ${one.name()}`.trim()))]
 }
 
-const all = program.commands.flatMap((command) => offered(command, command.name()))
+const all = program.commands.flatMap((command) => helpOf(command, command.name()))
 
-/** The command lines in a help, as they are typed: without what comes after them. */
+/** The command lines in a help text, without pipes, redirections and remarks. */
 function typedIn(help: string): string[] {
   return [...help.matchAll(/^ +(?:\S+ {2,}|[^<\n]*\| )?(?:[A-Z_]+=\S+ )*millwright (.*)$/gm)].map(([, line = '']) =>
     (line.split(/ {2,}| \| | [<>] /)[0] ?? '').trim(),
   )
 }
 
-test('every command shows what to type', () => {
+test('the help of every command contains an example', () => {
   assert.ok(all.length > 100)
   assert.deepEqual(
     all
@@ -40,15 +40,15 @@ test('every command shows what to type', () => {
   )
 })
 
-test('what a help says to type is understood', async () => {
-  let understood = 0
+test('every example of a help text is a valid command line', async () => {
+  let executed = 0
   const isDoing = ({ commands }: Command, path: string) => commands.length === 0 || path === 'gateway'
-  for (const { command, path } of all) if (isDoing(command, path)) command.action(() => void understood++)
+  for (const { command, path } of all) if (isDoing(command, path)) command.action(() => void executed++)
   for (const line of new Set(all.flatMap(({ help }) => typedIn(help)))) {
     if (/^api\b/.test(line)) continue
     await assert.doesNotReject(program.parseAsync(wordsOf(line), { from: 'user' }), line)
   }
-  assert.ok(understood > 100)
+  assert.ok(executed > 100)
 })
 
 /** Commands that create come first, commands that delete come last. */
@@ -58,7 +58,7 @@ function rank(line: string): number {
   return index === -1 ? 1.5 : index
 }
 
-test('what a help says about access works: the roles, permissions and groups that it names exist', async () => {
+test('the examples of access commands succeed: their roles, permissions and groups exist', async () => {
   await using platform = await TestPlatform.open()
   const { token } = await platform.as('administrator')
   const run = (words: string[]) => platform.run(words, { token, input: 'a password that is long enough\n' })
@@ -68,7 +68,7 @@ test('what a help says about access works: the roles, permissions and groups tha
   const outcomes = { works: 0, codes: [] as string[] }
   for (const line of lines.toSorted((one, other) => rank(one) - rank(other))) {
     const { code, err } = await run(wordsOf(line))
-    // A second example for the same name finds it created or deleted, and ids in examples are made up.
+    // A second example for the same name finds it created or deleted, and ids in examples are fictitious.
     const isRepeated = (code === 5 && / create /.test(line)) || (code === 4 && / (rename|delete|revoke) /.test(line))
     if (code === 0) outcomes.works++
     else if (!isRepeated) outcomes.codes.push(`${line}: ${err}`)

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 
 const id = '019a1e0d-57cf-77f3-92dd-e7c00fda9e0e'
 
-/** What to type, for each command that does not say it in its own words. A test reads them all as the shell would. */
+/** Examples for the help of commands whose own help text contains none. A test parses each of them like a shell. */
 const examples: Readonly<Record<string, readonly string[]>> = {
   logout: ['logout', 'logout --profile plant-7'],
   whoami: ['whoami', 'whoami --profile plant-7 --json'],
@@ -180,7 +180,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'database distribute': ['DATABASE_URL=postgres://… millwright database distribute'],
 }
 
-/** Puts its examples below the help of a command and of all below it. */
+/** Adds the examples to the help of a command and of its subcommands. */
 export function addExamples(command: Command, path = command.name()): void {
   const lines = examples[path]?.map((line) => `  ${line.includes('millwright ') ? line : `millwright ${line}`}`)
   if (lines !== undefined)

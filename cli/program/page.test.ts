@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { TestPlatform, wordsOf } from '../testing.ts'
-import { parts } from './commands.ts'
+import { commandModules } from './commands.ts'
 
 /** The how-to guide of the command line: its examples work, and it names every command. */
 
@@ -25,9 +25,9 @@ describe('the how-to guide of the command line', () => {
 
   for (const line of examples) {
     test(line, async () => {
-      const [program, ...given] = wordsOf(line)
+      const [program, ...args] = wordsOf(line)
       assert.equal(program, 'millwright')
-      const words = given.map((word) => (word === 'gateway-config.json' ? join(platform.folder, word) : word))
+      const words = args.map((word) => (word === 'gateway-config.json' ? join(platform.folder, word) : word))
       const { code, err } = await platform.run(words, { token })
       assert.equal(code, 0, err)
     })
@@ -39,7 +39,7 @@ describe('the how-to guide of the command line', () => {
   })
 
   test('names every command', () => {
-    const missing = Object.keys(parts).filter((name) => !new RegExp(`(millwright |\`)${name}\\b`).test(page))
+    const missing = Object.keys(commandModules).filter((name) => !new RegExp(`(millwright |\`)${name}\\b`).test(page))
     assert.deepEqual(
       missing.filter((name) => name !== 'schemas'),
       [],

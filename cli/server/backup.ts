@@ -7,27 +7,27 @@ import { productVersion } from '@millwright/cloud/version.ts'
 import type { Command } from 'commander'
 import { CommandError, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { sized } from '../output/text.ts'
-import { asPlainOwner } from './database-owner.ts'
+import { formatBytes } from '../output/text.ts'
+import { withOwnerConnection } from './database-owner.ts'
 
-/** Most of what a better level would save is saved at this one, in a third of the time. */
+/** Level 4 takes a third of the time of the default level, and the file is only slightly larger. */
 const compression = { level: 4 }
 
 export function addCommands(backup: Command, terminal: Terminal): void {
   backup
-    .argument('<file>', 'the file to write; - is standard output')
+    .argument('<file>', 'file to write; - is standard output')
     .option('--force', 'overwrite an existing file')
     .addHelpText(
       'after',
       `
-All tables of one moment, in one file (a compressed tar), while the platform runs or without one, from the embedded
-database or from your own (DATABASE_URL).
+Writes a consistent snapshot of all tables to one file (a compressed tar). The platform can be running or stopped. The
+database is the embedded one, or your own (DATABASE_URL).
 
-THE MASTER KEY IS NOT IN IT. Secrets are in the backup as they are in the database: sealed. Without the master key
-(master.key in the home, or what MILLWRIGHT_MASTER_KEY holds) a backup cannot be restored. Keep the key too, and keep it
-elsewhere: whoever has both has everything.
+THE BACKUP DOES NOT CONTAIN THE MASTER KEY. Secrets in the backup are encrypted, as they are in the database. A backup
+cannot be restored without the master key (master.key in the home, or the value of MILLWRIGHT_MASTER_KEY). Store a copy of
+the key in another place than the backup: a person with both can read all secrets.
 
-Not in it either, because it can be made again: first-run.json, logs, and the home of a gateway.
+The backup also does not contain first-run.json, logs, and the home of a gateway, because they can be created again.
 
 Example, every night:
   millwright backup /backup/millwright-$(date +%F).tar.gz`,
@@ -37,13 +37,15 @@ Example, every night:
 
 async function write(terminal: Terminal, file: string, force: boolean): Promise<void> {
   if (file === '-') {
-    if (process.stdout.isTTY) throw usageError('A backup is not for a screen.', 'send it into a file or a pipe')
+    if (process.stdout.isTTY)
+      throw usageError('A backup cannot be written to a terminal.', 'redirect it to a file or a pipe')
     return take(terminal, process.stdout)
   }
-  if (!force && (await exists(file))) throw usageError(`${file} is there already.`, 'give another name, or --force')
+  if (!force && (await exists(file)))
+    throw usageError(`${file} exists already.`, 'choose another name, or pass --force')
   const draft = `${file}.partial`
   try {
-    // Opened before anything is read, so that a place that cannot be written to is told at once.
+    // The file is opened before the database is read, so that an unwritable path fails immediately.
     const handle = await open(draft, 'w', 0o600)
     await take(terminal, handle.createWriteStream({ flush: true }))
     await rename(draft, file)
@@ -51,15 +53,17 @@ async function write(terminal: Terminal, file: string, force: boolean): Promise<
     await rm(draft, { force: true })
     const { code, path } = error as NodeJS.ErrnoException
     if (path !== undefined || code === 'ENOSPC')
-      throw new CommandError(`${file} cannot be written (${code}).`, { next: 'choose a place with room that is yours' })
+      throw new CommandError(`${file} cannot be written (${code}).`, {
+        next: 'choose a writable folder with free space',
+      })
     throw error
   }
   const { size } = await stat(file)
-  await terminal.print(`${file}, ${sized(size)}. The master key is not in it: keep it too, elsewhere.`)
+  await terminal.print(`${file}, ${formatBytes(size)}. It does not contain the master key: back up the key separately.`)
 }
 
 async function take(terminal: Terminal, to: Writable): Promise<void> {
-  await asPlainOwner(terminal.environment, (owner) => {
+  await withOwnerConnection(terminal.environment, (owner) => {
     const bytes = takeBackup(owner, {
       product: productVersion,
       onProgress: ({ table, rows }) => terminal.progress(`${table}: ${rows} rows`),

@@ -17,11 +17,12 @@ function describeGateway(environment: Environment, ports: GatewayPorts | undefin
   const effective = readSettings(environment)
   const used: Readonly<Record<string, number | undefined>> = { ...ports }
   return Object.entries(gatewaySettings).map(([name, { variable, fallback, help }]) => {
-    const given = environment[variable] ?? ''
+    const setting = environment[variable] ?? ''
     const port = used[name]
-    const isReplaced = given === '' && port !== undefined && String(port) !== fallback
-    const value = port === undefined ? given || (name === 'configFile' ? effective.configFile : fallback) : String(port)
-    return { variable, value: masked(value), set: given !== '', help, ...(isReplaced ? { replaces: fallback } : {}) }
+    const isReplaced = setting === '' && port !== undefined && String(port) !== fallback
+    const value =
+      port === undefined ? setting || (name === 'configFile' ? effective.configFile : fallback) : String(port)
+    return { variable, value: masked(value), set: setting !== '', help, ...(isReplaced ? { replaces: fallback } : {}) }
   })
 }
 

@@ -14,24 +14,26 @@ import type { Environment } from '../output/terminal.ts'
 
 type Owner = Awaited<ReturnType<typeof openClient>>
 
-export type OwnerParts = {
+export type OwnerContext = {
   masterKeys: MasterKeys
   secrets: Secrets
   configuration: CloudConfiguration
   appRole: string
-  /** The database as the application sees it: within one tenant at a time. */
+  /** Opens the database with the role of the application, which sees one tenant at a time. */
   openDatabase(): Promise<Database>
 }
 
 /**
- * Runs something as the owner of the database, beside a running platform or without one: the server of the home is
- * started for the command when nobody else runs it.
+ * Runs `work` as the owner of the database, while the platform runs or while it is stopped. Starts the embedded database
+ * server for the command when it is not running. Applies pending migrations first.
  */
-export async function asOwner<Result>(work: (owner: Owner, parts: OwnerParts) => Promise<Result>): Promise<Result> {
+export async function withDatabaseOwner<Result>(
+  work: (owner: Owner, parts: OwnerContext) => Promise<Result>,
+): Promise<Result> {
   const configuration = readCloudConfiguration(process.env)
   const home = await makeHome(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
-  const engine = await reachEngine(configuration.databaseUrl, home)
+  const engine = await connectDatabaseServer(configuration.databaseUrl, home)
   const app = configuration.databaseAppUrl === undefined ? undefined : { url: configuration.databaseAppUrl }
   try {
     const prepared = await prepareDatabase({
@@ -53,20 +55,17 @@ export async function asOwner<Result>(work: (owner: Owner, parts: OwnerParts) =>
   }
 }
 
-/**
- * The same without changing anything first: neither are tables brought forward nor is a key needed, so it also works on
- * what an older version left.
- */
-export async function asPlainOwner<Result>(
+/** Runs `work` as the owner of the database without migrations and without a master key. Works with older schemas. */
+export async function withOwnerConnection<Result>(
   environment: Environment,
   work: (owner: Owner, configuration: CloudConfiguration) => Promise<Result>,
 ): Promise<Result> {
   const configuration = readCloudConfiguration({ ...environment })
-  const engine = await reachEngine(configuration.databaseUrl, await makeHome(configuration.home))
+  const engine = await connectDatabaseServer(configuration.databaseUrl, await makeHome(configuration.home))
   try {
     const owner = await openClient(engine.address).catch((error: Error) => {
       throw new StartError(
-        `The database cannot be reached (${error.message}): check DATABASE_URL and that the server runs.`,
+        `The database is not reachable (${error.message}). Check DATABASE_URL and that the server is running.`,
       )
     })
     try {
@@ -79,9 +78,9 @@ export async function asPlainOwner<Result>(
   }
 }
 
-/** Puts what the owner did to tenants on their audit trails. */
+/** Records an action of the owner on the audit trail of each tenant. */
 export async function recordForTenants(
-  { openDatabase }: OwnerParts,
+  { openDatabase }: OwnerContext,
   tenantIds: readonly string[],
   entry: AuditRecord,
 ): Promise<void> {
@@ -89,9 +88,9 @@ export async function recordForTenants(
   for (const tenantId of tenantIds) await recordOutside(database, { tenantId }, systemCaller(), entry)
 }
 
-type Engine = { address: Address; stop(): Promise<void> }
+type DatabaseServer = { address: Address; stop(): Promise<void> }
 
-export async function reachEngine(url: string | undefined, home: string): Promise<Engine> {
+export async function connectDatabaseServer(url: string | undefined, home: string): Promise<DatabaseServer> {
   if (url !== undefined) return { address: { url }, stop: async () => {} }
   const running = attachPostgres({ home })
   if (running !== undefined) return { address: embeddedOwner(running), stop: async () => {} }

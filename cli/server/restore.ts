@@ -20,27 +20,27 @@ import { makeHome } from '@millwright/cloud/start.ts'
 import type { Command } from 'commander'
 import { CommandError, usageError } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { reachEngine } from './database-owner.ts'
+import { connectDatabaseServer } from './database-owner.ts'
 
 export function addCommands(restore: Command, terminal: Terminal): void {
   restore
-    .argument('<file>', 'a backup; - is standard input')
+    .argument('<file>', 'backup file; - is standard input')
     .addHelpText(
       'after',
       `
-Into a home without a database, or into an empty database of your own (DATABASE_URL); nothing is ever overwritten. The
-master key that the backup was made under has to be there first: as master.key in the home, or in MILLWRIGHT_MASTER_KEY.
-A backup of an older version is brought forward; one of a newer version is refused. Everything comes back, or nothing.
+Restores to a home without a database, or to your own empty database (DATABASE_URL). The command never overwrites data. The
+master key of the backup must be present before: as master.key in the home, or in MILLWRIGHT_MASTER_KEY. A backup of an
+older version is migrated. A backup of a newer version is rejected. If the restore fails, the database stays empty.
 
 Example:
   mkdir -m 711 /srv/millwright && cp /safe/master.key /srv/millwright/
   MILLWRIGHT_HOME=/srv/millwright millwright restore /backup/millwright-2026-01-31.tar.gz
   MILLWRIGHT_HOME=/srv/millwright millwright up`,
     )
-    .action((file: string) => bringBack(terminal, file))
+    .action((file: string) => restoreFrom(terminal, file))
 }
 
-async function bringBack(terminal: Terminal, file: string): Promise<void> {
+async function restoreFrom(terminal: Terminal, file: string): Promise<void> {
   const configuration = readCloudConfiguration({ ...terminal.environment })
   const backup = await openBackup(contentOf(file))
   const migrations = await requireKnownMigrations(backup, migrationSources)
@@ -51,7 +51,7 @@ async function bringBack(terminal: Terminal, file: string): Promise<void> {
   terminal.progress(`Restoring a backup of ${createdTimestamp}`)
   const { tables, rows } = await fill(backup, { configuration, home, masterKeys, migrations })
   await terminal.print(
-    `${rows} rows in ${tables} tables are back as they were at ${createdTimestamp} (version ${product}). Start it: millwright up`,
+    `Restored ${rows} rows in ${tables} tables, as of ${createdTimestamp} (version ${product}). Start the platform: millwright up`,
   )
 }
 
@@ -70,28 +70,31 @@ async function* contentOf(file: string): AsyncGenerator<Buffer> {
   try {
     yield* raw.pipe(plain)
   } catch (error) {
-    // What the machine says about the file has the name of its call; what the content is not has none.
+    // An error of the file system has a system call; an error of the decompression has none.
     throw (error as NodeJS.ErrnoException).syscall === undefined ? broken() : unreadable(error as NodeJS.ErrnoException)
   }
 }
 
-/** A new key would be made at the start, and what is sealed in the backup could never be opened again. */
+/** Requires the master key. Otherwise a start would create a new key, which cannot decrypt the secrets of the backup. */
 function requireMasterKey({ place, ids }: MasterKeys, home: string): void {
   if (place === 'Vault' || ids.length > 0) return
-  throw new CommandError('The master key that the backup was made under is not here.', {
-    next: `put it into ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY; it is not in the backup`,
+  throw new CommandError('The master key of the backup is missing.', {
+    next: `copy it to ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY; the backup does not contain it`,
   })
 }
 
-type Filling = {
+type RestoreTarget = {
   configuration: CloudConfiguration
   home: string
   masterKeys: MasterKeys
   migrations: ReadonlySet<string>
 }
 
-async function fill(backup: OpenBackup, { configuration, home, masterKeys, migrations }: Filling): Promise<Restored> {
-  const engine = await reachEngine(configuration.databaseUrl, home)
+async function fill(
+  backup: OpenBackup,
+  { configuration, home, masterKeys, migrations }: RestoreTarget,
+): Promise<Restored> {
+  const engine = await connectDatabaseServer(configuration.databaseUrl, home)
   let restored: Restored | undefined
   try {
     await requireEmptyAt(engine.address, migrations)
@@ -109,8 +112,8 @@ async function fill(backup: OpenBackup, { configuration, home, masterKeys, migra
     })
     return restored ?? { tables: 0, rows: 0 }
   } catch (error) {
-    // What came in and turned out to be of no use, with another master key for one, goes again.
-    if (restored !== undefined) await emptied(engine.address)
+    // Restored rows are deleted when a later step fails, for example because of a wrong master key.
+    if (restored !== undefined) await clearTables(engine.address)
     throw error
   } finally {
     await engine.stop()
@@ -128,7 +131,7 @@ async function requireEmptyAt(address: Address, migrations: ReadonlySet<string>)
   }
 }
 
-async function emptied(address: Address): Promise<void> {
+async function clearTables(address: Address): Promise<void> {
   const owner = await openClient(address)
   try {
     await emptyTables(owner)

@@ -13,16 +13,16 @@ import {
 import { Argument, type Command } from 'commander'
 import { reportAndExit } from '../output/error-report.ts'
 import { table } from '../output/table.ts'
-import { asOwner, recordForTenants } from './database-owner.ts'
+import { recordForTenants, withDatabaseOwner } from './database-owner.ts'
 
 export function addCommands(tenants: Command): void {
   tenants
     .command('list')
-    .description('list tenants with their state and applications')
+    .description('list all tenants with their state and applications')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const rows = await asOwner((owner) => listTenants(owner))
-      if (rows.length === 0 && !json) return console.log('There are no tenants yet.')
+      const rows = await withDatabaseOwner((owner) => listTenants(owner))
+      if (rows.length === 0 && !json) return console.log('No tenants yet.')
       console.log(
         json ? JSON.stringify(rows) : table(rows.map((row) => ({ ...row, applications: row.applications.join(',') }))),
       )
@@ -32,23 +32,23 @@ export function addCommands(tenants: Command): void {
     .command('create <name>')
     .description('create a tenant with an administrator; the password is printed once')
     .action(async (name: string) => {
-      const made = await asOwner(async (owner, { openDatabase }) => {
+      const made = await withDatabaseOwner(async (owner, { openDatabase }) => {
         await using database = await openDatabase()
         const { id } = await createTenant(owner, { name })
         // Awaited here: the database is closed when this function returns.
         return await createAdministrator(database, { tenantId: id }).catch(async (error: unknown) => {
-          // Nobody could ever sign in to it, and its name would be taken.
+          // Without an administrator the tenant cannot be used, and its name would be taken.
           await suspendTenant(owner, name)
           await deleteTenant(owner, name)
           throw error
         })
       })
-      console.log(`The tenant ${name} is there. Sign in as ${made.name}@${name} with the password ${made.password}`)
+      console.log(`Tenant ${name} created. Sign in as ${made.name}@${name} with the password ${made.password}`)
     })
 
   tenants
     .command('suspend <name>')
-    .description('suspend a tenant: refuse all its requests, keep its data')
+    .description('reject all requests of a tenant; its data stays')
     .action((name: string) => changed(name, 'suspended', (owner) => suspendTenant(owner, name)))
 
   tenants
@@ -58,18 +58,18 @@ export function addCommands(tenants: Command): void {
 
   tenants
     .command('delete <name>')
-    .description('delete a suspended tenant and its data permanently')
+    .description('permanently delete a suspended tenant and all its data')
     .option('--yes', 'do not ask for confirmation')
     .action(async (name: string, { yes }: { yes?: boolean }) => {
-      if (yes !== true) return reportAndExit(`This deletes everything of ${name} for good. Say it again with --yes`)
-      await asOwner((owner) => deleteTenant(owner, name))
+      if (yes !== true) return reportAndExit(`This permanently deletes all data of ${name}. To confirm, pass --yes`)
+      await withDatabaseOwner((owner) => deleteTenant(owner, name))
     })
 
-  const application = () => new Argument('<application>', 'which one').choices(['api', 'ui'] as const)
+  const application = () => new Argument('<application>', 'application').choices(['api', 'ui'] as const)
 
   tenants
     .command('provision')
-    .description('provision an application: api (programs and gateways) or ui (users of the console)')
+    .description('enable an application for a tenant: api (programs and gateways) or ui (console)')
     .argument('<name>')
     .addArgument(application())
     .action((name: string, which: 'api' | 'ui') =>
@@ -78,7 +78,7 @@ export function addCommands(tenants: Command): void {
 
   tenants
     .command('withdraw')
-    .description('withdraw an application from a tenant')
+    .description('disable an application of a tenant')
     .argument('<name>')
     .addArgument(application())
     .action((name: string, which: 'api' | 'ui') =>
@@ -86,9 +86,9 @@ export function addCommands(tenants: Command): void {
     )
 }
 
-/** Changes a tenant, and says so on its audit trail. */
+/** Changes a tenant and records the change on its audit trail. */
 function changed(name: string, what: string, change: (owner: Owner) => Promise<void>): Promise<void> {
-  return asOwner(async (owner, parts) => {
+  return withDatabaseOwner(async (owner, parts) => {
     await change(owner)
     const tenant = await findTenant(owner, name)
     if (tenant === undefined) return

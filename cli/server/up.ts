@@ -12,17 +12,17 @@ import { ignoreHangUp } from './stop-signals.ts'
 
 const interactive = process.stdout.isTTY === true
 
-/** Starts the platform, says how to get in, and runs until it is told to stop. */
-export async function up(given: readonly string[], environment = process.env): Promise<void> {
-  if (given.length > 0) {
+/** Starts the platform, prints how to sign in, and runs until a signal. */
+export async function up(args: readonly string[], environment = process.env): Promise<void> {
+  if (args.length > 0) {
     return reportAndExit(
-      `npm start takes no arguments, but got ${given.join(' ')}: settings are variables, see npx millwright config`,
+      `npm start takes no arguments, but got ${args.join(' ')}: settings are variables, see npx millwright config`,
     )
   }
   await runCloud({ ...environment }, { withGateway: true })
 }
 
-/** Runs the cloud part in this process until a signal ends it; with a gateway beside it, if that is wanted. */
+/** Runs the cloud part in this process until a signal, with a local gateway if `withGateway` is set. */
 export async function runCloud(
   environment: Record<string, string | undefined>,
   { withGateway }: { withGateway: boolean },
@@ -35,13 +35,13 @@ export async function runCloud(
   welcomeWhenReady(running, { gateway, building, startedAt }).catch(() => {})
   const reason = await Promise.race([signals, running.failed, failureOf(gateway)])
   if (reason !== undefined) process.stderr.write(`${reason}\n`)
-  else if (interactive) print('Stopping: finishing what was accepted.')
+  else if (interactive) print('Stopping: finishing accepted requests.')
   await (await gateway?.catch(() => undefined))?.stop()
   await running.stop()
   process.exit(reason === undefined ? 0 : 1)
 }
 
-/** A wrong setting is told at once, not after everything was loaded. */
+/** Reads the settings before the other modules are loaded, so that an invalid setting fails immediately. */
 async function start(
   environment: Record<string, string | undefined>,
   { withGateway }: { withGateway: boolean },
@@ -52,7 +52,7 @@ async function start(
   return startCloud(environment, { onProgress: progress, withGateway })
 }
 
-type Starting = {
+type StartState = {
   gateway: Promise<LocalGateway | undefined> | undefined
   /** The build of the console, which the API does not need. */
   building: Promise<unknown>
@@ -60,7 +60,7 @@ type Starting = {
 }
 
 /** The platform is ready when its local gateway is enrolled, or none is configured. Rejects with the gateway. */
-async function welcomeWhenReady(running: RunningCloud, { gateway, building, startedAt }: Starting): Promise<void> {
+async function welcomeWhenReady(running: RunningCloud, { gateway, building, startedAt }: StartState): Promise<void> {
   const started = await gateway
   if (started !== undefined) running.setReady()
   await building
@@ -98,7 +98,7 @@ function failureOf(gateway: Promise<unknown> | undefined): Promise<string> {
   })
 }
 
-/** Resolves at the first signal; later ones are ignored while the platform finishes. */
+/** Resolves at the first signal. Later signals are ignored while the platform stops. */
 function stopSignals(): Promise<undefined> {
   ignoreHangUp()
   return new Promise((resolve) => {
@@ -118,7 +118,7 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** What a newcomer needs: where it is, how to get in, what to do next. Secrets go to a terminal only, never to a log. */
+/** The message after the start: addresses, sign-in, next step. Secrets are printed to a terminal only, never to a log. */
 function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): string {
   const file = shortest(firstRun.file)
   const { access } = firstRun
@@ -133,7 +133,7 @@ function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): st
       row('Sign in', `${access.adminUser}  ${access.adminPassword}`),
       row('Programs', `${access.clientId}  ${access.clientSecret}`),
     )
-    lines.push(row('', styleText('dim', `also in ${file}, readable by you alone`)))
+    lines.push(row('', styleText('dim', `also in ${file}, readable only by you`)))
   } else if (access !== undefined) {
     lines.push(
       row('Sign in', `${access.adminUser}, password in ${file}`),
@@ -145,7 +145,7 @@ function welcome({ baseUrl, firstRun, home }: RunningCloud, seconds: number): st
   return lines.join('\n')
 }
 
-/** As one would type it from here. */
+/** The relative path if it is below the current folder, otherwise the absolute path. */
 function shortest(path: string): string {
   const fromHere = relative(process.cwd(), path)
   return fromHere === '' || fromHere.startsWith('..') ? path : fromHere
@@ -155,7 +155,7 @@ function row(name: string, value: string): string {
   return `  ${styleText('dim', name.padEnd(10))}${value}`
 }
 
-/** For a shell of Unix, where paths may hold anything; a secret in arguments would be seen by others. */
+/** The command that prints a token, quoted for a Unix shell. It has no secret in its arguments, which other users can see. */
 function tokenCommand(home: string): string {
   const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`
   const setting = home === resolve('.millwright') ? '' : `MILLWRIGHT_HOME=${quoted(home)} `

@@ -2,38 +2,39 @@ import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 
 const loopback = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** Where a platform is. Tokens travel in clear over http, so that is for this machine alone. */
-export function platformOrigin(given: string): string {
-  const text = given.includes('://') ? given : `https://${given}`
+/** Returns the origin of a platform. `http` is allowed for this machine only, because tokens are sent unencrypted. */
+export function platformOrigin(address: string): string {
+  const text = address.includes('://') ? address : `https://${address}`
   if (!URL.canParse(text) || !/^https?:\/\//i.test(text))
-    throw usageError(`"${given}" is not the address of a platform.`, 'give one like https://plant.example')
+    throw usageError(`"${address}" is not the address of a platform.`, 'use an address such as https://plant.example')
   const { protocol, hostname, origin, username, password } = new URL(text)
-  if (username !== '' || password !== '') throw usageError('The address of a platform holds no name and no password.')
+  if (username !== '' || password !== '')
+    throw usageError('The address of a platform must not contain a user name or password.')
   if (protocol === 'http:' && !loopback.test(hostname)) {
     throw usageError(
-      `${origin} is not encrypted: whoever listens would read your tokens.`,
+      `${origin} is not encrypted. Tokens could be read on the network.`,
       `use https://${new URL(text).host}`,
     )
   }
   return origin
 }
 
-/** The sentence about a connection that did not come about. */
+/** The error for a failed connection. */
 export function unreachable(url: string, error: unknown): CommandError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const { code, message } = cause as NodeJS.ErrnoException
-  return new CommandError(`The platform at ${url} cannot be reached (${code ?? message}).`, {
+  return new CommandError(`The platform at ${url} is not reachable (${code ?? message}).`, {
     exitCode: exitCodes.unreachable,
-    next: 'check the address and that the platform runs; millwright doctor looks for more',
+    next: 'check the address and that the platform is running, or run millwright doctor',
     cause: error,
   })
 }
 
-const patienceMs = 10_000
+const timeoutMs = 10_000
 
-/** Before somebody is sent there to type a password: a mistyped address is told at once. */
+/** Requires a platform at the address, before the user is sent there to type a password. */
 export async function requirePlatform(url: string): Promise<void> {
-  const signal = AbortSignal.timeout(patienceMs)
+  const signal = AbortSignal.timeout(timeoutMs)
   const response = await fetch(`${url}/version`, { signal, redirect: 'manual' }).catch((error: unknown) => {
     throw unreachable(url, error)
   })
@@ -42,7 +43,7 @@ export async function requirePlatform(url: string): Promise<void> {
 }
 
 export function notAPlatform(url: string, status: number): CommandError {
-  return new CommandError(`${url} answered ${status}, which no platform does.`, {
+  return new CommandError(`The server at ${url} is not a Millwright platform (HTTP status ${status}).`, {
     exitCode: exitCodes.unreachable,
     next: 'check the address',
   })

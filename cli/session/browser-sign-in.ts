@@ -5,25 +5,25 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { CommandError, exitCodes } from '../output/error-report.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { askForToken, type Tokens } from './token-endpoint.ts'
+import { requestToken, type Tokens } from './token-endpoint.ts'
 
-/** How long somebody may take to type a password. */
-const patienceMs = 5 * 60_000
+/** The time limit for the sign-in in the browser. */
+const timeoutMs = 5 * 60_000
 
-type Wanted = { url: string; opensBrowser: boolean }
+type SignInOptions = { url: string; opensBrowser: boolean }
 
 /**
- * Authorization code with PKCE and a loopback redirect, as RFC 8252 has it: the browser brings the code to a port of
- * this machine that is open for nothing else. Whoever has no browser here pastes where the browser ended up.
+ * Signs in with the authorization code flow, PKCE and a loopback redirect (RFC 8252). The browser sends the code to a
+ * temporary port of this machine. On a machine without a browser, the user pastes the final address of the browser.
  */
-export async function signInWithBrowser(terminal: Terminal, { url, opensBrowser }: Wanted): Promise<Tokens> {
+export async function signInWithBrowser(terminal: Terminal, { url, opensBrowser }: SignInOptions): Promise<Tokens> {
   const verifier = randomBytes(32).toString('base64url')
   const state = randomBytes(16).toString('base64url')
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
-  const pasting = new AbortController()
+  const finished = new AbortController()
   try {
     const address = `${url}/oauth/authorize?${new URLSearchParams({
       response_type: 'code',
@@ -34,13 +34,13 @@ export async function signInWithBrowser(terminal: Terminal, { url, opensBrowser 
       code_challenge_method: 'S256',
     })}`
     const opened = opensBrowser && openBrowser(terminal, address)
-    terminal.tell(
+    terminal.note(
       `${opened ? 'Your browser opens. If it does not, open' : 'Open'} this address in a browser:\n\n  ${address}\n`,
     )
-    const ways = [arrival(server, { state, issuer: url })]
-    if (!opened && terminal.canAsk) ways.push(pasted(terminal, { state, issuer: url }))
-    const code = await Promise.race([...ways, givenUp(pasting.signal)])
-    return await askForToken(url, {
+    const sources = [codeFromRedirect(server, { state, issuer: url })]
+    if (!opened && terminal.isInteractive) sources.push(codeFromPrompt(terminal, { state, issuer: url }))
+    const code = await Promise.race([...sources, failAfterTimeout(finished.signal)])
+    return await requestToken(url, {
       grant_type: 'authorization_code',
       client_id: 'cli',
       redirect_uri: redirectUri,
@@ -48,59 +48,59 @@ export async function signInWithBrowser(terminal: Terminal, { url, opensBrowser 
       code_verifier: verifier,
     })
   } finally {
-    pasting.abort()
+    finished.abort()
     server.close()
     server.closeAllConnections()
   }
 }
 
-type Expected = { state: string; issuer: string }
+type ExpectedResponse = { state: string; issuer: string }
 
-/** The code in where the browser was sent back to; anything else is not an answer to what was asked here. */
-export function codeIn(location: URL, { state, issuer }: Expected): string {
+/** Returns the code of a redirect. Throws if the redirect does not belong to this sign-in. */
+export function codeIn(location: URL, { state, issuer }: ExpectedResponse): string {
   const { searchParams } = location
-  if (searchParams.get('state') !== state) throw refused('The answer belongs to another sign-in.')
+  if (searchParams.get('state') !== state) throw signInError('The response belongs to another sign-in.')
   const from = searchParams.get('iss')
-  if (from !== null && from !== issuer) throw refused(`The answer came from ${from} instead of ${issuer}.`)
+  if (from !== null && from !== issuer) throw signInError(`The response is from ${from} instead of ${issuer}.`)
   const error = searchParams.get('error')
-  if (error !== null) throw refused(`You were not let in: ${searchParams.get('error_description') ?? error}.`)
+  if (error !== null) throw signInError(`Sign-in failed: ${searchParams.get('error_description') ?? error}.`)
   return searchParams.get('code') ?? ''
 }
 
-function refused(sentence: string): CommandError {
-  return new CommandError(sentence, { exitCode: exitCodes.denied, next: 'start again: millwright login' })
+function signInError(sentence: string): CommandError {
+  return new CommandError(sentence, { exitCode: exitCodes.denied, next: 'try again: millwright login' })
 }
 
-function arrival(server: Server, expected: Expected): Promise<string> {
+function codeFromRedirect(server: Server, expected: ExpectedResponse): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   server.on('request', (request, response) => {
     const location = new URL(request.url ?? '/', 'http://127.0.0.1')
-    if (location.pathname !== '/callback') return answer(response, 404, 'There is nothing here.')
+    if (location.pathname !== '/callback') return answer(response, 404, 'Page not found')
     try {
       const code = codeIn(location, expected)
       answer(response, 200, 'You are signed in. You can close this window.')
       resolve(code)
     } catch (error) {
       answer(response, 400, (error as Error).message)
-      // A stranger's request ends nothing: only an answer to what was asked here does.
+      // A request with another state does not end the sign-in, because any program on this machine could send it.
       if (location.searchParams.get('state') === expected.state) reject(error)
     }
   })
   return promise
 }
 
-async function pasted(terminal: Terminal, expected: Expected): Promise<string> {
-  const text = await terminal.ask('Or paste the address that the browser shows at the end: ')
-  if (!URL.canParse(text)) throw refused('That is not an address.')
+async function codeFromPrompt(terminal: Terminal, expected: ExpectedResponse): Promise<string> {
+  const text = await terminal.prompt('Or paste the address that the browser shows at the end: ')
+  if (!URL.canParse(text)) throw signInError('The text is not an address.')
   return codeIn(new URL(text), expected)
 }
 
-async function givenUp(signal: AbortSignal): Promise<never> {
+async function failAfterTimeout(signal: AbortSignal): Promise<never> {
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, patienceMs)
+    const timer = setTimeout(resolve, timeoutMs)
     signal.addEventListener('abort', () => clearTimeout(timer))
   })
-  throw refused('Nobody signed in within five minutes.')
+  throw signInError('The sign-in was not completed within five minutes.')
 }
 
 function answer(response: ServerResponse, status: number, sentence: string): void {
@@ -118,12 +118,12 @@ function answer(response: ServerResponse, status: number, sentence: string): voi
   )
 }
 
-/** True when there is something that opens addresses, and somebody who would see it. */
+/** Opens the address in a browser. Returns false when this machine has no desktop. */
 function openBrowser({ environment }: Terminal, address: string): boolean {
   const command = openerFor(environment)
   if (command === undefined) return false
-  const [program = '', ...given] = [...command, address]
-  const child = spawn(program, given, { stdio: 'ignore', detached: true })
+  const [program = '', ...args] = [...command, address]
+  const child = spawn(program, args, { stdio: 'ignore', detached: true })
   child.on('error', () => {})
   child.unref()
   return true

@@ -4,7 +4,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { platformOrigin, requirePlatform } from './address.ts'
 import { type Profile, Profiles } from './profiles.ts'
 import { readClientConfiguration } from './settings.ts'
-import { askForToken, byClientSecret, type Tokens } from './token-endpoint.ts'
+import { byClientSecret, requestToken, type Tokens } from './token-endpoint.ts'
 
 type Options = { profile?: string; clientId?: string; browser: boolean }
 
@@ -12,21 +12,27 @@ const thisMachine = 'http://127.0.0.1:8080'
 
 export function addCommands(login: Command, terminal: Terminal): void {
   login
-    .argument('[url]', `the platform (default: MILLWRIGHT_URL, that of the profile, or ${thisMachine})`)
-    .option('--profile <name>', 'under which name to remember it', 'default')
+    .argument(
+      '[url]',
+      `address of the platform (default: MILLWRIGHT_URL, the address in the profile, or ${thisMachine})`,
+    )
+    .option('--profile <name>', 'name of the profile to create or replace', 'default')
     .option('--no-browser', 'print the address instead of opening it')
-    .option('--client-id <id>', 'as a program (server user); its secret is asked for, or read from standard input')
+    .option(
+      '--client-id <id>',
+      'sign in as a service account; the command prompts for the secret, or reads it from standard input',
+    )
     .addHelpText(
       'after',
       `
-People sign in with their browser; the password is typed there and nowhere else. Where this machine has none, open the
-address in a browser elsewhere, and paste the address that it ends at.
+Users sign in with their browser. Type the password only there. If this machine has no browser, open the printed address on
+another machine, and paste the final address of that browser.
 
-Tokens are kept in a file that nobody else can read, below $XDG_CONFIG_HOME/millwright (~/.config/millwright), and renewed
-while you use them. A platform is reached by https; by http only on this machine.
+Tokens are stored below $XDG_CONFIG_HOME/millwright (~/.config/millwright), in files that only you can read. They are renewed
+while you use them. The platform must use https; http is allowed on this machine only.
 
-Programs can do without signing in: MILLWRIGHT_URL with MILLWRIGHT_CLIENT_ID and MILLWRIGHT_CLIENT_SECRET, or with
-MILLWRIGHT_TOKEN. On the machine of the platform nobody needs to sign in while first-run.json is there.
+Programs can use environment variables instead: MILLWRIGHT_URL with MILLWRIGHT_CLIENT_ID and MILLWRIGHT_CLIENT_SECRET, or
+with MILLWRIGHT_TOKEN. On the machine of the platform, no sign-in is needed while first-run.json exists.
 
 Examples:
   millwright login https://plant.example
@@ -35,46 +41,54 @@ Examples:
     .action((url: string | undefined, options: Options) => signIn(terminal, url, options))
 }
 
-async function signIn(terminal: Terminal, given: string | undefined, options: Options): Promise<void> {
+async function signIn(terminal: Terminal, address: string | undefined, options: Options): Promise<void> {
   const configuration = await readClientConfiguration(terminal.environment)
   const profiles = new Profiles(configuration)
   const name = options.profile ?? 'default'
-  const known = await profiles.find(name).catch(() => undefined)
-  const url = platformOrigin(given ?? configuration.url ?? known?.url ?? thisMachine)
+  const stored = await profiles.find(name).catch(() => undefined)
+  const url = platformOrigin(address ?? configuration.url ?? stored?.url ?? thisMachine)
   const clientId = options.clientId ?? configuration.clientId
   const profile =
     clientId === undefined
-      ? await asPerson(terminal, url, options)
-      : await asProgram(url, { clientId, clientSecret: await secretOf(terminal, configuration.clientSecret) })
+      ? await signInUser(terminal, url, options)
+      : await signInServiceAccount(url, {
+          clientId,
+          clientSecret: await secretOf(terminal, configuration.clientSecret),
+        })
   await profiles.put(name, profile)
   await profiles.use(name)
   await terminal.print(`Signed in at ${url} as ${profile.name}, profile ${name}.`)
 }
 
-async function asPerson(terminal: Terminal, url: string, { browser }: Options): Promise<Profile> {
+async function signInUser(terminal: Terminal, url: string, { browser }: Options): Promise<Profile> {
   await requirePlatform(url)
   const { signInWithBrowser } = await import('./browser-sign-in.ts')
   const tokens = await signInWithBrowser(terminal, { url, opensBrowser: browser })
   const { refreshToken } = tokens
-  if (refreshToken === undefined) throw new CommandError('The platform gave no refresh token.')
-  return { url, ...(await whose(url, tokens)), kind: 'person', ...tokens, refreshToken }
+  if (refreshToken === undefined) throw new CommandError('The platform returned no refresh token.')
+  return { url, ...(await userInfo(url, tokens)), kind: 'person', ...tokens, refreshToken }
 }
 
-async function asProgram(url: string, credentials: { clientId: string; clientSecret: string }): Promise<Profile> {
-  const tokens = await askForToken(url, byClientSecret(credentials.clientId, credentials.clientSecret))
-  return { url, ...(await whose(url, tokens)), kind: 'program', ...credentials, ...tokens }
+async function signInServiceAccount(
+  url: string,
+  credentials: { clientId: string; clientSecret: string },
+): Promise<Profile> {
+  const tokens = await requestToken(url, byClientSecret(credentials.clientId, credentials.clientSecret))
+  return { url, ...(await userInfo(url, tokens)), kind: 'program', ...credentials, ...tokens }
 }
 
-/** A secret is never an argument: arguments are seen by everybody on the machine. */
-async function secretOf(terminal: Terminal, given: string | undefined): Promise<string> {
-  const secret = given ?? (terminal.canAsk ? await terminal.askSecret('Client secret: ') : await terminal.input())
-  if (secret.trim() === '') throw usageError('The client secret is empty.', 'give it on standard input')
+/** Reads the secret from the environment, a prompt or standard input. Other users could see it in the arguments. */
+async function secretOf(terminal: Terminal, configured: string | undefined): Promise<string> {
+  const secret =
+    configured ?? (terminal.isInteractive ? await terminal.promptSecret('Client secret: ') : await terminal.input())
+  if (secret.trim() === '') throw usageError('The client secret is empty.', 'pass it on standard input')
   return secret.trim()
 }
 
-async function whose(url: string, { accessToken }: Tokens): Promise<{ name: string; tenant: string }> {
+async function userInfo(url: string, { accessToken }: Tokens): Promise<{ name: string; tenant: string }> {
   const response = await fetch(`${url}/oauth/userinfo`, { headers: { authorization: `Bearer ${accessToken}` } })
-  if (!response.ok) throw new CommandError('The platform does not know its own token.', { exitCode: exitCodes.denied })
+  if (!response.ok)
+    throw new CommandError('The platform rejected the token that it issued.', { exitCode: exitCodes.denied })
   const { preferred_username: name, tenant_name: tenant } = (await response.json()) as Record<string, string>
   return { name: name ?? '', tenant: tenant ?? '' }
 }

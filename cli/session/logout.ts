@@ -6,18 +6,17 @@ import { readClientConfiguration } from './settings.ts'
 
 export function addCommands(logout: Command, terminal: Terminal): void {
   logout
-    .option('--profile <name>', 'which one (default: the profile in use)')
+    .option('--profile <name>', 'profile to sign out (default: the current profile)')
     .action(async ({ profile }: { profile?: string }) => {
       const configuration = await readClientConfiguration(terminal.environment)
       const profiles = new Profiles(configuration)
       const name = profile ?? configuration.profile ?? (await profiles.current()) ?? 'default'
-      const found = await profiles.find(name)
-      if (found === undefined) throw usageError(`There is no profile ${name}.`, 'millwright profiles list shows them')
-      const ended = await (found.kind === 'program' ? revokeToken(found) : endSession(found))
+      const stored = await profiles.find(name)
+      if (stored === undefined) throw usageError(`Profile "${name}" not found.`, 'millwright profiles list')
+      const ended = await (stored.kind === 'program' ? revokeToken(stored) : endSession(stored))
       await profiles.remove(name)
-      await terminal.print(`Signed out of ${found.url}, profile ${name}.`)
-      if (!ended)
-        terminal.tell('The platform could not be reached: tokens of this profile stay valid until they expire.')
+      await terminal.print(`Signed out of ${stored.url}, profile ${name}.`)
+      if (!ended) terminal.note('The platform is not reachable: tokens of this profile stay valid until they expire.')
     })
 }
 
@@ -26,14 +25,14 @@ function endSession({ url, refreshToken }: { url: string; refreshToken: string }
   return post(`${url}/oauth/logout`, { refresh_token: refreshToken })
 }
 
-type ProgramTokens = { url: string; clientId: string; clientSecret: string; accessToken: string }
+type ServiceAccountTokens = { url: string; clientId: string; clientSecret: string; accessToken: string }
 
-function revokeToken({ url, clientId, clientSecret, accessToken }: ProgramTokens): Promise<boolean> {
+function revokeToken({ url, clientId, clientSecret, accessToken }: ServiceAccountTokens): Promise<boolean> {
   return post(`${url}/oauth/revoke`, { client_id: clientId, client_secret: clientSecret, token: accessToken })
 }
 
 async function post(url: string, form: Record<string, string>): Promise<boolean> {
-  const sent = { method: 'POST', body: new URLSearchParams(form), redirect: 'error' as const }
-  const response = await fetch(url, sent).catch(() => undefined)
+  const request = { method: 'POST', body: new URLSearchParams(form), redirect: 'error' as const }
+  const response = await fetch(url, request).catch(() => undefined)
   return response?.ok === true
 }

@@ -2,34 +2,40 @@ import { type Command, Option } from 'commander'
 import type { Terminal } from '../output/terminal.ts'
 import type { Session } from './session.ts'
 
-export type Connection = { url?: string; profile?: string; json?: boolean; ndjson?: boolean }
+export type ConnectionOptions = { url?: string; profile?: string; json?: boolean; ndjson?: boolean }
 
-type Work<Given extends unknown[]> = (session: Session, ...given: Given) => Promise<void>
+type SessionAction<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<void>
 
 /**
- * Makes a command speak to a platform: it gets the options that all of them have, and a session. What that stands on
- * is loaded when the command runs.
+ * Adds the options for connection and output to a command, and runs its action with a session. The modules of the session
+ * are loaded when the command runs, so that help and completion stay fast.
  */
-export function online<Given extends unknown[]>(command: Command, terminal: Terminal, work: Work<Given>): Command {
-  return connecting(command)
-    .addOption(new Option('--json', 'one JSON document, as the API answered it').conflicts('ndjson').helpGroup(general))
-    .addOption(new Option('--ndjson', 'a line of JSON for each thing, as it comes').helpGroup(general))
+export function platformCommand<Args extends unknown[]>(
+  command: Command,
+  terminal: Terminal,
+  work: SessionAction<Args>,
+): Command {
+  return withConnectionOptions(command)
+    .addOption(
+      new Option('--json', 'print the response of the API as one JSON document').conflicts('ndjson').helpGroup(general),
+    )
+    .addOption(new Option('--ndjson', 'print one line of JSON for each item, as it arrives').helpGroup(general))
     .action(async (...all: unknown[]) => {
       all.pop()
-      const options = all.at(-1) as Connection
-      await work(await connect(terminal, options), ...(all as Given))
+      const options = all.at(-1) as ConnectionOptions
+      await work(await connect(terminal, options), ...(all as Args))
     })
 }
 
 const general = 'Platform and output:'
 
-export function connecting(command: Command): Command {
+export function withConnectionOptions(command: Command): Command {
   return command
-    .addOption(new Option('--profile <name>', 'who you are (default: the profile in use)').helpGroup(general))
-    .addOption(new Option('--url <url>', 'which platform').helpGroup(general))
+    .addOption(new Option('--profile <name>', 'profile to use (default: the current profile)').helpGroup(general))
+    .addOption(new Option('--url <url>', 'address of the platform').helpGroup(general))
 }
 
-export async function connect(terminal: Terminal, options: Connection): Promise<Session> {
+export async function connect(terminal: Terminal, options: ConnectionOptions): Promise<Session> {
   const [{ readClientConfiguration }, { bearerFor }, { openSession }, { Output }] = await Promise.all([
     import('./settings.ts'),
     import('./bearer.ts'),
@@ -41,7 +47,7 @@ export async function connect(terminal: Terminal, options: Connection): Promise<
   return openSession({ terminal, output, bearer })
 }
 
-/** Collects an option that may be given several times. */
-export function repeated(value: string, before: readonly string[] = []): string[] {
+/** Collects the values of a repeatable option. */
+export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }

@@ -10,7 +10,7 @@ export function addCommands(command: Command, terminal: Terminal): void {
 
   command
     .command('list', { isDefault: true })
-    .description('list profiles; * marks the current one')
+    .description('list profiles; * is the current profile')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const profiles = await open()
@@ -32,21 +32,21 @@ export function addCommands(command: Command, terminal: Terminal): void {
             platform: 'url',
             'signed in as': 'signedInAs',
             tenant: 'tenant',
-            kind: 'kind',
+            kind: ({ kind }) => (kind === 'program' ? 'service account' : 'user'),
           },
-          nothing: 'You are signed in nowhere: millwright login',
+          nothing: 'No profiles yet: millwright login',
         },
       )
     })
 
   command
     .command('use')
-    .description('switch to another profile')
+    .description('select the current profile')
     .argument('<name>')
     .action(async (name: string) => {
       const profiles = await open()
       if ((await profiles.find(name)) === undefined)
-        throw usageError(`There is no profile ${name}.`, 'millwright profiles list shows them')
+        throw usageError(`Profile "${name}" not found.`, 'millwright profiles list')
       await profiles.use(name)
     })
 }

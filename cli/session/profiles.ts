@@ -4,22 +4,22 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CommandError, exitCodes, usageError } from '../output/error-report.ts'
 
-/** Somebody at a platform: who, and what proves it. */
+/** A signed-in user (`person`) or service account (`program`) of a platform, with its tokens. */
 export type Profile = {
   url: string
-  /** As it was shown at signing in. */
+  /** The name of the user or service account. */
   name: string
   tenant: string
   accessToken: string
-  /** When the access token ends, in milliseconds since 1970. */
+  /** When the access token expires, in milliseconds since 1970. */
   expires: number
 } & ({ kind: 'person'; refreshToken: string } | { kind: 'program'; clientId: string; clientSecret: string })
 
-/** Somebody who was killed while holding the lock holds it no longer than this. */
+/** A lock is stale after this time, for example when its process was killed. */
 const lockMs = 20_000
 const nameRule = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** The profiles of a user: a file each, which nobody else can read. */
+/** `Profiles` stores the profiles of a user: one file each, which only the user can read. */
 export class Profiles {
   readonly #folder: string
 
@@ -30,16 +30,16 @@ export class Profiles {
   async list(): Promise<{ name: string; profile: Profile }[]> {
     const files = await readdir(join(this.#folder, 'profiles')).catch(() => [])
     const names = files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length))
-    const found = await Promise.all(
+    const profiles = await Promise.all(
       names.toSorted().map(async (name) => ({ name, profile: await this.find(name).catch(() => undefined) })),
     )
-    return found.flatMap(({ name, profile }) => (profile === undefined ? [] : [{ name, profile }]))
+    return profiles.flatMap(({ name, profile }) => (profile === undefined ? [] : [{ name, profile }]))
   }
 
   async find(name: string): Promise<Profile | undefined> {
     const text = await readFile(this.#file(name), 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined
-      throw new CommandError(`The profile ${name} cannot be read (${error.code}): check ${this.#file(name)}.`)
+      throw new CommandError(`The profile ${name} cannot be read (${error.code}). Check ${this.#file(name)}.`)
     })
     if (text === undefined) return undefined
     try {
@@ -61,7 +61,7 @@ export class Profiles {
     if ((await this.current()) === name) await rm(join(this.#folder, 'current'), { force: true })
   }
 
-  /** The one that is meant when none is named. */
+  /** The name of the profile that is used when no profile is named. */
   async current(): Promise<string | undefined> {
     const text = await readFile(join(this.#folder, 'current'), 'utf8').catch(() => '')
     return text.trim() === '' ? undefined : text.trim()
@@ -71,14 +71,12 @@ export class Profiles {
     await this.#write(join(this.#folder, 'current'), name)
   }
 
-  /**
-   * One process at a time: a refresh token is good once, and two that used the same one would both be signed out.
-   */
-  async alone<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  /** Runs `work` in one process at a time. A refresh token is valid once; a second use would end the session. */
+  async withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     const lock = `${this.#file(name)}.lock`
     await this.#ensureFolder()
-    while (!(await taken(lock))) {
-      await forgetStale(lock)
+    while (!(await acquireLock(lock))) {
+      await removeStaleLock(lock)
       await delay(50)
     }
     try {
@@ -89,8 +87,7 @@ export class Profiles {
   }
 
   #file(name: string): string {
-    if (!nameRule.test(name))
-      throw usageError(`"${name}" cannot be the name of a profile: letters, digits, . _ - only.`)
+    if (!nameRule.test(name)) throw usageError(`"${name}" is not a valid profile name. Allowed: letters, digits, . _ -`)
     return join(this.#folder, 'profiles', `${name}.json`)
   }
 
@@ -114,7 +111,7 @@ export class Profiles {
   }
 }
 
-async function taken(lock: string): Promise<boolean> {
+async function acquireLock(lock: string): Promise<boolean> {
   try {
     await (await open(lock, 'wx', 0o600)).close()
     return true
@@ -124,7 +121,7 @@ async function taken(lock: string): Promise<boolean> {
   }
 }
 
-async function forgetStale(lock: string): Promise<void> {
-  const found = await stat(lock).catch(() => undefined)
-  if (found !== undefined && Date.now() - found.mtimeMs > lockMs) await rm(lock, { force: true })
+async function removeStaleLock(lock: string): Promise<void> {
+  const file = await stat(lock).catch(() => undefined)
+  if (file !== undefined && Date.now() - file.mtimeMs > lockMs) await rm(lock, { force: true })
 }

@@ -1,4 +1,4 @@
-/** The text of an answer as it comes. */
+/** Yields the text of a response as it arrives. */
 export async function* textOf({ body }: Response): AsyncGenerator<string> {
   if (body === null) return
   const decoder = new TextDecoder()
@@ -12,8 +12,8 @@ export async function* textOf({ body }: Response): AsyncGenerator<string> {
   }
 }
 
-/** The same in pieces that end with a separator; the last may lack it. */
-export async function* piecesOf(response: Response, separator: string): AsyncGenerator<string> {
+/** Splits the text of a response at a separator while it arrives. */
+export async function* splitResponse(response: Response, separator: string): AsyncGenerator<string> {
   let rest = ''
   for await (const text of textOf(response)) {
     const pieces = (rest + text).split(separator)

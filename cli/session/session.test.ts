@@ -23,9 +23,9 @@ const profile = (name = 'default') => JSON.parse(readFileSync(join(profilesFolde
 const change = (changes: object, name = 'default') =>
   writeFileSync(join(profilesFolder(), `${name}.json`), JSON.stringify({ ...profile(name), ...changes }))
 
-/** What a browser does that is shown the address: the form, the password, and the way back to the command. */
-async function browse(told: string, typed: { name: string; password: string }): Promise<Response | undefined> {
-  const address = /http\S+\/oauth\/authorize\?\S+/.exec(told)?.[0]
+/** Acts as the browser: opens the address in a line, sends the form with the password, and follows the redirect. */
+async function browse(line: string, credentials: { name: string; password: string }): Promise<Response | undefined> {
+  const address = /http\S+\/oauth\/authorize\?\S+/.exec(line)?.[0]
   if (address === undefined) return undefined
   const form = await fetch(address)
   const cookie = form.headers.getSetCookie().map((line) => line.split(';')[0])
@@ -34,15 +34,15 @@ async function browse(told: string, typed: { name: string; password: string }): 
     method: 'POST',
     redirect: 'manual',
     headers: { cookie: cookie.join('; '), origin: platform.url },
-    body: new URLSearchParams({ ...typed, proof }),
+    body: new URLSearchParams({ ...credentials, proof }),
   })
-  return fetch(answer.headers.get('location') ?? assert.fail(`it was not let in: ${answer.status}`))
+  return fetch(answer.headers.get('location') ?? assert.fail(`the sign-in failed: ${answer.status}`))
 }
 
-async function signIn(name: string, ...given: string[]) {
+async function signIn(name: string, ...args: string[]) {
   const seen: Promise<Response | undefined>[] = []
-  const ended = await platform.run(['login', platform.url, '--no-browser', ...given], {
-    onTold: (line) => seen.push(browse(line, { name, password: rightPassword })),
+  const ended = await platform.run(['login', platform.url, '--no-browser', ...args], {
+    onNote: (line) => seen.push(browse(line, { name, password: rightPassword })),
   })
   return { ...ended, page: (await Promise.all(seen)).find((one) => one !== undefined) }
 }
@@ -53,8 +53,8 @@ async function program(): Promise<{ clientId: string; clientSecret: string }> {
   return data
 }
 
-describe('people', () => {
-  test('sign in with a browser, are renewed, and sign out', async () => {
+describe('users', () => {
+  test('login signs in with a browser, commands renew the token, and logout ends the session', async () => {
     const jane = await person(platform.hub, 'jane.doe', 'viewer')
     const { code, out, page } = await signIn(jane.signInName)
     assert.equal(code, 0)
@@ -66,10 +66,10 @@ describe('people', () => {
     const first = profile()
     change({ expires: 0 })
     assert.equal((await platform.run(['whoami'])).code, 0)
-    assert.notEqual(profile().refreshToken, first.refreshToken, 'a refresh token is good once')
+    assert.notEqual(profile().refreshToken, first.refreshToken, 'a refresh token is valid once')
 
     change({ accessToken: 'worn out' })
-    assert.equal((await platform.run(['whoami'])).code, 0, 'a token that is refused is renewed')
+    assert.equal((await platform.run(['whoami'])).code, 0, 'a rejected token is renewed')
 
     const { accessToken } = profile()
     assert.equal((await platform.run(['logout'])).code, 0)
@@ -82,7 +82,7 @@ describe('people', () => {
     assert.match(denied.err, /^You are not signed in\.\nNext: millwright login /)
   })
 
-  test('who run several commands at once are not signed out by themselves', async () => {
+  test('concurrent commands renew the token once and stay signed in', async () => {
     const john = await person(platform.hub, 'john', 'viewer')
     await signIn(john.signInName)
     change({ expires: 0 })
@@ -91,47 +91,47 @@ describe('people', () => {
       ends.map(({ code }) => code),
       [0, 0, 0, 0],
     )
-    assert.equal(new Set(ends.map(({ out }) => out)).size, 1, 'one of them renewed it for all')
+    assert.equal(new Set(ends.map(({ out }) => out)).size, 1, 'one command renewed the token for all')
   })
 
-  test('whose session was ended are told to sign in again', async () => {
+  test('a command with an ended session returns 3 and the next step', async () => {
     const joan = await person(platform.hub, 'joan', 'viewer')
     await signIn(joan.signInName, '--profile', 'plant')
     change({ expires: 0, refreshToken: 'nothing' }, 'plant')
     const { code, err } = await platform.run(['whoami', '--profile', 'plant'])
     assert.equal(code, 3)
-    assert.equal(err, 'The profile plant is not signed in any more.\nNext: millwright login --profile plant\n')
+    assert.equal(err, 'The profile plant is no longer signed in.\nNext: millwright login --profile plant\n')
   })
 
-  test('are sent back with an answer to what they asked, and with no other', () => {
+  test('codeIn rejects a redirect with another state, another issuer or an error', () => {
     const expected = { state: 'right', issuer: 'https://plant.example' }
     const at = (query: string) => new URL(`http://127.0.0.1:1/callback?${query}`)
     assert.equal(codeIn(at('state=right&code=c&iss=https://plant.example'), expected), 'c')
     assert.throws(() => codeIn(at('state=wrong&code=c'), expected), /belongs to another sign-in/)
-    assert.throws(() => codeIn(at('state=right&code=c&iss=https://evil.example'), expected), /came from https:\/\/evil/)
-    assert.throws(() => codeIn(at('state=right&error=access_denied'), expected), /not let in: access_denied/)
+    assert.throws(() => codeIn(at('state=right&code=c&iss=https://evil.example'), expected), /is from https:\/\/evil/)
+    assert.throws(() => codeIn(at('state=right&error=access_denied'), expected), /Sign-in failed: access_denied/)
   })
 })
 
-describe('programs', () => {
-  test('sign in with a secret from a pipe or the environment, which is kept where nobody else reads it', async () => {
+describe('service accounts', () => {
+  test('login reads the secret from standard input or the environment and stores it in a file with mode 0600', async () => {
     const { clientId, clientSecret } = await program()
-    const given = ['login', platform.url, '--profile', 'ci', '--client-id', clientId]
-    assert.equal((await platform.run(given, { input: `${clientSecret}\n` })).code, 0)
+    const args = ['login', platform.url, '--profile', 'ci', '--client-id', clientId]
+    assert.equal((await platform.run(args, { input: `${clientSecret}\n` })).code, 0)
     assert.equal(statSync(join(profilesFolder(), 'ci.json')).mode & 0o777, 0o600)
     assert.equal(statSync(profilesFolder()).mode & 0o777, 0o700)
     change({ expires: 0 }, 'ci')
-    assert.match((await platform.run(['whoami'])).out, /^kind +server_user$/m)
+    assert.match((await platform.run(['whoami'])).out, /^kind +service account$/m)
 
     const environment = { MILLWRIGHT_CLIENT_SECRET: clientSecret }
-    assert.equal((await platform.run(given, { environment })).code, 0)
-    const wrong = await platform.run(given, { input: 'mws_no' })
+    assert.equal((await platform.run(args, { environment })).code, 0)
+    const wrong = await platform.run(args, { input: 'mws_no' })
     assert.equal(wrong.code, 3)
-    assert.match(wrong.err, /^You were not let in: /)
-    assert.equal((await platform.run(given, { input: '' })).code, 2)
+    assert.match(wrong.err, /^Sign-in failed: /)
+    assert.equal((await platform.run(args, { input: '' })).code, 2)
   })
 
-  test('need no profile: a client or a token in the environment will do', async () => {
+  test('commands use a client or a token from the environment without a profile', async () => {
     const { clientId, clientSecret } = await program()
     const client = {
       MILLWRIGHT_URL: platform.url,
@@ -145,7 +145,7 @@ describe('programs', () => {
     assert.equal((await platform.run(['token'], { environment: nowhere })).code, 2)
   })
 
-  test('on the machine of the platform use the file of the first start, as long as it is good', async () => {
+  test('commands on the machine of the platform use first-run.json while it is valid', async () => {
     const { clientId, clientSecret } = await program()
     const home = join(platform.folder, 'home')
     mkdirSync(home, { recursive: true })
@@ -155,17 +155,17 @@ describe('programs', () => {
         JSON.stringify({ baseUrl: platform.url, clientId, clientSecret: secret }),
       )
     write(clientSecret)
-    assert.match((await platform.run(['whoami'])).out, /^by +.*first-run\.json$/m)
+    assert.match((await platform.run(['whoami'])).out, /^signed in with +.*first-run\.json$/m)
     write('mws_no')
     const { code, err } = await platform.run(['whoami'])
     assert.equal(code, 3)
-    assert.match(err, /first-run\.json is not valid any more\.\nNext: sign in: millwright login /)
+    assert.match(err, /first-run\.json is no longer valid\.\nNext: sign in: millwright login /)
     rmSync(home, { recursive: true })
   })
 })
 
 describe('profiles', () => {
-  test('are listed, chosen, and belong to their platform', async () => {
+  test('profiles are listed and selected, and a profile is rejected for another platform', async () => {
     const one = await program()
     const add = (name: string) =>
       platform.run(['login', platform.url, '--profile', name, '--client-id', one.clientId], { input: one.clientSecret })
@@ -173,7 +173,7 @@ describe('profiles', () => {
     await add('second')
     assert.match((await platform.run(['profiles'])).out, /^ {3}first .*\n\* {2}second /m)
     assert.equal((await platform.run(['profiles', 'use', 'first'])).code, 0)
-    assert.match((await platform.run(['whoami'])).out, /^by +profile first$/m)
+    assert.match((await platform.run(['whoami'])).out, /^signed in with +profile first$/m)
     const elsewhere = await platform.run(['whoami', '--profile', 'first', '--url', 'https://other.example'])
     assert.equal(elsewhere.code, 2)
     assert.match(elsewhere.err, /^The profile first belongs to http:.*, not to https:\/\/other\.example\./)
@@ -183,7 +183,7 @@ describe('profiles', () => {
     assert.equal((await platform.run(['whoami', '--profile', 'third'])).code, 3)
   })
 
-  test('a damaged one says so', async () => {
+  test('a damaged profile returns 3', async () => {
     const one = await program()
     await platform.run(['login', platform.url, '--client-id', one.clientId], { input: one.clientSecret })
     writeFileSync(join(profilesFolder(), 'default.json'), '{')
@@ -193,25 +193,25 @@ describe('profiles', () => {
   })
 })
 
-test('a platform is reached by https, and by http on this machine alone', () => {
-  for (const [given, origin] of [
+test('platformOrigin accepts https for any host and http for this machine only', () => {
+  for (const [args, origin] of [
     ['plant.example', 'https://plant.example'],
     ['https://plant.example/console', 'https://plant.example'],
     ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
     ['http://localhost:8080/', 'http://localhost:8080'],
     ['http://[::1]:8080', 'http://[::1]:8080'],
   ] as const) {
-    assert.equal(platformOrigin(given), origin)
+    assert.equal(platformOrigin(args), origin)
   }
-  for (const given of ['http://plant.example', 'http://127.0.0.1.evil.example', 'http://localhost.evil.example']) {
-    assert.throws(() => platformOrigin(given), /is not encrypted/)
+  for (const args of ['http://plant.example', 'http://127.0.0.1.evil.example', 'http://localhost.evil.example']) {
+    assert.throws(() => platformOrigin(args), /is not encrypted/)
   }
-  assert.throws(() => platformOrigin('https://name:word@plant.example'), /no name and no password/)
-  for (const given of ['http://', 'ftp://plant.example', 'file:///etc/passwd'])
-    assert.throws(() => platformOrigin(given), /is not the address/)
+  assert.throws(() => platformOrigin('https://name:word@plant.example'), /must not contain a user name or password/)
+  for (const args of ['http://', 'ftp://plant.example', 'file:///etc/passwd'])
+    assert.throws(() => platformOrigin(args), /is not the address/)
 })
 
-test('a mistyped setting is a mistake, and the platform knows the names of the command line', async () => {
+test('an unknown setting is an error with a suggestion, and the platform accepts the settings of the command line', async () => {
   const { code, err } = await platform.run(['whoami'], { environment: { MILLWRIGHT_ULR: 'x' } })
   assert.equal(code, 1)
   assert.equal(err, 'There is no setting MILLWRIGHT_ULR. Did you mean MILLWRIGHT_URL?\n')
@@ -224,13 +224,13 @@ test('a mistyped setting is a mistake, and the platform knows the names of the c
   )
 })
 
-test('who cannot be reached is another failure than who refuses', async () => {
+test('returns 6 when the platform is not reachable, and 3 when it rejects the token', async () => {
   const environment = { MILLWRIGHT_URL: 'http://127.0.0.1:9', MILLWRIGHT_TOKEN: 'none' }
   const { code, err } = await platform.run(['whoami'], { environment })
   assert.equal(code, 6)
-  assert.match(err, /^The platform at http:\/\/127\.0\.0\.1:9 cannot be reached /)
+  assert.match(err, /^The platform at http:\/\/127\.0\.0\.1:9 is not reachable /)
   const login = await platform.run(['login', 'http://127.0.0.1:9'])
-  assert.deepEqual([login.code, /cannot be reached/.test(login.err)], [6, true], 'nobody is sent there first')
+  assert.deepEqual([login.code, /is not reachable/.test(login.err)], [6, true], 'no browser is opened first')
   const refused = await platform.run(['whoami'], { token: 'none' })
   assert.equal(refused.code, 3)
   assert.match(refused.err, /\(unauthenticated\)\nNext: sign in: millwright login/)

@@ -6,36 +6,36 @@ import type { Terminal } from '../output/terminal.ts'
 import { unreachable } from './address.ts'
 import type { Bearer } from './bearer.ts'
 
-/** A command and the platform it speaks to. */
+/** The connection of a command to a platform, with its output. */
 export type Session = {
   terminal: Terminal
   output: Output
   bearer: Bearer
-  /** The typed client of a service; it throws the problem that was answered. */
+  /** The typed client of a service. It throws a `Problem` for an error response. */
   api<C extends Contract>(contract: C): Client<C>
-  /** One call with its status and headers. */
+  /** Calls an operation and returns status, headers and body. */
   exchange(contract: Contract, operation: string, input: AnyInput): Promise<Exchange>
-  /** One call whose answer is read as it comes. */
+  /** Calls an operation and returns the response for streaming. */
   open(contract: Contract, operation: string, input: AnyInput, signal?: AbortSignal): Promise<Response>
 }
 
-/** How often a call is repeated that the platform was too busy for: it was not done then, whatever it was. */
-const repeats = 4
+/** How often a request is retried after status 429. Retries are safe, because the platform did not process the request. */
+const maxRetries = 4
 const longestWaitSeconds = 10
 
 export function openSession({ terminal, output, bearer }: Pick<Session, 'terminal' | 'output' | 'bearer'>): Session {
-  const reach: typeof fetch = (input, init) =>
+  const fetchOrReport: typeof fetch = (input, init) =>
     fetch(input, init).catch((error: unknown) => {
       if (error instanceof Error && error.name === 'AbortError') throw error
       throw unreachable(bearer.url, error)
     })
-  const attempt = async <Answer extends { status: number; headers: Headers }>(
+  const withRetries = async <Answer extends { status: number; headers: Headers }>(
     send: (token: string) => Promise<Answer>,
   ): Promise<Answer> => {
     let answer = await send(await bearer.token())
-    // It may have been revoked before its time, by a new signing key or a new address of the platform.
+    // The token may have been revoked early, for example by a new signing key or a new address of the platform.
     if (answer.status === 401) answer = await send(await bearer.token({ fresh: true }))
-    for (let again = 0; answer.status === 429 && again < repeats; again++) {
+    for (let retry = 0; answer.status === 429 && retry < maxRetries; retry++) {
       const seconds = Number(answer.headers.get('retry-after') ?? 1)
       if (seconds > longestWaitSeconds) break
       await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
@@ -44,7 +44,9 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
     return answer
   }
   const exchange = (contract: Contract, operation: string, input: AnyInput) =>
-    attempt((token) => overHttp({ baseUrl: bearer.url, token: () => token, fetch: reach })(contract, operation, input))
+    withRetries((token) =>
+      overHttp({ baseUrl: bearer.url, token: () => token, fetch: fetchOrReport })(contract, operation, input),
+    )
   const transport = async (contract: Contract, operation: string, input: AnyInput) => {
     const answer = await exchange(contract, operation, input)
     if (answer.status >= 400) throw problemOf(contract, answer)
@@ -60,8 +62,8 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
       const operation = contract.operations[name]
       if (operation === undefined) throw new TypeError(`${contract.name} has no operation ${name}`)
       const { method, path, headers, body } = requestFor(contract, operation, input)
-      const response = await attempt((token) =>
-        reach(new URL(path, bearer.url), {
+      const response = await withRetries((token) =>
+        fetchOrReport(new URL(path, bearer.url), {
           method,
           headers: operation.access === 'public' ? headers : { authorization: `Bearer ${token}`, ...headers },
           redirect: 'manual',
@@ -74,16 +76,16 @@ export function openSession({ terminal, output, bearer }: Pick<Session, 'termina
   }
 }
 
-/** The problem that was answered, with the id under which the platform logged it. */
+/** The problem of an error response, with the request id of the platform's log. */
 export function problemOf(contract: Contract, { status, headers, body }: Exchange): Problem {
   const problem = problemFrom(contract.errorWords?.hear(body) ?? body, status)
   const { code, message, errors } = problem
-  return restated(code, message, { errors, requestId: headers.get('x-request-id') })
+  return problemWith(code, message, { errors, requestId: headers.get('x-request-id') })
 }
 
-type Restated = { errors: FieldError[] | undefined; requestId: string | null }
+type ProblemDetails = { errors: FieldError[] | undefined; requestId: string | null }
 
-function restated(code: ProblemCode, detail: string, { errors, requestId }: Restated): Problem {
+function problemWith(code: ProblemCode, detail: string, { errors, requestId }: ProblemDetails): Problem {
   return new Problem(code, detail, {
     ...(errors === undefined ? {} : { errors }),
     ...(requestId === null ? {} : { headers: { 'x-request-id': requestId } }),

@@ -1,31 +1,34 @@
 import { type Configuration, readConfiguration, text } from '@millwright/cloud/platform/configuration.ts'
 import type { Environment } from '../output/terminal.ts'
 
-/** What can be set for commands that speak to a platform; `millwright config` prints it after the platform's own. */
+/** The settings of commands that call a platform. `millwright config` prints them after the settings of the platform. */
 export const clientSettings = {
-  url: text('MILLWRIGHT_URL', { default: undefined, help: 'The platform for commands' }),
-  profile: text('MILLWRIGHT_PROFILE', { default: undefined, help: 'The profile for commands' }),
+  url: text('MILLWRIGHT_URL', { default: undefined, help: 'Address of the platform that commands use' }),
+  profile: text('MILLWRIGHT_PROFILE', { default: undefined, help: 'Profile that commands use' }),
   token: text('MILLWRIGHT_TOKEN', {
     default: undefined,
     secret: true,
-    help: 'An access token instead of a sign-in; requires MILLWRIGHT_URL',
+    help: 'Access token to use instead of a profile; requires MILLWRIGHT_URL',
   }),
   clientId: text('MILLWRIGHT_CLIENT_ID', {
     default: undefined,
-    help: 'Client id of a service account instead of a profile; requires MILLWRIGHT_URL',
+    help: 'Client id of a service account to use instead of a profile; requires MILLWRIGHT_URL',
   }),
   clientSecret: text('MILLWRIGHT_CLIENT_SECRET', {
     default: undefined,
     secret: true,
-    help: 'The secret of MILLWRIGHT_CLIENT_ID',
+    help: 'Secret of MILLWRIGHT_CLIENT_ID',
   }),
 }
 
-/** What they share with the platform on the same machine, and what the desktop says. */
+/** Variables that commands share with the platform on the same machine and with the desktop. */
 const surroundings = {
-  home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Where first-run.json may lie' }),
-  configFolder: text('XDG_CONFIG_HOME', { default: undefined, help: 'Where profiles are kept' }),
-  userFolder: text('HOME', { default: '/', help: 'Where they are kept otherwise' }),
+  home: text('MILLWRIGHT_HOME', { default: '.millwright', help: 'Folder that may contain first-run.json' }),
+  configFolder: text('XDG_CONFIG_HOME', { default: undefined, help: 'Folder of the profiles' }),
+  userFolder: text('HOME', {
+    default: '/',
+    help: 'Folder whose subfolder .config has the profiles if XDG_CONFIG_HOME is not set',
+  }),
 }
 
 export type ClientConfiguration = Configuration<typeof clientSettings & typeof surroundings>
@@ -34,7 +37,7 @@ export async function readClientConfiguration(environment: Environment): Promise
   const schema = { ...clientSettings, ...surroundings }
   const own = Object.values(schema).map(({ variable }) => variable)
   const others = Object.keys(environment).filter((name) => name.startsWith('MILLWRIGHT_') && !own.includes(name))
-  // Loading the settings of the other programs costs more than most commands.
+  // The settings of the other programs are loaded only if needed, because loading them takes longer than most commands.
   const alsoKnown = others.length === 0 ? [] : (await import('@millwright/cloud/settings.ts')).allVariables()
   return readConfiguration(schema, environment, alsoKnown)
 }

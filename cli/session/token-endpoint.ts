@@ -11,9 +11,9 @@ type Answer = {
   error_description?: string
 }
 
-/** What the platform said to a request for a token that it did not like. */
-export class TokenRefused extends CommandError {
-  /** `invalid_grant`, `invalid_client` … of RFC 6749. */
+/** The error for a token request that the platform rejected. */
+export class TokenRefusal extends CommandError {
+  /** The error code of RFC 6749, such as `invalid_grant` or `invalid_client`. */
   readonly reason: string
 
   constructor(reason: string, sentence: string) {
@@ -22,9 +22,9 @@ export class TokenRefused extends CommandError {
   }
 }
 
-/** Asks for a token. Nothing of the contract is loaded for it: most commands ask no more than this and one thing else. */
-export async function askForToken(url: string, form: Record<string, string>): Promise<Tokens> {
-  const askedAt = Date.now()
+/** Requests a token with plain `fetch`. It does not load the contract of the service, so that commands start fast. */
+export async function requestToken(url: string, form: Record<string, string>): Promise<Tokens> {
+  const requestedAt = Date.now()
   const response = await fetch(`${url}/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams(form),
@@ -36,14 +36,14 @@ export async function askForToken(url: string, form: Record<string, string>): Pr
   if (answer.access_token === undefined) {
     if (response.status === 429) {
       const wait = response.headers.get('retry-after') ?? '60'
-      throw new CommandError(`There were too many wrong tries: wait ${wait} seconds.`, { exitCode: exitCodes.denied })
+      throw new CommandError(`Too many failed attempts. Wait ${wait} seconds.`, { exitCode: exitCodes.denied })
     }
     if (answer.error === undefined) throw notAPlatform(url, response.status)
-    throw new TokenRefused(answer.error, `You were not let in: ${answer.error_description ?? answer.error}.`)
+    throw new TokenRefusal(answer.error, `Sign-in failed: ${answer.error_description ?? answer.error}.`)
   }
   return {
     accessToken: answer.access_token,
-    expires: askedAt + (answer.expires_in ?? 0) * 1000,
+    expires: requestedAt + (answer.expires_in ?? 0) * 1000,
     ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
   }
 }

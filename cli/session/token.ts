@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from './platform-command.ts'
+import { platformCommand } from './platform-command.ts'
 
 export function addCommands(token: Command, terminal: Terminal): void {
-  online(token, terminal, async ({ bearer, output }) => {
+  platformCommand(token, terminal, async ({ bearer, output }) => {
     const value = await bearer.token()
     await output.done(value, { url: bearer.url, token: value })
   }).addHelpText(
     'after',
     `
-Whoever has it can use it until it ends, an hour by default.
+Keep the token secret: any program can use it until it expires, after one hour by default.
 
 Examples:
   millwright token --profile plant-7

@@ -2,23 +2,23 @@ import { authorization } from '@millwright/api/authorization.ts'
 import { identity } from '@millwright/api/identity.ts'
 import type { Command } from 'commander'
 import type { Terminal } from '../output/terminal.ts'
-import { online } from './platform-command.ts'
+import { platformCommand } from './platform-command.ts'
 
 export function addCommands(command: Command, terminal: Terminal): void {
-  online(command, terminal, async ({ api, bearer, output }) => {
-    const [who, { data: rights }] = await Promise.all([
+  platformCommand(command, terminal, async ({ api, bearer, output }) => {
+    const [user, { data: rights }] = await Promise.all([
       api(identity).userInfo({}),
       api(authorization).readOwnRights({}),
     ])
-    if (!output.isText) return output.show({ data: { url: bearer.url, ...who, permissions: rights.permissions } })
+    if (!output.isText) return output.show({ data: { url: bearer.url, ...user, permissions: rights.permissions } })
     await output.show({
       data: {
         platform: bearer.url,
-        by: bearer.from,
-        name: who.preferred_username,
-        tenant: who.tenant_name,
-        kind: who.kind,
-        roles: who.roles,
+        'signed in with': bearer.from,
+        name: user.preferred_username,
+        tenant: user.tenant_name,
+        kind: user.kind === 'server_user' ? 'service account' : user.kind,
+        roles: user.roles,
       },
     })
     await terminal.print('')
@@ -29,7 +29,7 @@ export function addCommands(command: Command, terminal: Terminal): void {
           permission: 'permission',
           'access groups': ({ accessGroups }) => (accessGroups === 'all' ? 'all' : accessGroups),
         },
-        nothing: 'You may do nothing: an administrator gives you a role.',
+        nothing: 'You have no permissions. Ask an administrator to assign a role.',
       },
     )
   })

@@ -100,7 +100,9 @@ export const longestSentence = 40
 export type Exception = { file: string; text: string; reason: string }
 
 /** Correct uses of a phrase above. An entry that matches nothing fails the check. */
-export const allowed: readonly Exception[] = []
+export const allowed: readonly Exception[] = [
+  { file: 'cli/completion/scripts.ts', text: 'fish completion for', reason: 'the text is a shell script' },
+]
 
 /**
  * Folders and files that are not checked yet; `cloud/*` is the files directly in `cloud`. Remove an entry when its folder is clean; list what is left in it with
@@ -108,7 +110,6 @@ export const allowed: readonly Exception[] = []
  */
 export const notYet: readonly string[] = [
   'bench',
-  'cli',
   'cloud/*',
   'cloud/front',
   'cloud/platform/*',

@@ -3,7 +3,7 @@ import { builtInRoles, permissions } from '@millwright/api/permission.ts'
 import { problemCodes } from '@millwright/api/problem.ts'
 import { exitCodeHelp } from '@millwright/cli/output/error-report.ts'
 import { processTerminal } from '@millwright/cli/output/terminal.ts'
-import { parts } from '@millwright/cli/program/commands.ts'
+import { commandModules } from '@millwright/cli/program/commands.ts'
 import { programFor } from '@millwright/cli/program/program.ts'
 import { clientSettings } from '@millwright/cli/session/settings.ts'
 import { cloudSettings } from '@millwright/cloud/settings.ts'
@@ -73,7 +73,7 @@ function apiOperations(): string {
 type Program = Awaited<ReturnType<typeof programFor>>
 
 async function cliCommands(): Promise<string> {
-  const program = await programFor(processTerminal(), Object.keys(parts))
+  const program = await programFor(processTerminal(), Object.keys(commandModules))
   const groups = Map.groupBy(program.commands, (command) => command.helpGroup())
   return [...groups]
     .map(([group, commands]) => {

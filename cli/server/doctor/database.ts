@@ -8,38 +8,38 @@ import type { Owner } from '@millwright/cloud/platform/tenants/tenants.ts'
 import { migrationSources, oldestPostgres } from '@millwright/cloud/prepare.ts'
 import type { CloudConfiguration } from '@millwright/cloud/settings.ts'
 import type { Environment } from '../../output/terminal.ts'
-import { asPlainOwner } from '../database-owner.ts'
-import { type Check, examined } from './checks.ts'
+import { withOwnerConnection } from '../database-owner.ts'
+import { type Check, runCheck } from './checks.ts'
 import { findRole, hasPlatformKeys, listHeads, listUnprotected, readBacklog, readServer } from './doctor-store.ts'
 
 const clockToleranceSeconds = 5
 
-/** Everything about the database, as its owner; a server of the home is started for it when none runs. */
+/** Checks the database as its owner. Starts the embedded database server for the checks when it is not running. */
 export async function checkDatabase(environment: Environment, configuration: CloudConfiguration): Promise<Check[]> {
   const { databaseUrl, home } = configuration
-  if (databaseUrl === undefined && !(await isThere(join(resolve(home), 'postgres')))) {
-    return [{ name: 'Database', outcome: 'skip', detail: 'there is none yet: it is made at the first start' }]
+  if (databaseUrl === undefined && !(await exists(join(resolve(home), 'postgres')))) {
+    return [{ name: 'Database', outcome: 'skip', detail: 'not created yet: the first start creates it' }]
   }
-  return examined('Database', () =>
-    asPlainOwner(environment, async (owner) => {
-      const reached = await checkServer(owner)
-      const migrations = await examined('Tables', () => checkMigrations(owner))
-      if ((await listApplied(owner)).length === 0) return [...reached, ...migrations]
-      const looks: [string, () => Promise<Check | Check[]>][] = [
+  return runCheck('Database', () =>
+    withOwnerConnection(environment, async (owner) => {
+      const server = await checkServer(owner)
+      const migrations = await runCheck('Tables', () => checkMigrations(owner))
+      if ((await listApplied(owner)).length === 0) return [...server, ...migrations]
+      const checks: [string, () => Promise<Check | Check[]>][] = [
         ['Tenants', () => checkPolicies(owner)],
         ['Role', () => checkRole(owner, configuration)],
         ['Master key', () => checkMasterKey(owner, configuration)],
         ['Background', () => checkBacklog(owner)],
         ['Audit', () => checkAudit(owner)],
       ]
-      const found: Check[] = []
-      for (const [name, look] of looks) found.push(...(await examined(name, look)))
-      return [...reached, ...migrations, ...found]
+      const results: Check[] = []
+      for (const [name, check] of checks) results.push(...(await runCheck(name, check)))
+      return [...server, ...migrations, ...results]
     }),
   )
 }
 
-function isThere(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,
@@ -56,13 +56,13 @@ async function checkServer(owner: Owner): Promise<Check[]> {
         name: 'Database',
         outcome: 'fail',
         detail: `PostgreSQL ${versionName}`,
-        next: `${oldestPostgres} or newer is needed`,
+        next: `use version ${oldestPostgres} or newer`,
       }
-    : { name: 'Database', outcome: 'ok', detail: `PostgreSQL ${versionName} answers` }
+    : { name: 'Database', outcome: 'ok', detail: `PostgreSQL ${versionName} is reachable` }
   if (Math.abs(away) <= clockToleranceSeconds)
     return [server, { name: 'Clock', outcome: 'ok', detail: 'agrees with the database' }]
   const detail = `the database is ${Math.abs(away)} s ${away > 0 ? 'ahead' : 'behind'}`
-  return [server, { name: 'Clock', outcome: 'warn', detail, next: 'let both take the time from one place (NTP)' }]
+  return [server, { name: 'Clock', outcome: 'warn', detail, next: 'synchronise both clocks (NTP)' }]
 }
 
 async function checkMigrations(owner: Owner): Promise<Check> {
@@ -76,7 +76,7 @@ async function checkMigrations(owner: Owner): Promise<Check> {
     return {
       name,
       outcome: 'fail',
-      detail: `made by a newer version (${newer})`,
+      detail: `created by a newer version (${newer})`,
       next: 'use that version, or restore a backup',
     }
   }
@@ -86,15 +86,15 @@ async function checkMigrations(owner: Owner): Promise<Check> {
       name,
       outcome: 'fail',
       detail: `the migration ${changed[0]} was changed`,
-      next: 'restore the file as it was',
+      next: 'restore the original file',
     }
   }
   const pending = known.size - applied.size
-  if (pending === 0) return { name, outcome: 'ok', detail: `as this version needs them (${known.size} migrations)` }
+  if (pending === 0) return { name, outcome: 'ok', detail: `up to date (${known.size} migrations)` }
   return {
     name,
     outcome: 'warn',
-    detail: `${pending} migrations are to come`,
+    detail: `${pending} migrations are pending`,
     next: 'back up, then start this version',
   }
 }
@@ -102,17 +102,17 @@ async function checkMigrations(owner: Owner): Promise<Check> {
 async function checkPolicies(owner: Owner): Promise<Check> {
   const open = await listUnprotected(owner)
   if (open.length === 0) return { name: 'Tenants', outcome: 'ok', detail: 'every table with a tenant has its policy' }
-  const next = 'somebody took it away: start the platform, or ask who has owner rights on the database'
+  const next = 'a database owner removed the policy: start the platform to restore it, and check the owner rights'
   return { name: 'Tenants', outcome: 'fail', detail: `no policy protects ${open.join(', ')}`, next }
 }
 
 async function checkRole(owner: Owner, { databaseAppUrl }: CloudConfiguration): Promise<Check> {
   const { database } = await readServer(owner)
-  const given = databaseAppUrl === undefined ? undefined : /^\w+:\/\/([^:@/]+)/.exec(databaseAppUrl)?.[1]
-  const wanted = given === undefined ? `${database}_app` : decodeURIComponent(given)
-  const role = await findRole(owner, wanted)
+  const configured = databaseAppUrl === undefined ? undefined : /^\w+:\/\/([^:@/]+)/.exec(databaseAppUrl)?.[1]
+  const name = configured === undefined ? `${database}_app` : decodeURIComponent(configured)
+  const role = await findRole(owner, name)
   if (role === undefined) {
-    return { name: 'Role', outcome: 'warn', detail: `${wanted} is not there`, next: 'it is made at the next start' }
+    return { name: 'Role', outcome: 'warn', detail: `${name} does not exist`, next: 'the next start creates it' }
   }
   const fault = role.superuser
     ? 'is a superuser'
@@ -121,8 +121,8 @@ async function checkRole(owner: Owner, { databaseAppUrl }: CloudConfiguration): 
       : role.owned > 0
         ? 'owns tables'
         : undefined
-  if (fault === undefined) return { name: 'Role', outcome: 'ok', detail: `${wanted} sees one tenant at a time` }
-  return { name: 'Role', outcome: 'fail', detail: `${wanted} ${fault}`, next: 'give the application a role of its own' }
+  if (fault === undefined) return { name: 'Role', outcome: 'ok', detail: `${name} reads one tenant at a time` }
+  return { name: 'Role', outcome: 'fail', detail: `${name} ${fault}`, next: 'use a separate role for the application' }
 }
 
 async function checkMasterKey(owner: Owner, configuration: CloudConfiguration): Promise<Check> {
@@ -130,12 +130,12 @@ async function checkMasterKey(owner: Owner, configuration: CloudConfiguration): 
   const home = resolve(configuration.home)
   const masterKeys = await openMasterKeys(configuration, home)
   if (masterKeys.place !== 'Vault' && masterKeys.ids.length === 0) {
-    const next = `put it back into ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY`
-    return { name, outcome: 'fail', detail: 'it is not there', next }
+    const next = `copy it to ${join(home, 'master.key')}, or set MILLWRIGHT_MASTER_KEY`
+    return { name, outcome: 'fail', detail: 'missing', next }
   }
-  if (!(await hasPlatformKeys(owner))) return { name, outcome: 'skip', detail: 'nothing is sealed under it yet' }
+  if (!(await hasPlatformKeys(owner))) return { name, outcome: 'skip', detail: 'no secret is encrypted yet' }
   await openSecrets(owner, masterKeys)
-  return { name, outcome: 'ok', detail: `opens what is sealed in the database (${masterKeys.place})` }
+  return { name, outcome: 'ok', detail: `decrypts the secrets in the database (${masterKeys.place})` }
 }
 
 async function checkBacklog(owner: Owner): Promise<Check[]> {
@@ -144,22 +144,22 @@ async function checkBacklog(owner: Owner): Promise<Check[]> {
   const queue: Check = {
     name: 'Background',
     outcome: isLate ? 'warn' : 'ok',
-    detail: `${waitingJobs} jobs due, ${queuedWrites} writes queued${isLate ? `, the oldest for ${oldestMinutes} minutes` : ''}`,
-    ...(isLate ? { next: 'start the platform; if it runs, it has more to do than it can' } : {}),
+    detail: `${waitingJobs} tasks due, ${queuedWrites} writes queued${isLate ? `, the oldest for ${oldestMinutes} minutes` : ''}`,
+    ...(isLate ? { next: 'start the platform; if it is running, it is overloaded' } : {}),
   }
   if (failedJobs === 0) return [queue]
-  const detail = `${failedJobs} background jobs were given up`
+  const detail = `${failedJobs} background tasks failed permanently`
   return [
     queue,
-    { name: 'Background', outcome: 'warn', detail, next: 'the log says why; column last_error of the table jobs too' },
+    { name: 'Background', outcome: 'warn', detail, next: 'see the log, or the column last_error of the table jobs' },
   ]
 }
 
 async function checkAudit(owner: Owner): Promise<Check> {
   const { unsealed } = await readBacklog(owner)
   if (unsealed > 0) {
-    const next = 'start the platform: it seals them; the longer they wait, the longer they can be changed unseen'
-    return { name: 'Audit', outcome: 'warn', detail: `${unsealed} entries wait for their seal`, next }
+    const next = 'start the platform to seal them; changes of unsealed entries cannot be detected'
+    return { name: 'Audit', outcome: 'warn', detail: `${unsealed} entries are not sealed yet`, next }
   }
   const heads = (await listHeads(owner)).map(
     ({ tenant, sequence, hash }) => `${tenant} ${sequence}:${hash.slice(0, 12)}`,
@@ -167,6 +167,6 @@ async function checkAudit(owner: Owner): Promise<Check> {
   return {
     name: 'Audit',
     outcome: 'ok',
-    detail: heads.length === 0 ? 'nothing is sealed yet' : `sealed up to ${heads.join(', ')}`,
+    detail: heads.length === 0 ? 'no entries yet' : `sealed up to ${heads.join(', ')}`,
   }
 }

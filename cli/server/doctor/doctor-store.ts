@@ -1,7 +1,7 @@
 import { periodicKey } from '@millwright/cloud/platform/tasks/claim.ts'
 import type { Owner } from '@millwright/cloud/platform/tenants/tenants.ts'
 
-/** What the doctor asks the database, as its owner and over all tenants: nothing of it changes anything. */
+/** The queries of `millwright doctor`, as the owner of the database and for all tenants. They are read-only. */
 
 export type Server = { version: number; versionName: string; clock: string; database: string }
 
@@ -15,7 +15,7 @@ export async function readServer(owner: Owner): Promise<Server> {
   return rows[0] ?? { version: 0, versionName: '', clock: '', database: '' }
 }
 
-/** Tables with a tenant that no policy protects. */
+/** Tables with a tenant column that no row-level security policy protects. */
 export async function listUnprotected(owner: Owner): Promise<string[]> {
   const { rows } = await owner.query<{ name: string }>(
     `select c.relname as name from pg_class c
@@ -28,7 +28,7 @@ export async function listUnprotected(owner: Owner): Promise<string[]> {
 
 export type Role = { name: string; superuser: boolean; bypass: boolean; owned: number }
 
-/** The role of the application, by the name it has unless somebody gave another. */
+/** Reads the rights of a role. */
 export async function findRole(owner: Owner, name: string): Promise<Role | undefined> {
   const { rows } = await owner.query<Role>(
     `select r.rolname as name, r.rolsuper as superuser, r.rolbypassrls as bypass,
@@ -74,12 +74,12 @@ export async function listHeads(owner: Owner): Promise<{ tenant: string; sequenc
   return rows
 }
 
-/** Without one, opening secrets would make it: a look must not. */
+/** True when platform keys exist. Without this check, opening the secrets would create a key, and the doctor is read-only. */
 export async function hasPlatformKeys(owner: Owner): Promise<boolean> {
-  const { rows: there } = await owner.query<{ name: string | null }>(
+  const { rows: tables } = await owner.query<{ name: string | null }>(
     `select to_regclass('platform_keys')::text as name`,
   )
-  if (there[0]?.name == null) return false
+  if (tables[0]?.name == null) return false
   const { rows } = await owner.query('select from platform_keys limit 1')
   return rows.length > 0
 }

@@ -3,42 +3,42 @@ import { jobs } from '@millwright/api/jobs.ts'
 import { onboarding } from '@millwright/api/onboarding.ts'
 import { productVersion } from '@millwright/cloud/version.ts'
 import type { Session } from '../../session/session.ts'
-import { type Check, examined } from './checks.ts'
+import { type Check, runCheck } from './checks.ts'
 
-const patienceMs = 5_000
+const timeoutMs = 5_000
 const dayMs = 24 * 3_600_000
 
-/** Whether a platform answers there, and which. */
+/** Checks that the platform is reachable and ready, and compares its version with the command line. */
 export async function checkReachable(url: string): Promise<Check[]> {
-  const ask = async (path: string) =>
-    fetch(new URL(path, url), { signal: AbortSignal.timeout(patienceMs), redirect: 'manual' })
-  const ready = await ask('/readyz').catch((error: Error) => error)
+  const get = async (path: string) =>
+    fetch(new URL(path, url), { signal: AbortSignal.timeout(timeoutMs), redirect: 'manual' })
+  const ready = await get('/readyz').catch((error: Error) => error)
   if (ready instanceof Error) {
     const { cause } = ready as { cause?: NodeJS.ErrnoException }
-    const detail = `${url} does not answer (${cause?.code ?? ready.name})`
+    const detail = `${url} is not reachable (${cause?.code ?? ready.name})`
     return [
       {
         name: 'Platform',
         outcome: 'fail',
         detail,
-        next: 'start it: millwright up; or check the address and the proxy',
+        next: 'start the platform with millwright up, or check the address and the proxy',
       },
     ]
   }
   if (ready.status !== 200) {
     const { reason } = (await ready.json().catch(() => ({}))) as { reason?: string }
-    const detail = `${url} answers, but is not ready (${reason ?? ready.status})`
+    const detail = `${url} is reachable, but not ready (${reason ?? ready.status})`
     return [
       {
         name: 'Platform',
         outcome: 'fail',
         detail,
-        next: 'its log says why; most often it does not reach its database',
+        next: 'see its log; the most frequent reason is an unreachable database',
       },
     ]
   }
   const reached: Check = { name: 'Platform', outcome: 'ok', detail: `${url} is ready` }
-  const version = (await (await ask('/version')).json()) as { product?: string }
+  const version = (await (await get('/version')).json()) as { product?: string }
   if (version.product === productVersion) return [reached, { name: 'Version', outcome: 'ok', detail: productVersion }]
   return [
     reached,
@@ -46,23 +46,23 @@ export async function checkReachable(url: string): Promise<Check[]> {
       name: 'Version',
       outcome: 'warn',
       detail: `the platform is ${version.product ?? 'unknown'}, this command line ${productVersion}`,
-      next: 'use the same version of both',
+      next: 'use the same version for both',
     },
   ]
 }
 
-/** What the platform knows of the shop floor, as far as one may see it. */
-export async function checkFloor(session: Session): Promise<Check[]> {
+/** Checks the gateways, links and jobs that the user can read. */
+export async function checkShopFloor(session: Session): Promise<Check[]> {
   return [
-    ...(await examined('Gateways', () => checkGateways(session))),
-    ...(await examined('Jobs', () => checkJobs(session))),
+    ...(await runCheck('Gateways', () => checkGateways(session))),
+    ...(await runCheck('Jobs', () => checkJobs(session))),
   ]
 }
 
 async function checkGateways({ api }: Session): Promise<Check[]> {
   const { data } = await api(onboarding).listGateways({ query: { limit: 100 } })
   if (data.length === 0) {
-    return [{ name: 'Gateways', outcome: 'ok', detail: 'there are none yet', next: 'millwright gateway onboard' }]
+    return [{ name: 'Gateways', outcome: 'ok', detail: 'none yet', next: 'millwright gateway onboard' }]
   }
   const checks: Check[] = []
   for (const gateway of data) {
@@ -86,11 +86,11 @@ function stateOf({
     return { detail: `offline, last seen ${lastSeenTimestamp}`, next: 'start it on its machine: millwright gateway' }
   }
   if (state === 'config_expired') {
-    return { detail: 'never came in, and its file is too old', next: 'millwright gateway renew' }
+    return { detail: 'not enrolled, and its config file has expired', next: 'millwright gateway renew' }
   }
   return {
-    detail: 'has not come in yet',
-    next: 'start it with its file: millwright gateway --config gateway-config.json',
+    detail: 'not enrolled yet',
+    next: 'start it with its config file: millwright gateway --config gateway-config.json',
   }
 }
 
@@ -101,19 +101,19 @@ async function checkLinks({ api }: Pick<Session, 'api'>, { id, name }: { id: str
       {
         name: `Links of ${name}`,
         outcome: 'warn',
-        detail: 'it has none',
-        next: 'start one: millwright link run plant',
+        detail: 'none',
+        next: 'start a link: millwright link run plant',
       },
     ]
   }
   return data.map(({ assetLinkId, reachable, compatible, incompatibility, problem }): Check => {
-    if (reachable && compatible) return { name: `Link ${assetLinkId}`, outcome: 'ok', detail: 'answers' }
-    const detail = incompatibility ?? problem ?? 'does not answer'
+    if (reachable && compatible) return { name: `Link ${assetLinkId}`, outcome: 'ok', detail: 'reachable' }
+    const detail = incompatibility ?? problem ?? 'not reachable'
     return {
       name: `Link ${assetLinkId}`,
       outcome: 'warn',
       detail,
-      next: 'start it again; millwright link test says more',
+      next: 'restart it; for details: millwright link test',
     }
   })
 }
@@ -123,7 +123,7 @@ async function checkJobs({ api }: Session): Promise<Check> {
   const failed = await api(jobs).listJobs({ query: { phase: 'failed', since, limit: 1 } })
   const waiting = await api(jobs).listJobs({ query: { phase: 'waiting', limit: 1 } })
   const count = failed.meta.totalElements ?? 0
-  const detail = `${count} failed within a day, ${waiting.meta.totalElements ?? 0} waiting`
+  const detail = `${count} failed in the last 24 hours, ${waiting.meta.totalElements ?? 0} waiting`
   if (count === 0) return { name: 'Jobs', outcome: 'ok', detail }
   return { name: 'Jobs', outcome: 'warn', detail, next: 'millwright jobs list --phase failed' }
 }

@@ -1,0 +1,10 @@
+/** The words of the console for values of the API, for tables. JSON output has the values of the API. */
+const labels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'management_state.state_value': { regarded: 'Onboarded', ignored: 'Ignored', unknown: 'New' },
+  functional_object_type: { SoftwareArtifact: 'Software' },
+}
+
+/** Returns the label of a property's value, or the value if it has no label. */
+export function labelOf(property: string, value: unknown): unknown {
+  return labels[property.replaceAll('/', '.')]?.[String(value)] ?? value
+}
