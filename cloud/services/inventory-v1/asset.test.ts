@@ -74,7 +74,7 @@ const elsewhere = fc.oneof(
   fc.record({ location_type: fc.constant('Okz'), location_identifier: text }),
   fc.record({ location_type: fc.constant('GeoLocation'), latitude: fc.nat(90) }),
 )
-/** The one that version 1 has a field of its own for comes back first. */
+/** The location that has its own field in version 1 comes first after a round trip. */
 const location = fc.oneof(
   fc.array(elsewhere),
   fc.tuple(mounting, fc.array(fc.oneof(elsewhere, mounting))).map(([first, others]) => [first, ...others]),
@@ -106,15 +106,15 @@ const asset = fc
   )
   .map(([type, url, fields]) => ({ functional_object_type: type, functional_object_schema_url: url, ...fields }))
 
-describe('version 1', () => {
-  test('loses nothing of an asset on the way there and back', () => {
+describe('conversion between version 1 and version 2', () => {
+  test('keeps an asset unchanged from version 2 to version 1 and back', () => {
     fc.assert(
-      fc.property(asset, identifiers, some({ gatewayId: fc.uuid(), parentId: fc.uuid() }), (given, own, places) => {
-        const shown = toV1({ asset: given, identifiers: own, labels: new Map(), ...places } as Parameters<
+      fc.property(asset, identifiers, some({ gatewayId: fc.uuid(), parentId: fc.uuid() }), (input, own, places) => {
+        const shown = toV1({ asset: input, identifiers: own, labels: new Map(), ...places } as Parameters<
           typeof toV1
         >[0])
         assert.deepEqual(JSON.parse(JSON.stringify(fromV1(shown))), {
-          asset: plain(given),
+          asset: plain(input),
           identifiers: plain(own),
           ...places,
         })
@@ -123,16 +123,16 @@ describe('version 1', () => {
     )
   })
 
-  test('comes back the same once it has been through version 2', () => {
+  test('keeps a document of version 1 unchanged after one conversion to version 2 and back', () => {
     fc.assert(
-      fc.property(asset, identifiers, (given, own) => {
-        const shown = toV1({ asset: given, identifiers: own })
+      fc.property(asset, identifiers, (input, own) => {
+        const shown = toV1({ asset: input, identifiers: own })
         assert.deepEqual(plain(toV1(fromV1(shown))), plain(shown))
       }),
     )
   })
 
-  test('has its own names for things', () => {
+  test('uses the field names of version 1', () => {
     const shown = toV1({
       asset: {
         id: 'i',
@@ -170,8 +170,8 @@ describe('version 1', () => {
     assert.deepEqual([serial, inner?.name, inner?.product_id, typeof inner?.id], ['s', 'Box', 'b', 'string'])
   })
 
-  test('is understood as links of then sent it', () => {
-    const told = fromV1({
+  test('converts documents of existing version 1 links', () => {
+    const parsed = fromV1({
       '@type': 'EthernetDevice',
       '@context': {},
       mac_identifiers: [{ mac_address: '00:1b:1b:00:00:01' }],
@@ -199,15 +199,15 @@ describe('version 1', () => {
         },
       ],
     })
-    assert.deepEqual(told.asset.functional_object_type, 'Device')
-    assert.deepEqual(told.identifiers, [
+    assert.deepEqual(parsed.asset.functional_object_type, 'Device')
+    assert.deepEqual(parsed.identifiers, [
       { asset_identifier_type: 'MacIdentifier', mac_address: '00:1b:1b:00:00:01' },
       { asset_identifier_type: 'IdLinkIdentifier', id_link: 'https://i.siemens.com/1P6ES7+S1' },
     ])
-    assert.deepEqual(told.asset.connection_points, [
+    assert.deepEqual(parsed.asset.connection_points, [
       { connection_point_type: 'Ipv4Connectivity', id: 'y', ipv4_address: '10.0.0.1', name: 'X1' },
     ])
-    assert.deepEqual(told.asset.software_components, [
+    assert.deepEqual(parsed.asset.software_components, [
       {
         software_component_type: 'SoftwareArtifactComponent',
         artifact: {
@@ -220,7 +220,7 @@ describe('version 1', () => {
     ])
   })
 
-  test('is read whatever it is', () => {
+  test('converts any JSON document without failing', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -240,7 +240,7 @@ describe('version 1', () => {
   })
 })
 
-test('an asset was found by the last gateway that found it, and is part of what it is related to', () => {
+test('placementOf returns the gateway that found the asset last, and the parent', () => {
   const relation = (predicate: string, id: string, lastModifiedTimestamp: string) => ({
     subject: { id: 'a' },
     predicate,
@@ -256,7 +256,7 @@ test('an asset was found by the last gateway that found it, and is part of what 
   assert.deepEqual(placementOf('p', relations), {})
 })
 
-test('what a patch leaves as it was is not written again: others may have changed it meanwhile', () => {
+test('does not write fields that a patch leaves unchanged, because other requests may have changed them', () => {
   const document = {
     '@type': 'Device',
     management_state: { state_value: 'regarded' },
@@ -275,7 +275,7 @@ test('what a patch leaves as it was is not written again: others may have change
   assert.deepEqual(restAfter({ custom_ui_properties: null }), { states: {}, properties: [] })
 })
 
-test('a merge patch does what RFC 7396 says', () => {
+test('mergePatch follows the examples of RFC 7396', () => {
   assert.deepEqual(mergePatch({ a: 'b', c: { d: 'e', f: 'g' } }, { a: 'z', c: { f: null } }), { a: 'z', c: { d: 'e' } })
   assert.deepEqual(mergePatch({ a: [{ b: 'c' }] }, { a: [1] }), { a: [1] })
   assert.deepEqual(mergePatch({}, { a: { bb: { ccc: null } } }), { a: { bb: {} } })

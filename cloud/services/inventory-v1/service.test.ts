@@ -6,7 +6,7 @@ import { type TestCaller, type TestHub, testHub } from '../../platform/testing/h
 
 type Asset = Record<string, unknown> & { id: string }
 
-describe('version 1 of the inventory', () => {
+describe('inventory API version 1', () => {
   let hub: TestHub
   let admin: TestCaller
   let serial = 0
@@ -34,7 +34,7 @@ describe('version 1 of the inventory', () => {
   const create = async (more: object = {}) => (await call('createAsset', { body: device(more) })).body
   const patch = (id: string, body: object) => call('updateAsset', { params: { id }, body })
 
-  test('creates at once, and updates what has the same identifiers', async () => {
+  test('creates an asset synchronously, and updates the asset with the same identifiers', async () => {
     const sent = device({
       name: 'press',
       zone: 'default',
@@ -42,28 +42,28 @@ describe('version 1 of the inventory', () => {
       product_instance_identifier: { serial_number: 'S1', manufacturer_product: { name: 'P', product_id: 'A1' } },
       mounting_location: { slot_number: 3 },
     })
-    const made = await call('createAsset', { body: sent })
-    assert.equal(made.status, 201)
-    assert.equal(made.headers.get('location'), `/inventory/v1-earlyaccess/assets/${made.body.id}`)
-    assert.equal((made.body.management_state as { state_value: string }).state_value, 'regarded')
-    assert.deepEqual([made.body['@type'], made.body.zone], ['Device', 'default'])
-    assert.deepEqual(made.body.asset_identifiers, sent.asset_identifiers)
-    assert.deepEqual(made.body.mounting_location, { slot_number: 3 })
-    const current = await admin.inventory.readAsset({ params: { id: made.body.id } })
+    const created = await call('createAsset', { body: sent })
+    assert.equal(created.status, 201)
+    assert.equal(created.headers.get('location'), `/inventory/v1-earlyaccess/assets/${created.body.id}`)
+    assert.equal((created.body.management_state as { state_value: string }).state_value, 'regarded')
+    assert.deepEqual([created.body['@type'], created.body.zone], ['Device', 'default'])
+    assert.deepEqual(created.body.asset_identifiers, sent.asset_identifiers)
+    assert.deepEqual(created.body.mounting_location, { slot_number: 3 })
+    const current = await admin.inventory.readAsset({ params: { id: created.body.id } })
     assert.equal((current.data.product_instance_information as { serial_number: string }).serial_number, 'S1')
     const again = await call('createAsset', { body: { ...sent, name: 'press 2' } })
-    assert.deepEqual([again.status, again.body.id, again.body.name], [200, made.body.id, 'press 2'])
-    assert.deepEqual((await call('readAsset', { params: { id: made.body.id } })).body, again.body)
+    assert.deepEqual([again.status, again.body.id, again.body.name], [200, created.body.id, 'press 2'])
+    assert.deepEqual((await call('readAsset', { params: { id: created.body.id } })).body, again.body)
   })
 
-  test('answers a repeated request as before', async () => {
+  test('repeats the response of a request with the same Idempotency-Key', async () => {
     const input = { body: device({ name: 'once' }), headers: { 'idempotency-key': 'v1-once' } }
     const first = await call('createAsset', input)
     const second = await call('createAsset', input)
     assert.deepEqual([first.status, second.status, second.body], [201, 201, first.body])
   })
 
-  test('answers more such requests at once than there are connections', async () => {
+  test('answers more concurrent writes than there are database connections', async () => {
     const sent = Array.from({ length: 24 }, (_, index) =>
       call('createAsset', { body: device({ name: `${index}` }), headers: { 'idempotency-key': `v1-many-${index}` } }),
     )
@@ -71,15 +71,15 @@ describe('version 1 of the inventory', () => {
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201])
   })
 
-  test('what it shows can be sent back, and changes nothing', async () => {
-    const made = await create({ name: 'same', description: 'as it is' })
-    assert.deepEqual((await call('createAsset', { body: made })).body, made)
-    assert.deepEqual((await patch(made.id, made)).body, made)
+  test('accepts a returned document unchanged without changing the asset', async () => {
+    const created = await create({ name: 'same', description: 'as it is' })
+    assert.deepEqual((await call('createAsset', { body: created })).body, created)
+    assert.deepEqual((await patch(created.id, created)).body, created)
   })
 
-  test('changes by merge patch what is sent, and clears what is null', async () => {
-    const made = await create({ name: 'pump', description: 'old', mounting_location: { slot_number: 1 } })
-    const { status, body } = await patch(made.id, {
+  test('changes the fields of a merge patch and clears fields that are null', async () => {
+    const created = await create({ name: 'pump', description: 'old', mounting_location: { slot_number: 1 } })
+    const { status, body } = await patch(created.id, {
       description: null,
       mounting_location: { slot_number: 2 },
       trust_established_state: { state_value: 'trusted' },
@@ -91,33 +91,33 @@ describe('version 1 of the inventory', () => {
     assert.equal((body.trust_established_state as { state_value: string }).state_value, 'trusted')
   })
 
-  test('moves an asset by its zone', async () => {
+  test('moves an asset to the access group in zone', async () => {
     await admin.authorization.createAccessGroup({ body: { data: { name: 'line-v1' } } })
-    const made = await create()
-    assert.equal((await patch(made.id, { zone: 'line-v1' })).body.zone, 'line-v1')
-    assert.equal((await patch(made.id, { zone: 'nowhere' })).problem.code, 'access_group_not_found')
+    const created = await create()
+    assert.equal((await patch(created.id, { zone: 'line-v1' })).body.zone, 'line-v1')
+    assert.equal((await patch(created.id, { zone: 'nowhere' })).problem.code, 'access_group_not_found')
   })
 
-  test('sets and removes custom properties, and shows their names', async () => {
+  test('sets and removes custom properties and returns their names', async () => {
     const { data } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost centre' } } })
-    const made = await create({ custom_ui_properties: [{ key: data.key, value: '4711' }] })
-    assert.deepEqual(made.custom_ui_properties, [{ key: data.key, label: 'cost centre', value: '4711' }])
-    assert.deepEqual((await patch(made.id, { custom_ui_properties: null })).body.custom_ui_properties, [])
+    const created = await create({ custom_ui_properties: [{ key: data.key, value: '4711' }] })
+    assert.deepEqual(created.custom_ui_properties, [{ key: data.key, label: 'cost centre', value: '4711' }])
+    assert.deepEqual((await patch(created.id, { custom_ui_properties: null })).body.custom_ui_properties, [])
   })
 
-  test('an asset has one parent, which can be changed and removed; its gateway cannot', async () => {
+  test('changes and removes the parent of an asset, but not its gateway', async () => {
     const [first, second] = [await create(), await create()]
-    const made = await create({ parent: { id: first.id } })
-    assert.deepEqual(made.parent, { id: first.id })
-    assert.deepEqual((await patch(made.id, { parent: { id: second.id } })).body.parent, { id: second.id })
-    const { data } = await admin.inventory.listAssetRelations({ params: { id: made.id } })
+    const created = await create({ parent: { id: first.id } })
+    assert.deepEqual(created.parent, { id: first.id })
+    assert.deepEqual((await patch(created.id, { parent: { id: second.id } })).body.parent, { id: second.id })
+    const { data } = await admin.inventory.listAssetRelations({ params: { id: created.id } })
     assert.equal(data.length, 1)
-    assert.equal((await patch(made.id, { parent: null })).body.parent, undefined)
-    const refused = await patch(made.id, { gateway: { id: first.id } })
+    assert.equal((await patch(created.id, { parent: null })).body.parent, undefined)
+    const refused = await patch(created.id, { gateway: { id: first.id } })
     assert.equal(refused.problem.code, 'system_managed_predicate')
   })
 
-  test('says what is wrong by the field that was sent, and writes nothing', async () => {
+  test('reports pointers into the sent document and writes nothing', async () => {
     const wrong = await call('createAsset', { body: device({ no_such_field: 1 }) })
     assert.equal(wrong.problem.code, 'invalid_asset')
     assert.deepEqual(
@@ -136,7 +136,7 @@ describe('version 1 of the inventory', () => {
     assert.equal((await call('createAsset', { body: { data: device() } })).problem.code, 'invalid_body')
   })
 
-  test('says what is wrong by the names of version 1, where they are others', async () => {
+  test('reports pointers with the field names of version 1', async () => {
     const pointersOf = async (more: object) => {
       const { problem } = await call('createAsset', { body: device(more) })
       return problem.errors?.map(({ pointer }) => pointer)
@@ -157,10 +157,10 @@ describe('version 1 of the inventory', () => {
     ])
   })
 
-  test('refuses what is not of the kind of its field, instead of taking away what is there', async () => {
+  test('refuses a value of the wrong type instead of clearing the field', async () => {
     const { data: property } = await admin.inventory.createCustomProperty({ body: { data: { name: 'kept' } } })
     const rack = await create()
-    const made = await create({
+    const created = await create({
       parent: { id: rack.id },
       responsible: 'jane',
       mounting_location: { slot_number: 3 },
@@ -182,15 +182,15 @@ describe('version 1 of the inventory', () => {
       [{ management_state: null }, '/management_state'],
     ]
     for (const [body, pointer] of wrong) {
-      const { status, problem } = await patch(made.id, body)
+      const { status, problem } = await patch(created.id, body)
       assert.deepEqual([status, problem.errors?.[0]?.pointer], [400, pointer])
     }
-    assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body, made)
+    assert.deepEqual((await call('readAsset', { params: { id: created.id } })).body, created)
   })
 
-  test('reads with an ETag, and writes only what was seen when If-Match says so', async () => {
-    const made = await create({ name: 'seen' })
-    const params = { id: made.id }
+  test('returns an ETag and checks If-Match on writes', async () => {
+    const created = await create({ name: 'seen' })
+    const params = { id: created.id }
     const read = await call('readAsset', { params })
     const etag = read.headers.get('etag') ?? ''
     const again = () => call('readAsset', { params, headers: { 'if-none-match': etag } })
@@ -204,8 +204,8 @@ describe('version 1 of the inventory', () => {
     assert.equal((await call('deleteAsset', { params, headers: current })).status, 204)
   })
 
-  test('takes a merge patch by its own media type and as JSON; version 2 takes no such thing', async () => {
-    const made = await create()
+  test('accepts a merge patch as application/merge-patch+json and as JSON; version 2 refuses the former', async () => {
+    const created = await create()
     const send = (path: string, type: string, body: object) =>
       hub.request({
         method: 'PATCH',
@@ -213,21 +213,21 @@ describe('version 1 of the inventory', () => {
         headers: { authorization: `Bearer ${admin.token}`, 'content-type': type },
         body: JSON.stringify(body),
       })
-    const path = `/inventory/v1-earlyaccess/assets/${made.id}`
+    const path = `/inventory/v1-earlyaccess/assets/${created.id}`
     for (const type of ['application/merge-patch+json', 'application/json', 'application/json; charset="UTF-8"'])
       assert.equal((await send(path, type, { name: type })).status, 200)
     assert.equal((await send(path, 'application/json; charset=iso-8859-1', { name: 'x' })).status, 415)
-    const current = `/inventory/v2/assets/${made.id}/name`
+    const current = `/inventory/v2/assets/${created.id}/name`
     assert.equal((await send(current, 'application/merge-patch+json', { data: { name: 'x' } })).status, 415)
   })
 
-  test('writes all that a document says in one step, or nothing of it', async () => {
+  test('writes all fields of a document in one transaction or none', async () => {
     const { data } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost unit' } } })
     const rack = await create()
-    const made = await create({ name: 'module', parent: { id: rack.id }, responsible: 'jane' })
-    const versions = async () => (await admin.inventory.readHistory({ params: { id: made.id } })).data.length
+    const created = await create({ name: 'module', parent: { id: rack.id }, responsible: 'jane' })
+    const versions = async () => (await admin.inventory.readHistory({ params: { id: created.id } })).data.length
     assert.equal(await versions(), 1)
-    const whole = {
+    const document = {
       name: 'module 2',
       parent: null,
       responsible: 'joe',
@@ -239,98 +239,102 @@ describe('version 1 of the inventory', () => {
       [{ parent: { id: nowhere } }, 'asset_not_found', '/parent/id'],
       [{ custom_ui_properties: [{ key: nowhere, value: '1' }] }, 'property_not_found', '/custom_ui_properties/0/key'],
     ] as const) {
-      const refused = await patch(made.id, { ...whole, ...wrong })
+      const refused = await patch(created.id, { ...document, ...wrong })
       assert.deepEqual([refused.problem.code, refused.problem.errors?.[0]?.pointer], [code, pointer])
-      assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body, made)
-      const created = await call('createAsset', { body: device({ name: 'never there', ...wrong }) })
-      assert.equal(created.problem.code, code)
+      assert.deepEqual((await call('readAsset', { params: { id: created.id } })).body, created)
+      const creation = await call('createAsset', { body: device({ name: 'never there', ...wrong }) })
+      assert.equal(creation.problem.code, code)
     }
     const { meta } = await admin.inventory.listAssets({ query: { filter: "name eq 'never there'" } })
     assert.equal(meta.totalElements, 0)
 
-    const { body } = await patch(made.id, whole)
+    const { body } = await patch(created.id, document)
     assert.deepEqual([body.name, body.parent, body.responsible], ['module 2', undefined, 'joe'])
     assert.equal(await versions(), 2)
-    await patch(made.id, whole)
+    await patch(created.id, document)
     assert.equal(await versions(), 2)
   })
 
-  test('what an asset is part of is changed only by who may write relations', async () => {
+  test('requires the permission to write relations to change the parent', async () => {
     const role = { name: 'without-relations', permissions: ['inventory_write_asset_data', 'inventory_read_asset_data'] }
     await admin.authorization.createRole({ body: { data: role as never } })
     const writer = await hub.as(role.name)
     const rack = await create()
-    const made = await create({ parent: { id: rack.id } })
-    const renamed = await call('updateAsset', { params: { id: made.id }, body: { name: 'mine' } }, writer)
+    const created = await create({ parent: { id: rack.id } })
+    const renamed = await call('updateAsset', { params: { id: created.id }, body: { name: 'mine' } }, writer)
     assert.deepEqual([renamed.status, renamed.body.parent], [200, { id: rack.id }])
-    const refused = await call('updateAsset', { params: { id: made.id }, body: { name: 'no', parent: null } }, writer)
+    const refused = await call(
+      'updateAsset',
+      { params: { id: created.id }, body: { name: 'no', parent: null } },
+      writer,
+    )
     assert.equal(refused.problem.code, 'forbidden')
-    assert.equal((await call('readAsset', { params: { id: made.id } })).body.name, 'mine')
+    assert.equal((await call('readAsset', { params: { id: created.id } })).body.name, 'mine')
   })
 
-  test('what an asset is part of stays when who changes the asset does not see it', async () => {
+  test('keeps a parent that the caller cannot read', async () => {
     const { data } = await admin.authorization.createAccessGroup({ body: { data: { name: 'own-line' } } })
     const rack = await create()
-    const made = await create({ zone: 'own-line', parent: { id: rack.id } })
+    const created = await create({ zone: 'own-line', parent: { id: rack.id } })
     const ofLine = await hub.as('operator', { accessGroupId: data.id })
-    const { status, body } = await call('updateAsset', { params: { id: made.id }, body: { name: 'mine' } }, ofLine)
+    const { status, body } = await call('updateAsset', { params: { id: created.id }, body: { name: 'mine' } }, ofLine)
     assert.deepEqual([status, body.name, body.parent], [200, 'mine', undefined])
-    assert.deepEqual((await call('readAsset', { params: { id: made.id } })).body.parent, { id: rack.id })
+    assert.deepEqual((await call('readAsset', { params: { id: created.id } })).body.parent, { id: rack.id })
   })
 
-  test('who does not see what an asset is part of does not learn it by saying so', async () => {
+  test('reports a hidden parent as missing, also when it is the current parent', async () => {
     const { data } = await admin.authorization.createAccessGroup({ body: { data: { name: 'blind-line' } } })
     const [rack, other] = [await create(), await create()]
-    const made = await create({ zone: 'blind-line', parent: { id: rack.id } })
+    const created = await create({ zone: 'blind-line', parent: { id: rack.id } })
     const ofLine = await hub.as('operator', { accessGroupId: data.id })
     for (const id of [rack.id, other.id, '01980000-0000-7000-8000-00000000ffff']) {
-      const guess = { params: { id: made.id }, body: { parent: { id } } }
+      const guess = { params: { id: created.id }, body: { parent: { id } } }
       const { status, problem } = await call('updateAsset', guess, ofLine)
       assert.deepEqual([status, problem.code], [422, 'asset_not_found'])
     }
   })
 
-  test('refuses a document that is nested without end', async () => {
-    const made = await create()
+  test('refuses a document that is nested too deeply', async () => {
+    const created = await create()
     const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
     const body = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
     for (const [method, path] of [
       ['POST', '/assets'],
-      ['PATCH', `/assets/${made.id}`],
+      ['PATCH', `/assets/${created.id}`],
     ] as const) {
       const answer = await hub.request({ method, path: `/inventory/v1-earlyaccess${path}`, headers, body })
       assert.equal((answer.body as ProblemDocument).code, 'invalid_asset', method)
     }
   })
 
-  test('does not let a patch reach another asset by its identifiers', async () => {
+  test('refuses a patch with identifiers of another asset', async () => {
     const [one, two] = [await create({ name: 'one' }), await create({ name: 'two' })]
     const refused = await patch(one.id, { name: 'stolen', asset_identifiers: two.asset_identifiers })
     assert.equal(refused.problem.code, 'ambiguous_identity')
     assert.equal((await call('readAsset', { params: { id: two.id } })).body.name, 'two')
   })
 
-  test('deletes, and then there is nothing', async () => {
-    const made = await create()
-    assert.equal((await call('deleteAsset', { params: { id: made.id } })).status, 204)
+  test('deletes an asset and returns 404 afterwards', async () => {
+    const created = await create()
+    assert.equal((await call('deleteAsset', { params: { id: created.id } })).status, 204)
     for (const [name, input] of [
       ['readAsset', {}],
       ['deleteAsset', {}],
       ['updateAsset', { body: { name: 'x' } }],
     ] as const) {
-      assert.equal((await call(name, { params: { id: made.id }, ...input })).status, 404, name)
+      assert.equal((await call(name, { params: { id: created.id }, ...input })).status, 404, name)
     }
   })
 
-  test('who may write but not read is told the id alone', async () => {
+  test('returns only the id to a caller that may write but not read', async () => {
     const role = { name: 'writer-only', permissions: ['inventory_write_asset_data' as const] }
     await admin.authorization.createRole({ body: { data: role } })
-    const made = await call('createAsset', { body: device({ responsible: 'joe' }) }, await hub.as('writer-only'))
-    assert.deepEqual([made.status, Object.keys(made.body)], [201, ['id']])
-    assert.equal((await call('readAsset', { params: { id: made.body.id } })).body.responsible, 'joe')
+    const created = await call('createAsset', { body: device({ responsible: 'joe' }) }, await hub.as('writer-only'))
+    assert.deepEqual([created.status, Object.keys(created.body)], [201, ['id']])
+    assert.equal((await call('readAsset', { params: { id: created.body.id } })).body.responsible, 'joe')
   })
 
-  test('says which path took its place', async () => {
+  test('returns the successor path in a Link header', async () => {
     const headers = { authorization: `Bearer ${admin.token}` }
     const answer = await hub.request({ method: 'GET', path: '/v1/inventory/v1-earlyaccess/assets', headers })
     assert.equal(answer.status, 200)
@@ -340,7 +344,7 @@ describe('version 1 of the inventory', () => {
   })
 })
 
-test('all assets that the caller may read are one bare list, however many pages they fill', async () => {
+test('lists all readable assets as one JSON array across several pages', async () => {
   await using hub = await testHub()
   const admin = await hub.as('administrator')
   const list = async (caller: TestCaller) => {

@@ -8,11 +8,11 @@ import { verifyChain } from '../../platform/audit/verification.ts'
 import { type TestCaller, type TestHub, testHub } from '../../platform/testing/hub.ts'
 import { assertCounts, asset, node } from './testing.ts'
 
-/** What there is at the beginning of a round; steps choose from it by numbers. */
-type Things = { assets: string[]; relations: string[]; groups: string[]; merges: { id: string; mergeId: string }[] }
+/** The existing entities at the beginning of a round. Steps select from them by numbers. */
+type Entities = { assets: string[]; relations: string[]; groups: string[]; merges: { id: string; mergeId: string }[] }
 
-/** One thing that somebody does. What the numbers choose may be gone by then: then they are refused. */
-type Step = { what: keyof typeof inputs; by: number; one: number; two: number; more: number; twice: boolean }
+/** One random request. It may name an entity that a concurrent request has deleted: then it is refused. */
+type Step = { operation: keyof typeof inputs; by: number; one: number; two: number; more: number; twice: boolean }
 
 type Chosen = { id: string; other: string; relation: string; group: string; merge: { id: string; mergeId: string } }
 
@@ -36,12 +36,12 @@ function device({ one, two, more }: Step, group: string) {
   }
 }
 
-function statement({ one, two, more }: Step, { id, other }: Chosen) {
+function relationInput({ one, two, more }: Step, { id, other }: Chosen) {
   const object = more < 7 ? asset(other) : place(two)
   return { subject: asset(id), predicate: `p${one % 3}`, object, isBidirectional: more % 4 === 0 }
 }
 
-/** Operations of the inventory, and what is sent to them. */
+/** The operations of the inventory with their inputs. */
 const inputs = {
   createAsset: (step: Step, { group }: Chosen) => ({ body: { data: { asset: device(step, group) } } }),
   createAssets: (step: Step, { group }: Chosen) => {
@@ -59,37 +59,37 @@ const inputs = {
     params: { id },
     body: { data: { identifiers: [tag(one)] } },
   }),
-  createRelation: (step: Step, chosen: Chosen) => ({ body: { data: statement(step, chosen) } }),
+  createRelation: (step: Step, chosen: Chosen) => ({ body: { data: relationInput(step, chosen) } }),
   createRelations: (step: Step, chosen: Chosen) => {
-    const turned = statement(step, { ...chosen, id: chosen.other, other: chosen.id })
-    return { body: { data: { relations: [statement(step, chosen), turned] } } }
+    const reversed = relationInput(step, { ...chosen, id: chosen.other, other: chosen.id })
+    return { body: { data: { relations: [relationInput(step, chosen), reversed] } } }
   },
   deleteRelations: (_: Step, { relation }: Chosen) => ({ body: { data: { ids: [relation] } } }),
   deleteRelationsByFilter: (_: Step, { id }: Chosen) => ({ query: { relationsFilter: `subject.id eq '${id}'` } }),
 }
 
-const operations = Object.keys(inputs) as Step['what'][]
+const operations = Object.keys(inputs) as Step['operation'][]
 
-/** As many as are taken at the same time. */
-function stepsOf(some: readonly Step['what'][]): fc.Arbitrary<Step[]> {
+/** The steps that run concurrently. */
+function stepsOf(some: readonly Step['operation'][]): fc.Arbitrary<Step[]> {
   const numbers = { by: fc.nat(3), one: fc.nat(99), two: fc.nat(99), more: fc.nat(9) }
-  const step = fc.record({ what: fc.constantFrom(...some), ...numbers, twice: fc.boolean() })
+  const step = fc.record({ operation: fc.constantFrom(...some), ...numbers, twice: fc.boolean() })
   return fc.array(step, { minLength: 16, maxLength: 16 })
 }
 
-/** What must not be found, whatever was done at the same time as what. */
-const contradictions = {
-  'a part of an asset that is not there': `
+/** Queries that return a row for each violation of an invariant. They must return none. */
+const violations = {
+  'rows of an asset that does not exist': `
     select asset_id from asset_identifiers where tenant_id = $1
     union select asset_id from asset_words where tenant_id = $1
     union select subject_id from relations where tenant_id = $1 and subject_type = 'asset'
     union select object_id from relations where tenant_id = $1 and object_type = 'asset'
     except select id from assets where tenant_id = $1`,
-  'an asset that nobody can recognise or find': `
+  'an asset without identifiers or search tokens': `
     select id from assets a where tenant_id = $1 and not (
       exists (select from asset_identifiers i where i.tenant_id = $1 and i.asset_id = a.id)
       and exists (select from asset_words w where w.tenant_id = $1 and w.asset_id = a.id))`,
-  'an asset that is not what its history says': `
+  'an asset that differs from the last entry of its history': `
     (select id, version, access_group_id, document::text from assets where tenant_id = $1
      except
      select asset_id, version, access_group_id, document::text from asset_history where tenant_id = $1)
@@ -100,7 +100,7 @@ const contradictions = {
   'a history with a gap': `
     select asset_id from asset_history where tenant_id = $1
     group by asset_id having min(version) <> 1 or max(version) <> count(*)`,
-  'a change that was not told once': `
+  'a change without exactly one event': `
     select * from (
       select 'asset/' || asset_id as subject, change, version from asset_history where tenant_id = $1
       union all select 'relation/' || id, 'created', 0 from relations where tenant_id = $1
@@ -109,29 +109,29 @@ const contradictions = {
     full join (
       select subject, split_part(type, '.', 3) as change, coalesce((data ->> 'version')::bigint, 0) as version, count(*) as times
       from events where tenant_id = $1 and type ~ '^inventory[.](asset|relation)[.](created|updated|deleted)$'
-      group by 1, 2, 3) as told using (subject, change, version)
-    where told.times is distinct from 1 or happened.subject is null`,
-  'a change that was told before one that came earlier': `
+      group by 1, 2, 3) as emitted using (subject, change, version)
+    where emitted.times is distinct from 1 or happened.subject is null`,
+  'events of one subject in the wrong order': `
     select * from (
       select subject, type, (data ->> 'version')::bigint as version,
              lag((data ->> 'version')::bigint) over changes as earlier, lag(type) over changes as before
       from events where tenant_id = $1 and type ~ '^inventory[.](asset|relation)[.](created|updated|deleted)$'
-      window changes as (partition by subject order by position)) as told
+      window changes as (partition by subject order by position)) as emitted
     where earlier >= version or (type = 'inventory.relation.created' and before is not null)`,
-  'events without a place, or places without one': `
+  'events without a position, or gaps between positions': `
     select * from (
       select count(*) as events, count(position) as placed, coalesce(max(position), 0) as newest
       from events where tenant_id = $1) as e
     where events <> placed or events <> newest`,
-  'a write that was not applied, or failed for no fault of its own': `
+  'a write that is still queued or failed with an internal error': `
     select id, kind, state, result from operations
     where tenant_id = $1 and (state = 'queued' or result like '%"code":"internal"%')`,
-  'a write that was not recorded once': `
+  'a write without exactly one audit entry': `
     select id from operations o where tenant_id = $1 and (
       select count(*) from audit_entries e where e.tenant_id = $1 and e.detail ->> 'statusId' = o.id::text) <> 1`,
 }
 
-describe('whatever is done at the same time, by two processes', () => {
+describe('random concurrent requests to two processes', () => {
   let hub: TestHub
   let second: TestHub
   let callers: TestCaller[]
@@ -158,51 +158,51 @@ describe('whatever is done at the same time, by two processes', () => {
     for (const each of [hub, second, hub]) await each.settle()
   }
 
-  async function look(): Promise<Things> {
+  async function readEntities(): Promise<Entities> {
     const ids = async (table: string) =>
       (await find<{ id: string }>(`select id from ${table} where tenant_id = $1 order by id`)).map(({ id }) => id)
-    const merges = find<Things['merges'][0]>(
+    const merges = find<Entities['merges'][0]>(
       'select asset_id as id, id as "mergeId" from asset_merges where tenant_id = $1 and undone_at is null order by id',
     )
     const [assets, relations, groups] = [await ids('assets'), await ids('relations'), await ids('access_groups')]
     return { assets, relations, groups, merges: await merges }
   }
 
-  async function take(step: Step, things: Things): Promise<void> {
-    const pick = <Thing>(some: readonly Thing[], number: number) => some[number % Math.max(1, some.length)]
+  async function run(step: Step, entities: Entities): Promise<void> {
+    const pick = <Item>(some: readonly Item[], number: number) => some[number % Math.max(1, some.length)]
     const chosen = {
-      id: pick(things.assets, step.one) ?? v7(),
-      other: pick(things.assets, step.two) ?? v7(),
-      relation: pick(things.relations, step.one) ?? v7(),
-      group: pick(things.groups, step.more) ?? v7(),
-      merge: pick(things.merges, step.one) ?? { id: v7(), mergeId: v7() },
+      id: pick(entities.assets, step.one) ?? v7(),
+      other: pick(entities.assets, step.two) ?? v7(),
+      relation: pick(entities.relations, step.one) ?? v7(),
+      group: pick(entities.groups, step.more) ?? v7(),
+      merge: pick(entities.merges, step.one) ?? { id: v7(), mergeId: v7() },
     }
     const caller = callers[step.by] ?? admin
-    const input = inputs[step.what](step, chosen)
+    const input = inputs[step.operation](step, chosen)
     const times = step.twice ? 2 : 1
     const headers = step.twice ? { headers: { 'idempotency-key': v7() } } : {}
-    const send = () => caller.exchange(inventory, step.what, { ...input, ...headers })
+    const send = () => caller.exchange(inventory, step.operation, { ...input, ...headers })
     for (const { status, body } of await Promise.all(Array.from({ length: times }, send)))
-      assert.ok(status < 500, `${step.what}: ${status} ${JSON.stringify(body)}`)
+      assert.ok(status < 500, `${step.operation}: ${status} ${JSON.stringify(body)}`)
   }
 
-  /** A group comes, and one goes if nothing is in it. */
-  async function changeGroups({ groups }: Things): Promise<void> {
+  /** Creates an access group, and deletes one if it is empty. */
+  async function changeGroups({ groups }: Entities): Promise<void> {
     await admin.authorization.createAccessGroup({ body: { data: { name: `group ${v7()}` } } })
     const deleted = admin.authorization.deleteAccessGroup({ params: { id: groups.at(-1) ?? '' } })
     await deleted.catch((error: unknown) => assert.ok(error instanceof Problem && error.status < 500))
   }
 
-  test('what is kept, counted, told and recorded does not contradict itself', async () => {
+  test('keep data, history, counts, events and audit trail consistent', async () => {
     const rounds = fc.tuple(stepsOf(['createAsset']), stepsOf(operations), stepsOf(operations), stepsOf(operations))
     await fc.assert(
       fc.asyncProperty(rounds, async (all) => {
         for (const steps of all) {
-          const things = await look()
-          await Promise.all([changeGroups(things), ...steps.map((one) => take(one, things))])
+          const entities = await readEntities()
+          await Promise.all([changeGroups(entities), ...steps.map((one) => run(one, entities))])
           await settle()
         }
-        for (const [what, sql] of Object.entries(contradictions)) assert.deepEqual(await find(sql), [], what)
+        for (const [violation, sql] of Object.entries(violations)) assert.deepEqual(await find(sql), [], violation)
         await assertCounts(hub)
         assert.equal((await verifyChain(hub.context, hub.tenant)).firstFault, null)
       }),

@@ -8,8 +8,8 @@ import { type TestCaller, type TestHub, testHub } from '../../platform/testing/h
 import { applyWrite, asset, createRelations, givenCaller, node, postRelation, type TestRelation } from './testing.ts'
 
 /**
- * The rules of the specification for relations and assets, one by one under their numbers, with its errors and limits.
- * What lies around a rule is tested beside its code; what a rule says is shown here.
+ * The rules of the specification for relations and assets, by their numbers, with its errors and limits. The tests next to
+ * the code cover further cases.
  */
 
 type Input = Record<string, unknown>
@@ -18,7 +18,7 @@ type Put = { assetId: string; outcome: string; relations: { predicate: string; o
 const readRelations = 'glb_inventory_read_relation_data'
 const writeRelations = 'glb_inventory_write_relation_data'
 
-describe('the specification', () => {
+describe('specification', () => {
   let hub: TestHub
   let admin: TestCaller
   let line: string
@@ -43,12 +43,13 @@ describe('the specification', () => {
     const { state: outcome, result } = await applyWrite(caller, 'createAsset', { body: { data } })
     return { state: outcome, result: result as unknown as Put }
   }
-  const made = async (more: object = {}): Promise<Entity> => asset((await put(device(v7(), more))).result.assetId)
+  const createdAsset = async (more: object = {}): Promise<Entity> =>
+    asset((await put(device(v7(), more))).result.assetId)
   const answered = async (caller: TestCaller, operation: string, input: Input) => {
     const { status, body } = await caller.exchange(inventory, operation, input)
     return { status, code: (body as ProblemDocument | undefined)?.code, body: body as { data: never } }
   }
-  const stated = async (data: TestRelation): Promise<Relation> => {
+  const createdRelation = async (data: TestRelation): Promise<Relation> => {
     const { body } = await postRelation(admin, data)
     return (body as { data: [Relation] }).data[0]
   }
@@ -59,19 +60,19 @@ describe('the specification', () => {
   }
 
   describe('4.1 POST /relations', () => {
-    test('rule 1: subject, predicate and object are required, source.value and isBidirectional are not', async () => {
-      const whole = { subject: await made(), predicate: 'is_connected_to', object: await made() }
+    test('4.1 POST rule 1: subject, predicate and object are required; source.value and isBidirectional are optional', async () => {
+      const complete = { subject: await createdAsset(), predicate: 'is_connected_to', object: await createdAsset() }
       for (const name of ['subject', 'predicate', 'object']) {
-        const { [name as 'subject']: _, ...part } = whole
+        const { [name as 'subject']: _, ...part } = complete
         assert.equal((await answered(admin, 'createRelation', { body: { data: part } })).status, 400, name)
       }
-      assert.equal((await postRelation(admin, whole)).status, 201)
-      const more = { ...whole, predicate: 'x', isBidirectional: true, source: { value: 'by hand' } }
+      assert.equal((await postRelation(admin, complete)).status, 201)
+      const more = { ...complete, predicate: 'x', isBidirectional: true, source: { value: 'by hand' } }
       const { status, body } = await postRelation(admin, more)
       assert.deepEqual([status, (body as { data: unknown[] }).data.length], [201, 2])
     })
 
-    test('rule 2: both ids are checked for UUID syntax', async () => {
+    test('4.1 POST rule 2: returns 400 when an id is not a UUID', async () => {
       const [right, wrong] = [node(), node('no-uuid')]
       for (const [subject, object] of [
         [wrong, right],
@@ -80,8 +81,8 @@ describe('the specification', () => {
         assert.equal((await postRelation(admin, { subject, predicate: 'x', object })).status, 400)
     })
 
-    test('rule 3: only assets are resolved and checked; nodes need not exist', async () => {
-      const [one, place] = [await made(), node()]
+    test('4.1 POST rule 3: resolves and checks assets only; nodes need not exist', async () => {
+      const [one, place] = [await createdAsset(), node()]
       for (const [subject, object] of [
         [one, place],
         [place, one],
@@ -90,8 +91,8 @@ describe('the specification', () => {
         assert.equal((await postRelation(admin, { subject, predicate: 'x', object })).status, 201)
     })
 
-    test('rule 4 and section 7: a referenced asset that does not exist, as subject or object, is an error', async () => {
-      const [one, missing] = [await made(), asset(v7())]
+    test('4.1 POST rule 4 and section 7: returns 422 when the subject or the object is a missing asset', async () => {
+      const [one, missing] = [await createdAsset(), asset(v7())]
       for (const [subject, object] of [
         [missing, one],
         [one, missing],
@@ -101,8 +102,8 @@ describe('the specification', () => {
       }
     })
 
-    test('rule 5 and section 7: needs the global permission, and read and write in the group of each asset', async () => {
-      const [one, other] = [await made({ access_group: 'line' }), await made({ access_group: 'line' })]
+    test('4.1 POST rule 5 and section 7: requires the global permission, and read and write in the group of each asset', async () => {
+      const [one, other] = [await createdAsset({ access_group: 'line' }), await createdAsset({ access_group: 'line' })]
       const both = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
       const rights = [
         [[{ permissions: both, accessGroupId: line }], 403],
@@ -119,16 +120,21 @@ describe('the specification', () => {
       assert.equal((await postRelation(nodesOnly, { subject: node(), predicate: 'x', object: node() })).status, 201)
     })
 
-    test('rule 6: source.type is set to manual', async () => {
-      const relation = await stated({ subject: node(), predicate: 'x', object: node(), source: { value: 'me' } })
+    test('4.1 POST rule 6: sets source.type to manual', async () => {
+      const relation = await createdRelation({
+        subject: node(),
+        predicate: 'x',
+        object: node(),
+        source: { value: 'me' },
+      })
       assert.deepEqual(relation.source, { type: 'manual', value: 'me' })
     })
 
-    test('rule 7: repeating it updates the timestamp and makes no second one', async () => {
+    test('4.1 POST rule 7: a repeated request updates the timestamp and creates no second relation', async () => {
       const triple = { subject: node(), predicate: 'x', object: node() }
-      const first = await stated(triple)
+      const first = await createdRelation(triple)
       while (Date.now() <= Date.parse(first.lastModifiedTimestamp)) await hub.settle()
-      const second = await stated(triple)
+      const second = await createdRelation(triple)
       assert.equal(second.id, first.id)
       assert.ok(second.lastModifiedTimestamp > first.lastModifiedTimestamp)
       assert.equal((await relations(`subject.id eq '${triple.subject.id}'`)).length, 1)
@@ -136,16 +142,16 @@ describe('the specification', () => {
   })
 
   describe('4.1 GET /relations', () => {
-    test('rule 1: requires the global permission to read relations', async () => {
+    test('4.1 GET rule 1: requires the global permission to read relations', async () => {
       const without = await givenCaller(hub, [{ permissions: ['inventory_read_asset_data', writeRelations] }])
       assert.equal((await answered(without, 'listRelations', {})).status, 403)
       const reader = await givenCaller(hub, [{ permissions: [readRelations] }])
       assert.equal((await answered(reader, 'listRelations', {})).status, 200)
     })
 
-    test('rule 2: every property can be compared with eq, conditions joined with and, text is in single quotes', async () => {
-      const [one, place] = [await made(), node()]
-      const relation = await stated({ subject: one, predicate: 'is_assigned_to_node', object: place })
+    test('4.1 GET rule 2: compares every property with eq, joins conditions with and, takes text in single quotes', async () => {
+      const [one, place] = [await createdAsset(), node()]
+      const relation = await createdRelation({ subject: one, predicate: 'is_assigned_to_node', object: place })
       const terms = [
         `subject.type eq 'asset'`,
         `subject.id eq '${one.id}'`,
@@ -169,8 +175,8 @@ describe('the specification', () => {
         assert.equal((await answered(admin, 'listRelations', { query: { filter } })).code, 'invalid_filter')
     })
 
-    test('rule 3: the filters that it shows find what they are for', async () => {
-      const [found, gateway, link, place] = [await made(), await made(), await made(), node()]
+    test('4.1 GET rule 3: the example filters find the matching relations', async () => {
+      const [found, gateway, link, place] = [await createdAsset(), await createdAsset(), await createdAsset(), node()]
       const peer = hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
       const [seen, installed] = [{ gateway: gateway.id, assets: [found.id], source: 's' }, { gateway: gateway.id }]
       await peer.recordFound({ body: { data: seen } })
@@ -202,8 +208,8 @@ describe('the specification', () => {
   describe('4.1 DELETE', () => {
     const query = { relationsFilter: `predicate eq 'to be deleted'` }
 
-    test('rule 1: both endpoints require both global permissions', async () => {
-      const ids = [(await stated({ subject: node(), predicate: 'x', object: node() })).id]
+    test('4.1 DELETE rule 1: both endpoints require both global permissions', async () => {
+      const ids = [(await createdRelation({ subject: node(), predicate: 'x', object: node() })).id]
       for (const [permissions, status] of [
         [[readRelations], 403],
         [[writeRelations], 403],
@@ -215,7 +221,7 @@ describe('the specification', () => {
       }
     })
 
-    test('rule 2: query-results requires a narrowing filter', async () => {
+    test('4.1 DELETE rule 2: query-results requires a narrowing filter', async () => {
       for (const relationsFilter of [`source.type eq 'manual'`, `object.type eq 'node'`, `predicate ne 'x'`]) {
         const { code } = await answered(admin, 'deleteRelationsByFilter', { query: { relationsFilter } })
         assert.equal(code, 'filter_not_narrow', relationsFilter)
@@ -226,7 +232,7 @@ describe('the specification', () => {
       assert.deepEqual([right.status, right.body.data], [200, { deletable: 0, deleted: 0 }])
     })
 
-    test('rule 3 and section 8: at most 100 are deleted by query, and the caller repeats the request', async () => {
+    test('4.1 DELETE rule 3 and section 8: deletes at most 100 relations by query, and the caller repeats the request', async () => {
       await createRelations(
         hub,
         Array.from({ length: 101 }, () => [node(), 'to be deleted', node()]),
@@ -236,7 +242,7 @@ describe('the specification', () => {
       assert.deepEqual(await deleted(), { deletable: 1, deleted: 1 })
     })
 
-    test('section 8: at most 50 are deleted by id', async () => {
+    test('4.1 DELETE section 8: deletes at most 50 relations by id', async () => {
       const ids = (count: number) => Array.from({ length: count }, () => v7())
       const status = async (count: number) =>
         (await answered(admin, 'deleteRelations', { body: { data: { ids: ids(count) } } })).status
@@ -245,10 +251,10 @@ describe('the specification', () => {
   })
 
   describe('4.2 assets', () => {
-    test('rule 1: POST, PATCH and DELETE return 202 with a status id, which tells state and detail.result', async () => {
+    test('4.2 rule 1: POST, PATCH and DELETE return 202 with a status id, and the status has state and detail.result', async () => {
       const { data: property } = await admin.inventory.createCustomProperty({ body: { data: { name: 'cost centre' } } })
-      const gateway = await made({ functional_object_type: 'Gateway' })
-      const one = await made()
+      const gateway = await createdAsset({ functional_object_type: 'Gateway' })
+      const one = await createdAsset()
       const params = { id: one.id }
       const many = (more: object) => ({ body: { data: [{ asset_id: one.id, ...more }] } })
       const writes: [string, Input][] = [
@@ -280,12 +286,12 @@ describe('the specification', () => {
       }
     })
 
-    test('rule 2: the schema is enforced on every write, on what would come of it', async () => {
+    test('4.2 rule 2: every write is refused whose resulting asset does not fit the schema', async () => {
       const url = `https://plant.example/schemas/${v7()}`
       const schema = { type: 'object', properties: { name: { maxLength: 5 } }, required: ['name'] }
       await admin.inventory.createSchema({ body: { data: { url, schema } } })
-      const { data: kept } = await admin.inventory.readSchema({ query: { url } })
-      assert.deepEqual(kept, { url, title: url, builtIn: false, schema })
+      const { data: stored } = await admin.inventory.readSchema({ query: { url } })
+      assert.deepEqual(stored, { url, title: url, builtIn: false, schema })
       const alias = 'https://industrial-assets.io/schemas/iah/base-schema/released/v1.11.0/iah-base.json'
       const { data: builtIn } = await admin.inventory.readSchema({ query: { url: alias } })
       assert.deepEqual([builtIn.builtIn, builtIn.title], [true, 'Asset'])
@@ -305,8 +311,14 @@ describe('the specification', () => {
       assert.equal((await admin.inventory.readAsset({ params: { id: result.assetId } })).data.name, 'short')
     })
 
-    test('rule 3: relationsFilter returns objects of a subject, subjects of an object, and without an anchor both, never nodes', async () => {
-      const [one, two, three, place, predicate] = [await made(), await made(), await made(), node(), v7()]
+    test('4.2 rule 3: relationsFilter returns the objects of a subject, the subjects of an object, both without an anchor, and never nodes', async () => {
+      const [one, two, three, place, predicate] = [
+        await createdAsset(),
+        await createdAsset(),
+        await createdAsset(),
+        node(),
+        v7(),
+      ]
       await postRelation(admin, { subject: one, predicate, object: two })
       await postRelation(admin, { subject: two, predicate, object: three })
       await postRelation(admin, { subject: three, predicate, object: place })
@@ -317,7 +329,7 @@ describe('the specification', () => {
       assert.deepEqual(await found(`subject.id eq '${three.id}' and `), [])
     })
 
-    test('rule 4: asset_relations take their source from data.meta.source, and need the asset and the permission', async () => {
+    test('4.2 rule 4: asset_relations use data.meta.source, and require the related asset and the permission', async () => {
       const [rack, hidden] = [v7(), v7()]
       await put(device(rack))
       await put(device(hidden, { access_group: 'line' }))
@@ -345,10 +357,10 @@ describe('the specification', () => {
       assert.deepEqual(relation?.source, { type: 'discovery', value: 'a.link.of.ours' })
     })
 
-    test('rule 5: the role of the related asset decides the direction; is_bidirectional makes both', async () => {
+    test('4.2 rule 5: the role of the related asset decides the direction; is_bidirectional creates both', async () => {
       const value = v7()
       const rack = asset((await put(device(value))).result.assetId)
-      for (const [role, both, wanted] of [
+      for (const [role, both, expected] of [
         ['object', false, ['out']],
         ['subject', false, ['in']],
         ['object', true, ['in', 'out']],
@@ -363,16 +375,16 @@ describe('the specification', () => {
         ]
         const { result } = await put(device(v7(), { asset_relations }))
         const own = (await admin.inventory.listAssetRelations({ params: { id: result.assetId } })).data
-        const ways = own.map(({ subject, object }) => {
+        const directions = own.map(({ subject, object }) => {
           assert.deepEqual([subject.id, object.id].toSorted(), [result.assetId, rack.id].toSorted())
           return subject.id === result.assetId ? 'out' : 'in'
         })
-        assert.deepEqual(ways.toSorted(), wanted)
+        assert.deepEqual(directions.toSorted(), expected)
       }
     })
 
-    test('rule 6: which gateway found an asset is told by two calls', async () => {
-      const [found, gateway] = [await made(), await made({ functional_object_type: 'Gateway' })]
+    test('4.2 rule 6: two calls return the gateway that found an asset', async () => {
+      const [found, gateway] = [await createdAsset(), await createdAsset({ functional_object_type: 'Gateway' })]
       const peer = hub.context.peers(inventory, systemCaller({ tenantId: hub.tenant.tenantId, tenantName: '' }))
       await peer.recordFound({ body: { data: { gateway: gateway.id, assets: [found.id], source: 's' } } })
       const { data } = await admin.inventory.readAsset({ params: { id: found.id } })
@@ -381,7 +393,7 @@ describe('the specification', () => {
       assert.equal(relation?.object.id, gateway.id)
     })
 
-    test('identifiers are not part of GET assets but have a path of their own', async () => {
+    test('4.2: identifiers are not part of GET /assets but have their own path', async () => {
       const value = v7()
       const { result } = await put(device(value))
       const { data } = await admin.inventory.readAsset({ params: { id: result.assetId } })
@@ -394,9 +406,9 @@ describe('the specification', () => {
     })
   })
 
-  describe('3 the life of relations', () => {
-    test('a relation cannot be edited: there is no way to', async () => {
-      const { id } = await stated({ subject: node(), predicate: 'x', object: node() })
+  describe('3 life cycle of relations', () => {
+    test('3: has no operation to edit a relation', async () => {
+      const { id } = await createdRelation({ subject: node(), predicate: 'x', object: node() })
       for (const method of ['PATCH', 'PUT']) {
         const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
         for (const path of ['/inventory/v2/relations', `/inventory/v2/relations/${id}`])
@@ -404,8 +416,8 @@ describe('the specification', () => {
       }
     })
 
-    test('an asset that is deleted takes along its relations, also those from nodes; a node has no such end', async () => {
-      const [one, other, place] = [await made(), await made(), node()]
+    test('3: deleting an asset deletes its relations, including those from nodes', async () => {
+      const [one, other, place] = [await createdAsset(), await createdAsset(), node()]
       await postRelation(admin, { subject: one, predicate: 'x', object: other })
       await postRelation(admin, { subject: place, predicate: 'x', object: one })
       await postRelation(admin, { subject: place, predicate: 'x', object: other })
@@ -416,7 +428,7 @@ describe('the specification', () => {
   })
 
   describe('7 errors', () => {
-    test('an asset_relations entry that cannot be followed is skipped, and the asset is written', async () => {
+    test('7: an asset_relations entry that cannot be resolved is skipped, and the asset is written', async () => {
       const asset_relations = [
         {
           predicate: 'is_module_of',
@@ -428,8 +440,8 @@ describe('the specification', () => {
       assert.deepEqual([outcome, result.outcome, result.relations[0]?.outcome], ['finished', 'created', 'skipped'])
     })
 
-    test('an asynchronous write that fails has the state failed, with the reason as detail.result', async () => {
-      const one = await made()
+    test('7: an asynchronous write that fails has the state failed and the reason in detail.result', async () => {
+      const one = await createdAsset()
       const { data } = await admin.inventory.setResponsible({
         params: { id: one.id },
         body: { data: { responsible: 'jane' } },
@@ -442,7 +454,7 @@ describe('the specification', () => {
   })
 
   describe('8 limits', () => {
-    test('GET /assets: limit is 50 by default and 100 at most, offset is 0 by default', async () => {
+    test('8: GET /assets has a limit of 50 by default and 100 at most, and an offset of 0 by default', async () => {
       const assets = Array.from({ length: 101 }, () => device(v7(), { name: 'one of many' }))
       await applyWrite(admin, 'createAssets', { body: { data: { assets } } })
       const page = async (query: Input) => {
@@ -457,12 +469,12 @@ describe('the specification', () => {
       for (const query of [{ limit: 101 }, { limit: 0 }, { offset: -1 }]) assert.equal((await page(query)).status, 400)
     })
 
-    test('sorting is not supported on array properties', async () => {
-      const [whole, inside] = [
+    test('8: returns 400 when assets are sorted by an array property', async () => {
+      const [complete, inside] = [
         ['asset_identifiers', '-location', 'instance_annotations', 'connection_points', 'asset_operations'],
         ['asset_identifiers/value', '-location.slot_number', 'custom_properties', `custom_properties/${v7()}`],
       ]
-      for (const sort of [...whole, ...inside]) {
+      for (const sort of [...complete, ...inside]) {
         const { status, code } = await answered(admin, 'listAssets', { query: { sort } })
         assert.deepEqual([status, code], [400, 'sort_on_array'], sort)
       }
@@ -470,7 +482,7 @@ describe('the specification', () => {
   })
 
   describe('9 versions', () => {
-    test('what is under v2-earlyaccess stays callable by that prefix, and says that it has moved', async () => {
+    test('9: operations below v2-earlyaccess stay available and return deprecation headers', async () => {
       const headers = { authorization: `Bearer ${admin.token}` }
       const old = await hub.request({ method: 'GET', path: '/inventory/v2-earlyaccess/assets?limit=1', headers })
       assert.equal(old.status, 200)
@@ -479,7 +491,7 @@ describe('the specification', () => {
       assert.deepEqual([current.status, current.headers.get('deprecation')], [200, null])
     })
 
-    test('filtering without regard to case', async () => {
+    test('9: filters case-insensitively with caseInsensitive', async () => {
       const name = `MiXed ${v7()}`
       const id = (await put(device(v7(), { name }))).result.assetId
       const filter = `name eq '${name.toLowerCase()}'`

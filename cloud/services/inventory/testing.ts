@@ -51,7 +51,7 @@ export type TestRelation = {
   source?: { type?: 'manual'; value?: string }
 }
 
-/** Sends `POST /relations` and returns the response, whatever its status is. */
+/** Sends `POST /relations` and returns the response with any status. */
 export function postRelation(caller: TestCaller, data: TestRelation) {
   return caller.exchange(inventory, 'createRelation', { body: { data } })
 }

@@ -21,24 +21,24 @@ import {
   withTestAuthor,
 } from './testing.ts'
 
-/** What callers see of assets and relations, held against a model that looks at everything one by one. */
+/** Compares what callers can read of assets and relations with a naive model, for random data and groups. */
 
 const groupCount = 3
 const assetCount = 7
 const nodeCount = 2
-const thingCount = assetCount + nodeCount
+const entityCount = assetCount + nodeCount
 const predicates = ['p', 'q']
 
-/** Who may see what is decided in one place, whether that is another process or not: there a few are enough. */
+/** Fewer runs when the services run in separate processes: visibility does not depend on that. */
 const runs = (count: number) => ({
   numRuns: process.env.MILLWRIGHT_TEST_ARRANGEMENT === 'split' ? Math.ceil(count / 6) : count,
 })
 
-const thing = fc.nat({ max: thingCount - 1 })
+const entityIndex = fc.nat({ max: entityCount - 1 })
 const predicate = fc.constantFrom(...predicates)
 
 type Term =
-  | { kind: 'end'; side: 'subject' | 'object'; things: number[] }
+  | { kind: 'end'; side: 'subject' | 'object'; entities: number[] }
   | { kind: 'type'; side: 'subject' | 'object'; type: Entity['type'] }
   | { kind: 'predicate'; operator: 'eq' | 'ne'; predicate: string }
   | { kind: 'not'; term: Term }
@@ -47,7 +47,11 @@ type Term =
 const side = fc.constantFrom('subject' as const, 'object' as const)
 const { filter } = fc.letrec<{ filter: Term; leaf: Term }>((tie) => ({
   leaf: fc.oneof(
-    fc.record({ kind: fc.constant('end' as const), side, things: fc.array(thing, { minLength: 1, maxLength: 2 }) }),
+    fc.record({
+      kind: fc.constant('end' as const),
+      side,
+      entities: fc.array(entityIndex, { minLength: 1, maxLength: 2 }),
+    }),
     fc.record({
       kind: fc.constant('type' as const),
       side,
@@ -72,14 +76,14 @@ const { filter } = fc.letrec<{ filter: Term; leaf: Term }>((tie) => ({
 
 const world = fc.record({
   groups: fc.array(fc.nat({ max: groupCount - 1 }), { minLength: assetCount, maxLength: assetCount }),
-  links: fc.uniqueArray(fc.tuple(thing, predicate, thing), { maxLength: 18, selector: String }),
+  links: fc.uniqueArray(fc.tuple(entityIndex, predicate, entityIndex), { maxLength: 18, selector: String }),
   reader: fc.nat({ max: 2 ** groupCount - 1 }),
 })
 
-type World = typeof world extends fc.Arbitrary<infer Given> ? Given : never
+type World = typeof world extends fc.Arbitrary<infer Sample> ? Sample : never
 
 const someAsset = fc.nat({ max: assetCount - 1 })
-const twins = fc.uniqueArray(
+const duplicatePairs = fc.uniqueArray(
   fc.tuple(someAsset, someAsset).filter(([one, other]) => one < other),
   { maxLength: 3, selector: String },
 )
@@ -91,7 +95,7 @@ const traversal = fc.record({
   only: fc.option(predicate, { nil: undefined }),
 })
 
-describe('what a caller sees, for any groups and rights', () => {
+describe('visibility for random groups and rights', () => {
   let hub: TestHub
   let groups: string[]
   let readers: TestCaller[]
@@ -110,10 +114,10 @@ describe('what a caller sees, for any groups and rights', () => {
       hub,
       places.map((place, index) => ({ name: `asset-${index}`, accessGroupId: groups[place] ?? '' })),
     )
-    // The first node has the id of an asset: still another thing.
-    const things = [...ids.map(asset), node(ids[0] ?? ''), node()]
+    // The first node has the id of an asset, but is another entity.
+    const entities = [...ids.map(asset), node(ids[0] ?? ''), node()]
     const mark = v7()
-    const at = (index: number) => things[index] as Entity
+    const at = (index: number) => entities[index] as Entity
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>
       putRelations(
         tx,
@@ -127,7 +131,7 @@ describe('what a caller sees, for any groups and rights', () => {
         ),
       ),
     )
-    // As the server does by itself, but for that of the tests: otherwise it believes that the tables are empty.
+    // Autovacuum is off in tests: without statistics the planner would assume empty tables.
     worlds++
     if (Number.isInteger(Math.log2(worlds))) await hub.asOwner((owner) => owner.query('analyze assets, relations'))
     const readable = new Set(ids.filter((_, index) => reader & (1 << (places[index] ?? 0))))
@@ -137,15 +141,15 @@ describe('what a caller sees, for any groups and rights', () => {
     return { caller: readers[reader] as TestCaller, ids, at, mark, readable, visible }
   }
 
-  test('the graph is the one that a naive traversal over what may be read gives', async () => {
+  test('returns the same graph as a naive traversal of readable assets', async () => {
     await fc.assert(
-      fc.asyncProperty(world, traversal, async (given, { start, depth, direction, only }) => {
-        const { caller, at, readable, visible } = await make(given)
+      fc.asyncProperty(world, traversal, async (sample, { start, depth, direction, only }) => {
+        const { caller, at, readable, visible } = await make(sample)
         const query = { depth, direction, ...(only === undefined ? {} : { predicates: only }) }
-        const asked = caller.inventory.readGraph({ params: { id: at(start).id }, query })
-        if (!readable.has(at(start).id)) return assert.rejects(asked, { code: 'not_found' })
-        const { data } = await asked
-        const wanted = naiveWalk(
+        const request = caller.inventory.readGraph({ params: { id: at(start).id }, query })
+        if (!readable.has(at(start).id)) return assert.rejects(request, { code: 'not_found' })
+        const { data } = await request
+        const expected = naiveTraversal(
           visible.filter(({ predicate: name }) => only === undefined || name === only),
           {
             start: at(start),
@@ -153,10 +157,10 @@ describe('what a caller sees, for any groups and rights', () => {
             direction,
           },
         )
-        assert.deepEqual(Object.fromEntries(data.nodes.map((entity) => [keyOf(entity), entity.depth])), wanted.nodes)
+        assert.deepEqual(Object.fromEntries(data.nodes.map((entity) => [keyOf(entity), entity.depth])), expected.nodes)
         assert.deepEqual(
           data.edges.map(({ id }) => id),
-          wanted.edges.toSorted(),
+          expected.edges.toSorted(),
         )
         assert.equal(data.truncated, false)
       }),
@@ -164,16 +168,16 @@ describe('what a caller sees, for any groups and rights', () => {
     )
   })
 
-  test('a path is as short as the shortest that a naive traversal over what may be read finds', async () => {
+  test('returns a path as short as the shortest one of a naive traversal of readable assets', async () => {
     await fc.assert(
-      fc.asyncProperty(world, traversal, fc.nat({ max: assetCount - 1 }), async (given, { start, direction }, end) => {
-        const { caller, at, readable, visible } = await make(given)
+      fc.asyncProperty(world, traversal, fc.nat({ max: assetCount - 1 }), async (sample, { start, direction }, end) => {
+        const { caller, at, readable, visible } = await make(sample)
         if (!readable.has(at(start).id) || !readable.has(at(end).id)) return
         const { data } = await caller.inventory.readPath({
           params: { id: at(start).id },
           query: { to: at(end).id, direction },
         })
-        const depth = naiveWalk(visible, { start: at(start), depth: 10, direction }).nodes[keyOf(at(end))]
+        const depth = naiveTraversal(visible, { start: at(start), depth: 10, direction }).nodes[keyOf(at(end))]
         assert.equal(data.found, depth !== undefined)
         if (depth === undefined) return
         assert.deepEqual([data.nodes.length, data.edges.length], [depth + 1, depth])
@@ -188,61 +192,61 @@ describe('what a caller sees, for any groups and rights', () => {
     )
   })
 
-  test('the relations of an asset, and their past, are those whose other end may be read, in the count too', async () => {
+  test('lists and counts the relations of an asset and their history only where the other end is readable', async () => {
     await fc.assert(
-      fc.asyncProperty(world, traversal, async (given, { start }) => {
-        const { caller, at, readable, visible } = await make(given)
-        const asked = caller.inventory.listAssetRelations({ params: { id: at(start).id } })
-        if (!readable.has(at(start).id)) return assert.rejects(asked, { code: 'not_found' })
-        const { data, meta } = await asked
+      fc.asyncProperty(world, traversal, async (sample, { start }) => {
+        const { caller, at, readable, visible } = await make(sample)
+        const request = caller.inventory.listAssetRelations({ params: { id: at(start).id } })
+        if (!readable.has(at(start).id)) return assert.rejects(request, { code: 'not_found' })
+        const { data, meta } = await request
         const key = keyOf(at(start))
-        const wanted = visible.filter(({ subject, object }) => keyOf(subject) === key || keyOf(object) === key)
+        const expected = visible.filter(({ subject, object }) => keyOf(subject) === key || keyOf(object) === key)
         assert.deepEqual(
           data.map(({ id }) => id),
-          wanted.map(({ id }) => id).toSorted(),
+          expected.map(({ id }) => id).toSorted(),
         )
-        assert.equal(meta.totalElements, wanted.length)
+        assert.equal(meta.totalElements, expected.length)
         const past = await caller.inventory.readRelationHistory({ params: { id: at(start).id } })
         assert.deepEqual(past.data.map(({ relation }) => relation).toReversed(), data)
-        assert.equal(past.meta.totalElements, wanted.length)
+        assert.equal(past.meta.totalElements, expected.length)
       }),
       runs(30),
     )
   })
 
-  test('relationsFilter finds the ends that each of its alternatives means, readable ones only', async () => {
+  test('relationsFilter finds the readable ends that each of its alternatives selects', async () => {
     await fc.assert(
-      fc.asyncProperty(world, filter, async (given, term) => {
-        const { caller, at, mark, visible } = await make(given)
+      fc.asyncProperty(world, filter, async (sample, term) => {
+        const { caller, at, mark, visible } = await make(sample)
         const relationsFilter = `(${print(term, at)}) and source.value eq '${mark}'`
         const { data, meta } = await caller.inventory.listAssets({ query: { relationsFilter } })
-        const wanted = naiveEnds(term, visible, at)
-        assert.deepEqual(data.map(({ id }) => String(id)).toSorted(), wanted, relationsFilter)
-        assert.equal(meta.totalElements, wanted.length)
-        assert.deepEqual(await askEachAsset(relationsFilter, given.reader), wanted, relationsFilter)
+        const expected = naiveEnds(term, visible, at)
+        assert.deepEqual(data.map(({ id }) => String(id)).toSorted(), expected, relationsFilter)
+        assert.equal(meta.totalElements, expected.length)
+        assert.deepEqual(await probeEachAsset(relationsFilter, sample.reader), expected, relationsFilter)
       }),
       runs(100),
     )
   })
 
-  test('relationsFilter with a depth finds what a naive traversal over what may be read comes to', async () => {
+  test('relationsFilter with a depth finds the same assets as a naive traversal of readable assets', async () => {
     await fc.assert(
-      fc.asyncProperty(world, traversal, thing, async (given, { depth, direction, only }, start) => {
-        const { caller, at, mark, visible } = await make(given)
+      fc.asyncProperty(world, traversal, entityIndex, async (sample, { depth, direction, only }, start) => {
+        const { caller, at, mark, visible } = await make(sample)
         const [near, far] = direction === 'in' ? (['object', 'subject'] as const) : (['subject', 'object'] as const)
         const begins = `${near}.id eq '${at(start).id}' and source.value eq '${mark}'`
         const relationsFilter = only === undefined ? begins : `${begins} and predicate eq '${only}'`
         const { data, meta } = await caller.inventory.listAssets({ query: { relationsFilter, depth } })
         const along = visible.filter(({ predicate: name }) => only === undefined || name === only)
-        const wanted = naiveReach(along, { start: at(start).id, depth, near, far })
-        assert.deepEqual(data.map(({ id }) => String(id)).toSorted(), wanted, relationsFilter)
-        assert.equal(meta.totalElements, wanted.length)
+        const expected = naiveReach(along, { start: at(start).id, depth, near, far })
+        assert.deepEqual(data.map(({ id }) => String(id)).toSorted(), expected, relationsFilter)
+        assert.equal(meta.totalElements, expected.length)
       }),
       runs(40),
     )
   })
 
-  test('every other way to look at assets shows exactly those that may be read', async () => {
+  test('shows exactly the readable assets in every other operation', async () => {
     const admin = await hub.as('administrator')
     const before = await totals()
     const created: { id: string; place: number }[] = []
@@ -253,7 +257,7 @@ describe('what a caller sees, for any groups and rights', () => {
     }
 
     await fc.assert(
-      fc.asyncProperty(world, twins, traversal, async (given, pairs, { start, depth, direction }) => {
+      fc.asyncProperty(world, duplicatePairs, traversal, async (sample, pairs, { start, depth, direction }) => {
         const mark = v7()
         const tag = (index: number) => ({
           asset_identifier_type: 'CustomIdentifier',
@@ -261,14 +265,14 @@ describe('what a caller sees, for any groups and rights', () => {
           value: `${mark}-${index}`,
         })
         const ids = await put(
-          given.groups.map((place, index) => ({
+          sample.groups.map((place, index) => ({
             functional_object_type: 'Device',
             name: `${mark} ${index}`,
             access_group: groups[place],
             asset_identifiers: [tag(index)],
           })),
         )
-        created.push(...ids.map((id, index) => ({ id, place: given.groups[index] ?? 0 })))
+        created.push(...ids.map((id, index) => ({ id, place: sample.groups[index] ?? 0 })))
         await put(
           pairs.map(([one, other]) => ({
             functional_object_type: 'Device',
@@ -276,19 +280,19 @@ describe('what a caller sees, for any groups and rights', () => {
           })),
         )
         const from = new Date().toISOString()
-        const things = [...ids.map(asset), node(), node()]
-        const stated = await createRelations(
+        const entities = [...ids.map(asset), node(), node()]
+        const relations = await createRelations(
           hub,
-          given.links.map(([one, name, other]) => [things[one], name, things[other]] as Edge),
+          sample.links.map(([one, name, other]) => [entities[one], name, entities[other]] as Edge),
           new Date(Date.parse(from) + 1).toISOString(),
         )
-        const mayRead = (place: number) => (given.reader & (1 << place)) !== 0
-        const readable = new Set(ids.filter((_, index) => mayRead(given.groups[index] ?? 0)))
-        const seen = ({ type, id }: Entity) => type === 'node' || readable.has(id)
-        const visible = stated
+        const mayRead = (place: number) => (sample.reader & (1 << place)) !== 0
+        const readable = new Set(ids.filter((_, index) => mayRead(sample.groups[index] ?? 0)))
+        const isVisible = ({ type, id }: Entity) => type === 'node' || readable.has(id)
+        const visible = relations
           .map(({ relation }) => showRelation(relation))
-          .filter(({ subject, object }) => seen(subject) && seen(object))
-        const caller = readers[given.reader] as TestCaller
+          .filter(({ subject, object }) => isVisible(subject) && isVisible(object))
+        const caller = readers[sample.reader] as TestCaller
 
         const filter = `startswith(name,'${mark}')`
         for (const query of [{ filter }, { q: mark }, { filter, sort: '-name', caseInsensitive: true }]) {
@@ -297,7 +301,7 @@ describe('what a caller sees, for any groups and rights', () => {
           assert.equal(meta.totalElements, readable.size)
         }
         const facets = await caller.inventory.readFacets({ query: { by: 'access_group', filter } })
-        const counted = Map.groupBy(given.groups.filter(mayRead), (place) => `group-${place}`)
+        const counted = Map.groupBy(sample.groups.filter(mayRead), (place) => `group-${place}`)
         assert.deepEqual(
           new Map(facets.data.map(({ value, count }) => [value, count])),
           new Map([...counted].map(([name, members]) => [name, members.length])),
@@ -311,7 +315,7 @@ describe('what a caller sees, for any groups and rights', () => {
             ['listMerges', {}],
           ] as const) {
             const { status } = await caller.exchange(inventory, operation, { params: { id }, ...input })
-            assert.equal(status, readable.has(id) ? 200 : 404, `${operation} ${JSON.stringify(input)} ${given.reader}`)
+            assert.equal(status, readable.has(id) ? 200 : 404, `${operation} ${JSON.stringify(input)} ${sample.reader}`)
           }
         }
         for (const pair of pairs) {
@@ -321,19 +325,19 @@ describe('what a caller sees, for any groups and rights', () => {
           const shown = mine.filter((both) => both.every((index) => readable.has(ids[index] ?? '')))
           assert.equal(meta.totalElements, shown.length, `${one} ${other}`)
         }
-        const asked = caller.exchange(inventory, 'readGraphDifference', {
+        const request = caller.exchange(inventory, 'readGraphDifference', {
           params: { id: ids[start] ?? '' },
           query: { from, depth, direction },
         })
-        const { status, body } = await asked
+        const { status, body } = await request
         if (!readable.has(ids[start] ?? '')) return assert.equal(status, 404)
         const { data } = body as { data: { added: { nodes: Entity[]; edges: Relation[] }; removed: object } }
-        const wanted = naiveWalk(visible, { start: asset(ids[start] ?? ''), depth, direction })
+        const expected = naiveTraversal(visible, { start: asset(ids[start] ?? ''), depth, direction })
         assert.deepEqual(
           data.added.edges.map(({ id }) => id),
-          wanted.edges.toSorted(),
+          expected.edges.toSorted(),
         )
-        const fresh = Object.entries(wanted.nodes).filter(([, level]) => level > 0)
+        const fresh = Object.entries(expected.nodes).filter(([, level]) => level > 0)
         assert.deepEqual(data.added.nodes.map(keyOf).toSorted(), fresh.map(([key]) => key).toSorted())
         assert.deepEqual(data.removed, { nodes: [], edges: [] })
       }),
@@ -371,8 +375,8 @@ describe('what a caller sees, for any groups and rights', () => {
     return pages.map(({ meta }) => meta.totalElements ?? 0)
   }
 
-  /** The form for many relations, which so few never get. */
-  async function askEachAsset(relationsFilter: string, reader: number): Promise<string[]> {
+  /** The query for large sets, which the few relations of this test would never use. */
+  async function probeEachAsset(relationsFilter: string, reader: number): Promise<string[]> {
     const readable = groups.filter((_, index) => reader & (1 << index))
     const { has, values } = assetsRelatedBy(relationsFilter, { firstParameter: 3, groups: readable })
     const rows = await hub.context.database.read(hub.tenant, (handle) =>
@@ -392,9 +396,9 @@ function keyOf({ type, id }: Entity): string {
   return `${type}/${id}`
 }
 
-type Way = { start: Entity; depth: number; direction: Direction }
+type TraversalOptions = { start: Entity; depth: number; direction: Direction }
 
-function naiveWalk(relations: readonly Relation[], { start, depth, direction }: Way) {
+function naiveTraversal(relations: readonly Relation[], { start, depth, direction }: TraversalOptions) {
   const nodes: Record<string, number> = { [keyOf(start)]: 0 }
   const edges = new Set<string>()
   for (let level = 0; level < depth; level++) {
@@ -414,10 +418,10 @@ function naiveWalk(relations: readonly Relation[], { start, depth, direction }: 
 
 type Reach = { start: string; depth: number; near: 'subject' | 'object'; far: 'subject' | 'object' }
 
-/** The assets at the far ends of relations that are come to one after the other. */
+/** The assets at the far ends of chains of relations. */
 function naiveReach(relations: readonly Relation[], { start, depth, near, far }: Reach): string[] {
   const reached = new Map<string, Entity>()
-  // Whether an asset or a node is meant at the beginning is not said.
+  // The filter does not state whether the start is an asset or a node.
   let frontier = new Set([`asset/${start}`, `node/${start}`])
   for (let level = 0; level < depth; level++) {
     const found = relations.filter((relation) => frontier.has(keyOf(relation[near]))).map((relation) => relation[far])
@@ -435,7 +439,7 @@ type At = (index: number) => Entity
 function print(term: Term, at: At): string {
   switch (term.kind) {
     case 'end': {
-      const ids = term.things.map((index) => `'${at(index).id}'`)
+      const ids = term.entities.map((index) => `'${at(index).id}'`)
       return ids.length === 1 ? `${term.side}.id eq ${ids[0]}` : `${term.side}/id in (${ids.join(', ')})`
     }
     case 'type':
@@ -452,7 +456,7 @@ function print(term: Term, at: At): string {
 function holds(term: Term, relation: Relation, at: At): boolean {
   switch (term.kind) {
     case 'end':
-      return term.things.some((index) => at(index).id === relation[term.side].id)
+      return term.entities.some((index) => at(index).id === relation[term.side].id)
     case 'type':
       return relation[term.side].type === term.type
     case 'predicate':
@@ -466,7 +470,7 @@ function holds(term: Term, relation: Relation, at: At): boolean {
   }
 }
 
-/** The alternatives of a filter, multiplied out. */
+/** The alternatives of a filter: its disjunctive normal form. */
 function alternatives(term: Term): Term[][] {
   if (term.kind === 'or') return term.terms.flatMap(alternatives)
   if (term.kind !== 'and') return [[term]]
@@ -478,8 +482,8 @@ function alternatives(term: Term): Term[][] {
 function naiveEnds(filter: Term, relations: readonly Relation[], at: At): string[] {
   const found = new Set<string>()
   for (const terms of alternatives(filter)) {
-    const given = new Set(terms.flatMap((term) => (term.kind === 'end' ? [term.side] : [])))
-    const sides = (['subject', 'object'] as const).filter((end) => given.size !== 1 || !given.has(end))
+    const sample = new Set(terms.flatMap((term) => (term.kind === 'end' ? [term.side] : [])))
+    const sides = (['subject', 'object'] as const).filter((end) => sample.size !== 1 || !sample.has(end))
     for (const relation of relations.filter((one) => terms.every((term) => holds(term, one, at)))) {
       for (const end of sides.map((name) => relation[name])) if (end.type === 'asset') found.add(end.id)
     }

@@ -32,7 +32,7 @@ const assetsForChange = statement<StoredAsset>(
 
 /**
  * Locks assets against changes until the end of the transaction, in the order of their ids to avoid deadlocks. Other
- * transactions may still write relations of them: waiting for these could take for ever.
+ * transactions may still write relations of them: waiting for these might never end.
  */
 export function lockAssets(tx: Transaction, ids: readonly string[]): Promise<StoredAsset[]> {
   return ids.length === 0 ? Promise.resolve([]) : tx.rows(assetsForChange, ids)

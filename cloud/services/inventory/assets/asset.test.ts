@@ -67,11 +67,11 @@ describe('mergeAsset', () => {
 })
 
 describe('stored document', () => {
-  test('has the same JSON text whatever the order in which the fields were sent', () => {
+  test('has the same JSON text for every order of the sent fields', () => {
     fc.assert(
       fc.property(stored, (document) => {
-        const turned = Object.fromEntries(Object.entries(document).reverse())
-        assert.equal(JSON.stringify(canonical(turned)), JSON.stringify(document))
+        const reversed = Object.fromEntries(Object.entries(document).reverse())
+        assert.equal(JSON.stringify(canonical(reversed)), JSON.stringify(document))
         assert.equal(JSON.stringify(canonical(document)), JSON.stringify(document))
       }),
     )
@@ -106,9 +106,9 @@ describe('stored document', () => {
 
   test('equals a document that differs in timestamps only', () => {
     fc.assert(
-      fc.property(sent, (given) => {
-        const a = createdDocument(given, { responsible: 'me', now })
-        const b = createdDocument(given, { responsible: 'me', now: later })
+      fc.property(sent, (input) => {
+        const a = createdDocument(input, { responsible: 'me', now })
+        const b = createdDocument(input, { responsible: 'me', now: later })
         assert.equal(isSame(a, b), true)
         assert.equal(isSame(a, setState(a, { state: 'reachability_state', value: 'unknown', now: later })), true)
         assert.equal(isSame(a, setState(a, { state: 'reachability_state', value: 'reached', now })), false)
@@ -118,8 +118,8 @@ describe('stored document', () => {
   })
 
   test('is validated in the form in which it was sent', () => {
-    const given = { functional_object_type: 'Device', functional_object_schema_url: 'u', name: 'x', power_kw: 1 }
-    assert.deepEqual(writeShape(createdDocument(given, { responsible: 'me', now })), given)
+    const input = { functional_object_type: 'Device', functional_object_schema_url: 'u', name: 'x', power_kw: 1 }
+    assert.deepEqual(writeShape(createdDocument(input, { responsible: 'me', now })), input)
   })
 })
 
@@ -160,8 +160,8 @@ describe('normaliseAsset', () => {
 
   test('leaves a normalised asset unchanged', () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (given) => {
-        const { document } = normaliseAsset(given)
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (input) => {
+        const { document } = normaliseAsset(input)
         assert.deepEqual(normaliseAsset(document).document, document)
       }),
     )

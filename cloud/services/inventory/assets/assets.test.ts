@@ -369,13 +369,13 @@ describe('assets', () => {
   test('returns only the requested fields of an asset', async () => {
     const { result } = await put({ ...device('projected'), description: 'long' })
     const fields = 'name, id,no_such_field'
-    const wanted = { id: result.assetId, name: 'projected' }
+    const expected = { id: result.assetId, name: 'projected' }
     assert.deepEqual(
       (await operator.inventory.readAsset({ params: { id: result.assetId }, query: { fields } })).data,
-      wanted,
+      expected,
     )
     const page = await operator.inventory.listAssets({ query: { filter: `name eq 'projected'`, fields, count: false } })
-    assert.deepEqual([page.data, page.meta.totalElements], [[wanted], undefined])
+    assert.deepEqual([page.data, page.meta.totalElements], [[expected], undefined])
   })
 
   test('accepts + and %20 as blanks in a query', async () => {
@@ -545,15 +545,15 @@ describe('assets', () => {
       for (const [operation, input] of ways(group))
         assert.equal((await mover.exchange(inventory, operation, input)).status, answer, `${operation} to ${group}`)
     }
-    const there = await put({ ...device('over-there'), access_group: 'only-read' }, {}, admin)
-    const params = { id: there.result.assetId }
-    const taken = await mover.exchange(inventory, 'setAccessGroup', {
+    const elsewhere = await put({ ...device('over-there'), access_group: 'only-read' }, {}, admin)
+    const params = { id: elsewhere.result.assetId }
+    const denied = await mover.exchange(inventory, 'setAccessGroup', {
       params,
       body: { data: { access_group: 'default' } },
     })
-    assert.equal(taken.status, 403)
+    assert.equal(denied.status, 403)
     assert.equal(
-      (taken.body as ProblemDocument).detail,
+      (denied.body as ProblemDocument).detail,
       'Permission denied: requires `inventory_write_asset_data` in access group `only-read`',
     )
   })
@@ -670,7 +670,7 @@ describe('assets', () => {
   test('checks If-Match with *, with several tags and for a new asset in every asynchronous write', async () => {
     const { result } = await put(device('guarded'))
     const params = { id: result.assetId }
-    const tried = async (operation: string, ifMatch: string, input: object) => {
+    const outcomeOf = async (operation: string, ifMatch: string, input: object) => {
       const written = await finish(operator, operation, {
         ...input,
         headers: { prefer: 'wait=10', 'if-match': ifMatch },
@@ -682,17 +682,17 @@ describe('assets', () => {
     const responsible = (name: string) => ({ params, body: { data: { responsible: name } } })
     const deleted = { body: { data: { ids: [result.assetId] } } }
     const first = await tagOf(result.assetId)
-    assert.equal(await tried('createAsset', '"7"', named('late')), 'precondition_failed')
-    assert.equal(await tried('createAsset', first, named('in time')), 'updated')
+    assert.equal(await outcomeOf('createAsset', '"7"', named('late')), 'precondition_failed')
+    assert.equal(await outcomeOf('createAsset', first, named('in time')), 'updated')
     assert.equal(
-      await tried('createAsset', '*', { body: { data: { asset: device('unheard-of') } } }),
+      await outcomeOf('createAsset', '*', { body: { data: { asset: device('unheard-of') } } }),
       'precondition_failed',
     )
     const second = await tagOf(result.assetId)
-    assert.equal(await tried('setResponsible', `${first}, ${second}`, responsible('one of several')), 'updated')
-    assert.equal(await tried('setResponsible', '*', responsible('whatever it is')), 'updated')
-    assert.equal(await tried('deleteAssets', second, deleted), 'precondition_failed')
-    assert.equal(await tried('deleteAssets', await tagOf(result.assetId), deleted), 'deleted')
+    assert.equal(await outcomeOf('setResponsible', `${first}, ${second}`, responsible('one of several')), 'updated')
+    assert.equal(await outcomeOf('setResponsible', '*', responsible('whatever it is')), 'updated')
+    assert.equal(await outcomeOf('deleteAssets', second, deleted), 'precondition_failed')
+    assert.equal(await outcomeOf('deleteAssets', await tagOf(result.assetId), deleted), 'deleted')
   })
 
   test('compares If-Match of a bulk write with the versions before the write', async () => {
@@ -833,11 +833,11 @@ describe('assets', () => {
       })
     }
     const kept = await insert(1, { days: 6, state: 'finished' })
-    const gone = await insert(2_001, { days: 8, state: 'failed' })
+    const expired = await insert(2_001, { days: 8, state: 'failed' })
     const signal = new AbortController().signal
     await statusTasks({ database: hub.context.database })['inventory.prune']?.run({ tenantId, signal } as never)
     const status = async (id: string) => (await admin.exchange(inventory, 'readStatus', { params: { id } })).status
-    assert.deepEqual([await status(kept), await status(gone)], [200, 404])
+    assert.deepEqual([await status(kept), await status(expired)], [200, 404])
     const { rowCount } = await hub.asOwner((owner) =>
       owner.query('select from operations where tenant_id = $1 and id < $2', [
         tenantId,
@@ -860,7 +860,7 @@ describe('assets', () => {
     ) as [WriteAcceptor, WriteAcceptor, WriteAcceptor]
     const caller = systemCaller({ tenantId: hub.tenant.tenantId, tenantName: hub.tenant.name })
     const change = { assetId: v7(), change: 'responsible', responsible: 'jane' }
-    const wanted = (items: number): WriteRequest => ({
+    const expected = (items: number): WriteRequest => ({
       kind: 'patch',
       action: 'inventory.setResponsibles',
       payload: { items: Array(items).fill(change), single: false },
@@ -877,20 +877,20 @@ describe('assets', () => {
       })
       const refused = { code: 'overloaded', status: 503, headers: { 'retry-after': '5' } }
       // One asset is queued: three more are too many, two fit, and then not one more fits.
-      await assert.rejects(queue.accept(caller, wanted(3)), refused)
+      await assert.rejects(queue.accept(caller, expected(3)), refused)
       // For a moment, the next write is refused before its body is read.
       assert.throws(() => queue.requireRoom(caller), refused)
       await assert.rejects(
-        database.transaction(caller, (tx) => queue.accept({ ...caller, transaction: tx }, wanted(3))),
+        database.transaction(caller, (tx) => queue.accept({ ...caller, transaction: tx }, expected(3))),
         refused,
       )
-      const both = await Promise.allSettled([queue.accept(caller, wanted(2)), queue.accept(caller, wanted(1))])
+      const both = await Promise.allSettled([queue.accept(caller, expected(2)), queue.accept(caller, expected(1))])
       assert.deepEqual(
         both.map(({ status }) => status),
         ['fulfilled', 'rejected'],
       )
-      await assert.rejects(small.accept(caller, wanted(1)), refused)
-      await assert.rejects(tiny.accept(caller, wanted(1)), { code: 'body_too_large', status: 413 })
+      await assert.rejects(small.accept(caller, expected(1)), refused)
+      await assert.rejects(tiny.accept(caller, expected(1)), { code: 'body_too_large', status: 413 })
       await owner.query('rollback')
       return data.statusId
     })

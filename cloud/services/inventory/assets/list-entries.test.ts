@@ -84,7 +84,7 @@ const scan = storedPoints.chain((stored) =>
 )
 
 describe('entries of a list that is written again', () => {
-  test('equals the stored connection points whatever ids and order a second scan has', () => {
+  test('equals the stored connection points when a second scan has other ids and another order', () => {
     fc.assert(
       fc.property(scan, ({ stored, order, ids }) => {
         const sent = rescanned(stored, ids)
@@ -163,7 +163,7 @@ describe('entries of a list that is written again', () => {
     ])
   })
 
-  test('leaves a document as it is when lists without a meaningful order come in another order', () => {
+  test('leaves a document as it is when lists without a meaningful order are sent in another order', () => {
     const stored = canonical({
       name: 'Pump',
       asset_operations: [

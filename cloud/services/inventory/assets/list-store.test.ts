@@ -61,22 +61,22 @@ test('returns the same assets of a set with each strategy', async () => {
       const counted = await hub.context.database.read(hub.tenant, (handle) => countAssets(handle, selection))
       assert.equal(counted, total, JSON.stringify(query))
       for (const sort of orders) {
-        const whole = (await listed({ ranges: everything, sort })).rows.map(({ id }) => id)
-        assert.equal(whole.length, total)
-        for (const way of strategies) {
+        const complete = (await listed({ ranges: everything, sort })).rows.map(({ id }) => id)
+        assert.equal(complete.length, total)
+        for (const strategy of strategies) {
           const paged: string[] = []
           for (let ranges = everything; ; ) {
-            const { rows } = await listed({ ranges, sort, ...way, limit: 3 })
+            const { rows } = await listed({ ranges, sort, ...strategy, limit: 3 })
             paged.push(...rows.map(({ id }) => id))
             const last = rows.length === 3 ? rows.at(-1) : undefined
             if (last === undefined) break
             ranges = rangesAfter(totalOrder(sort), placeOf(last, sort), selection.values.length + 2)
           }
-          assert.deepEqual(paged, whole, JSON.stringify({ query, way, sort }))
-          const { rows } = await listed({ ranges: everything, sort, ...way, limit: 2, offset: 1 })
+          assert.deepEqual(paged, complete, JSON.stringify({ query, strategy, sort }))
+          const { rows } = await listed({ ranges: everything, sort, ...strategy, limit: 2, offset: 1 })
           assert.deepEqual(
             rows.map(({ id }) => id),
-            whole.slice(1, 3),
+            complete.slice(1, 3),
           )
         }
       }

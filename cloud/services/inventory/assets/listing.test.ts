@@ -25,18 +25,18 @@ test('refuses any cursor that the server did not create', async () => {
   }
   for (const sort of ['id', 'name', '-name', 'created_timestamp', 'is_firmware']) {
     const { meta } = await answer({ sort })
-    const given = JSON.parse(Buffer.from(meta?.nextCursor ?? '', 'base64url').toString()) as unknown[]
-    for (const made of [
-      given.with(-1, 'no id'),
-      given.with(-1, null),
-      given.with(1, { a: 1 }),
-      given.with(1, sort.endsWith('name') ? '\0' : 'none'),
-      [...given, 'more'],
-      given.slice(0, -1),
+    const valid = JSON.parse(Buffer.from(meta?.nextCursor ?? '', 'base64url').toString()) as unknown[]
+    for (const forged of [
+      valid.with(-1, 'no id'),
+      valid.with(-1, null),
+      valid.with(1, { a: 1 }),
+      valid.with(1, sort.endsWith('name') ? '\0' : 'none'),
+      [...valid, 'more'],
+      valid.slice(0, -1),
       'nothing',
     ]) {
-      const { status, code } = await answer({ sort, cursor: Buffer.from(JSON.stringify(made)).toString('base64url') })
-      assert.deepEqual([status, code], [400, 'invalid_cursor'], JSON.stringify(made))
+      const { status, code } = await answer({ sort, cursor: Buffer.from(JSON.stringify(forged)).toString('base64url') })
+      assert.deepEqual([status, code], [400, 'invalid_cursor'], JSON.stringify(forged))
     }
   }
 })
@@ -53,7 +53,7 @@ test('returns the complete list by cursor for every sort order, also with missin
   await admin.inventory.createAssets({ body: { data: { assets } }, query: {}, headers: { prefer: 'wait=10' } })
   for (const sort of [undefined, 'name', '-name', 'name,-description', '-name,description', '-created_timestamp']) {
     const sorted = sort === undefined ? {} : { sort }
-    const whole = await admin.inventory.listAssets({ query: { ...sorted, limit: 100 } })
+    const complete = await admin.inventory.listAssets({ query: { ...sorted, limit: 100 } })
     const paged: unknown[] = []
     for (let cursor: string | undefined, more = true; more; ) {
       const query = { ...sorted, limit: 3, ...(cursor === undefined ? {} : { cursor }) }
@@ -62,10 +62,10 @@ test('returns the complete list by cursor for every sort order, also with missin
       cursor = (meta as { nextCursor?: string }).nextCursor
       more = cursor !== undefined
     }
-    assert.equal(whole.data.length, names.length)
+    assert.equal(complete.data.length, names.length)
     assert.deepEqual(
       paged,
-      whole.data.map(({ id }) => id),
+      complete.data.map(({ id }) => id),
       sort,
     )
   }
@@ -87,17 +87,17 @@ test('returns the complete list of relations by cursor, and refuses the cursor o
     '-createdTimestamp,predicate',
     'lastModifiedTimestamp,-predicate',
   ]) {
-    const asked = { ...(sort === undefined ? {} : { sort }), filter: "predicate ne 'powers'" }
-    const whole = await list({ query: { ...asked, limit: 100 } })
-    assert.deepEqual([whole.data.length, whole.meta.nextCursor], [5, undefined])
-    let page = await list({ query: { ...asked, limit: 2 } })
-    const seen = [...page.data]
+    const listQuery = { ...(sort === undefined ? {} : { sort }), filter: "predicate ne 'powers'" }
+    const complete = await list({ query: { ...listQuery, limit: 100 } })
+    assert.deepEqual([complete.data.length, complete.meta.nextCursor], [5, undefined])
+    let page = await list({ query: { ...listQuery, limit: 2 } })
+    const collected = [...page.data]
     while (page.meta.nextCursor !== undefined) {
-      page = await list({ query: { ...asked, limit: 2, cursor: page.meta.nextCursor } })
+      page = await list({ query: { ...listQuery, limit: 2, cursor: page.meta.nextCursor } })
       assert.equal(page.meta.totalElements, 5)
-      seen.push(...page.data)
+      collected.push(...page.data)
     }
-    assert.deepEqual(seen, whole.data, sort)
+    assert.deepEqual(collected, complete.data, sort)
   }
 
   const { meta } = await list({ query: { limit: 2, count: false } })

@@ -34,7 +34,7 @@ describe('GET /assets/{id}/graph/difference', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  const given = async (names: string, accessGroupId = line) => {
+  const createNamed = async (names: string, accessGroupId = line) => {
     const ids = await createAssets(
       hub,
       [...names].map((name) => ({ name, accessGroupId, at: day(1) })),
@@ -54,9 +54,9 @@ describe('GET /assets/{id}/graph/difference', () => {
   }
 
   test('returns added and removed nodes and relations with their names at that time', async () => {
-    const [controller, old, kept, fresh, behind] = await given('CokfB')
+    const [controller, old, unchanged, fresh, behind] = await createNamed('CokfB')
     const place = node()
-    await createRelations(hub, [[kept, 'is_module_of', controller]], day(2))
+    await createRelations(hub, [[unchanged, 'is_module_of', controller]], day(2))
     const ended = await createRelations(
       hub,
       [
@@ -69,10 +69,10 @@ describe('GET /assets/{id}/graph/difference', () => {
     await endRelationsAt(hub, ended.slice(0, 1), day(4))
     await createRelations(hub, [[fresh, 'is_module_of', controller]], day(5))
 
-    const told = await difference(controller, { from: day(3), to: day(6) })
-    assert.deepEqual([told.came, told.went, told.edges], ['f', 'B o', [1, 2, 0]])
-    assert.deepEqual([told.from, told.to, told.changed.nodes], [day(3), day(6), []])
-    assert.equal(told.removed.nodes.find(({ name }) => name === 'B')?.depth, 2)
+    const result = await difference(controller, { from: day(3), to: day(6) })
+    assert.deepEqual([result.came, result.went, result.edges], ['f', 'B o', [1, 2, 0]])
+    assert.deepEqual([result.from, result.to, result.changed.nodes], [day(3), day(6), []])
+    assert.equal(result.removed.nodes.find(({ name }) => name === 'B')?.depth, 2)
     const now = await difference(controller, { from: day(3) })
     assert.deepEqual([now.came, now.went], ['f', 'B o'])
     const same = await difference(controller, { from: day(3), to: day(3) })
@@ -84,7 +84,7 @@ describe('GET /assets/{id}/graph/difference', () => {
   })
 
   test('returns the changed fields of assets, and relations that ended and were created again', async () => {
-    const [rack, module] = await given('rm')
+    const [rack, module] = await createNamed('rm')
     const [first] = await createRelations(hub, [[module, 'is_module_of', rack]], day(2))
     assert.ok(first)
     const params = { id: module.id }
@@ -116,8 +116,8 @@ describe('GET /assets/{id}/graph/difference', () => {
   })
 
   test('follows only readable assets on every hop at both times', async () => {
-    const [a, b] = await given('ab')
-    const [hidden] = await given('h', office)
+    const [a, b] = await createNamed('ab')
+    const [hidden] = await createNamed('h', office)
     const ended = await createRelations(
       hub,
       [
@@ -127,8 +127,8 @@ describe('GET /assets/{id}/graph/difference', () => {
       day(2),
     )
     await endRelationsAt(hub, ended, day(4))
-    const whole = await difference(a, { from: day(3), to: day(5) })
-    assert.deepEqual([whole.went, whole.edges], ['b h', [0, 2, 0]])
+    const result = await difference(a, { from: day(3), to: day(5) })
+    assert.deepEqual([result.went, result.edges], ['b h', [0, 2, 0]])
     const mine = await difference(a, { from: day(3), to: day(5) }, ofLine)
     assert.deepEqual([mine.went, mine.edges], ['', [0, 0, 0]])
     for (const id of [hidden.id, v7()]) {
@@ -141,15 +141,15 @@ describe('GET /assets/{id}/graph/difference', () => {
   })
 
   test('returns everything as removed when the asset was deleted in between', async () => {
-    const [a, b] = await given('ab')
+    const [a, b] = await createNamed('ab')
     await createRelations(hub, [[b, 'x', a]], day(2))
     await deleteAssetsAt(hub, { ids: [a.id], accessGroupId: line, at: day(4) })
-    const told = await difference(a, { from: day(3), to: day(5) }, ofLine)
-    assert.deepEqual([told.came, told.went, told.edges], ['', 'a b', [0, 1, 0]])
+    const result = await difference(a, { from: day(3), to: day(5) }, ofLine)
+    assert.deepEqual([result.came, result.went, result.edges], ['', 'a b', [0, 1, 0]])
   })
 
   test('refuses a truncated graph and exchanged times', async () => {
-    const [a, b, c] = await given('abc')
+    const [a, b, c] = await createNamed('abc')
     await createRelations(
       hub,
       [

@@ -61,13 +61,13 @@ describe('pathBetween', () => {
     extend(to, { rows: [row('c', 'd')], cut: false }, boundsFor(10))
     assert.equal(pathBetween(from, to, 'out'), undefined)
     extend(from, { rows: [row('b', 'c')], cut: false }, boundsFor(10))
-    const way = pathBetween(from, to, 'out')
+    const path = pathBetween(from, to, 'out')
     assert.deepEqual(
-      way?.nodes.map(({ id }) => id),
+      path?.nodes.map(({ id }) => id),
       ['a', 'b', 'c', 'd'],
     )
     assert.deepEqual(
-      way?.edges.map(({ id }) => id),
+      path?.edges.map(({ id }) => id),
       ['ab', 'bc', 'cd'],
     )
   })

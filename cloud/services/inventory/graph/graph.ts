@@ -38,8 +38,8 @@ export function startTraversal(...starts: readonly Entity[]): Traversal {
 
 /**
  * Adds the relations that were found at the frontier. Ends that are new become the next frontier; a node is reached once,
- * so cycles end. Relations are added in the order of their ids, so that the same graph gives the same result whatever the
- * order of the rows.
+ * so cycles end. Relations are added in the order of their ids, so that the same graph gives the same result for every order
+ * of the rows.
  */
 export function extend(
   traversal: Traversal,

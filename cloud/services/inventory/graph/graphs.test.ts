@@ -35,7 +35,7 @@ describe('GET /assets/{id}/graph and /path', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  async function given(names: string, { group, at }: { group?: string; at?: string } = {}) {
+  async function createNamed(names: string, { group, at }: { group?: string; at?: string } = {}) {
     const where = { ...(group === undefined ? {} : { accessGroupId: group }), ...(at === undefined ? {} : { at }) }
     const ids = await createAssets(
       hub,
@@ -51,43 +51,43 @@ describe('GET /assets/{id}/graph and /path', () => {
 
   async function graph(of: Entity | undefined, query: Record<string, unknown> = {}, caller = viewer) {
     const { data } = await caller.inventory.readGraph({ params: { id: of?.id ?? '' }, query })
-    const seen = data.nodes.map(({ name, id, depth }) => `${name ?? id}${depth}`).toSorted()
-    return { ...data, seen: seen.join(' '), links: data.edges.length }
+    const summary = data.nodes.map(({ name, id, depth }) => `${name ?? id}${depth}`).toSorted()
+    return { ...data, summary: summary.join(' '), links: data.edges.length }
   }
 
   test('returns more nodes with a greater depth, each once with its name and type', async () => {
-    const { a, b, c, d } = await given('abcd')
+    const { a, b, c, d } = await createNamed('abcd')
     await link([
       [a, 'x', b],
       [b, 'x', c],
       [c, 'x', d],
       [d, 'x', a],
     ] as Edge[])
-    assert.equal((await graph(a)).seen, 'a0 b1 d1')
-    const whole = await graph(a, { depth: 2 })
-    assert.equal(whole.seen, 'a0 b1 c2 d1')
-    assert.deepEqual([whole.links, whole.truncated], [4, false])
-    assert.deepEqual(await graph(a, { depth: 10 }), whole)
-    assert.equal(whole.nodes.find(({ id }) => id === c?.id)?.functional_object_type, 'Device')
+    assert.equal((await graph(a)).summary, 'a0 b1 d1')
+    const complete = await graph(a, { depth: 2 })
+    assert.equal(complete.summary, 'a0 b1 c2 d1')
+    assert.deepEqual([complete.links, complete.truncated], [4, false])
+    assert.deepEqual(await graph(a, { depth: 10 }), complete)
+    assert.equal(complete.nodes.find(({ id }) => id === c?.id)?.functional_object_type, 'Device')
   })
 
   test('follows outgoing, incoming or both directions, and only the given predicates', async () => {
-    const { a, b, c, d } = await given('abcd')
+    const { a, b, c, d } = await createNamed('abcd')
     await link([
       [a, 'x', b],
       [c, 'x', a],
       [b, 'y', d],
       [a, 'y', a],
     ] as Edge[])
-    assert.equal((await graph(a, { direction: 'out', depth: 3 })).seen, 'a0 b1 d2')
-    assert.equal((await graph(a, { direction: 'in', depth: 3 })).seen, 'a0 c1')
-    assert.equal((await graph(a, { direction: 'both', depth: 3, predicates: 'x' })).seen, 'a0 b1 c1')
+    assert.equal((await graph(a, { direction: 'out', depth: 3 })).summary, 'a0 b1 d2')
+    assert.equal((await graph(a, { direction: 'in', depth: 3 })).summary, 'a0 c1')
+    assert.equal((await graph(a, { direction: 'both', depth: 3, predicates: 'x' })).summary, 'a0 b1 c1')
     assert.equal((await graph(a, { depth: 3, predicates: 'x, y' })).links, 4)
-    assert.equal((await graph(a, { depth: 3, predicates: 'z' })).seen, 'a0')
+    assert.equal((await graph(a, { depth: 3, predicates: 'z' })).summary, 'a0')
   })
 
   test('follows relations through nodes', async () => {
-    const { a, b } = await given('ab')
+    const { a, b } = await createNamed('ab')
     const [place, above] = [node(), node()]
     await link([
       [a, 'is_assigned_to_node', place],
@@ -107,8 +107,8 @@ describe('GET /assets/{id}/graph and /path', () => {
   })
 
   test('hides an unreadable asset and everything that is reached only through it', async () => {
-    const { a, b, c } = await given('abc', { group: lineGroup })
-    const { h } = await given('h', { group: officeGroup })
+    const { a, b, c } = await createNamed('abc', { group: lineGroup })
+    const { h } = await createNamed('h', { group: officeGroup })
     const place = node()
     await link([
       [a, 'x', h],
@@ -118,26 +118,26 @@ describe('GET /assets/{id}/graph and /path', () => {
       [c, 'x', h],
     ] as Edge[])
     const mine = await graph(a, { depth: 10 }, ofLine)
-    assert.equal(mine.seen, 'a0 c1')
+    assert.equal(mine.summary, 'a0 c1')
     assert.deepEqual([mine.links, mine.truncated], [1, false])
     assert.equal((await graph(a, { depth: 10 })).nodes.length, 5)
   })
 
   test('does not count hidden assets against the limit', async () => {
-    const { a } = await given('a', { group: lineGroup })
-    const { b } = await given('b', { group: lineGroup })
+    const { a } = await createNamed('a', { group: lineGroup })
+    const { b } = await createNamed('b', { group: lineGroup })
     const hidden = await createAssets(
       hub,
       Array.from({ length: 30 }, () => ({ name: 'h', accessGroupId: officeGroup })),
     )
     await link([...hidden.map((id): Edge => [a as Entity, 'x', asset(id)]), [a, 'y', b] as Edge])
     const mine = await graph(a, { limit: 2 }, ofLine)
-    assert.deepEqual([mine.seen, mine.truncated], ['a0 b1', false])
+    assert.deepEqual([mine.summary, mine.truncated], ['a0 b1', false])
     assert.ok((await graph(a, { limit: 2 })).truncated)
   })
 
   test('stops at the limit and sets truncated', async () => {
-    const { a } = await given('a')
+    const { a } = await createNamed('a')
     const others = await createAssets(
       hub,
       Array.from({ length: 12 }, () => ({ name: 'o' })),
@@ -150,7 +150,7 @@ describe('GET /assets/{id}/graph and /path', () => {
   })
 
   test('returns the same 404 for a missing and a hidden asset', async () => {
-    const { h } = await given('h', { group: officeGroup })
+    const { h } = await createNamed('h', { group: officeGroup })
     for (const query of [{}, { at: day(1) }]) {
       const ask = async (id: string) => {
         const answer = await ofLine.exchange(inventory, 'readGraph', { params: { id }, query })
@@ -162,7 +162,7 @@ describe('GET /assets/{id}/graph and /path', () => {
   })
 
   test('accepts a depth of 1 to 10 and a limit of 1 to 2000', async () => {
-    const { a } = await given('a')
+    const { a } = await createNamed('a')
     for (const query of [
       { depth: 0 },
       { depth: 11 },
@@ -177,22 +177,22 @@ describe('GET /assets/{id}/graph and /path', () => {
   })
 
   test('returns the graph at a time without relations that were created later or had ended', async () => {
-    const { a, b, c } = await given('abc', { at: day(1) })
+    const { a, b, c } = await createNamed('abc', { at: day(1) })
     await endRelationsAt(hub, await link([[a, 'x', b]] as Edge[], day(2)), day(3))
     await link([[a, 'x', c]] as Edge[], day(4))
-    const seenAt = async (at: string, depth = 1) => (await graph(a, { at, depth })).seen
-    assert.equal(await seenAt(day(1)), 'a0')
-    assert.equal(await seenAt(day(2)), 'a0 b1')
-    assert.equal(await seenAt('2025-01-03T00:59:59.999+01:00', 5), 'a0 b1')
-    assert.equal(await seenAt(day(3)), 'a0')
-    assert.equal(await seenAt(day(5)), 'a0 c1')
-    assert.equal(await seenAt('9999-12-31T23:59:60Z'), 'a0 c1')
-    assert.equal((await graph(a)).seen, 'a0 c1')
+    const summaryAt = async (at: string, depth = 1) => (await graph(a, { at, depth })).summary
+    assert.equal(await summaryAt(day(1)), 'a0')
+    assert.equal(await summaryAt(day(2)), 'a0 b1')
+    assert.equal(await summaryAt('2025-01-03T00:59:59.999+01:00', 5), 'a0 b1')
+    assert.equal(await summaryAt(day(3)), 'a0')
+    assert.equal(await summaryAt(day(5)), 'a0 c1')
+    assert.equal(await summaryAt('9999-12-31T23:59:60Z'), 'a0 c1')
+    assert.equal((await graph(a)).summary, 'a0 c1')
   })
 
   test('returns deleted assets in the graph at a time to callers who can read their last group', async () => {
-    const { a, b } = await given('ab', { group: lineGroup, at: day(1) })
-    const { h } = await given('h', { group: officeGroup, at: day(1) })
+    const { a, b } = await createNamed('ab', { group: lineGroup, at: day(1) })
+    const { h } = await createNamed('h', { group: officeGroup, at: day(1) })
     await link(
       [
         [a, 'x', b],
@@ -204,10 +204,10 @@ describe('GET /assets/{id}/graph and /path', () => {
     await deleteAssetsAt(hub, { ids: [b?.id ?? ''], accessGroupId: lineGroup, at: day(5) })
     await deleteAssetsAt(hub, { ids: [h?.id ?? ''], accessGroupId: officeGroup, at: day(5) })
 
-    assert.equal((await graph(a, { depth: 3 })).seen, 'a0')
-    assert.equal((await graph(a, { depth: 3, at: day(3) })).seen, 'a0 b1 h1')
-    assert.equal((await graph(a, { depth: 3, at: day(3) }, ofLine)).seen, 'a0 b1')
-    assert.equal((await graph(b, { at: day(3) }, ofLine)).seen, 'a1 b0')
+    assert.equal((await graph(a, { depth: 3 })).summary, 'a0')
+    assert.equal((await graph(a, { depth: 3, at: day(3) })).summary, 'a0 b1 h1')
+    assert.equal((await graph(a, { depth: 3, at: day(3) }, ofLine)).summary, 'a0 b1')
+    assert.equal((await graph(b, { at: day(3) }, ofLine)).summary, 'a1 b0')
     for (const [of, at] of [
       [b, day(6)],
       [b, undefined],
@@ -221,7 +221,7 @@ describe('GET /assets/{id}/graph and /path', () => {
   })
 
   test('returns a shortest path with its relations in order', async () => {
-    const { a, b, c, d, e } = await given('abcde')
+    const { a, b, c, d, e } = await createNamed('abcde')
     await link([
       [a, 'x', b],
       [b, 'x', c],
@@ -245,8 +245,8 @@ describe('GET /assets/{id}/graph and /path', () => {
   })
 
   test('finds a path only through and to readable assets', async () => {
-    const { a, b } = await given('ab', { group: lineGroup })
-    const { h } = await given('h', { group: officeGroup })
+    const { a, b } = await createNamed('ab', { group: lineGroup })
+    const { h } = await createNamed('h', { group: officeGroup })
     await link([
       [a, 'x', h],
       [h, 'x', b],
@@ -261,7 +261,7 @@ describe('GET /assets/{id}/graph and /path', () => {
   })
 
   test('finds a path through a node with very many relations without reading them all', async () => {
-    const { a, g, b } = await given('agb')
+    const { a, g, b } = await createNamed('agb')
     const links = Array.from({ length: 9000 }, (): Edge => [node(), 'found_by_gateway', g as Entity])
     await link([...links, [a, 'found_by_gateway', g], [b, 'found_by_gateway', g]] as Edge[])
     const { data } = await viewer.inventory.readPath({ params: { id: a?.id ?? '' }, query: { to: b?.id ?? '' } })

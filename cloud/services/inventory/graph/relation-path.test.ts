@@ -21,7 +21,7 @@ describe('relationsFilter with a depth', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  const given = async (names: string, group?: string) => {
+  const createNamed = async (names: string, group?: string) => {
     const where = group === undefined ? {} : { accessGroupId: group }
     const ids = await createAssets(
       hub,
@@ -41,7 +41,7 @@ describe('relationsFilter with a depth', () => {
   }
 
   test('finds the assets that a chain of at most depth relations reaches', async () => {
-    const { a, b, c, d, e } = await given('abcde')
+    const { a, b, c, d, e } = await createNamed('abcde')
     await relate([
       [b, 'is_module_of', a],
       [c, 'is_module_of', b],
@@ -61,7 +61,7 @@ describe('relationsFilter with a depth', () => {
   })
 
   test('follows nodes, ends in a cycle, and returns each asset once and no nodes', async () => {
-    const { a, b, c } = await given('abc')
+    const { a, b, c } = await createNamed('abc')
     const place = node()
     await relate([
       [a, 'x', b],
@@ -76,8 +76,8 @@ describe('relationsFilter with a depth', () => {
   })
 
   test('does not follow relations through unreadable assets', async () => {
-    const { a, b, c } = await given('abc', line)
-    const { h } = await given('h')
+    const { a, b, c } = await createNamed('abc', line)
+    const { h } = await createNamed('h')
     await relate([
       [a, 'x', h],
       [h, 'x', b],
@@ -89,7 +89,7 @@ describe('relationsFilter with a depth', () => {
   })
 
   test('returns 400 when an alternative of the filter names no start, or depth has no relationsFilter', async () => {
-    const { a, b } = await given('ab')
+    const { a, b } = await createNamed('ab')
     const refused = async (query: Record<string, unknown>) => {
       const answer = await viewer.exchange(inventory, 'listAssets', { query })
       return [answer.status, (answer.body as ProblemDocument).code]
@@ -110,7 +110,7 @@ describe('relationsFilter with a depth', () => {
   })
 
   test('refuses more relations than the limit, without counting hidden ones', async () => {
-    const { a, b } = await given('ab', line)
+    const { a, b } = await createNamed('ab', line)
     const count = inventoryLimits.relationsFollowed + 1
     await relate(Array.from({ length: count }, () => [node(), 'x', a]))
     await relate([[b, 'y', a]])
@@ -123,7 +123,7 @@ describe('relationsFilter with a depth', () => {
   })
 
   test('returns pages by cursor and refuses a cursor of another depth', async () => {
-    const { a, b, c, d } = await given('abcd')
+    const { a, b, c, d } = await createNamed('abcd')
     await relate([
       [b, 'x', a],
       [c, 'x', b],

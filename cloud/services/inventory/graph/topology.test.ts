@@ -17,7 +17,7 @@ describe('GET /topology', () => {
   let hub: TestHub
   let viewer: TestCaller
   let ofLine: TestCaller
-  let things: Record<'controller' | 'drive' | 'panel' | 'hidden' | 'loner', Entity>
+  let entities: Record<'controller' | 'drive' | 'panel' | 'hidden' | 'loner', Entity>
   const place = node()
 
   before(async () => {
@@ -33,8 +33,8 @@ describe('GET /topology', () => {
       hub,
       names.map((name) => ({ name, accessGroupId: name === 'hidden' ? office : line, at: day(1) })),
     )
-    things = Object.fromEntries(names.map((name, index) => [name, asset(ids[index] ?? '')])) as typeof things
-    const { controller, drive, panel, hidden } = things
+    entities = Object.fromEntries(names.map((name, index) => [name, asset(ids[index] ?? '')])) as typeof entities
+    const { controller, drive, panel, hidden } = entities
     await createRelations(
       hub,
       [
@@ -53,39 +53,43 @@ describe('GET /topology', () => {
 
   async function topology(query: Record<string, unknown> = {}, caller = viewer) {
     const { data } = await caller.inventory.readTopology({ query })
-    const seen = data.nodes.map(({ name, depth }) => `${name ?? 'place'}${depth}`).toSorted()
-    return { ...data, seen: seen.join(' '), said: data.edges.map(({ predicate }) => predicate).toSorted() }
+    const summary = data.nodes.map(({ name, depth }) => `${name ?? 'place'}${depth}`).toSorted()
+    return {
+      ...data,
+      summary: summary.join(' '),
+      edgePredicates: data.edges.map(({ predicate }) => predicate).toSorted(),
+    }
   }
 
   test('returns every asset with its relations and the fields that the console colours by', async () => {
-    const { seen, said, truncated, nodes } = await topology()
-    assert.equal(seen, 'controller0 drive0 hidden0 loner0 place1')
-    assert.deepEqual(said, ['is_assigned_to_node', 'is_controlled_by', 'watches'])
+    const { summary, edgePredicates, truncated, nodes } = await topology()
+    assert.equal(summary, 'controller0 drive0 hidden0 loner0 place1')
+    assert.deepEqual(edgePredicates, ['is_assigned_to_node', 'is_controlled_by', 'watches'])
     assert.equal(truncated, false)
     const { functional_object_type, management_state, reachability_state } =
-      nodes.find(({ id }) => id === things.drive.id) ?? {}
+      nodes.find(({ id }) => id === entities.drive.id) ?? {}
     assert.deepEqual([functional_object_type, management_state, reachability_state], ['Device', 'unknown', 'unknown'])
   })
 
   test('returns only readable assets in the topology', async () => {
-    const { seen, said } = await topology({}, ofLine)
-    assert.equal(seen, 'controller0 drive0 loner0 place1')
-    assert.deepEqual(said, ['is_assigned_to_node', 'is_controlled_by'])
+    const { summary, edgePredicates } = await topology({}, ofLine)
+    assert.equal(summary, 'controller0 drive0 loner0 place1')
+    assert.deepEqual(edgePredicates, ['is_assigned_to_node', 'is_controlled_by'])
   })
 
   test('returns the assets that match a filter and their relations of the given predicates', async () => {
-    assert.equal((await topology({ filter: "name eq 'drive'" })).seen, 'controller1 drive0')
-    assert.equal((await topology({ q: 'contr', predicates: 'watches' })).seen, 'controller0 hidden1')
+    assert.equal((await topology({ filter: "name eq 'drive'" })).summary, 'controller1 drive0')
+    assert.equal((await topology({ q: 'contr', predicates: 'watches' })).summary, 'controller0 hidden1')
   })
 
   test('returns the topology at a time with assets deleted since and without later ones', async () => {
     const then = await topology({ at: day(3) })
-    assert.equal(then.seen, 'controller0 drive0 hidden0 loner0 panel0 place1')
-    assert.ok(then.said.includes('shows'))
-    assert.equal(then.nodes.find(({ id }) => id === things.panel.id)?.functional_object_type, 'Device')
-    assert.deepEqual((await topology({ at: day(1) })).said, [])
-    assert.equal((await topology({ at: '2024-12-31T00:00:00Z' })).seen, '')
-    assert.equal((await topology({ at: day(3), filter: "name eq 'drive'" })).seen, 'controller1 drive0 panel1')
+    assert.equal(then.summary, 'controller0 drive0 hidden0 loner0 panel0 place1')
+    assert.ok(then.edgePredicates.includes('shows'))
+    assert.equal(then.nodes.find(({ id }) => id === entities.panel.id)?.functional_object_type, 'Device')
+    assert.deepEqual((await topology({ at: day(1) })).edgePredicates, [])
+    assert.equal((await topology({ at: '2024-12-31T00:00:00Z' })).summary, '')
+    assert.equal((await topology({ at: day(3), filter: "name eq 'drive'" })).summary, 'controller1 drive0 panel1')
   })
 
   test('stops the topology at the limit and sets truncated', async () => {

@@ -35,7 +35,7 @@ describe('retention of history', () => {
   after(() => hub[Symbol.asyncDispose]())
 
   const keep = (historyDays: number | null) => admin.inventory.updateSettings({ body: { data: { historyDays } } })
-  const forgetAt = (now: string) =>
+  const deleteExpiredAt = (now: string) =>
     deleteExpiredHistory(hub.context.database, {
       tenantId: hub.tenant.tenantId,
       now: new Date(now),
@@ -56,7 +56,7 @@ describe('retention of history', () => {
 
   test('keeps history for ever by default', async () => {
     const [id = ''] = await createAssets(hub, [{ name: 'old', at: day(1) }])
-    await forgetAt(day(10_000))
+    await deleteExpiredAt(day(10_000))
     assert.deepEqual((await admin.inventory.readSettings({})).data, { historyDays: null, historyFrom: null })
     assert.equal(await codeOf('readAsset', { params: { id }, query: { at: day(1) } }), 200)
     assert.equal(await codeOf('readAsset', { params: { id }, query: { at: day(0) } }), 'not_found')
@@ -81,18 +81,18 @@ describe('retention of history', () => {
     assert.deepEqual([await edgesAt(ago(27)), await edgesAt(ago(15))], ['xy', 'yz'])
 
     await keep(10)
-    await forgetAt(ago(0))
+    await deleteExpiredAt(ago(0))
     const { data } = await admin.inventory.readSettings({})
     assert.deepEqual(data, { historyDays: 10, historyFrom: ago(10) })
 
-    const [params, gone, kept] = [{ id: a.id }, ago(11), ago(10)]
-    assert.equal(await codeOf('readAsset', { params, query: { at: gone } }), 'history_gone')
-    assert.equal(await codeOf('readGraph', { params, query: { at: gone } }), 'history_gone')
-    assert.equal(await codeOf('readPath', { params, query: { at: gone, to: b.id } }), 'history_gone')
-    assert.equal(await codeOf('readGraphDifference', { params, query: { from: gone } }), 'history_gone')
-    assert.equal((await admin.inventory.readAsset({ params, query: { at: kept } })).data.responsible, 'a test')
-    assert.deepEqual([await edgesAt(kept), await edgesAt(ago(4))], ['yz', 'z'])
-    assert.equal(await codeOf('readGraphDifference', { params, query: { from: kept } }), 200)
+    const [params, expired, retained] = [{ id: a.id }, ago(11), ago(10)]
+    assert.equal(await codeOf('readAsset', { params, query: { at: expired } }), 'history_gone')
+    assert.equal(await codeOf('readGraph', { params, query: { at: expired } }), 'history_gone')
+    assert.equal(await codeOf('readPath', { params, query: { at: expired, to: b.id } }), 'history_gone')
+    assert.equal(await codeOf('readGraphDifference', { params, query: { from: expired } }), 'history_gone')
+    assert.equal((await admin.inventory.readAsset({ params, query: { at: retained } })).data.responsible, 'a test')
+    assert.deepEqual([await edgesAt(retained), await edgesAt(ago(4))], ['yz', 'z'])
+    assert.equal(await codeOf('readGraphDifference', { params, query: { from: retained } }), 200)
     const history = await admin.inventory.readHistory({ params })
     assert.deepEqual(
       history.data.map(({ version }) => version),
@@ -100,7 +100,7 @@ describe('retention of history', () => {
       'the last change before the start of the history stays',
     )
     assert.equal(await codeOf('readHistory', { params: { id: c.id } }), 'not_found')
-    assert.equal(await codeOf('readAsset', { params: { id: c.id }, query: { at: kept } }), 'not_found')
+    assert.equal(await codeOf('readAsset', { params: { id: c.id }, query: { at: retained } }), 'not_found')
   })
 
   test('deletes more history as time passes, and does not restore it when the retention is extended', async () => {
@@ -111,14 +111,14 @@ describe('retention of history', () => {
       (await admin.inventory.readHistory({ params: { id } })).data.map(({ version }) => version)
     assert.deepEqual(await versions(), [4, 3, 2, 1])
     const later = ago(-12)
-    await forgetAt(later)
+    await deleteExpiredAt(later)
     assert.deepEqual(await versions(), [4])
     assert.equal(await rows('ended_relations'), 0)
     const from = (await admin.inventory.readSettings({})).data.historyFrom
     await keep(1000)
-    await forgetAt(later)
+    await deleteExpiredAt(later)
     await keep(null)
-    await forgetAt(later)
+    await deleteExpiredAt(later)
     assert.deepEqual((await admin.inventory.readSettings({})).data, { historyDays: null, historyFrom: from })
     assert.equal(await codeOf('readAsset', { params: { id }, query: { at: ago(1) } }), 'history_gone')
   })
@@ -130,9 +130,9 @@ describe('retention settings', () => {
     const admin = await hub.as('administrator')
     const [id = ''] = await createAssets(hub, [{ name: 'old', at: day(1) }])
     await hub.settle()
-    const said = await admin.exchange(inventory, 'updateSettings', { body: { data: { historyDays: 30 } } })
-    assert.equal(said.status, 200)
-    assert.match(said.headers.get('etag') ?? '', /^"1\./)
+    const response = await admin.exchange(inventory, 'updateSettings', { body: { data: { historyDays: 30 } } })
+    assert.equal(response.status, 200)
+    assert.match(response.headers.get('etag') ?? '', /^"1\./)
     await hub.settle()
     const { data } = await admin.inventory.readSettings({})
     assert.ok(Math.abs(Date.parse(data.historyFrom ?? '') - (Date.now() - 30 * 24 * 3_600_000)) < 60_000)
@@ -165,7 +165,7 @@ describe('retention settings', () => {
 
     after(() => hub[Symbol.asyncDispose]())
 
-    async function made(): Promise<string> {
+    async function createdAsset(): Promise<string> {
       const identifier = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: v7() }
       const device = { functional_object_type: 'Device', asset_identifiers: [identifier] }
       return (await applyWrite(admin, 'createAsset', { body: { data: { asset: device } } })).result.assetId
@@ -173,26 +173,26 @@ describe('retention settings', () => {
 
     /** Merges an asset that has a relation. */
     async function merged(): Promise<{ id: string; mergeId: string; at: number }> {
-      const [id, other] = [await made(), await made()]
+      const [id, other] = [await createdAsset(), await createdAsset()]
       await createRelations(hub, [[asset(other), 'in', node()]])
       const { mergeId } = (await applyWrite(admin, 'mergeAsset', { params: { id }, body: { data: { other } } })).result
       const [merge] = (await admin.inventory.listMerges({ params: { id } })).data
       return { id, mergeId, at: Date.parse(merge?.mergedTimestamp ?? '') }
     }
 
-    async function assertGone({ id, mergeId }: { id: string; mergeId: string }): Promise<void> {
+    async function assertDeleted({ id, mergeId }: { id: string; mergeId: string }): Promise<void> {
       assert.equal((await admin.inventory.listMerges({ params: { id } })).meta.totalElements, 0)
       const undo = await admin.exchange(inventory, 'undoMerge', { params: { id, mergeId } })
       assert.equal(undo.status, 404)
     }
 
-    const forgetAt = (time: number, signal = new AbortController().signal) =>
+    const deleteExpiredAt = (time: number, signal = new AbortController().signal) =>
       deleteExpiredHistory(hub.context.database, { tenantId: hub.tenant.tenantId, now: new Date(time), signal })
 
     test('returns 404 from the time on at which the merge expires', async () => {
       const merge = await merged()
-      await forgetAt(merge.at + dayMs)
-      await assertGone(merge)
+      await deleteExpiredAt(merge.at + dayMs)
+      await assertDeleted(merge)
     })
 
     test('returns 404 also when the deletion is interrupted before the relations of the merge are deleted', async () => {
@@ -201,8 +201,8 @@ describe('retention settings', () => {
       const unobserve = hub.context.database.observe(({ text }) => {
         if (text.startsWith('delete from ended_relations')) broken.abort()
       })
-      await forgetAt(merge.at + 2 * dayMs, broken.signal).finally(unobserve)
-      await assertGone(merge)
+      await deleteExpiredAt(merge.at + 2 * dayMs, broken.signal).finally(unobserve)
+      await assertDeleted(merge)
     })
   })
 })

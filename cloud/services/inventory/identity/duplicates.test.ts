@@ -11,7 +11,7 @@ describe('duplicates', () => {
   let hub: TestHub
   let admin: TestCaller
   let operator: TestCaller
-  let made = 0
+  let counter = 0
 
   before(async () => {
     hub = await testHub()
@@ -27,7 +27,7 @@ describe('duplicates', () => {
   ) {
     const asset = {
       functional_object_type: 'Device',
-      name: `device ${made++}`,
+      name: `device ${counter++}`,
       asset_identifiers: identifiers,
       ...more,
     }
@@ -37,7 +37,7 @@ describe('duplicates', () => {
 
   /** Creates two assets and sends identifiers of both in one write. */
   async function givenTwins(groups: [string, string] = ['default', 'default']): Promise<[string, string]> {
-    const [a, b] = [tag(`a${made}`), tag(`b${made}`)]
+    const [a, b] = [tag(`a${counter}`), tag(`b${counter}`)]
     const one = await put([a], { more: { access_group: groups[0] } })
     const other = await put([b], { more: { access_group: groups[1] } })
     await put([a, b])

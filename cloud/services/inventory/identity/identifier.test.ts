@@ -62,36 +62,36 @@ const identifier: fc.Arbitrary<Identifier> = fc.oneof(
 )
 
 /** The identifying fields of a normalised identifier: all but its annotations. */
-function essence(given: unknown): unknown {
-  if (typeof given !== 'object' || given === null) return given
-  const { identifier_type: _, identifier_uncertainty: __, ...rest } = given as Record<string, unknown>
-  return Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, essence(value)]))
+function identifyingFields(input: unknown): unknown {
+  if (typeof input !== 'object' || input === null) return input
+  const { identifier_type: _, identifier_uncertainty: __, ...rest } = input as Record<string, unknown>
+  return Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, identifyingFields(value)]))
 }
 
 describe('the key of an identifier', () => {
   test('has equal keys for equal identifiers only', () => {
     fc.assert(
       fc.property(identifier, identifier, (a, b) => {
-        const same = isDeepStrictEqual(essence(normalise(a)), essence(normalise(b)))
+        const same = isDeepStrictEqual(identifyingFields(normalise(a)), identifyingFields(normalise(b)))
         assert.equal(keyOf(a) === keyOf(b), same)
       }),
       { numRuns: 3000 },
     )
   })
 
-  test('has the same key whatever the order of fields, and before and after normalisation', () => {
+  test('has the same key for every order of fields, before and after normalisation', () => {
     fc.assert(
-      fc.property(identifier, (given) => {
-        assert.equal(keyOf(normalise(given)), keyOf(given))
-        assert.equal(keyOf(Object.fromEntries(Object.entries(given).reverse())), keyOf(given))
-        assert.deepEqual(normalise(normalise(given)), normalise(given))
+      fc.property(identifier, (input) => {
+        assert.equal(keyOf(normalise(input)), keyOf(input))
+        assert.equal(keyOf(Object.fromEntries(Object.entries(input).reverse())), keyOf(input))
+        assert.deepEqual(normalise(normalise(input)), normalise(input))
       }),
     )
   })
 
   test('has short keys for long identifiers too', () => {
     fc.assert(
-      fc.property(identifier, (given) => keyOf(given).length <= 200 && Buffer.byteLength(valueTextOf(given)) <= 2000),
+      fc.property(identifier, (input) => keyOf(input).length <= 200 && Buffer.byteLength(valueTextOf(input)) <= 2000),
     )
   })
 })
@@ -167,11 +167,11 @@ describe('the identity of an asset', () => {
 
   test('chooses the same asset as a naive implementation of the rules', () => {
     fc.assert(
-      fc.property(claims, ages, (wanted, created) => {
-        const given = wanted.map((claim) => ({ ...claim, createdAt: created[claim.assetId] }))
-        const decided = choose(given)
-        let left = [...new Set(given.map(({ assetId }) => assetId))]
-        const of = (id: string) => given.filter(({ assetId }) => assetId === id)
+      fc.property(claims, ages, (randomClaims, created) => {
+        const input = randomClaims.map((claim) => ({ ...claim, createdAt: created[claim.assetId] }))
+        const decided = choose(input)
+        let left = [...new Set(input.map(({ assetId }) => assetId))]
+        const of = (id: string) => input.filter(({ assetId }) => assetId === id)
         const best = (id: string) => Math.min(...of(id).map(({ uncertainty }) => uncertainty))
         const least = Math.min(...left.map(best))
         left = left.filter((id) => best(id) === least)
@@ -180,17 +180,17 @@ describe('the identity of an asset', () => {
         const oldest = left.map((id) => created[id as 'a']).sort()[0]
         left = left.filter((id) => created[id as 'a'] === oldest)
         assert.equal(decided.match, left.sort()[0])
-        const told = [...decided.matchedBy, ...decided.conflicts.flatMap(({ by }) => by)]
-        assert.deepEqual(told.sort(), given.map(({ key }) => key).sort())
+        const reported = [...decided.matchedBy, ...decided.conflicts.flatMap(({ by }) => by)]
+        assert.deepEqual(reported.sort(), input.map(({ key }) => key).sort())
       }),
     )
   })
 
-  test('chooses the same asset whatever the order of the identifiers', () => {
+  test('chooses the same asset for every order of the identifiers', () => {
     fc.assert(
-      fc.property(claims, (wanted) => {
-        const given = wanted.map((claim) => ({ ...claim, createdAt: '1' }))
-        assert.deepEqual(choose(given.toReversed()), choose(given))
+      fc.property(claims, (randomClaims) => {
+        const input = randomClaims.map((claim) => ({ ...claim, createdAt: '1' }))
+        assert.deepEqual(choose(input.toReversed()), choose(input))
       }),
     )
   })

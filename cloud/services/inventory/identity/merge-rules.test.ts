@@ -11,7 +11,7 @@ import {
   revertedDocument,
 } from './merge-rules.ts'
 
-const [pump, twin, rack] = ['0000-a', '0000-b', '0000-c'] as const
+const [pump, mergedId, rack] = ['0000-a', '0000-b', '0000-c'] as const
 const base = { functional_object_type: 'Device', created_timestamp: 'then', last_modified_timestamp: 'then' }
 const state = (value: string) => ({ state_value: value, state_timestamp: 'then' })
 
@@ -107,7 +107,7 @@ describe('relationsAfterMerge and relationsAfterUndo', () => {
     createdAt: 'then',
     modifiedAt: 'then',
   })
-  const ends = { assetId: pump, otherId: twin }
+  const ends = { assetId: pump, otherId: mergedId }
   const short = ({
     subject,
     predicate,
@@ -121,31 +121,35 @@ describe('relationsAfterMerge and relationsAfterUndo', () => {
   test('moves the relations of the other asset, once each, and drops those between the two', () => {
     const current = [row(pump, 'in', rack)]
     const relations = [
-      row(twin, 'in', rack),
-      row(rack, 'holds', twin),
-      row(twin, 'near', pump),
-      row(pump, 'near', twin),
-      row(twin, 'knows', twin),
+      row(mergedId, 'in', rack),
+      row(rack, 'holds', mergedId),
+      row(mergedId, 'near', pump),
+      row(pump, 'near', mergedId),
+      row(mergedId, 'knows', mergedId),
     ]
     const { create, united } = relationsAfterMerge({ ...ends, relations, current })
     assert.deepEqual(create.map(short), [`${rack} holds ${pump}`, `${pump} knows ${pump}`])
-    assert.deepEqual(united, [`${twin}in${rack}`])
+    assert.deepEqual(united, [`${mergedId}in${rack}`])
     const possible = redirectedRelations(relations, ends)
     assert.deepEqual(possible.map(short), [`${pump} in ${rack}`, `${rack} holds ${pump}`, `${pump} knows ${pump}`])
   })
 
   test('moves relations back on undo if they and the asset at their other end still exist', () => {
     const ended = [
-      row(twin, 'in', rack),
-      row(twin, 'gone', rack),
-      row(twin, 'moved', rack),
-      row(twin, 'into', 'nowhere'),
-      row(twin, 'near', pump),
+      row(mergedId, 'in', rack),
+      row(mergedId, 'gone', rack),
+      row(mergedId, 'moved', rack),
+      row(mergedId, 'into', 'nowhere'),
+      row(mergedId, 'near', pump),
     ]
     const current = [row(pump, 'in', rack), row(pump, 'moved', rack), row(pump, 'into', 'nowhere')]
     const exists = (id: string) => id === rack
-    const { end, create } = relationsAfterUndo({ ...ends, ended, united: [`${twin}in${rack}`], current, exists })
+    const { end, create } = relationsAfterUndo({ ...ends, ended, united: [`${mergedId}in${rack}`], current, exists })
     assert.deepEqual(end, [`${pump}moved${rack}`])
-    assert.deepEqual(create.map(short), [`${twin} in ${rack}`, `${twin} moved ${rack}`, `${twin} near ${pump}`])
+    assert.deepEqual(create.map(short), [
+      `${mergedId} in ${rack}`,
+      `${mergedId} moved ${rack}`,
+      `${mergedId} near ${pump}`,
+    ])
   })
 })

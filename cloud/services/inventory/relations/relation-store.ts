@@ -336,8 +336,7 @@ export async function lockOldest(tx: Transaction, { sql, values }: Condition, li
   return (await tx.rows(oldest, ...values, limit)).map(({ id }) => id)
 }
 
-const relationsOfAsset = `(
-    select ${columnsOf('r')}, r.object_type as type, r.object_id as other from relations r
+const relationsOfAsset = `(select ${columnsOf('r')}, r.object_type as type, r.object_id as other from relations r
     where r.tenant_id = $1 and r.subject_id = $2 and r.subject_type = 'asset'
     union all
     select ${columnsOf('r')}, r.subject_type, r.subject_id from relations r

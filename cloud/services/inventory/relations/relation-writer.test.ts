@@ -43,17 +43,17 @@ describe('RelationWriter', () => {
     test('shares transactions between concurrent requests; each has its own response, audit entry and event', async () => {
       const callers = await Promise.all(Array.from({ length: 4 }, () => hub.as('operator')))
       const [hubId = ''] = await createAssets(hub, [{ name: 'switch' }])
-      const stated = Array.from({ length: 40 }, () => ({ subject: node(), predicate: 'x', object: asset(hubId) }))
+      const inputs = Array.from({ length: 40 }, () => ({ subject: node(), predicate: 'x', object: asset(hubId) }))
       const answers: Awaited<ReturnType<typeof postRelation>>[] = []
       const sent = await hub.statements(async () => {
-        const asked = stated.map((one, index) => postRelation(callers[index % 4] ?? operator, one))
-        answers.push(...(await Promise.all(asked)))
+        const requests = inputs.map((one, index) => postRelation(callers[index % 4] ?? operator, one))
+        answers.push(...(await Promise.all(requests)))
       })
       assert.ok(sent.filter(({ text }) => putting.test(text)).length < 20)
       for (const [index, { status, body }] of answers.entries()) {
         const [relation] = (body as { data: Relation[] }).data
         assert.equal(status, 201)
-        assert.deepEqual(relation?.subject, stated[index]?.subject)
+        assert.deepEqual(relation?.subject, inputs[index]?.subject)
         const recorded = await entriesOf(`relation/${relation?.id}`)
         assert.deepEqual(recorded, [{ action: 'inventory.createRelation', by: callers[index % 4]?.principalId }])
       }
@@ -83,9 +83,9 @@ describe('RelationWriter', () => {
     })
 
     test('refuses an invalid concurrent request without affecting the others', async () => {
-      const [there = '', other = ''] = await createAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
+      const [motorId = '', other = ''] = await createAssets(hub, [{ name: 'motor' }, { name: 'pump' }])
       const outsider = await givenCaller(hub, [{ permissions: ['glb_inventory_write_relation_data'] }])
-      const good = { subject: asset(there), predicate: 'x', object: asset(other) }
+      const good = { subject: asset(motorId), predicate: 'x', object: asset(other) }
       const answers = await Promise.all([
         ...Array.from({ length: 8 }, (_, index) => postRelation(operator, { ...good, predicate: `x${index}` })),
         postRelation(operator, { ...good, object: asset(v7()) }),
@@ -106,7 +106,7 @@ describe('RelationWriter', () => {
         await owner.query('select from assets where tenant_id = $1 and id = $2 for update', [hub.tenant.tenantId, held])
         const waiting = postRelation(operator, { subject: asset(free), predicate: 'x', object: asset(held) })
         const others = Array.from({ length: 20 }, () => ({ subject: asset(free), predicate: 'x', object: node() }))
-        const answers = await Promise.all(others.map((stated) => postRelation(operator, stated)))
+        const answers = await Promise.all(others.map((input) => postRelation(operator, input)))
         assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
         assert.equal(await Promise.race([waiting, 'still waiting']), 'still waiting')
         await owner.query('rollback')
@@ -119,15 +119,15 @@ describe('RelationWriter', () => {
       await hub.asOwner((owner) =>
         owner.query(`alter table relations add constraint no_poison check (predicate <> 'poison') not valid`),
       )
-      const stated = Array.from({ length: 20 }, (_, index) => ({
+      const inputs = Array.from({ length: 20 }, (_, index) => ({
         subject: node(),
         predicate: index === 7 ? 'poison' : 'x',
         object: node(),
       }))
-      const answers = await Promise.all(stated.map((one) => postRelation(operator, one)))
+      const answers = await Promise.all(inputs.map((one) => postRelation(operator, one)))
       assert.deepEqual(
         answers.map(({ status }) => status),
-        stated.map(({ predicate }) => (predicate === 'poison' ? 500 : 201)),
+        inputs.map(({ predicate }) => (predicate === 'poison' ? 500 : 201)),
       )
       await hub.asOwner((owner) => owner.query('alter table relations drop constraint no_poison'))
     })
@@ -152,26 +152,26 @@ describe('RelationWriter', () => {
 
     test('fails all requests of a transaction at once when no connection becomes free, without a second wait', async () => {
       const { app: address, server } = hub.database
-      let asked = 0
+      let transactionCount = 0
       class Watched extends Database {
         override transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-          asked++
+          transactionCount++
           return super.transaction(scope, work)
         }
       }
       await using database = new Watched({ address, server, connections: 1, waitMs: 200 })
-      const stating = new RelationWriter(database)
+      const relationWriter = new RelationWriter(database)
       const { tenantId, name: tenantName } = hub.tenant
       const principal = { id: operator.principalId, kind: 'server_user', name: 'operator' } as const
       const request = { id: v7(), address: undefined }
       const caller = { tenantId, tenantName, principal, roles: [], rights: noRights, request }
       const { promise: gate, resolve: open } = Promise.withResolvers<void>()
       const holding = database.transaction({ tenantId }, () => gate)
-      const stated = Array.from({ length: 20 }, () => ({ subject: node(), predicate: 'x', object: node() }))
-      const told = await Promise.allSettled(stated.map((one) => stating.write(caller, one)))
-      const codes = told.map((one) => (one.status === 'rejected' ? (one.reason as Problem).code : 'stated'))
+      const inputs = Array.from({ length: 20 }, () => ({ subject: node(), predicate: 'x', object: node() }))
+      const settled = await Promise.allSettled(inputs.map((one) => relationWriter.write(caller, one)))
+      const codes = settled.map((one) => (one.status === 'rejected' ? (one.reason as Problem).code : 'written'))
       assert.deepEqual(new Set(codes), new Set(['overloaded']))
-      assert.ok(asked < stated.length / 2, `${asked} transactions were asked for`)
+      assert.ok(transactionCount < inputs.length / 2, `${transactionCount} transactions were started`)
       open()
       await holding
     })
@@ -268,7 +268,7 @@ describe('RelationWriter', () => {
     test('requires the same permissions for each relation as a single write, and reports hidden assets as missing', async () => {
       const admin = await hub.as('administrator')
       const group = await admin.authorization.createAccessGroup({ body: { data: { name: `hidden-${v7()}` } } })
-      const [seen = '', hidden = ''] = await createAssets(hub, [
+      const [readable = '', hidden = ''] = await createAssets(hub, [
         { name: 'seen' },
         { name: 'hidden', accessGroupId: group.data.id },
       ])
@@ -283,7 +283,7 @@ describe('RelationWriter', () => {
       ])
       const reader = await givenCaller(hub, [relate, { permissions: [read], accessGroupId: home }])
       const missing = v7()
-      const batch = [seen, hidden, missing].map((id) => ({ subject: asset(id), predicate: 'x', object: node() }))
+      const batch = [readable, hidden, missing].map((id) => ({ subject: asset(id), predicate: 'x', object: node() }))
       const codesOf = async (caller: TestCaller) =>
         (await writeMany(caller, batch)).data.results.map(({ outcome, code }) => code ?? outcome)
       assert.deepEqual(await codesOf(writer), ['created', 'asset_not_found', 'asset_not_found'])
@@ -343,16 +343,16 @@ describe('RelationWriter', () => {
             return [{ outcome: status === 201 ? 'created' : 'refreshed', ids: made }]
           }),
         )
-        const wanted = new Set(marked.flat().flatMap(namesOf))
+        const expected = new Set(marked.flat().flatMap(namesOf))
         const filter = ['p', 'q'].map((name) => `predicate eq '${mark}${name}'`).join(' or ')
         const { data: found } = await operator.inventory.listRelations({ query: { filter, limit: 100 } })
-        assert.deepEqual(new Set(found.flatMap((relation) => namesOf(relation))), wanted)
-        assert.equal(found.length, wanted.size)
-        const told = outcomes.flat().flatMap(({ ids: made = [] }) => made)
-        assert.deepEqual(new Set(told), new Set(found.map(({ id }) => id)))
+        assert.deepEqual(new Set(found.flatMap((relation) => namesOf(relation))), expected)
+        assert.equal(found.length, expected.size)
+        const reportedIds = outcomes.flat().flatMap(({ ids = [] }) => ids)
+        assert.deepEqual(new Set(reportedIds), new Set(found.map(({ id }) => id)))
         // Exactly one response reports each new relation as created.
         const makers = outcomes.flat().filter(({ outcome }) => outcome === 'created').length
-        assert.ok(makers >= 1 && makers <= wanted.size)
+        assert.ok(makers >= 1 && makers <= expected.size)
       }),
       { numRuns: 30 },
     )

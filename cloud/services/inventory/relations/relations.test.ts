@@ -50,24 +50,24 @@ describe('relations', () => {
 
   describe('POST /relations', () => {
     test('returns 400 when a relation lacks its subject, predicate or object', async () => {
-      const whole = { ...(await two()), predicate: 'is_part_of' }
+      const complete = { ...(await two()), predicate: 'is_part_of' }
       for (const field of ['subject', 'predicate', 'object'] as const) {
-        const { [field]: _, ...rest } = whole
+        const { [field]: _, ...rest } = complete
         const answer = await postRelation(operator, rest as TestRelation)
         assert.equal(answer.status, 400)
         assert.equal(problemIn(answer).errors?.[0]?.pointer, `/data/${field}`)
       }
-      assert.equal((await postRelation(operator, whole)).status, 201)
+      assert.equal((await postRelation(operator, complete)).status, 201)
     })
 
     test('requires UUIDs as ids and accepts them in upper and lower case', async () => {
       const { subject, object } = await two()
       for (const wrong of ['', 'motor', `${subject.id}0`, subject.id.slice(1)]) {
-        for (const [side, stated] of [
+        for (const [side, input] of [
           ['subject', { subject: asset(wrong), object }],
           ['object', { subject, object: node(wrong) }],
         ] as const) {
-          const answer = await postRelation(operator, { ...stated, predicate: 'is_part_of' })
+          const answer = await postRelation(operator, { ...input, predicate: 'is_part_of' })
           assert.equal(answer.status, 400)
           assert.equal(problemIn(answer).errors?.[0]?.pointer, `/data/${side}/id`)
         }
@@ -114,8 +114,8 @@ describe('relations', () => {
     test('returns 422 with a pointer when the subject, the object or both are missing assets', async () => {
       const { subject, object } = await two()
       const missing = asset(v7())
-      const pointers = async (stated: TestRelation) => {
-        const answer = await postRelation(operator, stated)
+      const pointers = async (input: TestRelation) => {
+        const answer = await postRelation(operator, input)
         assert.equal(answer.status, 422)
         assert.equal(problemIn(answer).code, 'asset_not_found')
         return problemIn(answer).errors?.map(({ pointer }) => pointer)
@@ -164,14 +164,14 @@ describe('relations', () => {
 
     test('requires read and write permission in the access group of each referenced asset, but none for nodes', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
-      const stated = { subject, predicate: 'x', object }
+      const input = { subject, predicate: 'x', object }
       const [read, write] = ['inventory_read_asset_data', 'inventory_write_asset_data'] as const
       const relate = { permissions: ['glb_inventory_write_relation_data'] as const }
       const here = { permissions: [read, write], accessGroupId: lineGroup }
       const answered = async (there: Permission[]) => {
         const caller = await givenCaller(hub, [relate, here, { permissions: there, accessGroupId: officeGroup }])
-        const answer = await postRelation(caller, stated)
-        assert.equal((await postRelation(caller, { ...stated, object: node() })).status, 201)
+        const answer = await postRelation(caller, input)
+        assert.equal((await postRelation(caller, { ...input, object: node() })).status, 201)
         const { code, detail } = problemIn(answer)
         return code === 'forbidden' ? [answer.status, detail] : [answer.status, code]
       }
@@ -185,30 +185,30 @@ describe('relations', () => {
     })
 
     test('sets source.type to manual and stores source.value', async () => {
-      const stated = { ...(await two()), predicate: 'is_part_of' }
-      const [bare] = relationsIn(await postRelation(operator, stated))
+      const input = { ...(await two()), predicate: 'is_part_of' }
+      const [bare] = relationsIn(await postRelation(operator, input))
       assert.deepEqual(bare?.source, { type: 'manual' })
       const [named] = relationsIn(
-        await postRelation(operator, { ...stated, source: { type: 'manual', value: 'survey' } }),
+        await postRelation(operator, { ...input, source: { type: 'manual', value: 'survey' } }),
       )
       assert.deepEqual(named?.source, { type: 'manual', value: 'survey' })
-      const wrong = { ...stated, source: { type: 'discovery' as 'manual', value: 'survey' } }
+      const wrong = { ...input, source: { type: 'discovery' as 'manual', value: 'survey' } }
       assert.equal((await postRelation(operator, wrong)).status, 400)
     })
 
     test('returns 200, updates the timestamp and creates no duplicate for a repeated creation', async () => {
-      const stated = { ...(await two()), predicate: 'is_part_of', source: { value: 'survey' } }
-      const first = await postRelation(operator, stated)
-      const second = await statedLater(stated, relationsIn(first)[0])
+      const input = { ...(await two()), predicate: 'is_part_of', source: { value: 'survey' } }
+      const first = await postRelation(operator, input)
+      const second = await postLater(input, relationsIn(first)[0])
       assert.deepEqual([first.status, second.status], [201, 200])
       const [before] = relationsIn(first)
       const [again] = relationsIn(second)
       assert.ok((again?.lastModifiedTimestamp ?? '') > (before?.lastModifiedTimestamp ?? ''))
       assert.deepEqual({ ...again, lastModifiedTimestamp: '' }, { ...before, lastModifiedTimestamp: '' })
-      assert.deepEqual(await relationsOf(stated.subject), [again])
+      assert.deepEqual(await relationsOf(input.subject), [again])
 
-      const [taken] = relationsIn(await postRelation(operator, { ...stated, source: { value: 'second survey' } }))
-      assert.deepEqual(taken?.source, { type: 'manual', value: 'second survey' })
+      const [changed] = relationsIn(await postRelation(operator, { ...input, source: { value: 'second survey' } }))
+      assert.deepEqual(changed?.source, { type: 'manual', value: 'second survey' })
     })
 
     test('records creation and refresh in the audit trail, but only the creation in history and events', async () => {
@@ -229,14 +229,14 @@ describe('relations', () => {
 
     test('treats another predicate, direction or source type as another relation', async () => {
       const { subject, object } = await two()
-      const stated = { subject, predicate: 'is_installed_on', object }
+      const input = { subject, predicate: 'is_installed_on', object }
       const statuses = [
-        await postRelation(operator, stated),
-        await postRelation(operator, { ...stated, predicate: 'is_part_of' }),
-        await postRelation(operator, { ...stated, subject: object, object: subject }),
+        await postRelation(operator, input),
+        await postRelation(operator, { ...input, predicate: 'is_part_of' }),
+        await postRelation(operator, { ...input, subject: object, object: subject }),
       ].map(({ status }) => status)
       const found = await hub.context.database.transaction(hub.tenant, (tx) =>
-        putRelations(tx, withTestAuthor([{ ...stated, source: { type: 'assetlinkdiscovery' } }])),
+        putRelations(tx, withTestAuthor([{ ...input, source: { type: 'assetlinkdiscovery' } }])),
       )
       assert.deepEqual(statuses, [201, 201, 201])
       assert.equal(found[0]?.outcome, 'created')
@@ -245,8 +245,8 @@ describe('relations', () => {
 
     test('creates the reverse relation too with isBidirectional', async () => {
       const { subject, object } = await two()
-      const stated = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
-      const answer = await postRelation(operator, stated)
+      const input = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
+      const answer = await postRelation(operator, input)
       assert.equal(answer.status, 201)
       assert.deepEqual(
         relationsIn(answer).map((relation) => [relation.subject, relation.object]),
@@ -255,15 +255,15 @@ describe('relations', () => {
           [object, subject],
         ],
       )
-      assert.equal((await postRelation(operator, stated)).status, 200)
+      assert.equal((await postRelation(operator, input)).status, 200)
       assert.equal((await relationsOf(subject)).length, 2)
     })
 
     test('returns 201 for a bidirectional relation of which only the reverse is missing', async () => {
       const { subject, object } = await two()
-      const stated = { subject, predicate: 'is_connected_to', object }
-      await postRelation(operator, stated)
-      const answer = await postRelation(operator, { ...stated, isBidirectional: true })
+      const input = { subject, predicate: 'is_connected_to', object }
+      await postRelation(operator, input)
+      const answer = await postRelation(operator, { ...input, isBidirectional: true })
       assert.equal(answer.status, 201)
       assert.equal(relationsIn(answer).length, 2)
     })
@@ -294,10 +294,10 @@ describe('relations', () => {
 
     test('creates a bidirectional pair once for many concurrent requests', async () => {
       const { subject, object } = await two()
-      const stated = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
-      const turned = { ...stated, subject: object, object: subject }
+      const input = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
+      const reversed = { ...input, subject: object, object: subject }
       const answers = await Promise.all(
-        Array.from({ length: 8 }, (_, index) => postRelation(operator, index % 2 === 0 ? stated : turned)),
+        Array.from({ length: 8 }, (_, index) => postRelation(operator, index % 2 === 0 ? input : reversed)),
       )
       assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 200, 200, 200, 200, 200, 201])
       assert.equal((await relationsOf(subject)).length, 2)
@@ -332,8 +332,8 @@ describe('relations', () => {
     test('leaves no relation to an asset that is deleted at the same time', async () => {
       for (let round = 0; round < 10; round++) {
         const { subject, object } = await two()
-        const stated = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
-        await Promise.all([postRelation(operator, stated), deleted(object.id), postRelation(operator, stated)])
+        const input = { subject, predicate: 'is_connected_to', object, isBidirectional: true }
+        await Promise.all([postRelation(operator, input), deleted(object.id), postRelation(operator, input)])
         assert.deepEqual(await relationsOf(subject), [])
       }
     })
@@ -515,17 +515,17 @@ describe('relations', () => {
 
     test('creates a deleted system-managed relation again with the next system event', async () => {
       const { subject, object } = await two()
-      const seen = () =>
+      const recordEvent = () =>
         hub.context.database.transaction(hub.tenant, (tx) =>
           putRelations(
             tx,
             withTestAuthor([{ subject, predicate: 'found_by_gateway', object, source: { type: 'discovery' } }]),
           ),
         )
-      const [first] = await seen()
+      const [first] = await recordEvent()
       await operator.inventory.deleteRelations({ body: { data: { ids: [first?.relation.id ?? ''] } } })
       assert.deepEqual(await relationsOf(subject), [])
-      const [again] = await seen()
+      const [again] = await recordEvent()
       assert.equal(again?.outcome, 'created')
       assert.notEqual(again?.relation.id, first?.relation.id)
       assert.equal((await relationsOf(subject)).length, 1)
@@ -570,15 +570,15 @@ describe('relations', () => {
 
     test('deletes at most 100 matching relations, oldest first, and reports how many matched', async () => {
       const { subject } = await two()
-      const stated = Array.from({ length: 130 }, () => ({
+      const input = Array.from({ length: 130 }, () => ({
         subject,
         predicate: 'is_assigned_to_node',
         object: node(),
         source: { type: 'manual' as const },
       }))
       const made = await hub.context.database.transaction(hub.tenant, async (tx) => [
-        ...(await putRelations(tx, withTestAuthor(stated.slice(0, 30)), '2031-01-01T00:00:00.000Z')),
-        ...(await putRelations(tx, withTestAuthor(stated.slice(30)), '2030-01-01T00:00:00.000Z')),
+        ...(await putRelations(tx, withTestAuthor(input.slice(0, 30)), '2031-01-01T00:00:00.000Z')),
+        ...(await putRelations(tx, withTestAuthor(input.slice(30)), '2030-01-01T00:00:00.000Z')),
       ])
       const query = { relationsFilter: `subject.id eq '${subject.id}' and predicate eq 'is_assigned_to_node'` }
       assert.deepEqual((await operator.inventory.deleteRelationsByFilter({ query })).data, {
@@ -598,13 +598,13 @@ describe('relations', () => {
 
     test('deletes each relation once when two deletions by filter run concurrently', async () => {
       const { subject } = await two()
-      const stated = Array.from({ length: 150 }, () => ({
+      const input = Array.from({ length: 150 }, () => ({
         subject,
         predicate: 'x',
         object: node(),
         source: { type: 'manual' as const },
       }))
-      await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, withTestAuthor(stated)))
+      await hub.context.database.transaction(hub.tenant, (tx) => putRelations(tx, withTestAuthor(input)))
       const query = { relationsFilter: `subject.id eq '${subject.id}'` }
       const answers = await Promise.all([1, 2].map(() => operator.inventory.deleteRelationsByFilter({ query })))
       assert.equal(
@@ -675,9 +675,9 @@ describe('relations', () => {
     test('returns who created and who ended a relation, latest first, without refreshes', async () => {
       const other = await hub.as('operator')
       const { subject, object } = await two()
-      const stated = { subject, predicate: 'is_part_of', object, source: { value: 'by hand' } }
-      const [relation] = relationsIn(await postRelation(operator, stated))
-      assert.equal((await postRelation(other, stated)).status, 200)
+      const input = { subject, predicate: 'is_part_of', object, source: { value: 'by hand' } }
+      const [relation] = relationsIn(await postRelation(operator, input))
+      assert.equal((await postRelation(other, input)).status, 200)
       for (const { id } of [subject, object]) {
         const { data, meta } = await historyOf(id)
         assert.deepEqual(meta, { totalElements: 1, elements: 1, offset: 0 })
@@ -689,13 +689,13 @@ describe('relations', () => {
       }
 
       await other.inventory.deleteRelations({ body: { data: { ids: [relation?.id ?? ''] } } })
-      const [again] = relationsIn(await postRelation(other, stated))
-      assert.deepEqual(await told(subject), [
+      const [again] = relationsIn(await postRelation(other, input))
+      assert.deepEqual(await changesOf(subject), [
         ['created', other.principalId, again?.id],
         ['deleted', other.principalId, relation?.id],
         ['created', operator.principalId, relation?.id],
       ])
-      assert.deepEqual(await told(object), await told(subject))
+      assert.deepEqual(await changesOf(object), await changesOf(subject))
     })
 
     test('returns pages of relation history with an exact total, with a relation to itself once', async () => {
@@ -711,19 +711,19 @@ describe('relations', () => {
       }
       const query = { relationsFilter: `subject.id eq '${subject.id}' and object.id eq '${subject.id}'` }
       await operator.inventory.deleteRelationsByFilter({ query })
-      const whole = await historyOf(subject.id)
-      assert.deepEqual(whole.meta, { totalElements: 6, elements: 6, offset: 0 })
+      const complete = await historyOf(subject.id)
+      assert.deepEqual(complete.meta, { totalElements: 6, elements: 6, offset: 0 })
       const second = await historyOf(subject.id, { query: { limit: 4, offset: 2 } })
       assert.deepEqual(second.meta, { totalElements: 6, elements: 4, offset: 2 })
-      assert.deepEqual(second.data, whole.data.slice(2))
-      assert.deepEqual((await historyOf(subject.id, { query: { limit: 2 } })).data, whole.data.slice(0, 2))
+      assert.deepEqual(second.data, complete.data.slice(2))
+      assert.deepEqual((await historyOf(subject.id, { query: { limit: 2 } })).data, complete.data.slice(0, 2))
     })
 
     test('names the sender as author of relations from a write, a system event or a merge', async () => {
       const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
       const put = async (value: string, more = {}) => {
-        const whole = { functional_object_type: 'Device', asset_identifiers: [tag(value)], ...more }
-        const { result } = await applyWrite(operator, 'createAsset', { body: { data: { asset: whole } } })
+        const complete = { functional_object_type: 'Device', asset_identifiers: [tag(value)], ...more }
+        const { result } = await applyWrite(operator, 'createAsset', { body: { data: { asset: complete } } })
         return asset(result.assetId)
       }
       const [tagOfRack, tagOfModule] = [v7(), v7()]
@@ -752,9 +752,9 @@ describe('relations', () => {
       const merger = await hub.as('administrator')
       const twin = await put(v7())
       await applyWrite(merger, 'mergeAsset', { params: { id: twin.id }, body: { data: { other: module.id } } })
-      const taken = await told(twin)
+      const changed = await changesOf(twin)
       assert.deepEqual(
-        taken.map(([change, who]) => [change, who]),
+        changed.map(([change, who]) => [change, who]),
         Array.from({ length: 2 }, () => ['created', merger.principalId]),
       )
       const parted = (await historyOf(module.id)).data.filter(({ change }) => change === 'deleted')
@@ -772,12 +772,12 @@ describe('relations', () => {
       const remover = await hub.as('operator')
       await applyWrite(remover, 'deleteAssets', { body: { data: { ids: [object.id] } } })
       const changes = (entries: readonly (readonly unknown[])[]) => entries.map(([change, who]) => [change, who])
-      const fate = [
+      const expected = [
         ['deleted', remover.principalId],
         ['created', operator.principalId],
       ]
-      assert.deepEqual(changes(await told(subject)), fate)
-      assert.deepEqual(changes(await told(object)), [fate[0], fate[0], fate[1], fate[1]])
+      assert.deepEqual(changes(await changesOf(subject)), expected)
+      assert.deepEqual(changes(await changesOf(object)), [expected[0], expected[0], expected[1], expected[1]])
 
       const reader = await hub.as('viewer', { accessGroupId: lineGroup })
       assert.deepEqual((await historyOf(subject.id, { caller: reader })).meta.totalElements, 2)
@@ -809,7 +809,7 @@ describe('relations', () => {
       ])
     })
 
-    test('neither shows nor counts relation changes of the time when the other asset was in a hidden group', async () => {
+    test('hides relation changes, also in the count, from the time when the other asset was in a hidden group', async () => {
       const { subject, object } = await two({ subject: lineGroup, object: officeGroup })
       const near = await two({ subject: lineGroup })
       await postRelation(operator, { subject, predicate: 'x', object: near.subject })
@@ -861,7 +861,7 @@ describe('relations', () => {
       const [entry] = (await historyOf(subject.id)).data
       assert.deepEqual([entry?.principal, entry?.principalName], [null, null])
       await operator.inventory.deleteRelations({ body: { data: { ids: [relation?.id ?? ''] } } })
-      assert.deepEqual(await told(subject), [
+      assert.deepEqual(await changesOf(subject), [
         ['deleted', operator.principalId, relation?.id],
         ['created', null, relation?.id],
       ])
@@ -882,15 +882,15 @@ describe('relations', () => {
 
   test('creates the first of several equal relations in one write and refreshes it with the others', async () => {
     const { subject, object } = await two()
-    const stated = { subject, predicate: 'x', object, source: { type: 'discovery' as const } }
+    const input = { subject, predicate: 'x', object, source: { type: 'discovery' as const } }
     const put = await hub.context.database.transaction(hub.tenant, (tx) =>
       putRelations(
         tx,
         withTestAuthor([
-          stated,
-          { ...stated, source: { type: 'discovery', value: 'link' } },
-          stated,
-          { ...stated, predicate: 'y' },
+          input,
+          { ...input, source: { type: 'discovery', value: 'link' } },
+          input,
+          { ...input, predicate: 'y' },
         ]),
       ),
     )
@@ -934,13 +934,13 @@ async function relationsOf({ id }: Entity): Promise<Relation[]> {
   return (await list(`subject.id eq '${id}' or object.id eq '${id}'`)).data
 }
 
-type Asked = { caller?: TestCaller; query?: { limit?: number; offset?: number } }
+type HistoryOptions = { caller?: TestCaller; query?: { limit?: number; offset?: number } }
 
-function historyOf(id: string, { caller = operator, query = {} }: Asked = {}) {
+function historyOf(id: string, { caller = operator, query = {} }: HistoryOptions = {}) {
   return caller.inventory.readRelationHistory({ params: { id }, query })
 }
 
-async function told({ id }: Entity) {
+async function changesOf({ id }: Entity) {
   const { data } = await historyOf(id)
   return data.map(({ change, principal, relation }) => [change, principal, relation.id] as const)
 }
@@ -976,9 +976,9 @@ async function deleted(id: string): Promise<void> {
 }
 
 /** Writes the same relation again without a source, after the clock has advanced. */
-async function statedLater(stated: TestRelation, before: Relation | undefined) {
+async function postLater(input: TestRelation, before: Relation | undefined) {
   for (;;) {
-    const answer = await postRelation(operator, { ...stated, source: {} })
+    const answer = await postRelation(operator, { ...input, source: {} })
     if (relationsIn(answer)[0]?.lastModifiedTimestamp !== before?.lastModifiedTimestamp) return answer
   }
 }

@@ -23,7 +23,7 @@ describe('system events', () => {
 
   after(() => hub[Symbol.asyncDispose]())
 
-  async function given(count: number): Promise<string[]> {
+  async function createMany(count: number): Promise<string[]> {
     return createAssets(
       hub,
       Array.from({ length: count }, (_, index) => ({ name: `thing ${index}` })),
@@ -31,7 +31,7 @@ describe('system events', () => {
   }
 
   /** Creates assets through the API and waits until they are applied. */
-  async function written(parts: readonly Record<string, unknown>[]): Promise<string[]> {
+  async function createThroughApi(parts: readonly Record<string, unknown>[]): Promise<string[]> {
     const assets = parts.map((part) => {
       const identifier = { asset_identifier_type: 'CustomIdentifier', name: 'tag', value: v7() }
       return { functional_object_type: 'Device', asset_identifiers: [identifier], ...part }
@@ -50,7 +50,7 @@ describe('system events', () => {
   }
 
   test('relates discovered assets to the gateway and to the asset link', async () => {
-    const [gateway = '', assetLink = '', ...assets] = await given(5)
+    const [gateway = '', assetLink = '', ...assets] = await createMany(5)
     const found = await system.recordFound({
       body: { data: { gateway, assetLink, assets, source: 'acme.cdm.dcd.sat' } },
     })
@@ -78,8 +78,8 @@ describe('system events', () => {
     const at = (point: Record<string, string>) => ({ connection_points: [point] })
     const ipv4 = at({ connection_point_type: 'Ipv4Connectivity', ipv4_address: '10.77.0.5' })
     const ipv6 = at({ connection_point_type: 'Ipv6Connectivity', ipv6_address: '2001:0db8:0:0:0:0:0:7' })
-    const [gateway = '', other = ''] = await given(2)
-    const [a = '', b = '', c = ''] = await written([ipv4, ipv6, ipv4])
+    const [gateway = '', other = ''] = await createMany(2)
+    const [a = '', b = '', c = ''] = await createThroughApi([ipv4, ipv6, ipv4])
     await system.recordFound({ body: { data: { gateway, assets: [a, b], source: 's' } } })
     await system.recordFound({ body: { data: { gateway: other, assets: [c], source: 's' } } })
     const addresses = ['2001:DB8::7', '10.77.0.5', '10.77.0.6']
@@ -92,24 +92,26 @@ describe('system events', () => {
   })
 
   test('returns for deleted assets whether they were merged, and nothing for existing ones', async () => {
-    const [there = '', deleted = '', merged = '', back = ''] = await written([{}, {}, {}, {}])
+    const [existing = '', deleted = '', merged = '', back = ''] = await createThroughApi([{}, {}, {}, {}])
     const merge = (other: string) =>
-      admin.inventory.mergeAsset({ params: { id: there }, body: { data: { other, prefer: 'this' } } })
+      admin.inventory.mergeAsset({ params: { id: existing }, body: { data: { other, prefer: 'this' } } })
     await admin.inventory.deleteAssets({ body: { data: { ids: [deleted] } } })
     await merge(merged)
     await merge(back)
     await hub.settle()
-    const { data: merges } = await admin.inventory.listMerges({ params: { id: there } })
+    const { data: merges } = await admin.inventory.listMerges({ params: { id: existing } })
     const mergeId = merges.find(({ otherId }) => otherId === back)?.id ?? ''
-    await admin.inventory.undoMerge({ params: { id: there, mergeId } })
+    await admin.inventory.undoMerge({ params: { id: existing, mergeId } })
     await hub.settle()
     const never = v7()
-    const { data } = await system.findGone({ body: { data: { assets: [there, deleted, merged, back, never, never] } } })
-    assert.deepEqual(data, [{ assetId: deleted }, { assetId: merged, mergedInto: there }, { assetId: never }])
+    const { data } = await system.findGone({
+      body: { data: { assets: [existing, deleted, merged, back, never, never] } },
+    })
+    assert.deepEqual(data, [{ assetId: deleted }, { assetId: merged, mergedInto: existing }, { assetId: never }])
   })
 
   test('only updates the timestamp for a repeated event', async () => {
-    const [gateway = '', asset = ''] = await given(2)
+    const [gateway = '', asset = ''] = await createMany(2)
     const tell = () => system.recordFound({ body: { data: { gateway, assets: [asset, asset], source: 's' } } })
     assert.deepEqual((await tell()).data, { created: 1, refreshed: 0 })
     const [first] = await relationsOf(asset)
@@ -120,7 +122,7 @@ describe('system events', () => {
   })
 
   test('creates one found_by_gateway and two found_by_asset_link relations for a device that two links of a gateway find', async () => {
-    const [gateway = '', one = '', two = '', asset = ''] = await given(4)
+    const [gateway = '', one = '', two = '', asset = ''] = await createMany(4)
     for (const assetLink of [one, two]) {
       await system.recordFound({ body: { data: { gateway, assetLink, assets: [asset], source: assetLink } } })
     }
@@ -131,7 +133,7 @@ describe('system events', () => {
   })
 
   test('creates a relation that a user deleted again with the next event', async () => {
-    const [gateway = '', asset = ''] = await given(2)
+    const [gateway = '', asset = ''] = await createMany(2)
     const body = { data: { gateway, assets: [asset], source: 's' } }
     await system.recordFound({ body })
     const [first] = await relationsOf(asset)
@@ -142,7 +144,7 @@ describe('system events', () => {
   })
 
   test('writes both relations of an installed and running link, and ends only is_running_on when it stops', async () => {
-    const [gateway = '', assetLink = ''] = await given(2)
+    const [gateway = '', assetLink = ''] = await createMany(2)
     const body = { data: { assetLink, gateway } }
     assert.deepEqual((await system.recordLinkInstalled({ body })).data, { created: 1, refreshed: 0 })
     assert.deepEqual((await system.recordLinkRunning({ body })).data, { created: 1, refreshed: 0 })
@@ -164,7 +166,7 @@ describe('system events', () => {
   })
 
   test('stores the source of a link event next to relations from users', async () => {
-    const [gateway = '', assetLink = ''] = await given(2)
+    const [gateway = '', assetLink = ''] = await createMany(2)
     await system.recordLinkInstalled({ body: { data: { assetLink, gateway, source: 'acme.cdm' } } })
     const entity = (id: string) => ({ type: 'asset' as const, id })
     await admin.inventory.createRelation({
@@ -177,7 +179,7 @@ describe('system events', () => {
   })
 
   test('refuses an event about a missing asset with a pointer and writes nothing', async () => {
-    const [gateway = '', asset = ''] = await given(2)
+    const [gateway = '', asset = ''] = await createMany(2)
     const missing = v7()
     await assert.rejects(
       system.recordFound({ body: { data: { gateway, assets: [asset, missing], source: 's' } } }),
@@ -192,7 +194,7 @@ describe('system events', () => {
   })
 
   test('refuses a discovery event without a gateway and an asset link', async () => {
-    const assets = await given(1)
+    const assets = await createMany(1)
     await assert.rejects(
       system.recordFound({ body: { data: { assets, source: 's' } } }),
       (error) => error instanceof Problem && error.code === 'invalid_body',
@@ -200,7 +202,7 @@ describe('system events', () => {
   })
 
   test('records each event once in the audit trail with the system as principal', async () => {
-    const [gateway = '', ...assets] = await given(4)
+    const [gateway = '', ...assets] = await createMany(4)
     await system.recordFound({ body: { data: { gateway, assets, source: 's' } } })
     await hub.settle()
     const { data } = await admin.audit.listEntries({ query: { target: `asset/${gateway}` } })
@@ -211,7 +213,7 @@ describe('system events', () => {
   })
 
   test('refuses system events from users', async () => {
-    const [gateway = '', assetLink = ''] = await given(2)
+    const [gateway = '', assetLink = ''] = await createMany(2)
     const exchange = await admin.exchange(inventory, 'recordLinkRunning', { body: { data: { assetLink, gateway } } })
     assert.equal(exchange.status, 404)
     assert.deepEqual(await relationsOf(assetLink), [])

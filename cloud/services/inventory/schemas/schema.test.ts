@@ -288,49 +288,49 @@ describe('schema of a tenant', () => {
 describe('checkSchema', () => {
   const deep = Array.from({ length: 40 }).reduce<JsonSchema>((inner) => ({ not: inner }), {})
   const cases: Record<string, { schema: JsonSchema; why: RegExp }> = {
-    'when it is of a draft that we do not know': {
+    'of an unsupported draft': {
       schema: { $schema: 'http://json-schema.org/draft-07/schema#' },
       why: /\$schema must be one of/,
     },
-    'when it is too large': { schema: { description: 'x'.repeat(257 * 1024) }, why: /larger than 256 KiB/ },
-    'when it is nested too deeply': { schema: deep, why: /nested deeper than 32/ },
-    'when it refers to another address': {
+    'that is too large': { schema: { description: 'x'.repeat(257 * 1024) }, why: /larger than 256 KiB/ },
+    'that is nested too deeply': { schema: deep, why: /nested deeper than 32/ },
+    'that refers to another URL': {
       schema: { properties: { a: { $ref: 'https://example.com/x.json' } } },
       why: /\/properties\/a\/\$ref must stay inside .* nothing is ever fetched/,
     },
-    'when it refers to a file beside it': { schema: { $ref: 'other.json' }, why: /must stay inside/ },
-    'when it refers dynamically to another address': {
+    'that refers to another file': { schema: { $ref: 'other.json' }, why: /must stay inside/ },
+    'that refers dynamically to another URL': {
       schema: { $dynamicRef: 'https://example.com/x.json#node' },
       why: /must stay inside/,
     },
-    'when it refers to nothing': { schema: { $ref: '#/$defs/A' }, why: /where there is no schema/ },
-    'when it refers to what is not a schema': {
+    'with a reference that does not exist': { schema: { $ref: '#/$defs/A' }, why: /where there is no schema/ },
+    'with a reference to a value that is not a schema': {
       schema: { $ref: '#/x/y', x: { y: { pattern: '(a+)+$' } } },
       why: /where there is no schema/,
     },
-    'when it refers to what the base schema does not have': {
+    'with a reference that the base schema does not have': {
       schema: { $ref: `${baseSchemaUrl}#/$defs/Robot` },
       why: /which the base schema does not have/,
     },
-    'when it refers to itself without end': { schema: { $ref: '#' }, why: /refers to itself without end/ },
-    'when it renames parts of itself': {
+    'that refers to itself without end': { schema: { $ref: '#' }, why: /refers to itself without end/ },
+    'with $id below the top level': {
       schema: { $defs: { A: { $id: baseSchemaId } } },
       why: /\$id may stand only at the top/,
     },
-    'when it would answer later': { schema: { $async: true }, why: /\$async is not a keyword/ },
-    'when a pattern refers back': {
+    'with $async': { schema: { $async: true }, why: /\$async is not a keyword/ },
+    'with a back-reference in a pattern': {
       schema: { properties: { a: { type: 'string', pattern: '(a)\\1' } } },
       why: /\/properties\/a\/pattern refers back/,
     },
-    'when a pattern of names looks around': {
+    'with a look-around in a pattern of names': {
       schema: { patternProperties: { '(?=a)': {} } },
       why: /\/patternProperties\/\(\?=a\) looks around/,
     },
-    'when it is not a schema': { schema: { type: 'thing' }, why: /is not a JSON Schema/ },
-    'when its keywords are of the wrong type': { schema: { $ref: 5 }, why: /\$ref must be text/ },
+    'that is not a JSON Schema': { schema: { type: 'thing' }, why: /is not a JSON Schema/ },
+    'with a keyword of the wrong type': { schema: { $ref: 5 }, why: /\$ref must be text/ },
   }
-  for (const [when, { schema, why }] of Object.entries(cases)) {
-    test(when, async () => {
+  for (const [fault, { schema, why }] of Object.entries(cases)) {
+    test(`refuses a schema ${fault}`, async () => {
       await assert.rejects(
         checkSchema('ours', schema),
         (error) => error instanceof Problem && error.code === 'invalid_schema' && why.test(error.message),

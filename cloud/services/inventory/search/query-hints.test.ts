@@ -22,11 +22,11 @@ test('counts a total once, and again after relations were created or ended', asy
   const totals = (predicates: string[]) => {
     const relationsFilter = `predicate in (${predicates.map((predicate) => `'${predicate}'`).join(', ')})`
     return Promise.all(
-      processes.map((asked) =>
+      processes.map((hints) =>
         database.read(hub.tenant, async (handle) => {
           const selection = await selectionOf(handle, { relationsFilter }, { tenantId, rights })
           assert.deepEqual(selection.known, { predicates })
-          return asked.totalRelated(handle, predicates, () => {
+          return hints.totalRelated(handle, predicates, () => {
             counted++
             return countAssets(handle, selection)
           })

@@ -57,19 +57,19 @@ test('finds every part of a text that begins at a word, also in tokens of earlie
   const letters = fc.constantFrom('a', 'B', '7', 'é', '泵', '-', ':', ' ', '\n', "'", '\\')
   const text = fc.string({ unit: letters, maxLength: 90 })
   fc.assert(
-    fc.property(text, fc.nat(), fc.nat(), (whole, start, length) => {
-      const words = [...tokensIn(whole.toLowerCase())]
-      const chunks = whole.split(/\s+/).filter((chunk) => chunk !== '')
+    fc.property(text, fc.nat(), fc.nat(), (complete, start, length) => {
+      const tokens = [...tokensIn(complete.toLowerCase())]
+      const chunks = complete.split(/\s+/).filter((chunk) => chunk !== '')
       const chunk = chunks[start % Math.max(1, chunks.length)] ?? ''
       const begins = [...chunk.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]|\p{Ideographic}/gu)].map(({ index }) => index)
       const from = begins[start % Math.max(1, begins.length)] ?? chunk.length
       const part = chunk.slice(from, from + 1 + (length % 40))
-      const before = begins.map((start) => chunk.toLowerCase().slice(start, start + 48))
-      for (const looked of queryTokens(part)) {
-        for (const found of [words, before])
+      const earlierTokens = begins.map((start) => chunk.toLowerCase().slice(start, start + 48))
+      for (const token of queryTokens(part)) {
+        for (const tokensToSearch of [tokens, earlierTokens])
           assert.ok(
-            found.some((known) => known.startsWith(looked)),
-            `${part} in ${whole}`,
+            tokensToSearch.some((indexed) => indexed.startsWith(token)),
+            `${part} in ${complete}`,
           )
       }
     }),

@@ -17,7 +17,7 @@ import { type ApplierOptions, applyQueued } from './apply.ts'
 import { lockQueue } from './queue-store.ts'
 import { StatusWaiters } from './status.ts'
 
-/** So few that a few dozen relations are many. */
+/** Small limits, so that a few dozen relations exceed them. */
 const relationsEnded = 10
 const relationsMerged = 25
 const portions = 'delete from relations'
@@ -37,7 +37,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await hub[Symbol.asyncDispose]()
   })
 
-  test('ends them in portions, each once, by whom the asset is deleted', async () => {
+  test('ends the relations of a deleted asset in portions, each once, in the name of the deleting principal', async () => {
     const { id, relations } = await givenCrowded(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     const sent = await hub.statements(() => apply())
@@ -49,7 +49,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assert.rejects(operator.inventory.readAsset({ params: { id } }), { code: 'not_found' })
   })
 
-  test('shows no write as modified before it was accepted, neither queued nor finished', async () => {
+  test('returns no modification time before the acceptance of a write, queued or finished', async () => {
     const assets = await createAssets(
       hub,
       Array.from({ length: 20 }, (_, index) => ({ name: `pump ${index}` })),
@@ -70,7 +70,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertOrdered('finished')
   })
 
-  test('costs nothing more where they are few', async () => {
+  test('needs no additional transaction when there are few relations', async () => {
     const { id, relations } = await givenCrowded(relationsEnded - 1)
     await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     const sent = (await hub.statements(() => apply())).map(({ text }) => text)
@@ -79,7 +79,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertEnded(relations)
   })
 
-  test('goes on where it was stopped, also when the asset was related again meanwhile', async () => {
+  test('continues an interrupted deletion, also when the asset got new relations meanwhile', async () => {
     const { id, relations } = await givenCrowded(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     await applyOnePortion()
@@ -93,7 +93,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertEnded([...relations, added?.id ?? ''])
   })
 
-  test('what a transaction did that broke off is done by the next', async () => {
+  test('repeats the work of a transaction whose connection ended', async () => {
     const { id, relations } = await givenCrowded(25)
     const status = await accepted('deleteAssets', { body: { data: { ids: [id] } } })
     await applyOnePortion()
@@ -104,7 +104,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await assertEnded(relations)
   })
 
-  test('what was accepted before it comes first, and what was accepted after it comes later', async () => {
+  test('applies earlier writes before the deletion and later writes after it', async () => {
     const [{ id, relations }, other] = [await givenCrowded(25), await givenCrowded(12)]
     const rename = (name: string, params: object) => accepted('setName', { params, body: { data: { name } } })
     const statuses = [
@@ -116,8 +116,8 @@ describe('deleting an asset with more relations than may end in one transaction'
     await apply()
     for (const status of statuses) assert.equal((await stateOf(status)).state, 'finished')
     await assertEnded([...relations, ...other.relations])
-    const told = await eventsAbout([`asset/${id}`, `asset/${other.id}`, `relation/${relations[0]}`])
-    assert.deepEqual(told, [
+    const events = await eventsAbout([`asset/${id}`, `asset/${other.id}`, `relation/${relations[0]}`])
+    assert.deepEqual(events, [
       ['inventory.asset.updated', `asset/${id}`],
       ['inventory.relation.deleted', `relation/${relations[0]}`],
       ['inventory.asset.deleted', `asset/${id}`],
@@ -126,7 +126,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     ])
   })
 
-  test('ends nothing of an asset that stays after all', async () => {
+  test('ends no relation of an asset whose deletion is refused', async () => {
     const { id, relations } = await givenCrowded(25)
     await accepted('setName', { params: { id }, body: { data: { name: 'changed' } } })
     const headers = { 'if-match': assetTag({ id, version: 1 }) }
@@ -136,7 +136,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.equal((await ended(relations)).rows.length, 0)
   })
 
-  test('deletions that are accepted together end what each of them has', async () => {
+  test('ends the relations of all assets of several deletions', async () => {
     const hubs = [await givenCrowded(8), await givenCrowded(8), await givenCrowded(0), await givenCrowded(8)]
     const administrator = await hub.as('administrator')
     const statuses = []
@@ -154,7 +154,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     }
   })
 
-  test('a merge takes all of them along at once, and gives them back', async () => {
+  test('moves all relations in one transaction for a merge, and moves them back for its undo', async () => {
     const [{ id }, other] = [await givenCrowded(0), await givenCrowded(relationsMerged)]
     const status = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
     await apply()
@@ -168,7 +168,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.equal(meta.totalElements, other.relations.length)
   })
 
-  test('a merge moves so many at most, and says how it can be done all the same', async () => {
+  test('refuses a merge with too many relations and names the alternative', async () => {
     const [{ id }, other] = [await givenCrowded(2), await givenCrowded(relationsMerged + 1)]
     const refused = await accepted('mergeAsset', { params: { id }, body: { data: { other: other.id } } })
     await apply()
@@ -177,12 +177,12 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual([final, status, code], ['failed', 409, 'too_many_relations'])
     assert.match(detail ?? '', /more than 25 relations.*Merge the other way round/)
     assert.equal((await ended(other.relations)).rows.length, 0)
-    const turned = await accepted('mergeAsset', { params: { id: other.id }, body: { data: { other: id } } })
+    const reversedMerge = await accepted('mergeAsset', { params: { id: other.id }, body: { data: { other: id } } })
     await apply()
-    assert.equal((await stateOf(turned)).state, 'finished')
+    assert.equal((await stateOf(reversedMerge)).state, 'finished')
   })
 
-  test('a merge into it reads no more of its relations than both have, and neither does undoing that', async () => {
+  test('reads only the common relations of the remaining asset for a merge and for its undo', async () => {
     const [crowded, other] = [await givenCrowded(relationsMerged + 5), await givenCrowded(0)]
     const place = node()
     await createRelations(hub, [
@@ -206,7 +206,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual([await left(id), await left(other.id)], [crowded.relations.length + 1, 2])
   })
 
-  test('a write that cannot be applied fails, and not the next one, when somebody else applied it meanwhile', async () => {
+  test('does not fail the next write when another process applied the failing write meanwhile', async () => {
     const [id = '', other = ''] = await createAssets(hub, [{ name: 'pump' }, { name: 'twin' }])
     const statuses = [
       await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } }),
@@ -216,7 +216,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     let transactions = 0
     class Stumbling extends Database {
       override async transaction<Result>(scope: Scope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-        // The batch, and then the first write alone, fail at their end; before that is written down somebody else comes.
+        // The batch and then the first write fail at their end; another process applies it before the failure is stored.
         const turn = ++transactions
         if (turn === 3) await applyNext()
         const result = await super.transaction(scope, async (tx) => {
@@ -232,7 +232,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     for (const status of statuses) assert.equal((await stateOf(status)).state, 'finished')
   })
 
-  test('needs no more than one connection, so that those who wait for it cannot hold up what they wait for', async () => {
+  test('applies writes with a single connection, so that waiting requests cannot block the applier', async () => {
     const [id = ''] = await createAssets(hub, [{ name: 'pump' }])
     const status = await accepted('setName', { params: { id }, body: { data: { name: 'renamed' } } })
     const { app: address, server } = hub.database
@@ -242,17 +242,17 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.equal((await stateOf(status)).state, 'finished')
   })
 
-  test('as many are taken at once as do not say too much together, and one that does alone', async () => {
+  test('takes as many writes as fit into the byte limit, and a larger write alone', async () => {
     const [id = ''] = await createAssets(hub, [{ name: 'pump' }])
     const describe = (length: number) =>
       accepted('setDescription', { params: { id }, body: { data: { description: 'x'.repeat(length) } } })
     const statuses = [await describe(900), await describe(100), await describe(100), await describe(100)]
-    const taken = (bytes: number) =>
+    const batchOf = (bytes: number) =>
       hub.contextOf('inventory').database.transaction(hub.tenant, async (tx) => {
         const heads = await lockQueue(tx, { writes: 10, items: 10, bytes })
         return heads.map((head) => statuses.indexOf(head.id))
       })
-    assert.deepEqual([await taken(500), await taken(1_300), await taken(5_000)], [[0], [0, 1], [0, 1, 2, 3]])
+    assert.deepEqual([await batchOf(500), await batchOf(1_300), await batchOf(5_000)], [[0], [0, 1], [0, 1, 2, 3]])
     await apply()
   })
 
@@ -261,7 +261,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     const moves = () =>
       Array.from({ length: inventoryLimits.bulk }, () => ({ asset_id: crypto.randomUUID(), access_group: 'default' }))
     const statuses: string[] = []
-    // One write more than a batch takes. Assets that do not exist cost little.
+    // One write more than the limit of a batch. Writes of missing assets are cheap.
     for (let items = 0; items <= 1_000; items += inventoryLimits.bulk)
       statuses.push(await accepted('setAccessGroups', { body: { data: moves() } }, administrator))
     const queued = async () => {
@@ -279,7 +279,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     assert.deepEqual(await queued(), [])
   })
 
-  test('what is to go into an access group that is deleted meanwhile fails alone, and is told why', async () => {
+  test('fails only the writes into an access group that was deleted meanwhile, with the reason', async () => {
     const administrator = await hub.as('administrator')
     const { data: hall } = await administrator.authorization.createAccessGroup({ body: { data: { name: 'hall' } } })
     const [id = '', other = ''] = await createAssets(hub, [{ name: 'crane' }, { name: 'lift' }])
@@ -297,15 +297,15 @@ describe('deleting an asset with more relations than may end in one transaction'
     const moving = await accepted('setAccessGroups', { body: { data: moves } }, administrator)
     await administrator.authorization.deleteAccessGroup({ params: { id: hall.id } })
     await apply()
-    const told = async (status: string) => {
+    const outcomesOf = async (status: string) => {
       const { result } = await stateOf(status, administrator)
       return (result as { outcome?: string; code?: string }[]).map(({ outcome, code }) => outcome ?? code)
     }
-    assert.deepEqual(await told(putting), ['created', 'access_group_not_found'])
-    assert.deepEqual(await told(moving), ['access_group_not_found', 'unchanged'])
+    assert.deepEqual(await outcomesOf(putting), ['created', 'access_group_not_found'])
+    assert.deepEqual(await outcomesOf(moving), ['access_group_not_found', 'unchanged'])
   })
 
-  /** How many rows each statement answers that reads relations, when it is sent again. */
+  /** The number of rows of each statement that reads relations, when it is executed again. */
   function relationsReadBy(sent: readonly { text: string; values: readonly unknown[] }[]): Promise<number[]> {
     const reading = sent.filter(({ text }) => /^select/.test(text) && /(from|join) relations\b/.test(text))
     return hub.asOwner(async (owner) => {
@@ -317,7 +317,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     })
   }
 
-  /** The hub's own applier is taken to be busy elsewhere: here the test applies what is accepted, when it wants to. */
+  /** Replaces the hub's applier: the test decides when accepted writes are applied. */
   async function holdApplier(): Promise<void> {
     await hub.settle()
     await hub.asOwner((owner) =>
@@ -330,7 +330,7 @@ describe('deleting an asset with more relations than may end in one transaction'
   }
 
   async function apply(
-    given: Partial<ApplierOptions> = {},
+    overrides: Partial<ApplierOptions> = {},
     signal: AbortSignal = new AbortController().signal,
   ): Promise<void> {
     const { database, access, log, tasks, stopping } = hub.contextOf('inventory')
@@ -340,11 +340,11 @@ describe('deleting an asset with more relations than may end in one transaction'
       waiters: new StatusWaiters(stopping),
       payloads: new PayloadCache<unknown>({ capacity: 1_000_000 }),
     }
-    const parts = { database, access, log, tasks, ...own, relationsEnded, relationsMerged, ...given }
+    const parts = { database, access, log, tasks, ...own, relationsEnded, relationsMerged, ...overrides }
     await applyQueued(parts, hub.tenant.tenantId, signal)
   }
 
-  /** As if the process ended after the first portion. */
+  /** Stops the applier after the first portion, as if the process had ended. */
   async function applyOnePortion(): Promise<void> {
     const stopped = new AbortController()
     const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
@@ -353,7 +353,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await apply({}, stopped.signal).finally(unobserve)
   }
 
-  /** Another process applies what is first. */
+  /** Applies the first write as another process would. */
   async function applyNext(): Promise<void> {
     const stopped = new AbortController()
     const unobserve = hub.contextOf('inventory').database.observe(({ text }) => {
@@ -362,7 +362,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     await apply({}, stopped.signal).finally(unobserve)
   }
 
-  /** Work whose connection ends in the middle of a transaction. */
+  /** Runs the work and ends its connection in the middle of a transaction. */
   function brokenOff(work: () => Promise<void>): Promise<void> {
     return hub.asOwner(async (owner) => {
       await owner.query('begin')
@@ -380,7 +380,7 @@ describe('deleting an asset with more relations than may end in one transaction'
     })
   }
 
-  /** An asset with so many relations, in and out, to assets and nodes, and one to itself. */
+  /** Creates an asset with so many incoming and outgoing relations to assets and nodes, and one to itself. */
   async function givenCrowded(count: number): Promise<{ id: string; relations: string[] }> {
     const [id = '', other = ''] = await createAssets(hub, [{ name: 'crowded' }, { name: 'other' }])
     const links = Array.from({ length: count }, (_, index): Edge => {
@@ -413,15 +413,15 @@ describe('deleting an asset with more relations than may end in one transaction'
     )
   }
 
-  /** All are gone, kept as ended, and told once each. */
+  /** Asserts that all relations have ended, each with one row in the history and one event. */
   async function assertEnded(ids: readonly string[]): Promise<void> {
     assert.equal((await ended(ids)).rows.length, ids.length)
     const { rows } = await hub.asOwner((owner) =>
       owner.query('select id from relations where tenant_id = $1 and id = any($2)', [hub.tenant.tenantId, ids]),
     )
     assert.deepEqual(rows, [])
-    const told = await eventsAbout(ids.map((id) => `relation/${id}`))
-    const deleted = told.filter(([type]) => type === 'inventory.relation.deleted').map(([, subject]) => subject)
+    const events = await eventsAbout(ids.map((id) => `relation/${id}`))
+    const deleted = events.filter(([type]) => type === 'inventory.relation.deleted').map(([, subject]) => subject)
     assert.deepEqual(deleted.toSorted(), ids.map((id) => `relation/${id}`).toSorted())
   }
 

@@ -10,7 +10,7 @@ import { bulkLoad } from './bulk-load.ts'
 
 type Shown = Record<string, unknown> & { name: string }
 
-describe('the assets of a simulated plant', () => {
+describe('assets of a simulated plant', () => {
   test('fit the schema and have unique identifiers', async () => {
     const registry = new SchemaRegistry({ load: async () => undefined })
     const keys = new Set<string>()
@@ -26,7 +26,7 @@ describe('the assets of a simulated plant', () => {
     assert.equal(keys.size, identifiers)
   })
 
-  test('look the same whether they are sent or loaded in bulk, and are loaded once', async () => {
+  test('have the same shape whether they are sent or loaded in bulk, and cannot be loaded twice', async () => {
     await using hub = await testHub()
     const size = { assets: 30, seed: 11, relations: 0 }
     const sent = { ...size, seed: 12 }

@@ -11,7 +11,7 @@ type ItemResult = Partial<ProblemDocument> & { assetId?: string; outcome?: strin
 describe('bulk writes report failures per item', () => {
   let hub: TestHub
   let admin: TestCaller
-  /** May write in `default`, may read `item-readable`, and sees nothing of `item-hidden`. */
+  /** A caller that can write in `default`, can read `item-readable`, and cannot read `item-hidden`. */
   let caller: TestCaller
   let own: string
   let readable: string

@@ -9,11 +9,11 @@ import { applyWrite, assertCounts, asset as entity, node, postRelation } from '.
 
 const tag = (value: string) => ({ asset_identifier_type: 'CustomIdentifier', name: 'tag', value })
 
-describe('merging assets', () => {
+describe('merge, undo and split', () => {
   let hub: TestHub
   let admin: TestCaller
   let operator: TestCaller
-  let made = 0
+  let counter = 0
 
   before(async () => {
     hub = await testHub()
@@ -26,7 +26,7 @@ describe('merging assets', () => {
     await hub[Symbol.asyncDispose]()
   })
 
-  async function put(fields: object, identifiers: object[] = [tag(`t${made++}`)]): Promise<string> {
+  async function put(fields: object, identifiers: object[] = [tag(`t${counter++}`)]): Promise<string> {
     const asset = { functional_object_type: 'Device', asset_identifiers: identifiers, ...fields }
     return (await applyWrite(admin, 'createAsset', { body: { data: { asset } } })).result.assetId
   }
@@ -52,13 +52,13 @@ describe('merging assets', () => {
       .toSorted()
   }
 
-  /** All there is to tell of an asset, but when it was changed. */
+  /** All readable data of an asset except its timestamps. */
   async function allOf(id: string) {
     const { last_modified_timestamp: _, ...document } = await read(id)
     return { document, identifiers: await identifiersOf(id), relations: await relationsOf(id) }
   }
 
-  test('the identifiers of both find the one asset, and the other is no more', async () => {
+  test('moves the identifiers of the other asset and deletes it', async () => {
     const id = await put({ name: 'pump' }, [tag('m1')])
     const other = await put({ name: 'twin', description: 'found apart' }, [tag('m2'), tag('m3')])
     const { state: final, result } = await merge(id, other)
@@ -74,7 +74,7 @@ describe('merging assets', () => {
     )
   })
 
-  test('where both say something this one is right, or the other if it is preferred', async () => {
+  test('keeps the values of this asset, or of the other if it is preferred', async () => {
     const [id, other, third] = [await put({ name: 'pump' }), await put({ name: 'twin' }), await put({ name: 'third' })]
     await merge(id, other)
     assert.equal((await read(id)).name, 'pump')
@@ -82,9 +82,9 @@ describe('merging assets', () => {
     assert.equal((await read(id)).name, 'third')
   })
 
-  test('property values come over, and are found by', async () => {
+  test('moves property values, which can be filtered by', async () => {
     const { data: property } = await admin.inventory.createCustomProperty({
-      body: { data: { name: `cost ${made}`, data_type: 'text' } },
+      body: { data: { name: `cost ${counter}`, data_type: 'text' } },
     })
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
     const value = { asset_id: other, key: property.key, value: 'x' }
@@ -99,7 +99,7 @@ describe('merging assets', () => {
     assert.deepEqual(await owners(), [other])
   })
 
-  test('relations of the other become relations of this one; equal ones unite, those between the two end', async () => {
+  test('moves the relations of the other asset, unites equal ones and ends those between the two', async () => {
     const [id, other, rack] = [await put({ name: 'pump' }), await put({ name: 'twin' }), await put({ name: 'rack' })]
     const place = node()
     const [one, two, third] = [entity(id), entity(other), entity(rack)]
@@ -117,7 +117,7 @@ describe('merging assets', () => {
     assert.deepEqual([await relationsOf(id), await relationsOf(other)], before)
   })
 
-  test('history says of both what became of them', async () => {
+  test('records the merge in the history of both assets', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
     const { result } = await merge(id, other)
     await undo(id, result.mergeId)
@@ -130,7 +130,7 @@ describe('merging assets', () => {
     assert.deepEqual(await history(other), [`deleted merge ${id}`, `created merge_undone ${id}`])
   })
 
-  test('a chain of merges is undone in reverse, and only so', async () => {
+  test('undoes a chain of merges in reverse order only', async () => {
     const ids = [await put({ name: 'a' }), await put({ name: 'b' }), await put({ name: 'c' })] as const
     const [a, b, c] = ids
     await postRelation(admin, {
@@ -148,7 +148,7 @@ describe('merging assets', () => {
     assert.deepEqual(await Promise.all(ids.map(allOf)), before)
   })
 
-  test('a merge is undone once, and listed with what became of it', async () => {
+  test('undoes a merge once, and lists it with the time of the undo', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
     const { mergeId } = (await merge(id, other)).result
     const listed = async () => (await operator.inventory.listMerges({ params: { id } })).data
@@ -165,7 +165,7 @@ describe('merging assets', () => {
     assert.equal(nothing.status, 404)
   })
 
-  test('what was changed after the merge stays when it is undone', async () => {
+  test('keeps changes from after the merge when it is undone', async () => {
     const [id, other] = [await put({ name: 'pump' }, [tag('later')]), await put({ name: 'twin', description: 'd' })]
     const { mergeId } = (await merge(id, other)).result
     await put({ name: 'renamed' }, [tag('later'), tag('later-still')])
@@ -176,7 +176,7 @@ describe('merging assets', () => {
     assert.deepEqual([(await read(other)).name, (await read(other)).description], ['twin', 'd'])
   })
 
-  test('a relation that was ended after the merge is not brought back', async () => {
+  test('does not restore a relation that ended after the merge', async () => {
     const [id, other, rack] = [await put({ name: 'pump' }), await put({ name: 'twin' }), await put({ name: 'rack' })]
     await postRelation(admin, { subject: entity(other), predicate: 'in', object: entity(rack) })
     await postRelation(admin, { subject: entity(other), predicate: 'near', object: entity(rack) })
@@ -189,7 +189,7 @@ describe('merging assets', () => {
     assert.deepEqual(await relationsOf(other), [`asset/${other} near asset/${rack} manual `])
   })
 
-  test('both must be there, apart and writable', async () => {
+  test('requires two different assets that exist and are writable', async () => {
     const { data: group } = await admin.authorization.createAccessGroup({ body: { data: { name: 'closed line' } } })
     const { data: groups } = await admin.authorization.listAccessGroups({ query: { name: 'default' } })
     const local = await hub.as('operator', { accessGroupId: groups[0]?.id ?? '' })
@@ -214,7 +214,7 @@ describe('merging assets', () => {
     assert.equal((await read(hidden)).access_group, group.name)
   })
 
-  test('one that vanished meanwhile fails the merge and leaves this one as it was', async () => {
+  test('fails the merge without changes when the other asset was deleted meanwhile', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
     const before = await allOf(id)
     const [, late] = await Promise.all([
@@ -229,7 +229,7 @@ describe('merging assets', () => {
     assert.deepEqual(await allOf(id), before)
   })
 
-  test('If-Match is checked when the merge is applied', async () => {
+  test('checks If-Match when the merge is applied', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' })]
     const headers = { prefer: 'wait=10', 'if-match': '"99"' }
     const { state: final, result } = await applyWrite(operator, 'mergeAsset', {
@@ -240,7 +240,7 @@ describe('merging assets', () => {
     assert.deepEqual([final, result.code], ['failed', 'precondition_failed'])
   })
 
-  test('writes around a merge apply in the order they were accepted', async () => {
+  test('applies writes before and after a merge in the order of acceptance', async () => {
     const [id, other] = [await put({ name: 'pump' }, [tag('o1')]), await put({ name: 'twin' }, [tag('o2')])]
     const write = (name: string) =>
       operator.inventory.createAsset({
@@ -265,7 +265,7 @@ describe('merging assets', () => {
     )
   })
 
-  test('a split makes an asset of some identifiers, and merging it back undoes that', async () => {
+  test('creates an asset from some identifiers with a split, and a merge reverses it', async () => {
     const id = await put({ name: 'mixed', description: 'both' }, [tag('s1'), tag('s2'), tag('s3')])
     const before = await allOf(id)
     const { state: final, result } = await split(id, [tag('s2'), tag('s3')], { name: 'second' })
@@ -280,7 +280,7 @@ describe('merging assets', () => {
     assert.deepEqual(await allOf(id), before)
   })
 
-  test('a split takes only identifiers of the asset, and leaves it some', async () => {
+  test('refuses a split with identifiers of other assets or with all identifiers', async () => {
     const id = await put({ name: 'whole' }, [tag('w1'), tag('w2')])
     await put({ name: 'another' }, [tag('w3')])
     for (const identifiers of [[tag('w1'), tag('w2')], [tag('w1'), tag('w3')], [tag('w4')]]) {
@@ -290,7 +290,7 @@ describe('merging assets', () => {
     assert.deepEqual(await identifiersOf(id), ['w1', 'w2'])
   })
 
-  test('a merge whose identifiers went elsewhere cannot be undone', async () => {
+  test('refuses to undo a merge whose identifiers belong to another asset now', async () => {
     const [id, other] = [await put({ name: 'pump' }), await put({ name: 'twin' }, [tag('left')])]
     const { mergeId } = (await merge(id, other)).result
     await split(id, [tag('left')])
@@ -298,7 +298,7 @@ describe('merging assets', () => {
     assert.deepEqual([final, result.code], ['failed', 'conflict'])
   })
 
-  test('a merge of which nothing would be left here cannot be undone', async () => {
+  test('refuses to undo a merge that would leave this asset without identifiers', async () => {
     const [id, other] = [await put({ name: 'pump' }, [tag('own')]), await put({ name: 'twin' }, [tag('theirs')])]
     const { mergeId } = (await merge(id, other)).result
     await split(id, [tag('own')])
@@ -307,13 +307,13 @@ describe('merging assets', () => {
     assert.deepEqual(await identifiersOf(id), ['theirs'])
   })
 
-  test('totals stay right through merges, undoing and splits', async () => {
+  test('keeps the stored counts correct through merges, undos and splits', async () => {
     const counted = await admin.inventory.listAssets({ query: { filter: 'id ne null', limit: 1 } })
-    const kept = await admin.inventory.listAssets({ query: { limit: 1 } })
-    assert.equal(kept.meta.totalElements, counted.meta.totalElements)
+    const stored = await admin.inventory.listAssets({ query: { limit: 1 } })
+    assert.equal(stored.meta.totalElements, counted.meta.totalElements)
   })
 
-  test('whatever two assets are, merged and parted again they are what they were', async () => {
+  test('restores any two assets after a merge and its undo', async () => {
     const rack = await put({ name: 'rack' })
     const place = node()
     const text = fc.constantFrom('x', 'y', 'z')
@@ -328,14 +328,14 @@ describe('merging assets', () => {
     )
     const ends = fc.constantFrom('this', 'other', 'rack', 'place')
     const relation = fc.record({ from: ends, predicate: fc.constantFrom('p', 'q'), to: ends })
-    const given = { one: fields, two: fields, relations: fc.array(relation, { maxLength: 6 }) }
+    const arbitraries = { one: fields, two: fields, relations: fc.array(relation, { maxLength: 6 }) }
     const prefer = fc.constantFrom('this', 'other')
     await fc.assert(
-      fc.asyncProperty(fc.record({ ...given, prefer }), async ({ one, two, relations, prefer: preferred }) => {
-        const [id, other] = [await put(one), await put(two, [tag(`p${made++}`), tag(`p${made++}`)])]
-        const things = { this: entity(id), other: entity(other), rack: entity(rack), place }
+      fc.asyncProperty(fc.record({ ...arbitraries, prefer }), async ({ one, two, relations, prefer: preferred }) => {
+        const [id, other] = [await put(one), await put(two, [tag(`p${counter++}`), tag(`p${counter++}`)])]
+        const entities = { this: entity(id), other: entity(other), rack: entity(rack), place }
         for (const { from, predicate, to } of relations)
-          await postRelation(admin, { subject: things[from], predicate, object: things[to] })
+          await postRelation(admin, { subject: entities[from], predicate, object: entities[to] })
         const before = [await allOf(id), await allOf(other)]
         const { result } = await merge(id, other, { prefer: preferred })
         assert.equal((await identifiersOf(id)).length, 3)

@@ -48,7 +48,7 @@ describe('while the database cannot write', () => {
   const recover = () => hub.asOwner((owner) => owner.query('delete from injected'))
   const create = (name: string) => operator.inventory.createAsset({ body: { data: { asset: assetNamed(name) } } })
   const stateOf = async (id: string) => (await operator.inventory.readStatus({ params: { id }, query: {} })).data.state
-  /** Runs the applier now, whatever pause it makes between attempts. */
+  /** Runs the applier now, without its pause between attempts. */
   const apply = () => {
     const inAnHour = new Date(Date.now() + 3_600_000)
     return hub.contextOf('inventory').tasks.runDue(hub.tenant.tenantId, { at: inAnHour })
