@@ -46,7 +46,7 @@ function findingsIn(passage: Passage, active: readonly Rule[]): Omit<Finding, 'f
         hint,
       })),
     )
-  const isSql = kind === 'text' && /^\s*(?:select|insert|update|delete|with|create|alter|do)\b/.test(text)
+  const isSql = kind === 'text' && /^\s*\(?(?:select|insert|update|delete|with|create|alter|do)\b/.test(text)
   if (kind === 'type name' || isSql) return phrases
   return [
     ...phrases,

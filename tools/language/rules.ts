@@ -129,8 +129,6 @@ export const notYet: readonly string[] = [
   'cloud/services/events',
   'cloud/services/gatekeeper',
   'cloud/services/identity',
-  'cloud/services/inventory',
-  'cloud/services/inventory-v1',
   'cloud/services/jobs',
   'cloud/services/onboarding',
   'cloud/services/workflows',
